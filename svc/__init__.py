@@ -1,4 +1,4 @@
-"""Conversational security analysis: the Python SDK. ``Svc`` is the door; with nothing configured it brings its own service.
+"""Conversational security analysis: the Python SDK. ``Svc`` is the door; unconfigured, it brings its own service.
 
     from svc import Svc
     session = Svc().create_session()

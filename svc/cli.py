@@ -1,6 +1,6 @@
 """The command ``svc``. Each command reads its options, calls once, and prints; exit codes: 0 done, 1 failed, 2 usage.
 
-Commands of other packages join through the entry-point group ``svc.commands``; they and the service are imported when used.
+Other packages' commands join through the entry-point group ``svc.commands``; they and the service load when used.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ class Usage(msgspec.Struct, kw_only=True):
 class Message(msgspec.Struct, kw_only=True):
     """One message of a session. ``seq`` counts from 1 without gaps; 0 stands on what is not kept.
 
-    ``content`` is text for ``text/*`` and ``application/json`` and base64 for every other type; ``get_content`` undoes it.
+    ``content`` is text for ``text/*`` and ``application/json``, base64 for every other type; ``get_content`` undoes it.
     """
 
     message_type: MessageType

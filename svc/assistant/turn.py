@@ -15,7 +15,7 @@ from svc.messages import MessageType, MimeType, State, Usage
 
 
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the session. ``source`` is where its bytes are: a path, or the bytes themselves where none may be on disk.
+    """A file of the session. ``source`` is where its bytes are: a path, or the bytes where none may be on disk.
 
     ``name`` is what the user called it: data, never a path to open.
     """
@@ -52,7 +52,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to tell while the turn runs: ``info``, ``thinking`` or ``source``. ``actor`` names the tool that speaks."""
+    """Something to tell while the turn runs: ``info``, ``thinking`` or ``source``; ``actor`` names who speaks."""
 
     content: str
     message_type: MessageType = MessageType.INFO
@@ -73,8 +73,8 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 class Assistant(Protocol):
     """What answers. ``svc serve --assistant MODULE:NAME`` names a callable that takes nothing and returns one.
 
-    Subclass it to inherit ``start`` and ``close``. The service closes the iterator of a turn that is cancelled; whatever
-    the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else that is raised
+    Subclass it to inherit ``start`` and ``close``. The service closes the iterator of a turn that is cancelled;
+    whatever the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else that is raised
     becomes ``internal_error`` with an id.
     """
 

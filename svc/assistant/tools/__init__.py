@@ -33,8 +33,9 @@ class Confidence(StrEnum):
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a finding stands. ``source`` is a file's name or ``prompt``; ``line`` and ``record`` count from 1, ``offset``
-    is in bytes from 0. ``excerpt`` is the matched text as it stands there: untrusted, shown in code spans alone.
+    """Where a finding stands. ``source`` is a file's name or ``prompt``; ``line`` and ``record`` count from 1.
+
+    ``offset`` is in bytes from 0. ``excerpt`` is the text as it stands there: untrusted, shown in code spans alone.
     """
 
     source: str
@@ -45,7 +46,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True, tag="finding"):
-    """One thing found. ``kind`` says which facts stand in ``attributes`` (each tool's module docstring lists its kinds)."""
+    """One thing found. ``kind`` says which ``attributes`` it has: each tool's module docstring lists its kinds."""
 
     kind: str
     title: str
@@ -64,7 +65,7 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """Something that was not looked at, and why: a skipped part, a bound that was reached, a fact that is not known offline."""
+    """Something that was not looked at, and why: a skipped part, a bound that was reached, a fact not known offline."""
 
     text: str
 
