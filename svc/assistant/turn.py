@@ -74,8 +74,8 @@ class Assistant(Protocol):
     """What answers. ``svc serve --assistant MODULE:NAME`` names a callable that takes nothing and returns one.
 
     Subclass it to inherit ``start`` and ``close``. The service closes the iterator of a turn that is cancelled;
-    whatever the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else that is raised
-    becomes ``internal_error`` with an id.
+    whatever the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else
+    that is raised becomes ``internal_error`` with an id.
     """
 
     async def start(self) -> None:
