@@ -1,0 +1,51 @@
+"""README keeps its word: its two commands stand where they are promised, and its examples run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, flags=re.MULTILINE | re.DOTALL)
+
+
+def test_the_first_two_sh_blocks_are_the_two_commands():
+    assert [block.strip() for block in blocks("sh")] == [
+        "pip install . && svc report run notebooks/01_ask.ipynb",
+        'pip install ".[test]" && pytest',
+    ]
+
+
+def test_python_examples_run_one_after_the_other(local_state: Path):
+    program = "\n".join(blocks("python"))
+
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 0, done.stderr
+    assert "9.8" in done.stdout
+    assert "203[.]0[.]113[.]9" in done.stdout
+
+
+@pytest.mark.parametrize("line", re.findall(r"^\$ (.*)$", "\n".join(blocks("console")), flags=re.MULTILINE))
+def test_console_examples_run(line: str, local_state: Path, tmp_path: Path):
+    command = [str(Path(sys.executable).with_name("svc")), *shlex.split(line)[1:]]
+
+    done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=60)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip()
+
+
+def test_pictures_and_files_that_readme_names_are_there():
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / target).is_file(), target
