@@ -212,6 +212,11 @@ class Toolset(msgspec.Struct, kw_only=True):
     is_experimental: bool = False
 
 
+def model_string(model_name: str, version: str, *, use_experimental: bool) -> str:
+    """The id of a model: ``name-version`` or ``name-version-experimental``."""
+    return f"{model_name}-{version}-experimental" if use_experimental else f"{model_name}-{version}"
+
+
 class ModelInfo(msgspec.Struct, kw_only=True):
     """A model that answers; ``model_string`` is ``name-version`` or ``name-version-experimental``."""
 
@@ -224,22 +229,23 @@ class ModelInfo(msgspec.Struct, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.model_string:
-            suffix = "-experimental" if self.use_experimental else ""
-            self.model_string = f"{self.model_name}-{self.version}{suffix}"
+            self.model_string = model_string(self.model_name, self.version, use_experimental=self.use_experimental)
 
 
 class ModelInfoInput(msgspec.Struct, kw_only=True):
-    """The model that a client asks for, as an object; ``"stable"`` and ``"svc-1.1"`` are the short ways."""
+    """The model that a client asks for, as an object; ``"stable"`` and ``"svc-1.1"`` are the short ways.
+
+    A client that sends a whole ModelInfo is understood; ``model_string`` decides.
+    """
 
     model_name: str = "svc"
     version: str = "1.1"
     use_experimental: bool = False
-    toolsets: list[Toolset] = msgspec.field(default_factory=list)
+    model_string: str = ""
 
-    @property
-    def model_string(self) -> str:
-        """The id that the service knows the model by."""
-        return f"{self.model_name}-{self.version}{'-experimental' if self.use_experimental else ''}"
+    def __post_init__(self) -> None:
+        if not self.model_string:
+            self.model_string = model_string(self.model_name, self.version, use_experimental=self.use_experimental)
 
 
 class SessionFile(msgspec.Struct, kw_only=True):
@@ -253,7 +259,7 @@ class SessionFile(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
-    """A session as the service reports it. Times are seconds since the epoch."""
+    """A session as the service reports it. Times are whole seconds since the epoch, as the published clients read them."""
 
     id: str
     user_id: str
@@ -264,9 +270,9 @@ class Session(msgspec.Struct, kw_only=True):
     turns: int
     name: str
     description: str
-    create_time: float
-    update_time: float
-    expire_time: float
+    create_time: int
+    update_time: int
+    expire_time: int
     num_messages: int
     messages: list[Message]
     usage: Usage
