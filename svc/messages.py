@@ -259,7 +259,7 @@ class SessionFile(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
-    """A session as the service reports it. Times are whole seconds since the epoch, as the published clients read them."""
+    """A session as the service reports it. Times are whole seconds since the epoch."""
 
     id: str
     user_id: str
