@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from svc._version import __version__
 from svc.config import DEFAULT_BASE_URL, DEFAULT_WS_URL, state_folder
 from svc.errors import (
     AddressNotFoundError,
@@ -58,8 +59,6 @@ from svc.messages import (
 if TYPE_CHECKING:
     from svc.client import Svc
     from svc.session import InteractiveSession
-
-__version__ = "0.1.0"
 
 __all__ = [
     "DEFAULT_BASE_URL",

@@ -1,0 +1,224 @@
+"""Decide what each frame of the stream means: frame in, steps and outgoing frames out. Does no I/O, reads no clock.
+
+A turn is followed over any number of connections: ``after`` is always the last seq seen, the query is repeated with the
+same id, and what was seen is dropped. Facts: the wire page, "Message" and "Websocket".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from svc.errors import ProtocolError, SvcError, TooLargeError, service_error
+from svc.messages import ROOT_ID, Message, MessageType
+
+MAX_SENT_BYTES = 1_048_576  # the wire page, Limits: no frame passes it
+_BAD_JSON_SHOWN = 200  # characters
+
+
+@dataclass(frozen=True)
+class Deliver:
+    """A message of the turn, for the caller."""
+
+    message: Message
+
+
+@dataclass(frozen=True)
+class Ignore:
+    """Seen before, or another turn's, or the caller's own query."""
+
+
+@dataclass(frozen=True)
+class ComeBack:
+    """Leave this connection and come back with ``after``: what it sends cannot be gone on from."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class Fail:
+    """The turn ended in this error, or cannot be followed."""
+
+    error: SvcError
+
+
+Step = Deliver | Ignore | ComeBack | Fail
+
+
+@dataclass(frozen=True)
+class EarlierTurn:
+    """A turn of this client whose end it did not read: it broke at the RESULT, or it cancelled."""
+
+    turn: str
+    is_cancelled: bool
+
+
+class TurnProtocol:
+    """One query and the messages of its turn, whatever happens to the connection.
+
+    ``query`` has the client's own id and turn; ``after`` is the last seq known before it. Where the service still holds
+    ``earlier`` as running, the query waits for its end instead of failing with ``turn_in_progress``.
+    Raises TooLargeError where the query does not fit a frame.
+    """
+
+    def __init__(self, query: Message, after: int, earlier: EarlierTurn | None = None) -> None:
+        self.query = query
+        self.turn = query.turn
+        self.after = after
+        self.was_sent = False
+        self.has_answer = False  # the RESULT was delivered
+        self.is_over = False  # nothing more will come
+        self._frame = _encode(query)
+        self._is_echoed = False
+        self._is_held = False
+        self._earlier = earlier
+        self._earlier_has_ended = False
+        self._cancel_ids: set[str] = set()
+        self._outbox: list[str] = []
+        if len(self._frame) > MAX_SENT_BYTES:
+            raise TooLargeError(
+                f"the question is {len(self._frame):,} bytes on the wire; the service takes {MAX_SENT_BYTES:,}. "
+                "Attach the long part as a file and ask about it."
+            )
+
+    def connected(self) -> None:
+        """A connection that was opened with ``after`` is ready: the query goes out (again)."""
+        self._outbox.clear()
+        self._is_held = False
+        self.was_sent = True
+        if self._earlier is not None and self._earlier.is_cancelled and not self._earlier_has_ended:
+            self._outbox.append(self._cancel_frame(self._earlier.turn))
+        self._outbox.append(self._frame.decode())
+
+    def outgoing(self) -> list[str]:
+        """The frames to send now, each given out once."""
+        frames, self._outbox = self._outbox, []
+        return frames
+
+    def cancel(self) -> None:
+        """Ask the service to end this turn: the frame is in ``outgoing``."""
+        self._outbox.append(self._cancel_frame(self.turn))
+
+    def receive(self, frame: str | bytes) -> Step:
+        """What one frame means."""
+        try:
+            message = msgspec.json.decode(frame, type=Message)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return Fail(ProtocolError(f"the stream sent what is no message ({error}): {frame[:_BAD_JSON_SHOWN]!r}"))
+        if message.seq == 0:
+            return self._refused(message)
+        if message.seq <= self.after:
+            return self._seen_before(message)
+        if message.seq > self.after + 1:
+            return ComeBack(f"message {self.after + 1} is missing before {message.seq}")
+        self.after = message.seq
+        return self._next(message)
+
+    def _next(self, message: Message) -> Step:
+        if message.id == self.query.id:
+            self._is_echoed = True
+            self.turn = message.turn  # the client's own is kept only where it is unused
+            return Ignore()
+        if message.turn != self.turn:
+            if message.ends_turn:
+                self._other_turn_ended(message.turn)
+            return Ignore()
+        if message.message_type == MessageType.ERROR:
+            self.is_over = True
+            return Fail(_error_of(message))
+        self.has_answer |= message.message_type == MessageType.RESULT
+        self.is_over = message.ends_turn
+        return Deliver(message)
+
+    def _seen_before(self, message: Message) -> Step:
+        if message.id == self.query.id and not self._is_echoed:
+            self.is_over = True
+            return Fail(
+                ProtocolError(
+                    f"the session went back to message {message.seq}, after {self.after} had been there: the service "
+                    "was set back to an older state. Resume the session to go on from what it has."
+                )
+            )
+        return Ignore()
+
+    def _refused(self, message: Message) -> Step:
+        """An error with seq 0: the service did not take what this connection sent."""
+        is_addressed = message.parent_id != ROOT_ID or bool(message.turn)
+        is_mine = message.parent_id == self.query.id or message.turn == self.turn
+        if message.message_type != MessageType.ERROR or message.parent_id in self._cancel_ids:
+            return Ignore()
+        if is_addressed and not is_mine:
+            return Ignore()
+        if message.status_code == 503:
+            return ComeBack("the service is stopping")
+        if message.status_code == 409 and self._earlier is not None:
+            return self._wait_for_earlier()
+        self.is_over = True
+        return Fail(_error_of(message))
+
+    def _wait_for_earlier(self) -> Step:
+        """The turn in progress is the one that this client left: ask again when it has ended."""
+        if self._earlier_has_ended:
+            self._earlier = None
+            self._outbox.append(self._frame.decode())
+        else:
+            self._is_held = True
+        return Ignore()
+
+    def _other_turn_ended(self, turn: str) -> None:
+        if self._earlier is not None and turn == self._earlier.turn:
+            self._earlier_has_ended = True
+        if self._is_held:
+            self._is_held = False
+            self._earlier = None if self._earlier_has_ended else self._earlier
+            self._outbox.append(self._frame.decode())
+
+    def _cancel_frame(self, turn: str) -> str:
+        message = Message(message_type=MessageType.CANCEL, turn=turn)
+        self._cancel_ids.add(message.id)
+        return _encode(message).decode()
+
+
+class CancelProtocol:
+    """Cancels a turn from beside it, and sees that it ended. ``after`` is a seq before the turn's end."""
+
+    def __init__(self, turn: str, after: int) -> None:
+        self.turn = turn
+        self.after = after
+        self.is_over = False
+        self._outbox: list[str] = []
+
+    def connected(self) -> None:
+        """A connection is ready: the cancel goes out (again)."""
+        self._outbox = [self._frame()]
+
+    def outgoing(self) -> list[str]:
+        """The frames to send now, each given out once."""
+        frames, self._outbox = self._outbox, []
+        return frames
+
+    def receive(self, frame: str | bytes) -> None:
+        """Reads on until the turn has ended; a query that came to the service after the cancel is cancelled again."""
+        try:
+            message = msgspec.json.decode(frame, type=Message)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            raise ProtocolError(f"the stream sent what is no message: {error}") from error
+        self.after = max(self.after, message.seq)
+        if message.seq == 0 or message.turn != self.turn:
+            return
+        self.is_over = message.ends_turn
+        if message.message_type == MessageType.QUERY:
+            self._outbox.append(self._frame())
+
+    def _frame(self) -> str:
+        return _encode(Message(message_type=MessageType.CANCEL, turn=self.turn)).decode()
+
+
+def _encode(message: Message) -> bytes:
+    return msgspec.json.encode(message)
+
+
+def _error_of(message: Message) -> SvcError:
+    text = message.content or message.status_message
+    return service_error(message.status_message, text, status=message.status_code)

@@ -1,0 +1,359 @@
+"""A session as users hold it: ask, stream, attach, look back. Carries out what ``_protocol`` and ``_retry`` decide.
+
+One connection a turn: it is opened for the query and closed properly at its end, so nothing of one turn can reach the
+next. Facts: the wire page, "Websocket"; the notebook page, "Running a stream inside a magic".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import math
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from concurrent.futures import Future, wait
+from contextlib import aclosing
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+from svc import _requests, _retry
+from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, Step, TurnProtocol
+from svc._transport import LostConnectionError, StreamConnection, Transport, pause_before_retry
+from svc.errors import InvalidRequestError, SessionFileNotFoundError, SvcError, TurnTimeoutError, UnreachableError
+from svc.messages import (
+    Message,
+    MessageType,
+    ModelInfo,
+    Session,
+    SessionFile,
+    SessionResponse,
+    State,
+    UpdateRequest,
+    Usage,
+    new_id,
+)
+
+T = TypeVar("T")
+
+LEAVE_SECONDS = 1.0  # to tell the service that a turn is cancelled, when its reader leaves
+CANCEL_SECONDS = 5.0  # for the service to confirm a cancel
+_POLL_SECONDS = 0.1  # so that an interrupt is seen while a query waits
+
+
+class InteractiveSession:
+    """A conversation: each question knows the ones before. Made by ``Svc.create_session`` and ``Svc.resume_session``.
+
+    ``stream`` is asynchronous, everything else is not; all of it may be used from any thread, one turn at a time.
+    ``info`` is the session as the service last reported it.
+    """
+
+    def __init__(self, transport: Transport, info: Session) -> None:
+        self._transport = transport
+        self._info = info
+        self._after = info.num_messages  # the last seq known
+        self._earlier: EarlierTurn | None = None
+        self._running: TurnProtocol | None = None
+
+    def __repr__(self) -> str:
+        return f"InteractiveSession(session_id={self.session_id!r}, name={self.name!r})"
+
+    @property
+    def session_id(self) -> str:
+        """The id by which ``Svc.resume_session`` finds it again."""
+        return self._info.id
+
+    @property
+    def info(self) -> Session:
+        """The session as the service last reported it; ``history`` brings it up to date."""
+        return self._info
+
+    @property
+    def name(self) -> str:
+        """What it is called; the service made a name up where none was given."""
+        return self._info.name
+
+    @property
+    def ttl(self) -> int:
+        """How long it lives after it was made or extended, in seconds."""
+        return self._info.ttl
+
+    @property
+    def expire_time(self) -> int:
+        """When it expires, in seconds since the epoch."""
+        return self._info.expire_time
+
+    @property
+    def model(self) -> ModelInfo:
+        """What answers."""
+        return self._info.model
+
+    @property
+    def files(self) -> tuple[SessionFile, ...]:
+        """What is attached, in the order of the indexes that ``detach_file`` takes."""
+        return tuple(self._info.files)
+
+    @property
+    def can_log(self) -> bool:
+        """Whether the service may keep it on disk; a wish (``log_session``) that the key may not allow."""
+        return self._info.can_log
+
+    def stream(self, prompt: str) -> AsyncGenerator[Message, None]:
+        """Ask, and follow the turn: INFOs as they happen, the RESULT, the INFO that closes the turn.
+
+        Leaving at the RESULT is fine. Leaving before it (``break``, a cancelled task) cancels the turn on the service.
+        A lost connection comes back by itself. Where this object's last turn has not ended yet, the question waits.
+        Raises the typed ServiceError where the turn ends in an error, UnreachableError where the service stays away.
+        """
+        if not prompt.strip():
+            raise InvalidRequestError("the question is empty. Write it out.", param="content")
+        query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=prompt)
+        return self._follow(query)
+
+    def query(self, prompt: str, *, timeout_seconds: float | None = None) -> SessionResponse:
+        """Ask, and wait for the whole turn; also inside a running event loop, as in Jupyter.
+
+        Ctrl-C, and ``timeout_seconds`` with TurnTimeoutError, cancel the turn on the service. Raises as ``stream``.
+        """
+        try:
+            return _run_apart(self._collect(prompt), timeout_seconds)
+        except _TimeLimitError as error:
+            raise TurnTimeoutError(
+                f"no answer within {timeout_seconds:g} s; the turn was cancelled. Give it a longer time limit, "
+                "or ask for less at once."
+            ) from error
+
+    def cancel(self) -> bool:
+        """End this object's running turn on the service, from any thread; its reader gets TurnCancelledError.
+
+        False where none is running. Raises UnreachableError where the service does not confirm it within five seconds.
+        """
+        running = self._running
+        if running is None or running.is_over:
+            return False
+        cancelling = CancelProtocol(running.turn, running.after)
+        try:
+            _run_apart(self._cancel_beside(cancelling), CANCEL_SECONDS)
+        except _TimeLimitError as error:
+            raise UnreachableError(
+                f"{self._transport.config.base_url} did not confirm within {CANCEL_SECONDS:g} s that the turn is "
+                "cancelled. It may end a little later; `history()` shows how."
+            ) from error
+        return True
+
+    def update(self, *, name: str | None = None, description: str | None = None, ttl: int | None = None) -> None:
+        """Change what is given; ``ttl`` counts from now."""
+        request = UpdateRequest(id=self.session_id, name=name, description=description, ttl=ttl)
+        self._transport.call(_requests.update(request))
+        self._reload()
+
+    def attach_file(self, name: str, content: bytes | str, mime_type_hint: str | None = None) -> SessionFile:
+        """Attach bytes, or text as UTF-8, under ``name``. Its type is read from the content; the hint helps."""
+        data = content.encode("utf-8", errors="replace") if isinstance(content, str) else bytes(content)
+        return self._upload(name, mime_type_hint, lambda: io.BytesIO(data))
+
+    def attach_path(self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None) -> SessionFile:
+        """Attach a file from disk, streamed, under its own name or ``name``. Raises OSError where it cannot be read."""
+        file = Path(path).expanduser()
+        return self._upload(name or file.name, mime_type_hint, lambda: file.open("rb"))
+
+    def detach_file(self, file: int | SessionFile) -> None:
+        """Take a file away, by its index in ``files`` or as one of these."""
+        files = self._info.files
+        index = files.index(file) if isinstance(file, SessionFile) and file in files else file
+        if isinstance(index, SessionFile) or not 0 <= index < len(files):
+            raise SessionFileNotFoundError(
+                f"no such file: {file!r}. The session has {len(files)}: {', '.join(f.name for f in files) or 'none'}.",
+                param="file_idx",
+            )
+        self._transport.call(_requests.detach_file(self.session_id, index))
+        self._info.files = [f for i, f in enumerate(files) if i != index]
+
+    def history(self) -> list[Message]:
+        """Every message of the session, oldest first."""
+        return list(self._reload().messages)
+
+    def delete(self) -> None:
+        """End the session: a running turn stops, messages and files are erased."""
+        self._transport.call(_requests.delete(self.session_id))
+
+    def _reload(self) -> Session:
+        self._info = self._transport.call(_requests.get_session(self.session_id))
+        return self._info
+
+    def _upload(self, name: str, hint: str | None, open_body: Callable[[], BinaryIO]) -> SessionFile:
+        file = self._transport.upload(_requests.upload_file(self.session_id, name, hint), open_body)
+        self._info.files = [*self._info.files, file]
+        return file
+
+    async def _collect(self, prompt: str) -> SessionResponse:
+        async with aclosing(self.stream(prompt)) as turn:
+            messages = [message async for message in turn]
+        usage = sum((m.usage for m in messages if m.message_type == MessageType.RESULT and m.usage), start=Usage())
+        return SessionResponse(id=self.session_id, messages=messages, usage=usage)
+
+    async def _follow(self, query: Message) -> AsyncGenerator[Message, None]:
+        """The turn's messages over as many connections as it takes; whoever leaves early cancels it."""
+        protocol = TurnProtocol(query, self._after, self._earlier)
+        reader = _TurnReader(self._transport, self.session_id, protocol)
+        self._running = protocol
+        is_left = True
+        try:
+            while not protocol.is_over:
+                message = await reader.read()
+                self._note(protocol, is_cancelled=False)
+                if message is not None:
+                    yield message
+            is_left = False
+        except SvcError:
+            is_left = False
+            raise
+        finally:
+            is_cancelling = is_left and protocol.was_sent and not protocol.has_answer
+            self._note(protocol, is_cancelled=is_cancelling)
+            if self._running is protocol:
+                self._running = None
+            await reader.leave(is_cancelling=is_cancelling)
+
+    def _note(self, protocol: TurnProtocol, *, is_cancelled: bool) -> None:
+        """Keep what the session's next stream has to know; ``break`` may start it before this one is closed."""
+        self._after = max(self._after, protocol.after)
+        if protocol.was_sent and not protocol.is_over:
+            self._earlier = EarlierTurn(protocol.turn, is_cancelled)
+        elif self._earlier is not None and self._earlier.turn == protocol.turn:
+            self._earlier = None
+
+    async def _cancel_beside(self, protocol: CancelProtocol) -> None:
+        connection = await self._transport.open_stream(self.session_id, protocol.after)
+        try:
+            protocol.connected()
+            while not protocol.is_over:
+                for frame in protocol.outgoing():
+                    await connection.send(frame)
+                protocol.receive(await connection.receive())
+        finally:
+            await connection.close()
+
+
+class _TurnReader:
+    """Reads one turn: opens connections, sends what the protocol wants sent, waits between failures."""
+
+    def __init__(self, transport: Transport, session_id: str, protocol: TurnProtocol) -> None:
+        self._transport = transport
+        self._session_id = session_id
+        self._protocol = protocol
+        self._patience = _retry.Patience(_retry.STREAM_LIMIT_SECONDS)
+        self._connection: StreamConnection | None = None
+        self._opened_at = 0.0
+
+    async def read(self) -> Message | None:
+        """The next message for the caller; None where what came was none. Raises what ended the turn."""
+        before = self._protocol.after
+        try:
+            step = await self._step()
+        except LostConnectionError as lost:
+            await self._come_back_after(lost)
+            return None
+        if self._protocol.after > before:
+            self._patience.progressed()
+        match step:
+            case Deliver(message):
+                return message
+            case ComeBack(reason):
+                await self._come_back_after(LostConnectionError(f"{self._transport.config.ws_url}: {reason}."))
+            case Fail(error):
+                raise error
+        return None
+
+    async def leave(self, *, is_cancelling: bool) -> None:
+        """Close properly; before that tell the service that the turn is cancelled, within ``LEAVE_SECONDS``.
+
+        Where it cannot be told now, the session's next stream tells it.
+        """
+        try:
+            async with asyncio.timeout(LEAVE_SECONDS):
+                if is_cancelling:
+                    await self._send_cancel()
+                if self._connection is not None:
+                    await self._connection.close()
+        except (TimeoutError, SvcError):
+            return
+
+    async def _send_cancel(self) -> None:
+        self._protocol.outgoing()  # what was not sent yet is not wanted any more
+        self._protocol.cancel()
+        connection = self._connection
+        if connection is None:
+            connection = self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
+        for frame in self._protocol.outgoing():
+            await connection.send(frame)
+
+    async def _step(self) -> Step:
+        if self._connection is None:
+            self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
+            self._opened_at = time.monotonic()
+            self._protocol.connected()
+        for frame in self._protocol.outgoing():
+            await self._connection.send(frame)
+        return self._protocol.receive(await self._connection.receive())
+
+    async def _come_back_after(self, lost: LostConnectionError) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+            if time.monotonic() - self._opened_at > _retry.LASTING_SECONDS:
+                self._patience.progressed()
+        if await pause_before_retry(self._transport, self._patience, lost):
+            return
+        if lost.refusal is not None:
+            raise lost.refusal from lost
+        raise UnreachableError(
+            f"{lost} Tried for {self._patience.limit_seconds:g} s. The question may still be answered: "
+            f"Svc().resume_session({self._session_id!r}).history() shows it once the service is back."
+        ) from lost
+
+
+class _TimeLimitError(Exception):
+    """The wait was over before the work."""
+
+
+def _run_apart(work: Coroutine[None, None, T], timeout_seconds: float | None) -> T:
+    """Run ``work`` in a thread and loop of its own, so that it works inside a running loop and Ctrl-C reaches it.
+
+    Whatever ends the wait early cancels the work and gives it a moment to tell the service.
+    """
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work)
+    outcome: Future[T] = Future()
+    thread = threading.Thread(target=_run_loop, args=(loop, task, outcome), name="svc-query", daemon=True)
+    thread.start()
+    try:
+        return _wait(outcome, timeout_seconds)
+    except BaseException:
+        if not outcome.done():
+            with contextlib.suppress(RuntimeError):  # the loop closed just now: the work is done
+                loop.call_soon_threadsafe(task.cancel)
+            thread.join(2 * LEAVE_SECONDS)
+        raise
+
+
+def _run_loop(loop: asyncio.AbstractEventLoop, task: asyncio.Task[T], outcome: Future[T]) -> None:
+    try:
+        outcome.set_result(loop.run_until_complete(task))
+    except BaseException as error:  # noqa: BLE001 - whatever it is, it is raised in the thread that waits
+        outcome.set_exception(error)
+    finally:
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        loop.run_until_complete(loop.shutdown_default_executor())
+        loop.close()
+
+
+def _wait(outcome: Future[T], timeout_seconds: float | None) -> T:
+    deadline = math.inf if timeout_seconds is None else time.monotonic() + timeout_seconds
+    while not outcome.done():
+        left = deadline - time.monotonic()
+        if left <= 0:
+            raise _TimeLimitError
+        wait([outcome], timeout=min(_POLL_SECONDS, left))
+    return outcome.result()
