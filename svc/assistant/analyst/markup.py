@@ -12,7 +12,7 @@ from collections.abc import Sequence
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the whole stands in the findings
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>$^=:])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!~>$^=:])")
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]"
 )

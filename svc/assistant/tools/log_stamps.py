@@ -1,0 +1,127 @@
+"""Read the time at the head of a log line: syslog with and without a year, ISO 8601, journalctl. Pure, no clock.
+
+A syslog stamp (RFC 3164) has no year: years are counted from the log's own order, so that December before January stays
+before it. A time is shown as the log has it, in the log's own zone; without a year as ISO 8601's ``--11-20T03:12:45``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from itertools import accumulate
+from typing import NamedTuple
+
+MONTHS = {
+    name: number
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), start=1
+    )
+}
+    name: number for number, name in enumerate("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(), start=1)
+}  # noqa: SIM905
+_DAYS_BEFORE = tuple(accumulate((0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30)))  # of a leap year, by month - 1
+_LONGEST_YEAR = 366
+_HALF_YEAR = 183  # days: a step back by more than this is a new year, not a late line
+SEARCH_CHARS = 120  # where a stamp may begin: after a file name that grep wrote
+
+_TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d):(?P<s>[0-5]\d|60)(?P<fraction>[.,]\d{1,9})?"
+_BSD = re.compile(
+    rf"(?P<month>[A-Z][a-z]{{2}}) {{1,2}}(?P<day>\d{{1,2}}) (?:(?P<year>\d{{4}}) )?{_TIME}(?: (?P<late>\d{{4}})(?= ))?"
+)
+_ISO = re.compile(
+    rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T ]{_TIME}(?: ?(?P<zone>Z\b|UTC\b|[+-]\d\d:?\d\d))?"
+)
+_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
+
+
+class Stamp(NamedTuple):
+    """A time: ``seconds`` orders stamps of one log, ``text`` is for people, ``of_day`` counts seconds from midnight."""
+
+    seconds: float
+    text: str
+    of_day: int
+
+
+class Stamps:
+    """Reads the stamps of one log in its order; knows whether it has years and which zones it states."""
+
+    def __init__(self) -> None:
+        self.zones: set[str] = set()
+        self.lacks_year = False
+        self._year = 0
+        self._latest_day = -1  # in the year, of the last line without a year
+        self._days: dict[tuple[str | None, str, str], tuple[int, str] | None] = {}
+
+    def read(self, line: str) -> tuple[Stamp | None, int]:
+        """The stamp of ``line`` and where it ends; ``(None, 0)`` where it has none that can be a time."""
+        lead = _LEAD.match(line)
+        start = lead.end() if lead else 0
+        found = _BSD.match(line, start) or _ISO.match(line, start)
+        if found is None:
+            found = _ISO.search(line, 0, SEARCH_CHARS) or _BSD.search(line, 0, SEARCH_CHARS)
+        if found is None:
+            return None, 0
+        stamp = self._stamp(found)
+        return stamp, found.end() if stamp else 0
+
+    def _stamp(self, found: re.Match[str]) -> Stamp | None:
+        month = found["month"]
+        year = found["year"] or (found["late"] if found.re is _BSD else None)
+        key = (year, month, found["day"])
+        if key not in self._days:
+            if len(self._days) > _LONGEST_YEAR * 20:  # stamps made up by whoever wrote the log
+                self._days.clear()
+            self._days[key] = _day(*key)
+        day = self._days[key]
+        if day is None:
+            return None
+        number, text = day
+        if year is None:
+            number = self._with_year(number)
+        of_day = int(found["h"]) * 3600 + int(found["m"]) * 60 + int(found["s"])
+        fraction = found["fraction"] or ""
+        seconds = number * 86_400 + of_day + (float(f"0.{fraction[1:]}") if fraction else 0.0)
+        zone = (found["zone"] or "") if found.re is _ISO else ""
+        if zone:
+            self.zones.add(zone)
+            seconds -= _offset_seconds(zone)
+        shown_zone = "+00:00" if zone in ("Z", "UTC") else zone
+        return Stamp(
+            seconds, f"{text}T{found['h']}:{found['m']}:{found['s']}{fraction.replace(',', '.')}{shown_zone}", of_day
+        )
+
+    def _with_year(self, day: int) -> int:
+        """Days since the first year of the log; that year may be any."""
+        self.lacks_year = True
+        if self._latest_day >= 0:
+            if self._latest_day - day > _HALF_YEAR:
+                self._year += 1
+            elif day - self._latest_day > _HALF_YEAR:
+                self._year -= 1
+        self._latest_day = day
+        return self._year * _LONGEST_YEAR + day
+
+
+def _day(year: str | None, month: str, day: str) -> tuple[int, str] | None:
+    """A number that orders days, and the day in ISO's form; None where there is no such day."""
+    number = MONTHS.get(month) or (int(month) if month.isdigit() else 0)
+    try:
+        known = date(int(year) if year else 2000, number, int(day))
+    except ValueError:
+        return None
+    if year is None:
+        return _DAYS_BEFORE[number - 1] + known.day, f"--{number:02}-{known.day:02}"
+    return known.toordinal(), known.isoformat()
+
+
+def _offset_seconds(zone: str) -> int:
+    if zone in ("Z", "UTC"):
+        return 0
+    sign = -1 if zone[0] == "-" else 1
+    return sign * (int(zone[1:3]) * 3600 + int(zone[-2:]) * 60)
+
+
+def second_of_day(text: str) -> int | None:
+    """``"03:00"`` or ``"03:00:30"`` as seconds from midnight; None where it is no time of day."""
+    found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", text.strip())
+    return None if found is None else int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)
