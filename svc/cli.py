@@ -1,16 +1,29 @@
-"""The command ``svc``. Each command reads its options, calls once, and prints; exit codes: 0 done, 1 failed, 2 usage.
+"""The command ``svc``. Each command reads its options, calls once, and prints.
+
+Exit codes: 0 done, 1 failed, 2 usage, 130 interrupted.
 
 Other packages' commands join through the entry-point group ``svc.commands``; they and the service load when used.
 """
 
 from __future__ import annotations
 
+import asyncio
+import sys
+import unicodedata
+from contextlib import aclosing
 from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+import msgspec
 
 import svc
-from svc.errors import SvcError
+from svc.errors import SvcError, TurnTimeoutError
+from svc.messages import Message, MessageType, State
+
+if TYPE_CHECKING:
+    from svc.session import InteractiveSession
 
 
 class _Commands(click.Group):
@@ -38,6 +51,205 @@ class _Commands(click.Group):
 @click.version_option(svc.__version__, prog_name="svc")
 def main() -> None:
     """Conversational security analysis: ask, serve, and run notebooks as reports."""
+
+
+@main.command()
+@click.argument("question")
+@click.option(
+    "--attach",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="A file to look at; again for more.",
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: session_id, answer, messages.")
+@click.option("--session", "session_id", metavar="ID", help="Go on with this session instead of a new one.")
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Cancel the turn after this long.",
+)
+def ask(
+    question: str, files: tuple[Path, ...], *, as_json: bool, session_id: str | None, timeout_seconds: float | None
+) -> None:
+    """Ask QUESTION ("-": read it from stdin). Progress goes to stderr, the answer, in Markdown, to stdout.
+
+    \b
+      svc ask --attach /var/log/auth.log "Who was brute-forced, and did anyone get in?"
+      svc ask --json - < question.txt
+
+    The service is the one that SVC_API_KEY and SVC_BASE_URL name, else a local one, which starts by itself.
+    Exit codes: 0 answered, 1 failed, 2 usage, 130 interrupted (the turn is cancelled).
+    """
+    from svc.client import Svc  # the network's libraries load when a command needs them
+
+    if question == "-":
+        question = click.get_text_stream("stdin").read()
+    if not question.strip():
+        raise click.UsageError(
+            'the question is empty. Example: svc ask "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"'
+        )
+    try:
+        with Svc() as client:
+            session = client.resume_session(session_id) if session_id else client.create_session()
+            for file in files:
+                session.attach_path(file)
+            messages = asyncio.run(_follow(session, question, timeout_seconds))
+    except KeyboardInterrupt:
+        click.echo("interrupted; the turn is cancelled", err=True)
+        sys.exit(130)
+    answer = "".join(str(m.get_content()) for m in messages if m.message_type == MessageType.RESULT)
+    if as_json:
+        click.echo(msgspec.json.encode({"session_id": session.session_id, "answer": answer, "messages": messages}))
+    else:
+        click.echo(_visible(answer))
+        click.echo(f"To go on: svc ask --session {session.session_id} ...", err=True)
+
+
+async def _follow(session: InteractiveSession, question: str, timeout_seconds: float | None) -> list[Message]:
+    """The turn's messages; its INFOs are shown as they come."""
+    messages = []
+    try:
+        async with asyncio.timeout(timeout_seconds), aclosing(session.stream(question)) as turn:
+            async for message in turn:
+                messages.append(message)
+                if message.message_type == MessageType.INFO and message.state != State.END and message.content:
+                    click.echo(f"... {_visible(message.content)}", err=True)
+    except TimeoutError as error:
+        raise TurnTimeoutError(
+            f"no answer within {timeout_seconds:g} s; the turn was cancelled. Give it a longer --timeout, "
+            "or ask for less at once."
+        ) from error
+    return messages
+
+
+def _visible(text: str) -> str:
+    """What a terminal may be given: evidence is written by attackers, and a terminal obeys control characters."""
+    return "".join(
+        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
+
+
+def _database_option(command: click.decorators.FC) -> click.decorators.FC:
+    default = f"sqlite:///{state_folder() / 'service.db'}"
+    return click.option(
+        "--database", default=default, metavar="sqlite:///PATH", help="Default: service.db in this user's state folder."
+    )(command)
+
+
+@main.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
+@click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@_database_option
+@click.option("--assistant", metavar="MODULE:NAME", help="What answers. Default: the embedded analyst.")
+@click.option("--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--tls-key", type=click.Path(path_type=Path, exists=True, dir_okay=False))
+@click.option("--behind-proxy", is_flag=True, help="A proxy in front speaks TLS.")
+@click.option("--connection-file", type=click.Path(path_type=Path), help="Say there where the service listens.")
+@click.option("--key-file", type=click.Path(path_type=Path), help="Take the key in it; made where it is missing.")
+@click.option("--exit-when-idle", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop when unused that long.")
+def serve(
+    host: str,
+    port: int,
+    database: str,
+    assistant: str | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    behind_proxy: bool,  # noqa: FBT001  # click passes by name
+    connection_file: Path | None,
+    key_file: Path | None,
+    exit_when_idle: float | None,
+) -> None:
+    """Run the service until it is told to stop. Limits are set by SVC_… in the environment."""
+    from svc.service.serve import DEFAULT_ASSISTANT, Options, run
+
+    options = Options(
+        host=host,
+        port=port,
+        database=database,
+        assistant=assistant or DEFAULT_ASSISTANT,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
+        behind_proxy=behind_proxy,
+        connection_file=connection_file,
+        key_file=key_file,
+        exit_when_idle=exit_when_idle,
+    )
+    run(options, os.environ)
+
+
+@main.group()
+def keys() -> None:
+    """Make, list and revoke the keys of a service, running or not."""
+
+
+@keys.command("create")
+@click.argument("name")
+@_database_option
+@click.option("--logging", type=click.Choice(["required", "optional", "never"]), default="optional", show_default=True)
+@click.option("--experimental", is_flag=True, help="May use experimental models.")
+@click.option("--rpm", type=click.IntRange(0), default=600, show_default=True, help="Requests a minute; 0: no limit.")
+@click.option("--tpm", type=click.IntRange(0), default=0, show_default=True, help="Tokens a minute; 0: no limit.")
+@click.option("--expires", type=click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"]), help="In UTC. Default: never.")
+def create_key(
+    name: str,
+    database: str,
+    logging: Logging,
+    experimental: bool,  # noqa: FBT001  # click passes by name
+    rpm: int,
+    tpm: int,
+    expires: datetime | None,
+) -> None:
+    """Make a key for the user NAME. The last line is the key: it is shown this once, and never stored."""
+    from svc.service.key_admin import create_key as create
+    from svc.service.serve import database_path
+
+    end = expires.replace(tzinfo=UTC).timestamp() if expires else 0.0
+    making = create(
+        database_path(database),
+        name,
+        logging=logging,
+        allow_experimental=experimental,
+        rpm=rpm,
+        tpm=tpm,
+        expires=end,
+    )
+    record, key = asyncio.run(making)
+    click.echo(f"key {record.id} of user {record.user_id}; keep the next line, it is not shown again:")
+    click.echo(key)
+
+
+@keys.command("list")
+@_database_option
+def list_keys(database: str) -> None:
+    """Show every key's id, user and rights; never a key."""
+    from svc.service.key_admin import list_keys as load
+    from svc.service.serve import database_path
+
+    for key in asyncio.run(load(database_path(database))):
+        state = "revoked" if key.revoked else f"until {_day(key.expires)}" if key.expires else "valid"
+        rights = "experimental" if key.allow_experimental else "stable"
+        click.echo(f"{key.id}  {key.user_id}  {state}  logging {key.logging}  {rights}  rpm {key.rpm}  tpm {key.tpm}")
+
+
+@keys.command("revoke")
+@click.argument("key_id", metavar="ID")
+@_database_option
+def revoke_key(key_id: str, database: str) -> None:
+    """Revoke the key with this ID; its streams are closed."""
+    from svc.service.key_admin import revoke_key as revoke
+    from svc.service.serve import database_path
+
+    asyncio.run(revoke(database_path(database), key_id))
+    click.echo(f"key {key_id} is revoked")
+
+
+def _day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 if __name__ == "__main__":

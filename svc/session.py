@@ -212,17 +212,23 @@ class InteractiveSession:
         finally:
             is_cancelling = is_left and protocol.was_sent and not protocol.has_answer
             self._note(protocol, is_cancelled=is_cancelling)
-            if self._running is protocol:
-                self._running = None
             await reader.leave(is_cancelling=is_cancelling)
+            self._note_end(protocol)
 
     def _note(self, protocol: TurnProtocol, *, is_cancelled: bool) -> None:
         """Keep what the session's next stream has to know; ``break`` may start it before this one is closed."""
         self._after = max(self._after, protocol.after)
         if protocol.was_sent and not protocol.is_over:
             self._earlier = EarlierTurn(protocol.turn, is_cancelled)
-        elif self._earlier is not None and self._earlier.turn == protocol.turn:
+        else:
+            self._note_end(protocol)
+
+    def _note_end(self, protocol: TurnProtocol) -> None:
+        self._after = max(self._after, protocol.after)
+        if protocol.is_over and self._earlier is not None and self._earlier.turn == protocol.turn:
             self._earlier = None
+        if protocol.is_over and self._running is protocol:
+            self._running = None
 
     async def _cancel_beside(self, protocol: CancelProtocol) -> None:
         connection = await self._transport.open_stream(self.session_id, protocol.after)
@@ -267,20 +273,21 @@ class _TurnReader:
         return None
 
     async def leave(self, *, is_cancelling: bool) -> None:
-        """Close properly; before that tell the service that the turn is cancelled, within ``LEAVE_SECONDS``.
+        """Close properly; before that cancel the turn and see it end, all within ``LEAVE_SECONDS``.
 
-        Where it cannot be told now, the session's next stream tells it.
+        Where the service cannot be told now, the session's next stream tells it.
         """
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 if is_cancelling:
-                    await self._send_cancel()
-                if self._connection is not None:
-                    await self._connection.close()
+                    await self._cancel()
         except (TimeoutError, SvcError):
-            return
+            pass  # said above
+        finally:
+            if self._connection is not None:
+                await self._connection.close()
 
-    async def _send_cancel(self) -> None:
+    async def _cancel(self) -> None:
         self._protocol.outgoing()  # what was not sent yet is not wanted any more
         self._protocol.cancel()
         connection = self._connection
@@ -288,6 +295,8 @@ class _TurnReader:
             connection = self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
         for frame in self._protocol.outgoing():
             await connection.send(frame)
+        while not self._protocol.is_over:  # a close on its heels could overtake the cancel inside the service
+            self._protocol.receive(await connection.receive())
 
     async def _step(self) -> Step:
         if self._connection is None:
