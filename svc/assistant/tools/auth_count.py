@@ -2,7 +2,8 @@
 
 sshd, its error log and PAM write about the same attempt; a connection's failures are the largest of what each counted.
 PAM may do so from a process of its own (keyboard-interactive), so a PAM failure also pairs with the server's line of
-the same source within PAIR_SECONDS. A connection that only named an account (keys, scanners) is an attempt, not a failure.
+the same source within PAIR_SECONDS. A connection that only named an account (keys, scanners) is an attempt, and no
+failure.
 """
 
 from __future__ import annotations
@@ -106,8 +107,8 @@ class Entry:
     """A success of an account from a source that had failed before; kept once, with its longest streak."""
 
     __slots__ = (
-        "account", "account_failures_before", "excerpt", "failures_before", "line", "method", "service", "source", "streak",
-        "time",
+        "account", "account_failures_before", "excerpt", "failures_before", "line", "method", "service", "source",
+        "streak", "time",
     )  # fmt: skip
 
     def __init__(self, event: Event, tally: Tally, number: int, line: str) -> None:
@@ -124,8 +125,8 @@ class _Connection:
     """One connection of one source: what each log counted of it."""
 
     __slots__ = (
-        "account", "attempt", "counted", "error", "has_success", "last", "own", "paired", "pam", "pam_line", "port", "source",
-        "unnamed",
+        "account", "attempt", "counted", "error", "has_success", "last", "own", "paired", "pam", "pam_line", "port",
+        "source", "unnamed",
     )  # fmt: skip
 
     def __init__(self, source: str) -> None:
@@ -223,7 +224,7 @@ class Counts:
             self._ports[event.source, connection.port] = connection.last
 
     def _confirm(self, connection: _Connection, event: Event, number: int, line: str) -> None:
-        """The server's own line tells of a failure that PAM told first: it is the better evidence and the later time."""
+        """The server's own line tells of a failure that PAM told first: the better evidence, and the later time."""
         if event.kind is EventKind.PAM:
             return
         for tally in (self.sources.get(event.source), self.accounts.get(event.account)):

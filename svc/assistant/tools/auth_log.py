@@ -2,7 +2,7 @@
 
 Each failed attempt counts once, though sshd, its error log and PAM may each write a line about it: for every connection
 the largest of their counts is taken. "message repeated N times" counts N times. What a line says: ``auth_lines.py``.
-Decides what is an attack by fail2ban's default (5 failures within 10 minutes), or 20 failures or 5 accounts at any pace.
+Decides what is an attack: 5 failures within 10 minutes (fail2ban's default), or 20 failures or 5 accounts at any pace.
 
 Finding kinds and their attributes (times are ISO 8601 in the log's own zone, None where the lines have none):
 
