@@ -1,0 +1,186 @@
+"""Build the service from its parts: the table of routes, start-up, shut-down. Decides no behaviour of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketState
+
+from svc.assistant.turn import Assistant
+from svc.errors import AddressNotFoundError, InvalidRequestError, MethodNotAllowedError, ServiceError
+from svc.service import http
+from svc.service.activity import Activity
+from svc.service.bus.memory import MemoryBus
+from svc.service.failures import internal_error
+from svc.service.files import DiskFiles, MemoryFiles
+from svc.service.guard import Guard
+from svc.service.places import Places
+from svc.service.replies import error_reply
+from svc.service.service import Service
+from svc.service.settings import Settings
+from svc.service.store.sqlite import SqliteStore
+from svc.service.stream import stream
+from svc.service.streams import Streams
+
+
+class Operation(NamedTuple):
+    """One row of the table of routes; a handler takes the caller's key, an open one needs none."""
+
+    method: str
+    path: str
+    handler: http.Keyed | None = None
+    open_handler: http.Open | None = None
+
+
+OPERATIONS = (
+    Operation("GET", "/health", open_handler=http.health),
+    Operation("GET", "/user/info", http.user_info),
+    Operation("POST", "/session/register", http.register),
+    Operation("GET", "/session/get", http.get),
+    Operation("GET", "/session/list", http.list_sessions),
+    Operation("POST", "/session/update", http.update),
+    Operation("POST", "/session/delete", http.delete),
+    Operation("POST", "/session/generate", http.generate),
+    Operation("POST", "/session/attach_file", http.attach_file),
+    Operation("POST", "/session/upload_file", http.upload_file),
+    Operation("POST", "/session/detach_file", http.detach_file),
+)
+
+
+class Running:
+    """The built service: what ``serve`` needs of it beside the ASGI application."""
+
+    def __init__(self, service: Service, assistant: Assistant, disk: DiskFiles) -> None:
+        self.service = service
+        self.activity = Activity(time.monotonic)
+        self.streams = Streams(service)
+        self._assistant = assistant
+        self._disk = disk
+        self._tasks: list[asyncio.Task[None]] = []
+        self._is_closed = False
+
+    async def start(self) -> None:
+        """Open the stores, start the assistant, go on with the turns of a process that died."""
+        places = self.service.places
+        await places.logged.open()
+        await places.private.open()
+        await self._disk.open(await places.logged.file_ids())
+        await self._assistant.start()
+        await self.service.turns.take_up(places.logged, places.find)
+        self._tasks = [
+            asyncio.create_task(self.streams.watch()),
+            asyncio.create_task(self.service.purge_for_ever()),
+        ]
+
+    async def drain(self) -> None:
+        """End or hand back the turns, then close the streams with 1001."""
+        await self.service.turns.close()
+        await self.streams.close()
+
+    async def close(self) -> None:
+        """Stop everything; safe to call after ``drain`` or instead of it."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        await self.drain()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+        await self._assistant.close()
+        await self.service.places.logged.close()
+        await self.service.places.private.close()
+
+
+def build(
+    assistant: Assistant, *, database: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
+) -> Running:
+    """The service on a SQLite file; attached files go into the folder beside it, ``NAME.files``."""
+    chosen = settings or Settings()
+    disk = DiskFiles(database.with_name(f"{database.name}.files"))
+    memory = MemoryFiles(chosen.max_memory_file_bytes)
+    places = Places(SqliteStore(database), SqliteStore(None), disk, memory)
+    service = Service(places, assistant, bus=MemoryBus(), settings=chosen, clock=clock)
+    return Running(service, assistant, disk)
+
+
+def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
+    """The ASGI application over what ``start`` started; ``hosts`` are the names it answers to, empty for any."""
+    settings = running.service.settings
+    origins = settings.allowed_origins
+    middleware = [Middleware(Guard, hosts=hosts, origins=origins, activity=running.activity)]
+    if origins:
+        middleware.append(
+            Middleware(
+                CORSMiddleware,
+                allow_origins=list(origins),
+                allow_methods=["GET", "POST"],
+                allow_headers=["Authorization", "Content-Type"],
+            )
+        )
+    return Starlette(
+        routes=_routes(running),
+        middleware=middleware,
+        exception_handlers={HTTPException: _not_on_the_page},
+    )
+
+
+def _routes(running: Running) -> list[BaseRoute]:
+    routes: list[BaseRoute] = [
+        Route(operation.path, _endpoint(running.service, operation), methods=[operation.method])
+        for operation in OPERATIONS
+    ]
+
+    async def open_stream(websocket: WebSocket) -> None:
+        try:
+            await stream(websocket, running.service, running.streams)
+        except Exception as error:  # noqa: BLE001  # told to the client, or logged under an id
+            await _refuse_upgrade(websocket, error)
+
+    return [*routes, WebSocketRoute("/stream", open_stream)]
+
+
+def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:
+    async def endpoint(request: Request) -> Response:
+        try:
+            if operation.open_handler is not None:
+                return await operation.open_handler(service, request)
+            key = await service.auth.caller(request.headers.get("authorization"))
+            request.scope["key_id"] = key.id
+            service.rates.count_request(key)
+            if operation.handler is None:
+                raise AddressNotFoundError(f"{operation.path} is not served")
+            return await operation.handler(service, key, request)
+        except ServiceError as error:
+            return error_reply(error)
+        except Exception as error:  # noqa: BLE001  # told under an id, logged under the same
+            return error_reply(internal_error(error, request=request.scope.get("request_id", "")))
+
+    return endpoint
+
+
+async def _refuse_upgrade(websocket: WebSocket, error: Exception) -> None:
+    refusal = error if isinstance(error, ServiceError) else internal_error(error)
+    if websocket.client_state == WebSocketState.CONNECTING:
+        await websocket.send_denial_response(error_reply(refusal))
+
+
+async def _not_on_the_page(request: Request, error: Exception) -> Response:
+    where = f"{request.method[:10]} {request.url.path[:80]}"
+    if isinstance(error, HTTPException) and error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        return error_reply(MethodNotAllowedError(f"{where} is not offered; this address takes {allowed}"))
+    if isinstance(error, HTTPException) and error.status_code == 404:
+        return error_reply(AddressNotFoundError(f"{where} is no address of this service"))
+    return error_reply(InvalidRequestError(f"{where} cannot be served as it was sent"))

@@ -1,0 +1,9 @@
+"""The websocket close codes of the wire page, "Websocket", 7."""
+
+from __future__ import annotations
+
+DONE = 1000
+STOPPING = 1001
+BAD_KEY = 4401
+TOO_SLOW = 4408
+CLOSED_SESSION = 4410

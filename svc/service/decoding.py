@@ -1,0 +1,30 @@
+"""Read a body or a frame as the type that the wire has for it; what does not fit names its field. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import TypeVar
+
+import msgspec
+
+from svc.errors import InvalidRequestError
+
+T = TypeVar("T", bound=msgspec.Struct)
+_PATH = re.compile(r" - at `\$\.?([^`]*)`")
+_FIELD = re.compile(r"required field `([^`]+)`")
+
+
+def decode(data: bytes, kind: type[T]) -> T:
+    """The struct that the JSON is; raises InvalidRequestError."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        text = str(error)
+        path, field = _PATH.search(text), _FIELD.search(text)
+        names = [match[1] for match in (path, field) if match and match[1]]
+        param = ".".join(names) or None
+        raise InvalidRequestError(
+            f"{param or 'the body'} cannot be used: {_PATH.sub('', text)}", param=param
+        ) from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidRequestError(f"this is not JSON: {error}") from error

@@ -1,0 +1,146 @@
+"""What every request passes first: its Host, its Origin, no key in its address; then the line in the log.
+
+Pure rules, and a thin ASGI layer that applies them. Facts: the wire page, "Addresses and authentication", "Around it".
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from urllib.parse import unquote, urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from svc.errors import InvalidRequestError, ServiceError
+from svc.messages import new_id
+from svc.service.activity import Activity
+from svc.service.keys import KEY_PATTERN
+from svc.service.replies import error_reply
+
+log = logging.getLogger("svc.access")
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+
+
+def allowed_hosts(bind_host: str, *, behind_proxy: bool, configured: Sequence[str]) -> tuple[str, ...]:
+    """The host names that a request may ask for; empty is any.
+
+    What is configured counts, and loopback names always do with it. Without it a service on loopback answers to
+    loopback names alone, against DNS rebinding; beyond it or behind a proxy the names are the network's to decide.
+    """
+    if configured:
+        return (*configured, *LOOPBACK_NAMES)
+    if behind_proxy or not is_loopback(bind_host):
+        return ()
+    return (bind_host, *LOOPBACK_NAMES)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether the address to listen on is this machine's own."""
+    return host in LOOPBACK_NAMES or host.startswith("127.")
+
+
+def check_host(host: str, allowed: Sequence[str]) -> None:
+    """Raise InvalidRequestError for a Host that is not the service's."""
+    if allowed and _name(host) not in {name.lower() for name in allowed}:
+        raise InvalidRequestError(
+            f"this service does not answer to the host {host[:80]!r}; add it to SVC_ALLOWED_HOSTS if it should",
+            param="Host",
+        )
+
+
+def check_origin(origin: str | None, host: str, allowed: Sequence[str]) -> None:
+    """Raise InvalidRequestError for an Origin that is neither the service's own nor on the list; none sent is fine."""
+    if origin is None or origin in allowed or urlsplit(origin).netloc.lower() == host.lower() != "":
+        return
+    raise InvalidRequestError(
+        f"pages of {origin[:80]!r} may not use this service; add it to SVC_ALLOWED_ORIGINS if they should",
+        param="Origin",
+    )
+
+
+def check_address(query_string: str) -> None:
+    """Raise InvalidRequestError where a key stands in the address."""
+    if KEY_PATTERN.search(unquote(query_string)):
+        raise InvalidRequestError(
+            "an API key stands in the address, where logs keep it: revoke it (`svc keys revoke`), and send the new one "
+            "as `Authorization: Bearer`"
+        )
+
+
+def _name(host: str) -> str:
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+class Guard:
+    """The ASGI layer around the routes."""
+
+    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: Activity) -> None:
+        self._app = app
+        self._hosts = hosts
+        self._origins = origins
+        self._activity = activity
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Check, pass on, log."""
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        sender = _Sender(send)
+        scope["request_id"] = sender.request_id
+        started = time.perf_counter()
+        try:
+            with self._activity.request():
+                await self._serve(scope, receive, sender)
+        finally:
+            _log(scope, sender, time.perf_counter() - started)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        try:
+            check_host(host, self._hosts)
+            check_origin(headers.get("origin"), host, self._origins)
+            check_address(scope["query_string"].decode("latin-1"))
+        except ServiceError as error:
+            await error_reply(error)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+class _Sender:
+    """Sends on, adds the request's id, and remembers how it was answered."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.request_id = new_id()[:16]
+        self.status = 0
+
+    async def __call__(self, message: Message) -> None:
+        """Send one ASGI message."""
+        if message["type"] in ("http.response.start", "websocket.http.response.start"):
+            self.status = message["status"]
+            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode())]
+        elif message["type"] == "websocket.accept":
+            self.status = 101
+        elif message["type"] == "websocket.close":
+            self.status = message.get("code", 1000)
+        await self._send(message)
+
+
+def _log(scope: Scope, sender: _Sender, seconds: float) -> None:
+    log.info(
+        "request",
+        extra={
+            "request": sender.request_id,
+            "method": scope.get("method", "WEBSOCKET"),
+            "path": scope["path"][:200],
+            "status": sender.status,
+            "ms": round(seconds * 1000, 1),
+            "key": scope.get("key_id"),
+        },
+    )

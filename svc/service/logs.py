@@ -1,0 +1,54 @@
+"""Log lines as JSON, one event a line: time, level, event, and its fields. No content, no keys, no exception texts.
+
+An exception is logged as its type and frames: its text may hold what a user wrote. uvicorn's own loggers go here, too.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import traceback
+from datetime import UTC, datetime
+from typing import TextIO
+
+import msgspec
+
+_KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
+_Field = str | int | float | bool | None | list[str]
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's event and its extra fields."""
+        line: dict[str, _Field] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": record.getMessage(),
+        }
+        line |= {name: _plain(value) for name, value in vars(record).items() if name not in _KNOWN}
+        if record.exc_info and record.exc_info[0] is not None:
+            line["exception"] = record.exc_info[0].__name__
+            line["frames"] = [
+                f"{frame.filename}:{frame.lineno} {frame.name}" for frame in traceback.extract_tb(record.exc_info[2])
+            ]
+        return msgspec.json.encode(line).decode()
+
+
+def set_up_logs(stream: TextIO | None = None, *, level: str = "INFO") -> None:
+    """Send everything to the stream, stderr by default; uvicorn's chatter from warnings on."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger("svc")
+    root.handlers, root.propagate = [handler], False
+    root.setLevel(level)
+    for name in ("uvicorn", "uvicorn.error", "uvicorn.access"):
+        logger = logging.getLogger(name)
+        logger.handlers, logger.propagate = ([handler] if name == "uvicorn" else []), name != "uvicorn"
+        logger.setLevel("WARNING")
+
+
+def _plain(value: object) -> _Field:
+    return value if isinstance(value, str | int | float | bool | None) else str(value)

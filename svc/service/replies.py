@@ -1,0 +1,36 @@
+"""What the service answers: JSON of the wire's types, and the one shape of every error. Pure."""
+
+from __future__ import annotations
+
+import math
+
+import msgspec
+from starlette.responses import Response
+
+from svc.errors import ServiceError
+from svc.messages import ErrorBody, ErrorDetail, OpResult
+
+_ENCODER = msgspec.json.Encoder()
+
+
+def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
+    """200 with the JSON of the body."""
+    return Response(_ENCODER.encode(body), media_type="application/json")
+
+
+def done(data: msgspec.Struct | None = None) -> Response:
+    """200 with an OpResult."""
+    return reply(OpResult(data=None if data is None else msgspec.Raw(_ENCODER.encode(data))))
+
+
+def error_reply(error: ServiceError) -> Response:
+    """The error in the wire's shape; ``Retry-After`` where it says when to come back."""
+    detail = ErrorDetail(code=error.code, message=error.message, type=error.type, param=error.param)
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(max(1, math.ceil(error.retry_after)))
+    if error.status == 401:
+        headers["WWW-Authenticate"] = "Bearer"
+    return Response(
+        _ENCODER.encode(ErrorBody(error=detail)), error.status, headers=headers, media_type="application/json"
+    )

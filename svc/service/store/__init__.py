@@ -1,0 +1,211 @@
+"""What the service keeps, and what any store promises. Knows no database and no HTTP.
+
+Promises: a message is durable before ``begin_turn`` or ``append`` return it; ``seq`` is given in the same transaction,
+from 1 without gaps in each session; an append whose lease is no longer held changes nothing; one RESULT a turn.
+What a store cannot do for want of disk or database is an UnavailableError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from typing import Protocol
+
+import msgspec
+
+from svc.errors import SvcError
+from svc.messages import Message, ModelInfo, Usage
+from svc.service.keys import KeyRecord
+
+
+class LeaseLostError(SvcError):
+    """The turn is no longer this runner's: it ended, its session was deleted, or another process took it over."""
+
+
+class TurnState(StrEnum):
+    """Where a turn stands; only a running one can be appended to."""
+
+    RUNNING = "running"
+    ANSWERED = "answered"
+    FAILED = "failed"
+
+
+class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """An attached file. ``id`` is where its bytes are kept; ``name`` is the user's word for it, never a path."""
+
+    id: str
+    name: str
+    size: int
+    sha256: str
+    mime_type: str
+    label: str
+
+
+class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A session without its messages. Times are seconds since the epoch; files are in the order of their index."""
+
+    id: str
+    user_id: str
+    org_id: str
+    model: ModelInfo
+    ttl: int
+    language: str
+    name: str
+    description: str
+    create_time: int
+    update_time: int
+    expire_time: int
+    can_log: bool
+    last_seq: int = 0
+    turns: int = 0
+    is_running: bool = False
+    usage: Usage = msgspec.field(default_factory=Usage)
+    files: tuple[FileRecord, ...] = ()
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """A stored message as it goes to every reader: encoded once."""
+
+    seq: int
+    text: str
+
+
+class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn and its lease: ``fence`` grows with each taking, and an append with an older one is refused."""
+
+    session_id: str
+    id: str
+    number: int
+    query_id: str
+    query_seq: int
+    state: TurnState
+    fence: int
+    attempts: int
+    has_owner: bool = True
+
+
+class Begun(msgspec.Struct, frozen=True, kw_only=True):
+    """What a query led to: a new turn with its stored query, or the turn that the same query id made before."""
+
+    turn: TurnRecord
+    stored: tuple[Stored, ...] = ()
+
+    @property
+    def is_new(self) -> bool:
+        """Whether this query is to be run."""
+        return bool(self.stored)
+
+
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ends, written together with its last messages."""
+
+    state: TurnState
+    time: float
+    usage: Usage
+
+
+class Store(Protocol):
+    """Sessions, messages, turns, files' records and keys."""
+
+    async def open(self) -> None:
+        """Bring the schema up to date and start; raises ConfigError where the database is not usable."""
+
+    async def close(self) -> None:
+        """Finish what was accepted, then let go of the database."""
+
+    async def check(self) -> None:
+        """Return where the store answers; raises UnavailableError."""
+
+    async def add_session(self, session: SessionRecord) -> SessionRecord:
+        """Keep it, or return the one that has this id already."""
+        ...
+
+    async def session(self, session_id: str) -> SessionRecord | None:
+        """The session, expired ones included."""
+        ...
+
+    async def sessions_of(self, user_id: str) -> list[SessionRecord]:
+        """The user's sessions, oldest first, expired ones included."""
+        ...
+
+    async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the sessions that are there and not expired."""
+        ...
+
+    async def update_session(self, session: SessionRecord) -> None:
+        """Write name, description, ttl and the times that follow from it."""
+
+    async def delete_session(self, session_id: str) -> None:
+        """Erase the session with all it has."""
+
+    async def purge(self, *, ended_before: float) -> list[str]:
+        """Erase the sessions that expired at or before then; the ids of their files."""
+        ...
+
+    async def forget(self, *, ended_before: float) -> list[str]:
+        """Erase all content of sessions that expired at or before then, all but id and times; the ids of their files."""
+        ...
+
+    async def messages_after(self, session_id: str, seq: int, limit: int) -> list[Stored]:
+        """Messages with a greater seq, in order, at most ``limit`` of them."""
+        ...
+
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
+        """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
+        ...
+
+    async def turn_messages(self, turn: TurnRecord) -> list[Message]:
+        """All messages of a turn, in order."""
+        ...
+
+    async def begin_turn(self, session_id: str, query: Message, *, owner: str) -> Begun:
+        """Store a query and take its turn. A ``turn`` that the session has is replaced, as is a parent that it has not.
+
+        Raises TurnInProgressError, SessionNotFoundError, or InvalidRequestError for an id that another message has.
+        """
+        ...
+
+    async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
+        """Store messages of a turn that is held; raises LeaseLostError."""
+        ...
+
+    async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
+        """The turn as it stands now."""
+        ...
+
+    async def running_turn(self, session_id: str) -> TurnRecord | None:
+        """The one turn that is running, or None."""
+        ...
+
+    async def take_orphans(self, *, owner: str) -> list[TurnRecord]:
+        """Take over every running turn of other owners; ``attempts`` counts this one."""
+        ...
+
+    async def hand_back(self, turn: TurnRecord) -> None:
+        """Let go of a turn unfinished; to take it again does not count as an attempt."""
+
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
+        """Keep the record of a file; False where the session has ``limit`` files."""
+        ...
+
+    async def remove_file(self, session_id: str, file_id: str) -> None:
+        """Drop the record of a file."""
+
+    async def file_ids(self) -> set[str]:
+        """The ids of all files of all sessions."""
+        ...
+
+    async def add_key(self, key: KeyRecord, digest: str) -> None:
+        """Keep a key by its digest; one that is known stays as it is."""
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        """The key, revoked and expired ones included."""
+        ...
+
+    async def keys(self) -> list[KeyRecord]:
+        """Every key, oldest first."""
+        ...
+
+    async def revoke_key(self, key_id: str, now: float) -> bool:
+        """Revoke it; False where there is none of that id."""
+        ...

@@ -1,0 +1,106 @@
+"""Rows of the SQLite store to records and back."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import msgspec
+
+from svc.messages import Message, ModelInfo, Usage
+from svc.service.keys import KeyRecord
+from svc.service.store import FileRecord, SessionRecord, TurnRecord, TurnState
+
+MESSAGE_DECODER = msgspec.json.Decoder(Message)
+KEY_DECODER = msgspec.json.Decoder(KeyRecord)
+FILE_DECODER = msgspec.json.Decoder(FileRecord)
+USAGE_DECODER = msgspec.json.Decoder(Usage)
+_MODEL_DECODER = msgspec.json.Decoder(ModelInfo)
+
+TURN_COLUMNS = (
+    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts, t.owner"
+    " FROM turns t JOIN sessions s ON s.number = t.session_number"
+)
+Row = tuple[str, str, int, str, int, str, int, int, str]
+_SESSION_COLUMNS = (
+    "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
+    " last_seq, turns, usage, number"
+)
+
+
+def session_number(connection: sqlite3.Connection, session_id: str) -> int | None:
+    """The session's number in this database, or None."""
+    row = connection.execute("SELECT number FROM sessions WHERE id = ?", [session_id]).fetchone()
+    return None if row is None else int(row[0])
+
+
+def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecord | None:
+    """The session with its files, or None."""
+    sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
+    row = connection.execute(sql, [session_id]).fetchone()
+    if row is None:
+        return None
+    number = row[14]
+    files = connection.execute("SELECT record FROM files WHERE session_number = ? ORDER BY number", [number])
+    running = connection.execute("SELECT 1 FROM turns WHERE session_number = ? AND state = 'running'", [number])
+    return SessionRecord(
+        id=session_id,
+        user_id=row[0],
+        org_id=row[1],
+        model=_MODEL_DECODER.decode(row[2]),
+        ttl=row[3],
+        language=row[4],
+        name=row[5],
+        description=row[6],
+        create_time=row[7],
+        update_time=row[8],
+        expire_time=row[9],
+        can_log=bool(row[10]),
+        last_seq=max(row[11], 0),
+        turns=row[12],
+        usage=USAGE_DECODER.decode(row[13]),
+        is_running=running.fetchone() is not None,
+        files=tuple(FILE_DECODER.decode(file[0]) for file in files),
+    )
+
+
+def files_of(connection: sqlite3.Connection, condition: str, value: float) -> list[str]:
+    """The ids of the files of the sessions that meet a condition."""
+    numbers = f"(SELECT number FROM sessions WHERE {condition})"  # noqa: S608
+    rows = connection.execute(f"SELECT id FROM files WHERE session_number IN {numbers}", [value])  # noqa: S608
+    return [row[0] for row in rows]
+
+
+def session_values(session: SessionRecord) -> dict[str, str | int | float]:
+    """The columns of a new session."""
+    return {
+        "id": session.id,
+        "user_id": session.user_id,
+        "org_id": session.org_id,
+        "model": msgspec.json.encode(session.model).decode(),
+        "ttl": session.ttl,
+        "language": session.language,
+        "name": session.name,
+        "description": session.description,
+        "create_time": session.create_time,
+        "update_time": session.update_time,
+        "expire_time": session.expire_time,
+        "can_log": int(session.can_log),
+        "usage": msgspec.json.encode(session.usage).decode(),
+    }
+
+
+def turn_row(row: Row | None) -> TurnRecord | None:
+    """The turn that a row of ``TURN_COLUMNS`` stands for."""
+    if row is None:
+        return None
+    return TurnRecord(
+        session_id=row[0],
+        id=row[1],
+        number=row[2],
+        query_id=row[3],
+        query_seq=row[4],
+        state=TurnState(row[5]),
+        fence=row[6],
+        attempts=row[7],
+        has_owner=bool(row[8]),
+    )

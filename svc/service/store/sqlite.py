@@ -1,0 +1,306 @@
+"""The store on SQLite: a file in WAL mode, or a private database in memory for sessions that may not be logged.
+
+Writes go through one thread with group commit (``writer.py``), reads through connections apart; the private database
+has one connection, so its reads queue with its writes. Decides nothing about who may do what.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
+from svc.messages import Message
+from svc.service.keys import KeyRecord
+from svc.service.store import Begun, Ending, FileRecord, SessionRecord, Stored, TurnRecord, turn_rows
+from svc.service.store.connection import connect, create_file, migrate
+from svc.service.store.rows import (
+    KEY_DECODER,
+    MESSAGE_DECODER,
+    TURN_COLUMNS,
+    files_of,
+    session_number,
+    session_row,
+    session_values,
+    turn_row,
+)
+from svc.service.store.writer import Writer, unavailable
+
+T = TypeVar("T")
+READERS = 2  # threads; reads are short, and the cores are shared with the tools
+
+
+class SqliteStore:
+    """A ``Store``. ``path`` None is the private database in memory, gone with ``close`` or the process."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._name = str(path or "the private database")
+        self._writer: Writer | None = None
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="svc-store-reader")
+        self._local = threading.local()
+        self._connections: list[sqlite3.Connection] = []
+
+    async def open(self) -> None:
+        """Make the file where it is missing, bring the schema up to date, start the writer."""
+        await asyncio.to_thread(self._open)
+
+    def _open(self) -> None:
+        if self._path is not None:
+            create_file(self._path)
+        try:
+            connection = connect(self._path)
+            migrate(connection, self._name)
+        except sqlite3.Error as error:
+            raise ConfigError(f"{self._name} is not a database that svc can use: {error}") from error
+        self._writer = Writer(lambda: connection)
+
+    async def close(self) -> None:
+        """Finish what was accepted, empty the WAL, close every connection."""
+        self._readers.shutdown(wait=True)
+        for connection in self._connections:
+            connection.close()
+        if self._writer is not None:
+            await asyncio.to_thread(self._writer.close)
+
+    async def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        if self._writer is None:
+            raise UnavailableError("the service is starting; try again in a second", retry_after=1)
+        return await self._writer.run(operation)
+
+    async def _read(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        if self._path is None:
+            return await self._write(operation)
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._readers, self._read_here, operation)
+        except sqlite3.Error as error:
+            raise unavailable(error) from error
+
+    def _read_here(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = connect(self._path)
+            connection.execute("PRAGMA query_only = ON")
+            self._local.connection = connection
+            self._connections.append(connection)
+        connection.execute("BEGIN")  # one snapshot for all that the operation reads
+        try:
+            return operation(connection)
+        finally:
+            connection.execute("COMMIT")
+
+    async def check(self) -> None:
+        """Return where the database can be read."""
+        await self._read(lambda c: c.execute("SELECT count(*) FROM keys").fetchone())
+
+    # sessions
+
+    async def add_session(self, session: SessionRecord) -> SessionRecord:
+        """Keep it, or return the one that has this id already."""
+
+        def operation(connection: sqlite3.Connection) -> SessionRecord:
+            if (known := session_row(connection, session.id)) is not None:
+                return known
+            values = session_values(session)
+            names, marks = ", ".join(values), ", ".join("?" * len(values))
+            connection.execute(f"INSERT INTO sessions ({names}) VALUES ({marks})", list(values.values()))  # noqa: S608
+            return session
+
+        return await self._write(operation)
+
+    async def session(self, session_id: str) -> SessionRecord | None:
+        """The session, expired ones included."""
+        return await self._read(lambda c: session_row(c, session_id))
+
+    async def sessions_of(self, user_id: str) -> list[SessionRecord]:
+        """The user's sessions, oldest first."""
+
+        def operation(connection: sqlite3.Connection) -> list[SessionRecord]:
+            rows = connection.execute(
+                "SELECT id FROM sessions WHERE user_id = ? ORDER BY create_time, number", [user_id]
+            ).fetchall()
+            found = (session_row(connection, row[0]) for row in rows)
+            return [session for session in found if session is not None]
+
+        return await self._read(operation)
+
+    async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the sessions that are there and not expired."""
+        sql = "SELECT id FROM sessions WHERE expire_time > ? AND id IN (SELECT value FROM json_each(?))"
+        values = [now, msgspec.json.encode(list(session_ids)).decode()]
+        rows = await self._read(lambda c: c.execute(sql, values).fetchall())
+        return {row[0] for row in rows}
+
+    async def update_session(self, session: SessionRecord) -> None:
+        """Write name, description, ttl and the times that follow from it."""
+        sql = "UPDATE sessions SET name = ?, description = ?, ttl = ?, update_time = ?, expire_time = ? WHERE id = ?"
+        values = [session.name, session.description, session.ttl, session.update_time, session.expire_time, session.id]
+        await self._write(lambda c: c.execute(sql, values).rowcount)
+
+    async def delete_session(self, session_id: str) -> None:
+        """Erase the session with all it has, from the WAL, too."""
+        await self._write(lambda c: c.execute("DELETE FROM sessions WHERE id = ?", [session_id]).rowcount)
+        await self._checkpoint()
+
+    async def purge(self, *, ended_before: float) -> list[str]:
+        """Erase the sessions that expired at or before then, from the WAL, too; the ids of their files."""
+
+        def operation(connection: sqlite3.Connection) -> tuple[int, list[str]]:
+            ended = "expire_time <= ?"
+            files = files_of(connection, ended, ended_before)
+            count = connection.execute(f"DELETE FROM sessions WHERE {ended}", [ended_before]).rowcount  # noqa: S608
+            return count, files
+
+        count, files = await self._write(operation)
+        if count:
+            await self._checkpoint()
+        return files
+
+    async def forget(self, *, ended_before: float) -> list[str]:
+        """Erase turns, messages, files and words of sessions that expired at or before then; the ids of their files.
+
+        A session that was forgotten has -1 as its last seq.
+        """
+
+        def operation(connection: sqlite3.Connection) -> list[str]:
+            ended = "expire_time <= ? AND last_seq >= 0"
+            files = files_of(connection, ended, ended_before)
+            numbers = f"(SELECT number FROM sessions WHERE {ended})"  # noqa: S608
+            connection.execute(f"DELETE FROM turns WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
+            connection.execute(f"DELETE FROM files WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
+            connection.execute(
+                f"UPDATE sessions SET name = '', description = '', last_seq = -1 WHERE {ended}",  # noqa: S608
+                [ended_before],
+            )
+            return files
+
+        return await self._write(operation)
+
+    async def _checkpoint(self) -> None:
+        if self._path is not None and self._writer is not None:
+            await asyncio.get_running_loop().run_in_executor(self._readers, self._truncate_wal)
+
+    def _truncate_wal(self) -> None:
+        connection = connect(self._path)
+        try:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        finally:
+            connection.close()
+
+    # messages and turns
+
+    async def messages_after(self, session_id: str, seq: int, limit: int) -> list[Stored]:
+        """Messages with a greater seq, in order."""
+
+        def operation(connection: sqlite3.Connection) -> list[Stored]:
+            rows = connection.execute(
+                "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq LIMIT ?",
+                [session_number(connection, session_id), seq, limit],
+            )
+            return [Stored(row[0], row[1].decode()) for row in rows]
+
+        return await self._read(operation)
+
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
+        """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
+        bodies = await self._read(lambda c: turn_rows.exchange_bodies(c, session_id, limit_bytes))
+        return [MESSAGE_DECODER.decode(body) for body in bodies]
+
+    async def turn_messages(self, turn: TurnRecord) -> list[Message]:
+        """All messages of a turn, in order."""
+        sql = "SELECT body FROM messages WHERE turn_number = ? ORDER BY seq"
+        rows = await self._read(lambda c: c.execute(sql, [turn.number]).fetchall())
+        return [MESSAGE_DECODER.decode(row[0]) for row in rows]
+
+    async def begin_turn(self, session_id: str, query: Message, *, owner: str) -> Begun:
+        """Store a query and take its turn, or return the turn that this query id made before."""
+        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner))
+
+    async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
+        """Store messages of a turn that is held."""
+        return await self._write(lambda c: turn_rows.append(c, turn, messages, ending))
+
+    async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
+        """The turn as it stands now."""
+        sql = f"SELECT {TURN_COLUMNS} WHERE s.id = ? AND t.id = ?"
+        return await self._read(lambda c: turn_row(c.execute(sql, [session_id, turn_id]).fetchone()))
+
+    async def running_turn(self, session_id: str) -> TurnRecord | None:
+        """The one turn that is running, or None."""
+        sql = f"SELECT {TURN_COLUMNS} WHERE s.id = ? AND t.state = 'running'"
+        return await self._read(lambda c: turn_row(c.execute(sql, [session_id]).fetchone()))
+
+    async def take_orphans(self, *, owner: str) -> list[TurnRecord]:
+        """Take over every running turn of other owners; ``attempts`` counts this one."""
+        return await self._write(lambda c: turn_rows.take_orphans(c, owner))
+
+    async def hand_back(self, turn: TurnRecord) -> None:
+        """Let go of a turn unfinished."""
+        sql = (
+            "UPDATE turns SET owner = '', attempts = attempts - 1 WHERE number = ? AND fence = ? AND state = 'running'"
+        )
+        await self._write(lambda c: c.execute(sql, [turn.number, turn.fence]).rowcount)
+
+    # files
+
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
+        """Keep the record of a file; False where the session has ``limit`` files."""
+
+        def operation(connection: sqlite3.Connection) -> bool:
+            if (number := session_number(connection, session_id)) is None:
+                raise SessionNotFoundError(f"there is no session {session_id}: it was deleted meanwhile")
+            have = connection.execute("SELECT count(*) FROM files WHERE session_number = ?", [number]).fetchone()[0]
+            if have >= limit:
+                return False
+            connection.execute(
+                "INSERT INTO files (session_number, id, record) VALUES (?, ?, ?)",
+                [number, file.id, msgspec.json.encode(file).decode()],
+            )
+            return True
+
+        return await self._write(operation)
+
+    async def remove_file(self, session_id: str, file_id: str) -> None:
+        """Drop the record of a file."""
+        sql = "DELETE FROM files WHERE id = ? AND session_number = (SELECT number FROM sessions WHERE id = ?)"
+        await self._write(lambda c: c.execute(sql, [file_id, session_id]).rowcount)
+
+    async def file_ids(self) -> set[str]:
+        """The ids of all files of all sessions."""
+        rows = await self._read(lambda c: c.execute("SELECT id FROM files").fetchall())
+        return {row[0] for row in rows}
+
+    # keys
+
+    async def add_key(self, key: KeyRecord, digest: str) -> None:
+        """Keep a key by its digest; one that is known stays as it is."""
+        sql = "INSERT INTO keys (id, digest, created, record) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING"
+        values = [key.id, digest, key.created, msgspec.json.encode(key).decode()]
+        await self._write(lambda c: c.execute(sql, values).rowcount)
+
+    async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        """The key, revoked and expired ones included."""
+        found = await self._read(lambda c: _keys(c, "WHERE digest = ?", [digest]))
+        return found[0] if found else None
+
+    async def keys(self) -> list[KeyRecord]:
+        """Every key, oldest first."""
+        return await self._read(lambda c: _keys(c, "ORDER BY created", []))
+
+    async def revoke_key(self, key_id: str, now: float) -> bool:
+        """Revoke it; False where there is none of that id that still was valid."""
+        sql = "UPDATE keys SET revoked = ? WHERE id = ? AND revoked = 0"
+        return await self._write(lambda c: c.execute(sql, [now, key_id]).rowcount) > 0
+
+
+def _keys(connection: sqlite3.Connection, clause: str, values: list[str]) -> list[KeyRecord]:
+    rows = connection.execute(f"SELECT record, revoked FROM keys {clause}", values)  # noqa: S608
+    return [msgspec.structs.replace(KEY_DECODER.decode(row[0]), revoked=row[1]) for row in rows]

@@ -1,0 +1,139 @@
+"""The append path in SQL: a turn is begun, appended to under its lease, taken over; each inside a transaction."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+import msgspec
+
+from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
+from svc.messages import ROOT_ID, Message, new_id
+from svc.service.store import Begun, Ending, LeaseLostError, Stored, TurnRecord, TurnState
+from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
+
+_ENCODER = msgspec.json.Encoder()
+_INSERT = "INSERT INTO messages (session_number, seq, turn_number, message_type, id, body) VALUES (?, ?, ?, ?, ?, ?)"
+
+
+def begin(connection: sqlite3.Connection, session_id: str, query: Message, owner: str) -> Begun:
+    """Store the query and take its turn, or return the turn that this query id made before."""
+    number = session_number(connection, session_id)
+    if number is None:
+        raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
+    if (known := _turn(connection, "s.number = ? AND t.query_id = ?", [number, query.id])) is not None:
+        return Begun(turn=known)
+    if (running := _turn(connection, "s.number = ? AND t.state = 'running'", [number])) is not None:
+        raise TurnInProgressError(
+            f"turn {running.id} of this session is still running; wait for its end, or cancel it first"
+        )
+    if _has_message(connection, number, query.id):
+        raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
+    _make_fit(connection, number, query)
+    turn_number = connection.execute(
+        "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started)"
+        " VALUES (?, ?, ?, (SELECT last_seq + 1 FROM sessions WHERE number = ?), 'running', ?, 1, 1, ?)",
+        [number, query.turn, query.id, number, owner, query.created_at],
+    ).lastrowid
+    connection.execute(
+        "UPDATE sessions SET turns = turns + 1, update_time = ? WHERE number = ?", [query.timestamp, number]
+    )
+    stored = _insert(connection, number, turn_number or 0, [query])
+    turn = _turn(connection, "t.number = ?", [turn_number or 0])
+    if turn is None:
+        raise LeaseLostError(f"turn {query.turn} vanished while it was begun")
+    return Begun(turn=turn, stored=tuple(stored))
+
+
+def append(
+    connection: sqlite3.Connection, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None
+) -> list[Stored]:
+    """Store messages of a turn whose lease is held; with ``ending`` the turn ends in the same transaction."""
+    row = connection.execute(
+        "SELECT session_number FROM turns WHERE number = ? AND id = ? AND fence = ? AND state = 'running'",
+        [turn.number, turn.id, turn.fence],
+    ).fetchone()
+    if row is None:
+        raise LeaseLostError(f"turn {turn.id} is no longer run here")
+    stored = _insert(connection, row[0], turn.number, messages)
+    if ending is not None:
+        _end(connection, row[0], turn, ending)
+    return stored
+
+
+def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]:
+    """Take over every running turn of other owners."""
+    connection.execute(
+        "UPDATE turns SET owner = ?, fence = fence + 1, attempts = attempts + 1 WHERE state = 'running' AND owner <> ?",
+        [owner, owner],
+    )
+    rows = connection.execute(
+        f"SELECT {TURN_COLUMNS} WHERE t.state = 'running' AND t.owner = ? ORDER BY t.number",
+        [owner],
+    )
+    return [turn for row in rows.fetchall() if (turn := turn_row(row)) is not None]
+
+
+def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes: int) -> list[bytes]:
+    """Queries, sources and results of answered turns, in order: the newest turns whose sum is within the limit."""
+    rows = connection.execute(
+        "SELECT m.body, m.turn_number FROM messages m JOIN turns t ON t.number = m.turn_number"
+        " WHERE m.session_number = ? AND t.state = 'answered' AND m.message_type IN ('query', 'source', 'result')"
+        " ORDER BY m.seq DESC",
+        [session_number(connection, session_id)],
+    )
+    chosen: list[bytes] = []
+    turn_bodies: list[bytes] = []
+    left = limit_bytes
+    current: int | None = None
+    for body, turn_number in rows:
+        if turn_number != current:
+            chosen, turn_bodies, current = chosen + turn_bodies, [], turn_number
+        left -= len(body)
+        if left < 0:
+            return chosen[::-1]
+        turn_bodies.append(body)
+    return (chosen + turn_bodies)[::-1]
+
+
+def _turn(connection: sqlite3.Connection, condition: str, values: Sequence[str | int]) -> TurnRecord | None:
+    return turn_row(connection.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone())
+
+
+def _has_message(connection: sqlite3.Connection, number: int, message_id: str) -> bool:
+    sql = "SELECT 1 FROM messages WHERE session_number = ? AND id = ? LIMIT 1"
+    return connection.execute(sql, [number, message_id]).fetchone() is not None
+
+
+def _make_fit(connection: sqlite3.Connection, number: int, query: Message) -> None:
+    """Give the query a turn that the session has not, and a parent that it has."""
+    sql = "SELECT 1 FROM turns WHERE session_number = ? AND id = ?"
+    if not query.turn or connection.execute(sql, [number, query.turn]).fetchone() is not None:
+        query.turn = new_id()
+    if query.parent_id != ROOT_ID and not _has_message(connection, number, query.parent_id):
+        query.parent_id = ROOT_ID
+
+
+def _insert(connection: sqlite3.Connection, number: int, turn_number: int, messages: Sequence[Message]) -> list[Stored]:
+    sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
+    last = connection.execute(sql, [len(messages), number]).fetchone()[0]
+    rows = []
+    for seq, message in enumerate(messages, start=last - len(messages) + 1):
+        message.seq = seq
+        rows.append((number, seq, turn_number, message.message_type.value, message.id, _ENCODER.encode(message)))
+    connection.executemany(_INSERT, rows)
+    return [Stored(row[1], row[5].decode()) for row in rows]
+
+
+def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, ending: Ending) -> None:
+    connection.execute(
+        "UPDATE turns SET state = ?, ended = ?, owner = '' WHERE number = ?",
+        [TurnState(ending.state).value, ending.time, turn.number],
+    )
+    usage = USAGE_DECODER.decode(
+        connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
+    )
+    connection.execute(
+        "UPDATE sessions SET usage = ?, update_time = ? WHERE number = ?",
+        [_ENCODER.encode(usage + ending.usage).decode(), int(ending.time), number],
+    )
