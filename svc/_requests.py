@@ -19,7 +19,6 @@ from svc.messages import (
     DetachFileRequest,
     ErrorBody,
     Health,
-    OpResult,
     RegisterRequest,
     Session,
     SessionFile,
@@ -58,6 +57,24 @@ class Reply:
     retry_after: float | None = None
 
 
+class Done(msgspec.Struct):
+    """An OpResult whose ``data`` nobody needs."""
+
+    ok: bool = True
+
+
+class _MadeSession(msgspec.Struct):
+    """An OpResult that carries a session."""
+
+    data: Session
+
+
+class _MadeFile(msgspec.Struct):
+    """An OpResult that carries a file."""
+
+    data: SessionFile
+
+
 def health() -> Call[Health]:
     """GET /health; the one operation that needs no key."""
     return Call("GET", "/health", _reader(Health))
@@ -65,9 +82,7 @@ def health() -> Call[Health]:
 
 def register(request: RegisterRequest) -> Call[Session]:
     """POST /session/register. With an id of the client's own it may be repeated: the same id is the same session."""
-    return Call(
-        "POST", "/session/register", _data_reader(Session), _encode(request), is_repeatable=request.id is not None
-    )
+    return Call("POST", "/session/register", _read_session, _encode(request), is_repeatable=request.id is not None)
 
 
 def get_session(session_id: str) -> Call[Session]:
@@ -75,15 +90,15 @@ def get_session(session_id: str) -> Call[Session]:
     return Call("GET", f"/session/get?{urlencode({'session_id': session_id})}", _reader(Session))
 
 
-def update(request: UpdateRequest) -> Call[OpResult]:
+def update(request: UpdateRequest) -> Call[Done]:
     """POST /session/update."""
-    return Call("POST", "/session/update", _reader(OpResult), _encode(request))
+    return Call("POST", "/session/update", _reader(Done), _encode(request))
 
 
-def delete(session_id: str) -> Call[OpResult]:
+def delete(session_id: str) -> Call[Done]:
     """POST /session/delete. Not repeated after a lost reply: the second answer would be "no such session"."""
     body = _encode(DeleteRequest(id=session_id))
-    return Call("POST", "/session/delete", _reader(OpResult), body, is_repeatable=False)
+    return Call("POST", "/session/delete", _reader(Done), body, is_repeatable=False)
 
 
 def upload_file(session_id: str, name: str, mime_type_hint: str | None = None) -> Call[SessionFile]:
@@ -98,13 +113,13 @@ def upload_file(session_id: str, name: str, mime_type_hint: str | None = None) -
         )
     query = urlencode({"session_id": session_id, "filename": name}, errors="replace")
     target = f"/session/upload_file?{query}"
-    return Call("POST", target, _data_reader(SessionFile), content_type=hint, is_repeatable=False)
+    return Call("POST", target, _read_file, content_type=hint, is_repeatable=False)
 
 
-def detach_file(session_id: str, index: int) -> Call[OpResult]:
+def detach_file(session_id: str, index: int) -> Call[Done]:
     """POST /session/detach_file. Not repeated: another file may have the index by then."""
     body = _encode(DetachFileRequest(session_id=session_id, file_idx=index))
-    return Call("POST", "/session/detach_file", _reader(OpResult), body, is_repeatable=False)
+    return Call("POST", "/session/detach_file", _reader(Done), body, is_repeatable=False)
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
@@ -161,11 +176,9 @@ def _reader(cls: type[S]) -> Callable[[bytes], S]:
     return msgspec.json.Decoder(cls).decode
 
 
-def _data_reader(cls: type[S]) -> Callable[[bytes], S]:
-    """Reads the ``data`` of an OpResult."""
+def _read_session(body: bytes) -> Session:
+    return msgspec.json.decode(body, type=_MadeSession).data
 
-    def read(body: bytes) -> S:
-        result = msgspec.json.decode(body, type=OpResult)
-        return msgspec.json.decode(result.data or b"null", type=cls)
 
-    return read
+def _read_file(body: bytes) -> SessionFile:
+    return msgspec.json.decode(body, type=_MadeFile).data

@@ -142,8 +142,8 @@ def _split(text: str, name: str) -> tuple[SplitResult, int | None]:
     try:
         parts = urlsplit(text)
         return parts, parts.port
-    except ValueError as error:
-        raise ConfigError(f"{name} is not an address that can be read. Check its host and port.") from error
+    except ValueError:  # its text shows the part it could not read, which may be a secret
+        raise ConfigError(f"{name} is not an address that can be read. Check its host and port.") from None
 
 
 def _shown(text: str) -> str:

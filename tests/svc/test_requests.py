@@ -1,0 +1,111 @@
+"""Each operation: what is sent, what its reply reads as, and what a wrong reply becomes."""
+
+# ruff: noqa: E501 - the tables have one row a case
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+import svc
+from svc import _requests
+from svc._requests import Reply, parse_retry_after, read_error, read_reply
+from svc.messages import RegisterRequest
+
+FILE = {"name": "a", "size": 1, "sha256": "0", "mime_type": "text/plain", "content_type_label": "txt", "new": 1}
+
+
+def test_a_registration_carries_what_was_given_alone():
+    call = _requests.register(RegisterRequest(id="s1", ttl=300, can_log=False))
+
+    assert (call.method, call.target) == ("POST", "/session/register")
+    assert json.loads(call.body or b"") == {"id": "s1", "ttl": 300, "can_log": False}
+
+
+@pytest.mark.parametrize(
+    ("call", "is_repeatable"),
+    [
+        pytest.param(_requests.health(), True, id="health"),
+        pytest.param(_requests.register(RegisterRequest(id="s1")), True, id="register-with-an-id"),
+        pytest.param(_requests.register(RegisterRequest()), False, id="register-without"),
+        pytest.param(_requests.get_session("s1"), True, id="get"),
+        pytest.param(_requests.upload_file("s1", "a"), False, id="upload"),
+        pytest.param(_requests.detach_file("s1", 0), False, id="detach"),
+        pytest.param(_requests.delete("s1"), False, id="delete"),
+    ],
+)
+def test_only_what_is_the_same_twice_is_repeated(call: _requests.Call[object], is_repeatable: bool):
+    assert call.is_repeatable is is_repeatable
+
+
+@pytest.mark.parametrize("name", ["a b&c=d#e.log", "../../etc/passwd", "päß 日本", "a\udcff", "%00"])
+def test_a_file_name_travels_as_data(name: str):
+    call = _requests.upload_file("s&1", name)
+
+    query = parse_qs(urlsplit(call.target).query)
+    assert query == {"session_id": ["s&1"], "filename": [name.encode("utf-8", "replace").decode()]}
+    assert call.content_type == "application/octet-stream"
+
+
+@pytest.mark.parametrize("hint", ["text", "text/plain\r\nX: y", "a/b c", "ä/b"])
+def test_a_hint_that_is_no_mime_type_is_refused(hint: str):
+    with pytest.raises(svc.InvalidRequestError, match="not a MIME type"):
+        _requests.upload_file("s1", "a", hint)
+
+
+def test_a_file_without_a_name_is_refused():
+    with pytest.raises(svc.InvalidRequestError, match="no name"):
+        _requests.upload_file("s1", "")
+
+
+def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
+    call = _requests.upload_file("s1", "a")
+
+    file = read_reply(call, Reply(200, json.dumps({"ok": True, "data": FILE}).encode()))
+
+    assert (file.name, file.size) == ("a", 1)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"<html>", b"[]", b'{"ok": true, "data": null}', b'{"data": {"name": 1}}', b"\xff"]
+)
+def test_a_reply_that_is_not_of_the_wire_is_a_protocol_error(body: bytes):
+    with pytest.raises(svc.ProtocolError, match=r"POST /session/upload_file was answered.*Check that base_url"):
+        read_reply(_requests.upload_file("s1", "a"), Reply(200, body))
+
+
+def test_the_services_own_error_is_raised_with_all_it_says():
+    body = {"error": {"code": "rate_limited", "message": "over 600", "type": "rate_limit_error", "param": None}}
+
+    error = read_error(Reply(429, json.dumps(body).encode(), retry_after=7.0))
+
+    assert isinstance(error, svc.RateLimitedError)
+    assert (str(error), error.retry_after) == ("over 600", 7.0)
+
+
+@pytest.mark.parametrize(
+    ("status", "cls"),
+    [
+        pytest.param(302, svc.ProtocolError, id="redirect"),
+        pytest.param(404, svc.ProtocolError, id="another-server"),
+        pytest.param(429, svc.RateLimitedError, id="gateway-rate"),
+        pytest.param(502, svc.UpstreamError, id="gateway"),
+        pytest.param(503, svc.UnavailableError, id="unavailable"),
+        pytest.param(504, svc.UnavailableError, id="gateway-timeout"),
+    ],
+)
+def test_an_error_without_the_wires_body_is_told_apart(status: int, cls: type[Exception]):
+    error = read_error(Reply(status, b"<h1>nginx</h1>"))
+
+    assert type(error) is cls
+    assert str(status) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("7", 7.0), (" 1.5 ", 1.5), ("Fri, 20 Nov 2026 12:00:00 GMT", None), ("-1", None), ("1e9", None), ("9" * 12, None), (None, None)],
+)  # fmt: skip
+def test_retry_after_is_read_where_it_is_seconds(text: str | None, seconds: float | None):
+    assert parse_retry_after(text) == seconds

@@ -1,0 +1,66 @@
+"""What is tried again, and for how long."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc._retry import MAX_DELAY_SECONDS, Patience, close_meaning, delay_seconds, is_retried_status
+
+
+@pytest.mark.parametrize(
+    ("status", "repeatable", "once"),
+    [
+        pytest.param(200, False, False, id="done"),
+        pytest.param(400, False, False, id="our-fault"),
+        pytest.param(409, False, False, id="conflict"),
+        pytest.param(410, False, False, id="expired"),
+        pytest.param(429, True, True, id="rate"),
+        pytest.param(500, False, False, id="their-fault"),
+        pytest.param(502, True, False, id="gateway"),
+        pytest.param(503, True, True, id="unavailable"),
+        pytest.param(504, True, False, id="gateway-timeout"),
+    ],
+)
+def test_only_what_cannot_be_done_twice_is_sent_again(status: int, repeatable: bool, once: bool):
+    assert is_retried_status(status, is_repeatable=True) is repeatable
+    assert is_retried_status(status, is_repeatable=False) is once
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        *[pytest.param(c, "lost", id=str(c)) for c in (1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 4408)],
+        pytest.param(4401, "key", id="4401"),
+        pytest.param(4410, "session", id="4410"),
+        *[pytest.param(c, "broken", id=str(c)) for c in (1002, 1003, 1007, 1008, 1009, 3000, 4000)],
+    ],
+)
+def test_a_close_code_means(code: int, meaning: str):
+    assert close_meaning(code) == meaning
+
+
+def test_delays_double_up_to_a_cap_and_keep_what_the_service_asks_for():
+    assert [delay_seconds(n, 0.5) for n in (1, 2, 3)] == [0.05, 0.1, 0.2]
+    assert delay_seconds(10_000, 1.0) == MAX_DELAY_SECONDS
+    assert delay_seconds(1, 0.0) == 0.0
+    assert delay_seconds(1, 0.5, retry_after=3.0) == 3.05
+
+
+def test_patience_counts_from_the_first_failure_and_ends():
+    patience = Patience(10.0)
+
+    assert patience.next_delay(1_000.0, 0.5) == 0.05
+    assert patience.next_delay(1_005.0, 0.5) == 0.1
+    assert patience.next_delay(1_009.95, 0.5) is None
+
+
+def test_patience_begins_again_after_progress():
+    patience = Patience(10.0)
+    patience.next_delay(0.0, 0.5)
+    patience.progressed()
+
+    assert patience.next_delay(1_000.0, 0.5) == 0.05
+
+
+def test_a_service_that_asks_for_more_time_than_there_is_ends_the_patience_at_once():
+    assert Patience(10.0).next_delay(0.0, 0.5, retry_after=30.0) is None
