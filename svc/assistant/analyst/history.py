@@ -1,0 +1,233 @@
+"""What a session already knows: which question refers back, and which earlier findings it means. Pure.
+
+A follow-up never asks a tool for what is known; only a limit on the time of day needs the log again, since findings
+hold sums. What the earlier findings cannot answer is said, not guessed.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from svc.assistant.analyst.catalogue import AUTH_LOG, skill_of_kind
+from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
+from svc.assistant.tools import Finding, Severity
+from svc.assistant.turn import Exchange, TurnFile
+
+MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
+
+
+class FollowUpKind(StrEnum):
+    """What a question wants from the history."""
+
+    ASKED = "asked"
+    FOUND = "found"
+    FILTER = "filter"
+
+
+class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about earlier ones. ``conditions`` are ours, in words; ``options`` limit the time of day."""
+
+    kind: FollowUpKind
+    conditions: tuple[str, ...] = ()
+    options: dict[str, str] = {}
+
+
+_ASKED = re.compile(
+    r"\bwhat (?:did|have|had|was|were) (?:i|we)\b[^.?!]{0,20}\bask\w*"
+    r"|\b(?:my|our|the) (?:last|first|previous|earlier|past) (?:questions?|prompts?)"
+    r"|\bwhat (?:was|were) my\b[^.?!]{0,20}\bquestions?"
+    r"|\bquestions?\b[^.?!]{0,30}\b(?:so far|before|earlier)\b",
+    re.IGNORECASE,
+)
+_FOUND = re.compile(
+    r"\bwhat (?:did|have|had) (?:you|we) (?:already )?(?:find|found|tell|told|say|said|answer\w*|see|seen)\b"
+    r"|\b(?:show|repeat|list|give)\b[^.?!]{0,20}\b(?:earlier|previous|last|old)\b[^.?!]{0,20}\b(?:findings?|answers?|results?)"
+    r"|\b(?:findings?|answers?|results?) again\b",
+    re.IGNORECASE,
+)
+_BACK = re.compile(
+    r"\b(?:these|those|them|of (?:the )?(?:above|earlier|previous)"
+    r"|(?:earlier|previous|last) (?:findings?|answer|results?))\b"
+    r"|^\s*(?:(?:and|now|ok|okay|please|so|show|list|give)\s+(?:me\s+)?)*(?:only|just)\b",
+    re.IGNORECASE,
+)
+
+_SCOPES = {
+    "external": re.compile(r"\b(?:external|public|(?:from )?outside|internet|routable)\b", re.IGNORECASE),
+    "internal": re.compile(r"\b(?:internal|private|inside|local|rfc ?1918)\b", re.IGNORECASE),
+}
+_SUCCESS = re.compile(
+    r"\b(?:got|get|let|broke|broken|logged) in(?:to)?\b|\bsucce\w+\b|\bworked\b|\bcompromised\b|\btaken over\b",
+    re.IGNORECASE,
+)
+_SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
+_TYPES = (
+    (
+        "IP addresses",
+        ("ipv4", "ipv6", "ipv4_cidr", "ipv6_cidr"),
+        re.compile(r"\bip(?:v[46])?s?\b|\baddresses\b", re.IGNORECASE),
+    ),
+    ("domains", ("domain",), re.compile(r"\b(?:domains?|host ?names?)\b", re.IGNORECASE)),
+    ("URLs", ("url",), re.compile(r"\b(?:urls?|links)\b", re.IGNORECASE)),
+    (
+        "hashes",
+        ("md5", "sha1", "sha224", "sha256", "sha384", "sha512", "ssdeep", "tlsh", "imphash", "authentihash"),
+        re.compile(r"\b(?:hash(?:es)?|md5s?|sha-?(?:1|256|512)s?)\b", re.IGNORECASE),
+    ),
+    ("mail addresses", ("email",), re.compile(r"\be?-?mails?\b", re.IGNORECASE)),
+    ("CVEs", ("cve",), re.compile(r"\bcves?\b", re.IGNORECASE)),
+    ("files", ("file_path", "file_name"), re.compile(r"\b(?:files?|paths?)\b", re.IGNORECASE)),
+    ("registry keys", ("registry_key",), re.compile(r"\bregistry\b", re.IGNORECASE)),
+)
+_KINDS = (
+    ("sources", "auth_source", re.compile(r"\bsources?\b", re.IGNORECASE)),
+    ("accounts", "auth_account", re.compile(r"\b(?:accounts?|users?)\b", re.IGNORECASE)),
+)
+
+
+def findings_of(exchange: Exchange) -> list[Finding]:
+    """The findings that an earlier turn told; a source message of another form has none."""
+    found: list[Finding] = []
+    for content in exchange.sources:
+        try:
+            found += msgspec.json.decode(content, type=list[Finding])
+        except msgspec.DecodeError:  # another assistant's source message
+            continue
+    return found
+
+
+def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[Finding]] | None:
+    """The last turn that found something, with its findings."""
+    for exchange in reversed(history):
+        if found := findings_of(exchange):
+            return exchange, found
+    return None
+
+
+def follow_up(prompt: str, history: Sequence[Exchange]) -> FollowUp | None:
+    """What the prompt wants from the history, or None where it is a question of its own."""
+    question = question_of(prompt)
+    if len(prompt) > MAX_FOLLOW_UP_CHARS:
+        return None
+    if _ASKED.search(question):
+        return FollowUp(kind=FollowUpKind.ASKED)
+    known = latest(history)
+    if _FOUND.search(question):
+        return FollowUp(kind=FollowUpKind.FOUND)
+    if not _BACK.search(question) or known is None:
+        return None
+    conditions = tuple(label for label, _ in _conditions(question, known[1]))
+    options = window_of(question)
+    return FollowUp(kind=FollowUpKind.FILTER, conditions=conditions, options=options)
+
+
+def filtered(prompt: str, findings: Sequence[Finding]) -> list[Finding]:
+    """The findings that meet every condition of the question."""
+    tests = [test for _, test in _conditions(question_of(prompt), findings)]
+    return [finding for finding in findings if all(test(finding) for test in tests)]
+
+
+def again(
+    exchange: Exchange, findings: Sequence[Finding], files: Sequence[TurnFile], options: dict[str, str]
+) -> list[Call]:
+    """The calls that read the same logs again for another time of day; a detached log is left out."""
+    names = {e.source for finding in findings if finding.kind == "auth_source" for e in finding.evidence}
+    calls = [Call(skill=AUTH_LOG, input=file, options=options) for file in files if file.name in names]
+    if PROMPT in names:
+        calls.insert(0, Call(skill=AUTH_LOG, input=exchange.prompt, options=options))
+    return calls
+
+
+_Test = Callable[[Finding], bool]
+
+
+def _conditions(question: str, findings: Sequence[Finding]) -> list[tuple[str, _Test]]:
+    """Each condition of the question in words, and as a test."""
+    found: list[tuple[str, _Test]] = []
+    for scope, words in _SCOPES.items():
+        if words.search(question):
+            found.append((scope, lambda finding, scope=scope: scope_of(finding) == scope))  # type: ignore[misc]
+            break
+    kinds = {finding.kind for finding in findings}
+    if "indicator" in kinds:
+        found += [(label, _has_type(types)) for label, types, words in _TYPES if words.search(question)][:1]
+    if "auth_source" in kinds:
+        found += [(label, _has_kind(kind)) for label, kind, words in _KINDS if words.search(question)][:1]
+        if _SUCCESS.search(question):
+            found.append(("let in", _was_let_in))
+    if (severity := _SEVERITY.search(question)) is not None:
+        wanted = Severity(severity[1].lower())
+        found.append((f"{wanted.value} severity", lambda finding: finding.severity is wanted))
+    return found + _named_values(question, findings)
+
+
+def _has_type(types: tuple[str, ...]) -> _Test:
+    return lambda finding: finding.attributes.get("type") in types
+
+
+def _has_kind(kind: str) -> _Test:
+    return lambda finding: finding.kind == kind
+
+
+def _was_let_in(finding: Finding) -> bool:
+    if finding.kind == "auth_success":
+        return finding.severity in (Severity.CRITICAL, Severity.HIGH)
+    return bool(finding.attributes.get("success_accounts") or finding.attributes.get("success_sources"))
+
+
+def _named_values(question: str, findings: Sequence[Finding]) -> list[tuple[str, _Test]]:
+    """A word of the question that is an account, an address or a value found: only what is about it."""
+    words = {word.strip("`'\"?,!()").rstrip(".").replace("[.]", ".").lower() for word in question.split()}
+    known = {value.lower() for finding in findings for value in _values(finding)}
+    named = {word for word in words & known if len(word) > 2 and not _is_our_word(word)}
+    if not named:
+        return []
+    return [(", ".join(sorted(named)), lambda finding: any(value.lower() in named for value in _values(finding)))]
+
+
+def _is_our_word(word: str) -> bool:
+    patterns = (_BACK, _SUCCESS, _SEVERITY, *_SCOPES.values(), *(entry[2] for entry in (*_TYPES, *_KINDS)))
+    return any(pattern.fullmatch(word) for pattern in patterns)
+
+
+def _values(finding: Finding) -> list[str]:
+    """What a finding is about: its own value, and for an account its sources, for a source its accounts."""
+    attributes = finding.attributes
+    single = [attributes.get(name) for name in ("value", "source", "account", "vector")]
+    listed = [attributes.get(name) for name in ("source_names", "account_names")]
+    return [one for one in single if isinstance(one, str)] + [
+        one for many in listed if isinstance(many, list) for one in many if isinstance(one, str)
+    ]
+
+
+def scope_of(finding: Finding) -> str:
+    """``external`` or ``internal`` for what has a place in a network; "" for the rest (a hash, an account)."""
+    attributes = finding.attributes
+    if finding.kind == "indicator":
+        if attributes.get("scope") in ("public", "tor"):
+            return "external"
+        if attributes.get("scope"):
+            return "internal"
+        return "external" if attributes.get("type") in ("url", "domain", "email") else ""
+    address = attributes.get("source")
+    if finding.kind not in ("auth_source", "auth_success") or not isinstance(address, str):
+        return ""
+    try:
+        return "external" if ipaddress.ip_address(address.partition("%")[0]).is_global else "internal"
+    except ValueError:
+        return "internal" if address.startswith("local") or "." not in address else "external"
+
+
+def by_skill(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
+    """Findings under the name of the skill that shows them; those that no section shows are left out."""
+    grouped: dict[str, list[Finding]] = {}
+    for finding in findings:
+        skill = skill_of_kind(finding.kind)
+        if skill is not None:
+            grouped.setdefault(skill.name, []).append(finding)
+    return grouped

@@ -1,0 +1,232 @@
+"""From a prompt, the files' real types and the session's history to what to run, in order, and why. Pure.
+
+Several asks of one prompt are all planned, in the prompt's order. Words count where they stand in the question, not in
+what was pasted under it. Where no words tell, the content does: a file's label, the look of a text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import msgspec
+
+from svc.assistant.analyst.catalogue import (
+    AUTH_LOG,
+    CVSS,
+    DECODE,
+    INDICATORS,
+    LOOK,
+    NOT_YET,
+    READABLE,
+    SKILLS,
+    Skill,
+)
+from svc.assistant.turn import TurnFile
+
+PROMPT = "prompt"  # what evidence from the prompt is called
+MAX_QUESTION_CHARS = 2_000
+QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
+LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
+MATERIAL_LINES = 3
+_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_NOT = re.compile(r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE)
+_CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one tool over one input: a file of the turn, or a text."""
+
+    skill: Skill
+    input: TurnFile | str
+    options: dict[str, str] = {}
+
+    @property
+    def name(self) -> str:
+        """What evidence calls the input."""
+        return PROMPT if isinstance(self.input, str) else self.input.name
+
+
+class Ask(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that was asked: the calls that answer it and the words, or the content, that led there."""
+
+    skill: Skill
+    calls: tuple[Call, ...]
+    because: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that nothing here reads."""
+
+    asks: tuple[Ask, ...] = ()
+    cannot: tuple[str, ...] = ()
+    unread: tuple[TurnFile, ...] = ()
+
+
+class _Found(msgspec.Struct, frozen=True):
+    skill: Skill
+    word: str
+    clause: str
+    position: int
+
+
+def question_of(prompt: str) -> str:
+    """The part of the prompt that asks, without what was pasted under it."""
+    text = _FENCE.sub("\n", prompt[: MAX_QUESTION_CHARS * 50]).strip("\n")
+    lines = text.split("\n")
+    question: list[str] = []
+    for line in lines:
+        if question and not line.strip():
+            break
+        if not line.strip():
+            continue
+        question.append(line)
+        if line.rstrip().endswith((":", "?")) or len(question) == QUESTION_LINES:
+            break
+    last = lines[-1].strip()
+    if len(lines) > len(question) + 1 and not lines[-2].strip() and last.endswith("?"):
+        question.append(last)
+    return _before_paste("\n".join(question)[:MAX_QUESTION_CHARS])
+
+
+def _before_paste(question: str) -> str:
+    """A line that introduces something with a colon asks before the colon."""
+    head, colon, rest = question.partition(": ")
+    is_paste = colon and len(rest) > LONG_REST_CHARS and any(_search(skill.strong, head) for skill in SKILLS)
+    return head if is_paste else question
+
+
+def plan(prompt: str, files: Sequence[TurnFile]) -> Plan:
+    """The plan for a new question; follow-ups are ``history.follow_up``'s business."""
+    question = question_of(prompt)
+    found = _by_words(question) or ([] if len(question) < len(prompt) // 2 else _by_words(prompt[:MAX_QUESTION_CHARS]))
+    cannot = tuple(what for what, words in NOT_YET if _search(words, question))
+    options = window_of(question)
+    if found:
+        asks = [_ask(entry, found, question, prompt, files, options) for entry in found]
+    elif cannot:
+        asks = []
+    else:
+        asks = _by_content(question, prompt, files, options)
+    used = {call.name for ask in asks for call in ask.calls}
+    unread = tuple(file for file in files if file.label not in READABLE and file.name not in used)
+    return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
+
+
+def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first match that is not taken back ("don't decode")."""
+    return next((m for m in words.finditer(text) if not _NOT.search(text, max(0, m.start() - 40), m.start())), None)
+
+
+def _by_words(question: str) -> list[_Found]:
+    """Skills in the order in which the question names them; weak words count in clauses without strong ones."""
+    strong = [(skill, match) for skill in SKILLS for match in [_search(skill.strong, question)] if match]
+    found = [_Found(skill, match.group().strip(), _clause(question, match), match.start()) for skill, match in strong]
+    taken = {entry.clause for entry in found}
+    for skill in SKILLS:
+        match = _search(skill.weak, question)
+        if match is None or any(entry.skill is skill for entry in found) or _clause(question, match) in taken:
+            continue
+        found.append(_Found(skill, match.group().strip(), _clause(question, match), match.start()))
+    return sorted(found, key=lambda entry: entry.position)
+
+
+def _clause(text: str, match: re.Match[str]) -> str:
+    """The part of the sentence in which the match stands."""
+    ends = list(_CLAUSE_END.finditer(text))
+    start = max((m.end() for m in ends if m.end() <= match.start()), default=0)
+    stop = min((m.start() for m in ends if m.start() >= match.end()), default=len(text))
+    return text[start:stop]
+
+
+def _ask(
+    entry: _Found,
+    found: Sequence[_Found],
+    question: str,
+    prompt: str,
+    files: Sequence[TurnFile],
+    options: dict[str, str],
+) -> Ask:
+    readable = [file for file in files if file.label in READABLE]
+    named = [file for file in readable if _names(entry.clause, file)]
+    elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
+    chosen = named or [file for file in readable if file.name not in elsewhere] or readable
+    if not named and not elsewhere:
+        chosen = _fitting(entry.skill, chosen)
+    inputs: list[TurnFile | str] = list(chosen)
+    if not named and (not inputs or _has_material(entry.skill, question, prompt)):
+        inputs.insert(0, prompt)
+    return _made(entry.skill, inputs, options, f"“{entry.word[:80]}”")
+
+
+def _made(skill: Skill, inputs: Sequence[TurnFile | str], options: dict[str, str], because: str) -> Ask:
+    given = options if skill is AUTH_LOG else {}
+    return Ask(skill=skill, because=because, calls=tuple(Call(skill=skill, input=one, options=given) for one in inputs))
+
+
+def _names(clause: str, file: TurnFile) -> bool:
+    return file.name.lower() in clause.lower()
+
+
+def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
+    """For logins the logs, where there are some: a report beside the log is not searched for them."""
+    if skill is not AUTH_LOG:
+        return list(files)
+    return [file for file in files if file.label == "authlog" or file.label in ("gzip", "bzip2", "xz")] or list(files)
+
+
+def _has_material(skill: Skill, question: str, prompt: str) -> bool:
+    """Whether the prompt itself brings what the skill is for, beside the files."""
+    rest = prompt.replace(question, "", 1) if len(prompt) < 200_000 else prompt
+    if rest.count("\n") >= MATERIAL_LINES and skill is INDICATORS:
+        return True
+    return bool(skill.content.search(rest if rest.strip() else prompt))
+
+
+def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]) -> list[Ask]:
+    """No words tell what is wanted: what the files are, else what the prompt looks like."""
+    readable = [file for file in files if file.label in READABLE]
+    if readable:
+        logins = [file for file in readable if file.label == "authlog"]
+        others = [file for file in readable if file.label != "authlog"]
+        asks = [_made(AUTH_LOG, logins, options, "a log of logins")] if logins else []
+        return asks + ([_made(INDICATORS, others, {}, "a text")] if others else [])
+    for skill, because in ((CVSS, "a CVSS vector"), (AUTH_LOG, "lines about logins")):
+        if skill.content.search(prompt):
+            return [_made(skill, [prompt], options, because)]
+    is_pasted = prompt.count("\n") >= MATERIAL_LINES
+    if DECODE.content.search(prompt) and not is_pasted:
+        return [_made(DECODE, [prompt], {}, "something encoded")]
+    if INDICATORS.content.search(prompt) and (is_pasted or LOOK.search(question)):
+        return [_made(INDICATORS, [prompt], {}, "a text with indicators")]
+    return [_made(DECODE, [prompt], {}, "something encoded")] if DECODE.content.search(prompt) else []
+
+
+_CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"
+_BETWEEN = re.compile(rf"\b(?:between|from) {_CLOCK} (?:and|to|until|till|-) {_CLOCK}", re.IGNORECASE)
+_AFTER = re.compile(rf"\b(?:after|since|from) {_CLOCK}(?![\d./])", re.IGNORECASE)
+_BEFORE = re.compile(rf"\b(?:before|until|till) {_CLOCK}(?![\d./])", re.IGNORECASE)
+
+
+def window_of(question: str) -> dict[str, str]:
+    """``after`` and ``before`` as ``HH:MM:SS`` where the question limits the time of day; else nothing."""
+    between = _BETWEEN.search(question)
+    if between is not None:
+        groups = between.groups()
+        pair = {"after": _clock(groups[:4]), "before": _clock(groups[4:])}
+    else:
+        after, before = _AFTER.search(question), _BEFORE.search(question)
+        pair = {"after": _clock(after.groups()) if after else "", "before": _clock(before.groups()) if before else ""}
+    return {name: clock for name, clock in pair.items() if clock}
+
+
+def _clock(groups: Sequence[str | None]) -> str:
+    """``HH:MM:SS``, or "" where the words give no time of day ("after 5 failures")."""
+    hour, minute, second, half = int(groups[0] or 0), groups[1], groups[2], (groups[3] or "").lower()
+    if minute is None and not half:
+        return ""
+    if half == "pm" and hour < 12:
+        hour += 12
+    if half == "am" and hour == 12:
+        hour = 0
+    return f"{hour:02}:{minute or '00'}:{second or '00'}" if hour < 24 and int(minute or 0) < 60 else ""

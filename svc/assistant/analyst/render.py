@@ -1,0 +1,198 @@
+"""From findings to the answer's Markdown: verdict first, tables, what was not looked at, next steps. Pure.
+
+Each skill's tables are its own (``sections/``); this module puts them together and says the rest. The same findings go
+out as JSON, bounded by what one message may hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Protocol
+
+import msgspec
+
+from svc.assistant.analyst.catalogue import SKILLS, Skill, abilities
+from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
+from svc.assistant.analyst.next_steps import next_steps
+from svc.assistant.analyst.plan import Plan
+from svc.assistant.tools import Finding, Severity
+from svc.assistant.turn import Exchange, TurnFile
+from svc.assistant.workers import FAILED_KIND
+
+MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
+PROMPT_CHARS = 200  # of an earlier question
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+class _Section(Protocol):
+    """A module of ``sections/``."""
+
+    def verdict(self, findings: Sequence[Finding]) -> str:
+        """One or two sentences, Markdown."""
+        ...
+
+    def section(self, findings: Sequence[Finding]) -> str:
+        """Tables with evidence, Markdown."""
+        ...
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcome of one ask: what was found, where, and what was not looked at."""
+
+    skill: Skill
+    findings: tuple[Finding, ...]
+    inputs: tuple[str, ...]
+    gaps: tuple[str, ...] = ()
+
+
+def _section_of(skill: Skill) -> _Section:
+    section: _Section = import_module(f"svc.assistant.analyst.sections.{skill.name}")
+    return section
+
+
+def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
+    """The whole answer to a question that had at least one ask."""
+    verdicts = [_verdict(part) for part in parts]
+    blocks = verdicts if len(parts) == 1 else [bullets(verdicts)]
+    for number, part in enumerate(parts, start=1):
+        if len(parts) > 1:
+            blocks.append(f"### {number}. {part.skill.title}")
+        blocks.append(_body(part))
+    gaps = _gaps(parts, plan, left_out)
+    if gaps:
+        blocks.append("**Not looked at**\n\n" + bullets(gaps))
+    steps = next_steps([finding for part in parts for finding in part.findings])
+    if steps:
+        blocks.append("**Next steps**\n\n" + bullets(steps))
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _shown(part: Part) -> list[Finding]:
+    return [finding for finding in part.findings if finding.kind != FAILED_KIND]
+
+
+def _verdict(part: Part) -> str:
+    where = ", ".join(code_span(name, limit=80) for name in part.inputs[:4])
+    failed = len(part.findings) - len(_shown(part))
+    if not _shown(part):
+        if failed:
+            return f"**No answer about {where}:** the tool did not finish (see below)."
+        return f"**Nothing found** in {where} for this ask: {part.skill.can}."
+    note = " *Not finished: see below.*" if failed else ""
+    return _section_of(part.skill).verdict(_shown(part)) + note
+
+
+def _body(part: Part) -> str:
+    broken = [f for f in part.findings if f.kind == FAILED_KIND]
+    blocks = [_section_of(part.skill).section(_shown(part))] if _shown(part) else []
+    if broken:
+        rows = [
+            (escape(f.title), code_span(str(f.attributes["reason"])), code_span(str(f.attributes["where"])))
+            for f in broken
+        ]
+        blocks.append(table(("Did not finish", "Why", "Where"), rows))
+    return "\n\n".join(blocks)
+
+
+def _gaps(parts: Sequence[Part], plan: Plan, left_out: int) -> list[str]:
+    seen = dict.fromkeys(escape(gap) for part in parts for gap in part.gaps)
+    gaps = [*seen, *(f"{_file(file)}: this analyst does not read this kind of file yet" for file in plan.unread)]
+    gaps += [f"it cannot yet {escape(what)}" for what in plan.cannot]
+    if left_out:
+        gaps.append(
+            f"{plural(left_out, 'finding')} of the lowest severity left out of the attached findings: too large"
+        )
+    return gaps
+
+
+def _file(file: TurnFile) -> str:
+    return f"{code_span(file.name, limit=80)} ({code_span(file.label)}, {file.size:,} bytes)"
+
+
+def cannot(plan: Plan, files: Sequence[TurnFile]) -> str:
+    """The honest answer to a question that no tool here does."""
+    if plan.cannot:
+        lead = (
+            "**Not answered.** This analyst works offline and cannot yet "
+            + "; nor ".join(map(escape, plan.cannot))
+            + "."
+        )
+    elif plan.unread:
+        lead = "**Not answered.** No tool here reads " + ", ".join(_file(file) for file in plan.unread) + "."
+    elif files:
+        lead = "**Not answered.** Neither the question nor the files say what to look for."
+    else:
+        lead = "**Not answered.** The question names nothing that this analyst can do, and no file is attached."
+    return f"{lead}\n\n{can_do()}\n"
+
+
+def can_do() -> str:
+    """What can be asked."""
+    return (
+        "It can:\n\n" + bullets(abilities()) + "\n\nAttach the file or paste the text, and say which of these you want."
+    )
+
+
+def asked(history: Sequence[Exchange]) -> str:
+    """The session's earlier questions, oldest first, each with the first line of its answer."""
+    if not history:
+        return "**Nothing was asked before in this session.**\n"
+    rows = [
+        (str(number), code_span(exchange.prompt, limit=PROMPT_CHARS), _first_line(exchange.answer))
+        for number, exchange in enumerate(history, start=1)
+    ]
+    last = code_span(history[-1].prompt, limit=PROMPT_CHARS)
+    lead = f"**{plural(len(history), 'question')} before this one.** The last was {last}."
+    return f"{lead}\n\n{table(('', 'Question', 'Answer'), rows[-50:], limit=50)}\n"
+
+
+def _first_line(markdown: str) -> str:
+    """The first line of an earlier answer as evidence: it may hold another assistant's words."""
+    line = next((line for line in markdown.splitlines() if line.strip()), "")
+    return code_span(line.replace("**", "").replace("`", "").lstrip("- "), limit=PROMPT_CHARS) if line else "no answer"
+
+
+def refined(question: str, conditions: Sequence[str], kept: dict[str, list[Finding]], total: int) -> str:
+    """The answer to a follow-up that keeps some of the earlier findings."""
+    count = sum(len(findings) for findings in kept.values())
+    terms = ", ".join(escape(condition) for condition in conditions)
+    blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
+    for skill in SKILLS:
+        if skill.name in kept:
+            blocks.append(_section_of(skill).section(kept[skill.name]))
+    if not count:
+        blocks.append(
+            f"None of the earlier findings is {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."
+        )
+    return "\n\n".join(blocks) + "\n"
+
+
+def not_understood(prompt: str, total: int) -> str:
+    """A follow-up whose condition is none that the analyst knows."""
+    return (
+        f"**Not answered.** The question {code_span(prompt, limit=PROMPT_CHARS)} refers to "
+        f"{plural(total, 'earlier finding')}, but names no condition that this analyst knows.\n\n"
+        "It can keep those that are external or internal; of one severity; of one type (IP addresses, domains, URLs, "
+        "hashes, mail addresses, CVEs, files); about a named account or address; that got in; or within a time of day "
+        "(“only the failures after 03:00”).\n"
+    )
+
+
+def nothing_known() -> str:
+    """A question about findings in a session that has none."""
+    return f"**Nothing was found before in this session.**\n\n{can_do()}\n"
+
+
+def findings_json(findings: Sequence[Finding]) -> tuple[str, int]:
+    """The findings as a JSON list, worst first within what a message may hold, and how many are left out."""
+    ranked = sorted(findings, key=lambda finding: _RANK[finding.severity])  # stable: a tool's own order within
+    encoded: list[bytes] = []
+    size = 2
+    for finding in ranked:
+        piece = msgspec.json.encode(finding)
+        if size + len(piece) + 1 > MAX_FINDINGS_BYTES:
+            break
+        encoded.append(piece)
+        size += len(piece) + 1
+    return (b"[" + b",".join(encoded) + b"]").decode(), len(ranked) - len(encoded)
