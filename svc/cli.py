@@ -24,9 +24,6 @@ from svc.errors import SvcError, TurnTimeoutError
 from svc.messages import Message, MessageType, State
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from svc.session import InteractiveSession
 
 

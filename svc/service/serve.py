@@ -72,7 +72,7 @@ def run(options: Options, environment: Mapping[str, str]) -> None:
         if options.connection_file is not None:
             held.enter_context(_lock(options.connection_file, "another local service runs already"))
         held.enter_context(_lock(database, "another service serves this database"))
-        listener = held.enter_context(contextlib.closing(_listen(options.host, options.port)))
+        listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
         running = build(assistant, database=database, settings=settings)
         server = Server(options, running, listener)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
@@ -259,7 +259,8 @@ def _lock(path: Path, meaning: str) -> Iterator[None]:
         raise ConfigError(f"{lock_path} cannot be made: {error}") from error
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 takes a free one. Raises ConfigError."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         return socket.create_server((host, port), family=family, backlog=2_048)

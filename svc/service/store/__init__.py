@@ -143,7 +143,7 @@ class Store(Protocol):
         ...
 
     async def forget(self, *, ended_before: float) -> list[str]:
-        """Erase all content of sessions that expired at or before then, all but id and times; the ids of their files."""
+        """Erase what sessions hold that expired at or before then, all but id and times; the ids of their files."""
         ...
 
     async def messages_after(self, session_id: str, seq: int, limit: int) -> list[Stored]:

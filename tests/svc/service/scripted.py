@@ -28,7 +28,9 @@ class Remembering(Assistant):
     """Answers with the history that it was given, as JSON."""
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
-        yield Step(content=json.dumps({"prompt": turn.prompt}), message_type=MessageType.SOURCE, mime_type=MimeType.JSON)
+        yield Step(
+            content=json.dumps({"prompt": turn.prompt}), message_type=MessageType.SOURCE, mime_type=MimeType.JSON
+        )
         yield Answer(markdown=json.dumps([[e.prompt, e.answer, list(e.sources)] for e in turn.history]))
 
 

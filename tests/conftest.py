@@ -1,0 +1,70 @@
+"""What all tests share: a real service to ask, and a state folder of their own, so that none meets the user's."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from filelock import FileLock
+
+sys.path.insert(0, str(Path(__file__).parent / "svc" / "service"))  # scripted assistants are named as users name theirs
+
+from live import ThreadService
+from scripted import Echo
+
+from svc.assistant.turn import Assistant
+from svc.service.settings import Settings
+
+StartService = Callable[..., ThreadService]
+
+
+@pytest.fixture
+def start_service(tmp_path: Path) -> Iterator[StartService]:
+    """Start a real service with this assistant and these settings; it stops with the test."""
+    with ExitStack() as stack:
+
+        def start(
+            assistant: Callable[[], Assistant], *, clock: Callable[[], float] = time.time, **settings: object
+        ) -> ThreadService:
+            folder = tmp_path / f"service{len(list(tmp_path.iterdir()))}"
+            folder.mkdir()
+            service = ThreadService(folder, assistant(), Settings(**settings), clock)
+            stack.callback(service.stop)
+            return service
+
+        yield start
+
+
+@pytest.fixture
+def service(start_service: StartService) -> ThreadService:
+    """A real service that echoes: ``base_url``, ``ws_url``, ``key``."""
+    return start_service(Echo)
+
+
+def stop_local_service(folder: Path) -> None:
+    """End the local service of this folder, if it runs, and wait until it has gone."""
+    try:
+        pid = json.loads((folder / "service.json").read_text(encoding="utf-8"))["pid"]
+        os.kill(pid, signal.SIGTERM)
+    except (FileNotFoundError, ProcessLookupError):
+        return
+    with FileLock(folder / "service.json.lock", timeout=20):
+        pass
+
+
+@pytest.fixture
+def local_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty state folder, and nothing configured: what is asked goes to a local service that ends with the test."""
+    folder = tmp_path / "state"
+    monkeypatch.setenv("SVC_STATE_DIR", str(folder))
+    for name in ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL", "SVC_LOCAL_SERVE_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    yield folder
+    stop_local_service(folder)
