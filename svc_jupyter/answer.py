@@ -1,0 +1,68 @@
+"""The answer to a question: shows itself as Markdown, as text and as data, and knows where it came from.
+
+What may differ between two runs of a notebook (session, time) stands in the output's metadata, never in its data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from svc import Message
+
+MIME_TYPE = "application/vnd.svc.answer+json"
+Bundle = dict[str, object]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What ``--into`` puts into a variable.
+
+    ``messages`` are the turn's as they came: INFOs, sources, the RESULT. ``model`` is the id of what answered.
+    """
+
+    messages: tuple[Message, ...] = field(repr=False)
+    model: str
+    session_id: str
+
+    def __repr__(self) -> str:
+        first = next((line for line in self.text.splitlines() if line.strip()), "")
+        return f"<Answer, {len(self.messages)} messages: {first[:80]}>"
+
+    @cached_property
+    def raw(self) -> str:
+        """The RESULT as the service sent it: Markdown that quotes what attackers wrote. Not safe to render."""
+        return "".join(str(m.get_content()) for m in self.messages if m.message_type == "result")
+
+    @cached_property
+    def markdown(self) -> str:
+        """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged."""
+        from svc_jupyter.markdown import safe_markdown  # loaded with the first answer
+
+        return safe_markdown(self.raw)
+
+    @cached_property
+    def text(self) -> str:
+        """The answer without markup, for a ticket or a terminal; indicators outside code are defanged."""
+        from svc_jupyter.markdown import plain_text  # loaded with the first answer
+
+        return plain_text(self.raw)
+
+    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
+        import svc
+
+        data: Bundle = {
+            "text/markdown": self.markdown,
+            "text/plain": self.text,
+            MIME_TYPE: {"model": self.model, "text": self.raw},
+        }
+        last = self.messages[-1] if self.messages else None
+        provenance = {
+            "session_id": self.session_id,
+            "turn": last.turn if last else "",
+            "time": last.created_at if last else 0.0,
+            "svc": svc.__version__,
+        }
+        return data, {MIME_TYPE: provenance}

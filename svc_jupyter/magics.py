@@ -1,0 +1,147 @@
+"""``%svc`` and ``%%svc``: parse, ask once, show. Reads options and the user's variables; ``kernel.py`` runs the turn.
+
+What a magic prints, shows and raises: the notebook page. The SDK is imported with the first question.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
+from IPython.core.magic_arguments import argument, magic_arguments
+from traitlets import Bool, CFloat, Int, Unicode
+
+from svc_jupyter.errors import AskError, AskInterrupted
+from svc_jupyter.options import OPTIONS, braced_names, fill, parse
+
+if TYPE_CHECKING:
+    from svc_jupyter.answer import Answer
+    from svc_jupyter.kernel import Kernel
+    from svc_jupyter.live_output import LiveArea
+    from svc_jupyter.options import Ask
+
+Method = Callable[..., None]
+
+
+def _with_options(method: Method) -> Method:
+    """The magic's help, made from the table of options."""
+    for option in reversed(OPTIONS):
+        form = {"metavar": option.metavar} if option.metavar else {"action": "store_true"}
+        method = argument(option.name, help=option.help, **form)(method)
+    documented: Method = magic_arguments(name="svc")(method)
+    return documented
+
+
+@magics_class
+class SvcMagics(Magics):
+    """Ask the security analyst from a cell. Settings: ``%config SvcMagics.NAME = VALUE``, or ipython_config.py."""
+
+    model = Unicode(None, allow_none=True, help="Model of new sessions: stable, experimental or an id.").tag(
+        config=True
+    )
+    language = Unicode("en", help="Language of new sessions, a BCP 47 tag.").tag(config=True)
+    ttl = Int(86_400, help="Seconds that a session lives without use, 300 to 2,592,000.").tag(config=True)
+    log_session = Bool(
+        default_value=True, help="Whether the service may keep new sessions on disk, where the key leaves it."
+    ).tag(config=True)
+    timeout = CFloat(None, allow_none=True, help="Seconds after which a turn is cancelled; None: no limit.").tag(
+        config=True
+    )
+    live_lines = Int(8, min=1, help="Steps that the live area shows while a turn runs.").tag(config=True)
+
+    _kernel: Kernel | None = None
+
+    @_with_options
+    @no_var_expand
+    @needs_local_scope
+    @line_cell_magic
+    def svc(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> None:
+        """Ask a security question, with the evidence attached.
+
+        The question is the cell below %%svc, or the rest of the %svc line, to the letter: braces, quotes, $ and
+        backslashes are text. Options stand before it; -- ends them.
+
+            %%svc --attach /var/log/auth.log --into answer
+            Which accounts were brute-forced, and did anyone get in?
+
+            %svc what does this do? powershell -enc SQBFAFgA
+            %svc --attach {frame} which of these logins are unusual?
+            %svc --fill is {address} in the log?
+
+        Each kernel has one session: a question knows the ones before. Interrupting the cell cancels the turn.
+        """
+        ask = parse(line, cell)
+        if ask.is_help:
+            print(self.svc.__doc__)
+            return
+        names = ChainMap(dict(local_ns or {}), self.shell.user_ns)
+        answer = self._answer(ask, names)
+        self._show(answer)
+        if ask.into is not None:
+            self.shell.push({ask.into: answer})
+
+    def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:
+        """Find what is named, then ask; every way in which that can fail is one line."""
+        from svc import SvcError
+        from svc_jupyter import attachments
+        from svc_jupyter.kernel import Kernel, Wanted
+
+        question = ask.question
+        if ask.is_filled:
+            question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
+        files = attachments.find(ask.attach, names)
+        wanted = Wanted(
+            is_new=ask.is_new,
+            model=ask.model,
+            default_model=self.model,
+            language=self.language,
+            ttl=self.ttl,
+            log_session=self.log_session,
+        )
+        if self._kernel is None:
+            self._kernel = Kernel(_kernel_id(self.shell))
+        area = self._area()
+        area.tick()
+        try:
+            answer = self._kernel.ask(question, files, wanted, area, ask.timeout_seconds or self.timeout)
+        except KeyboardInterrupt:
+            area.finish("interrupted")
+            raise AskInterrupted(
+                "the turn was cancelled on the service; the session goes on with the next question."
+            ) from None
+        except (SvcError, OSError) as error:
+            area.finish("failed")
+            raise AskError(str(error)) from None
+        except BaseException:
+            area.finish("failed")
+            raise
+        area.finish()
+        return answer
+
+    def _area(self) -> LiveArea:
+        from svc_jupyter.live_output import BatchScreen, LiveArea, NotebookScreen, TerminalScreen
+
+        kernel = getattr(self.shell, "kernel", None)
+        if kernel is None:
+            return LiveArea(TerminalScreen(), max_lines=self.live_lines, clock=time.monotonic)
+        is_batch = not getattr(kernel, "_allow_stdin", True)  # nbclient, papermill, nbval: nobody can answer
+        screen = BatchScreen() if is_batch else NotebookScreen()
+        return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
+
+    def _show(self, answer: Answer) -> None:
+        from IPython.display import display
+
+        display(answer)
+
+
+def _kernel_id(shell: object) -> str | None:
+    """The name of the kernel's connection file, which a restart keeps; None where nothing can restart."""
+    if getattr(shell, "kernel", None) is None or "ipykernel.kernelapp" not in sys.modules:
+        return None
+    app = sys.modules["ipykernel.kernelapp"].IPKernelApp
+    return Path(app.instance().connection_file).stem if app.initialized() else None

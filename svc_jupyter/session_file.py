@@ -1,0 +1,74 @@
+"""Which session a kernel had, so that a restarted kernel finds it again: ``kernels.json`` in the state folder.
+
+The file is for this user alone, written whole or not at all, and a cache: one that cannot be read counts as empty.
+It holds session ids and a prefix of the key's hash, never a key. Rows that nobody used for 30 days are dropped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import msgspec
+from filelock import FileLock
+
+FILE_NAME = "kernels.json"
+KEEP_SECONDS = 2_592_000  # the longest ttl of a session; the wire page, Limits
+LOCK_SECONDS = 10.0
+
+
+class Owner(msgspec.Struct, frozen=True):
+    """Whose session it is: a kernel, at a service, with a key."""
+
+    kernel_id: str
+    service: str
+    key_id: str
+
+
+class Record(msgspec.Struct, frozen=True):
+    """A kernel's session. ``model`` is what was asked for, None for the service's own choice."""
+
+    owner: Owner
+    session_id: str
+    model: str | None
+    used: float
+
+
+def key_id(key: str) -> str:
+    """What tells one key from another and says nothing about either; ``""`` for none."""
+    return hashlib.sha256(key.encode()).hexdigest()[:12] if key else ""
+
+
+def load(folder: Path, owner: Owner) -> Record | None:
+    """The session that the owner had, if any."""
+    return next((record for record in _read(folder / FILE_NAME) if record.owner == owner), None)
+
+
+def save(folder: Path, owner: Owner, session_id: str, model: str | None) -> None:
+    """Remember the owner's session. Raises OSError where the folder cannot be written."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    now = time.time()
+    with FileLock(folder / f"{FILE_NAME}.lock", timeout=LOCK_SECONDS, mode=0o600):
+        kept = [r for r in _read(folder / FILE_NAME) if r.owner != owner and now - r.used < KEEP_SECONDS]
+        _write(folder / FILE_NAME, [*kept, Record(owner, session_id, model, now)])
+
+
+def _read(path: Path) -> list[Record]:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=list[Record])
+    except (FileNotFoundError, msgspec.MsgspecError):
+        return []
+
+
+def _write(path: Path, records: list[Record]) -> None:
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(records))
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
