@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -12,11 +9,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
+sys.path.insert(0, str(Path(__file__).parent / "svc"))
 sys.path.insert(0, str(Path(__file__).parent / "svc" / "service"))  # scripted assistants are named as users name theirs
 
 from live import ThreadService
+from local_services import stop_local_service
 from scripted import Echo
 
 from svc.assistant.turn import Assistant
@@ -46,17 +44,6 @@ def start_service(tmp_path: Path) -> Iterator[StartService]:
 def service(start_service: StartService) -> ThreadService:
     """A real service that echoes: ``base_url``, ``ws_url``, ``key``."""
     return start_service(Echo)
-
-
-def stop_local_service(folder: Path) -> None:
-    """End the local service of this folder, if it runs, and wait until it has gone."""
-    try:
-        pid = json.loads((folder / "service.json").read_text(encoding="utf-8"))["pid"]
-        os.kill(pid, signal.SIGTERM)
-    except (FileNotFoundError, ProcessLookupError):
-        return
-    with FileLock(folder / "service.json.lock", timeout=20):
-        pass
 
 
 @pytest.fixture

@@ -1,0 +1,54 @@
+"""For the SDK: a real service with a scripted assistant, and a proxy that breaks connections."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from fault_proxy import FaultProxy
+from local_services import stop_local_service
+
+from svc import Svc
+from svc.config import Config
+from svc.local import find_or_start
+
+SCRIPTED = {
+    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
+    "PYTHONPATH": str(Path(__file__).parent),
+}
+
+
+@pytest.fixture(scope="session")
+def scripted_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Config]:
+    """One real service for all tests that do it no harm; what it answers: ``scripted_assistants``."""
+    folder = tmp_path_factory.mktemp("service")
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in SCRIPTED.items():
+            patch.setenv(name, value)
+        config = find_or_start(folder)
+    yield config
+    stop_local_service(folder)
+
+
+@pytest.fixture
+def client(scripted_service: Config) -> Iterator[Svc]:
+    with Svc(scripted_service.api_key, scripted_service.base_url) as client:
+        yield client
+
+
+@pytest.fixture
+def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A local service of the test's own, not started yet: its state folder."""
+    for name, value in SCRIPTED.items():
+        monkeypatch.setenv(name, value)
+    return local_state
+
+
+@pytest.fixture
+async def proxy(scripted_service: Config) -> AsyncIterator[FaultProxy]:
+    proxy = FaultProxy(scripted_service.base_url)
+    server = await proxy.start()
+    yield proxy
+    server.close()
+    await proxy.close()

@@ -1,0 +1,38 @@
+"""An assistant with a script, for the tests of the SDK: ``--assistant scripted_assistants:Scripted``, by PYTHONPATH.
+
+The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
+long; ``wait``: until cancelled; ``fail …``: with that text; ``files``: what is attached.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.errors import UpstreamError
+
+
+class Scripted(Assistant):
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        word, *rest = turn.prompt.split()
+        match word:
+            case "count":
+                async for step in count(int(rest[0]), float(rest[1]) / 1000 if rest[1:] else 0.0):
+                    yield step
+            case "wait":
+                yield Step(content="waiting")
+                await asyncio.Event().wait()
+            case "fail":
+                yield Step(content="failing")
+                raise UpstreamError(" ".join(rest))
+            case "files":
+                yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))
+                return
+        yield Answer(markdown=f"{turn.prompt} (after {len(turn.history)})")
+
+
+async def count(number: int, seconds: float) -> AsyncIterator[Step]:
+    for i in range(1, number + 1):
+        await asyncio.sleep(seconds)
+        yield Step(content=str(i))

@@ -1,0 +1,317 @@
+"""A session against a real service: a turn is followed to its one end, whatever connection and caller do."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fault_proxy import FaultProxy
+
+import svc
+from svc import InteractiveSession, Message, MessageType, Svc
+from svc._retry import STREAM_LIMIT_SECONDS
+from svc._transport import StreamSettings, Transport
+from svc.config import Config
+
+QUICK = StreamSettings(open_seconds=2.0, ping_seconds=0.2, pong_seconds=0.2, close_seconds=0.2)
+
+
+async def collect(session: InteractiveSession, prompt: str) -> list[Message]:
+    return [message async for message in session.stream(prompt)]
+
+
+def contents(messages: list[Message]) -> list[str | None]:
+    """What was said, without the closing INFO's words."""
+    return [message.content for message in messages[:-1]]
+
+
+def said_for(prompt: str) -> list[str]:
+    """What ``count N …`` says as the first turn of its session."""
+    return [str(i) for i in range(1, int(prompt.split()[1]) + 1)] + [f"{prompt} (after 0)"]
+
+
+async def until(condition: Callable[[], Any], seconds: float = 10.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+def errors(session: InteractiveSession) -> list[str]:
+    return [m.status_message for m in session.history() if m.message_type == MessageType.ERROR]
+
+
+async def test_a_turn_comes_in_order_without_the_question_itself(client: Svc):
+    messages = await collect(client.create_session(), "count 3")
+
+    assert contents(messages) == said_for("count 3")
+    assert [m.seq for m in messages] == [2, 3, 4, 5, 6]
+    assert messages[-1].ends_turn
+
+
+async def test_the_next_turn_has_nothing_of_the_last(client: Svc):
+    session = client.create_session()
+    await collect(session, "count 2")
+
+    assert contents(await collect(session, "echo b")) == ["echo b (after 1)"]
+
+
+async def test_a_break_at_the_result_leaves_the_turn_answered_and_the_next_stream_clean(client: Svc):
+    session = client.create_session()
+    async for message in session.stream("echo a"):
+        if message.message_type == MessageType.RESULT:
+            break
+
+    assert contents(await collect(session, "echo b")) == ["echo b (after 1)"]
+    assert errors(session) == []
+
+
+async def test_a_break_before_the_result_cancels_the_turn_and_the_next_question_works(client: Svc):
+    session = client.create_session()
+    async for _ in session.stream("wait"):
+        break
+
+    assert contents(await collect(session, "echo b")) == ["echo b (after 0)"]
+    assert errors(session) == ["cancelled"]
+
+
+async def test_a_closed_stream_has_cancelled_its_turn_already(client: Svc):
+    session = client.create_session()
+    async with aclosing(session.stream("wait")) as turn:
+        await anext(turn)
+
+    assert errors(session) == ["cancelled"]
+
+
+async def test_a_break_in_a_flood_cancels_the_turn(client: Svc):
+    session = client.create_session()
+    async with aclosing(session.stream("count 100000")) as turn:
+        await anext(turn)
+
+    assert errors(session) == ["cancelled"]
+
+
+async def test_a_cancelled_task_cancels_its_turn(client: Svc):
+    session = client.create_session()
+    task = asyncio.create_task(collect(session, "wait"))
+    await until(lambda: session.history()[1:])
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert errors(session) == ["cancelled"]
+
+
+async def test_a_turn_that_fails_raises_the_services_own_error(client: Svc):
+    seen = []
+    with pytest.raises(svc.UpstreamError, match="the model is gone") as caught:  # noqa: PT012
+        async for message in client.create_session().stream("fail the model is gone"):
+            seen.append(message.content)
+
+    assert seen == ["failing"]
+    assert caught.value.status == 502
+
+
+async def test_an_empty_question_is_refused_before_it_is_sent(client: Svc):
+    with pytest.raises(svc.InvalidRequestError, match="empty"):
+        client.create_session().stream(" \n")
+
+
+async def test_a_question_while_another_client_asks_is_refused(client: Svc):
+    session = client.create_session()
+    other = client.resume_session(session.session_id)
+    async with aclosing(session.stream("wait")) as turn:
+        await anext(turn)
+        with pytest.raises(svc.TurnInProgressError):
+            await collect(other, "echo b")
+
+
+async def test_another_clients_turn_is_not_handed_out(client: Svc):
+    session = client.create_session()
+    other = client.resume_session(session.session_id)
+    await collect(other, "count 5")
+
+    assert contents(await collect(session, "echo b")) == ["echo b (after 1)"]
+
+
+async def test_cancel_from_another_thread_ends_the_turn_for_its_reader(client: Svc):
+    session = client.create_session()
+    async with aclosing(session.stream("wait")) as turn:
+        await anext(turn)
+        assert await asyncio.to_thread(session.cancel) is True
+        with pytest.raises(svc.TurnCancelledError):
+            await anext(turn)
+
+    assert session.cancel() is False
+
+
+async def test_cancel_where_nothing_runs_says_so(client: Svc):
+    assert client.create_session().cancel() is False
+
+
+async def test_a_query_works_inside_a_running_loop(client: Svc):
+    response = client.create_session().query("count 2")
+
+    assert response.text() == "count 2 (after 0)"
+    assert response.usage.total_tokens > 0
+
+
+def test_a_query_that_takes_too_long_is_cancelled(client: Svc):
+    session = client.create_session()
+
+    with pytest.raises(svc.TurnTimeoutError, match=r"no answer within 0.3 s; the turn was cancelled"):
+        session.query("wait", timeout_seconds=0.3)
+
+    assert errors(session) == ["cancelled"]
+    assert session.query("echo b").text() == "echo b (after 0)"
+
+
+def test_an_interrupt_ends_the_query_and_its_turn(client: Svc):
+    session = client.create_session()
+    main = threading.main_thread().ident
+    assert main is not None
+
+    def interrupt() -> None:
+        deadline = time.monotonic() + 10
+        while len(session.history()) < 2 and time.monotonic() < deadline:
+            time.sleep(0.02)
+        signal.pthread_kill(main, signal.SIGINT)
+
+    thread = threading.Thread(target=interrupt)
+    thread.start()
+    with pytest.raises(KeyboardInterrupt):
+        session.query("wait")
+    thread.join()
+
+    assert errors(session) == ["cancelled"]
+    assert session.query("echo b").text() == "echo b (after 0)"
+
+
+def test_files_are_attached_from_memory_and_disk_and_taken_away(client: Svc, tmp_path: Path):
+    session = client.create_session()
+    (tmp_path / "ä b.log").write_bytes(b"x" * 300_000)
+    session.attach_file("note.txt", "päß")
+    file = session.attach_path(tmp_path / "ä b.log")
+    session.attach_file("raw", b"\x00\x01")
+
+    assert session.query("files").text() == "note.txt (5), ä b.log (300000), raw (2)"
+    session.detach_file(file)
+    session.detach_file(0)
+    assert (
+        [f.name for f in session.files] == ["raw"] == [f.name for f in client.resume_session(session.session_id).files]
+    )
+
+
+def test_a_file_that_is_not_there_says_which_are(client: Svc):
+    session = client.create_session()
+    session.attach_file("a.txt", "a")
+
+    with pytest.raises(svc.SessionFileNotFoundError, match=r"The session has 1: a\.txt"):
+        session.detach_file(1)
+
+
+def test_a_session_is_updated_resumed_and_deleted(client: Svc):
+    session = client.create_session(ttl=600, name="first", description="d", model="experimental", language="de")
+    session.query("echo a")
+    session.update(name="second", ttl=900)
+
+    again = client.resume_session(session.session_id)
+    assert (again.name, again.ttl, again.info.description, again.info.language) == ("second", 900, "d", "de")
+    assert again.model.use_experimental
+    assert again.query("echo b").text() == "echo b (after 1)"
+    assert [m.content for m in again.history() if m.message_type == MessageType.QUERY] == ["echo a", "echo b"]
+    again.delete()
+    with pytest.raises((svc.SessionNotFoundError, svc.SessionExpiredError)):
+        client.resume_session(session.session_id)
+
+
+def test_a_model_may_be_given_as_an_object(client: Svc):
+    by_object = client.create_session(model=svc.ModelInfoInput(version="1.1"))
+
+    assert client.create_session(model=by_object.model).model.model_string == "svc-1.1"
+
+
+@pytest.fixture
+def proxied(scripted_service: Config, client: Svc, proxy: FaultProxy) -> Iterator[InteractiveSession]:
+    """A session whose connections all go through the proxy, and that notices a dead peer in half a second."""
+    address = proxy.base_url
+    config = Config(base_url=address, ws_url=address.replace("http", "ws"), api_key=scripted_service.api_key)
+    transport = Transport(config, settings=QUICK)
+    yield InteractiveSession(transport, client.create_session().info)
+    transport.close()
+
+
+@pytest.mark.parametrize("fault", ["cut", "half", "swallow"])
+@pytest.mark.parametrize(
+    ("is_from_service", "at"),
+    [(True, 1), (True, 2), (True, 3), (True, 8), (False, 1), (False, 2)],  # the client sends two chunks, then pongs
+    ids=["handshake", "first-frame", "early", "late", "upgrade", "query"],
+)
+async def test_a_connection_that_breaks_loses_and_repeats_nothing(
+    proxied: InteractiveSession, proxy: FaultProxy, fault: str, at: int, is_from_service: bool
+):
+    proxy.fault = lambda chunk: (
+        fault if chunk.connection == 1 and chunk.is_from_service == is_from_service and chunk.number >= at else "pass"
+    )
+
+    messages = await collect(proxied, "count 12 20")
+
+    assert contents(messages) == said_for("count 12 20")
+    history = await asyncio.to_thread(proxied.history)  # the proxy lives in this loop
+    assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
+
+
+async def test_a_connection_that_breaks_again_and_again_still_gives_each_message_once(
+    proxied: InteractiveSession, proxy: FaultProxy
+):
+    chance = random.Random(7)
+    faults = ["pass"] * 12 + ["cut", "half"]
+    proxy.fault = lambda chunk: chance.choice(faults) if chunk.number > 1 and proxy.connections < 40 else "pass"
+
+    messages = await collect(proxied, "count 300 2")
+
+    assert contents(messages) == said_for("count 300 2")
+    assert proxy.connections > 3
+
+
+async def test_a_flood_through_a_cut_comes_whole(proxied: InteractiveSession, proxy: FaultProxy):
+    proxy.fault = lambda chunk: (
+        "half" if chunk.connection <= 3 and chunk.is_from_service and chunk.number > 4 else "pass"
+    )
+
+    messages = await collect(proxied, "count 8000")
+
+    assert contents(messages) == said_for("count 8000")
+
+
+async def test_a_slow_reader_gets_everything(client: Svc):
+    session = client.create_session()
+    seen = []
+    async for message in session.stream("count 5000"):
+        seen.append(message)
+        if len(seen) == 1:
+            await until(lambda: len(session.history()) > 5_000)
+
+    assert contents(seen) == said_for("count 5000")
+
+
+async def test_a_service_that_stays_away_is_given_up_with_what_to_do(
+    proxied: InteractiveSession, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("svc._retry.STREAM_LIMIT_SECONDS", 0.5)
+    proxy.fault = lambda chunk: "cut"
+
+    with pytest.raises(svc.UnreachableError) as caught:
+        await collect(proxied, "echo a")
+
+    assert proxy.base_url.removeprefix("http") in str(caught.value)
+    assert f"resume_session('{proxied.session_id}')" in str(caught.value)
+    assert STREAM_LIMIT_SECONDS > 0.5
