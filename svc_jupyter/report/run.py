@@ -1,0 +1,111 @@
+"""Run a notebook in a fresh kernel, cell by cell. The notebook that comes in is not changed; nothing is written.
+
+Facts: the report page, "Facts": nbclient; kernels over IPC, where the system has it, so that no port of this machine is
+open and none is raced for.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jupyter_client.kernelspec import NoSuchKernel
+from jupyter_client.manager import AsyncKernelManager
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbformat import NotebookNode
+
+DEFAULT_KERNEL = "python3"
+
+
+class KernelStartError(Exception):
+    """The notebook's kernel is not installed here."""
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """A code cell that has run. ``number`` counts code cells from 1; ``title`` is its first line."""
+
+    number: int
+    total: int
+    title: str
+    seconds: float
+    is_ok: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook. ``failure`` is a line about the cell that failed, after which none ran, or None."""
+
+    notebook: NotebookNode
+    seconds: float
+    failure: str | None
+
+
+async def run(notebook: NotebookNode, folder: Path, report: Callable[[CellRun], None]) -> Run:
+    """Run every code cell in ``folder``, as Jupyter would; ``report`` is called after each. Raises KernelStartError."""
+    notebook = copy.deepcopy(notebook)
+    _forget_outputs(notebook)
+    started = time.monotonic()
+    watch = _Watch(notebook, report)
+    client = NotebookClient(
+        notebook,
+        km=_manager(notebook),
+        resources={"metadata": {"path": str(folder)}},
+        timeout=None,
+        on_cell_execute=watch.begin,
+        on_cell_executed=watch.end,
+    )
+    failure = None
+    try:
+        await client.async_execute()
+    except CellExecutionError as error:
+        failure = f"{error.ename}: {error.evalue}"
+    except (DeadKernelError, CellTimeoutError) as error:
+        failure = str(error)
+    except NoSuchKernel as error:
+        raise KernelStartError(
+            f"there is no kernel {error.name!r} here. `jupyter kernelspec list` shows what there is; "
+            "choose one in the notebook and save it."
+        ) from error
+    return Run(notebook, time.monotonic() - started, failure)
+
+
+def _manager(notebook: NotebookNode) -> AsyncKernelManager:
+    name = notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL
+    transport = "ipc" if os.name == "posix" else "tcp"
+    return AsyncKernelManager(kernel_name=name, transport=transport)
+
+
+def _forget_outputs(notebook: NotebookNode) -> None:
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = []
+            cell.execution_count = None
+
+
+class _Watch:
+    """Times the cells that nbclient runs."""
+
+    def __init__(self, notebook: NotebookNode, report: Callable[[CellRun], None]) -> None:
+        cells = notebook.cells
+        self._numbers = {i: n for n, i in enumerate((i for i, c in enumerate(cells) if _runs(c)), 1)}
+        self._report = report
+        self._begun = time.monotonic()
+
+    def begin(self, cell: NotebookNode, cell_index: int) -> None:
+        self._begun = time.monotonic()
+
+    def end(self, cell: NotebookNode, cell_index: int, execute_reply: dict[str, dict[str, object]]) -> None:
+        title = next((line for line in cell.source.splitlines() if line.strip()), "")
+        is_ok = execute_reply["content"]["status"] == "ok"
+        seconds = time.monotonic() - self._begun
+        self._report(CellRun(self._numbers[cell_index], len(self._numbers), title, seconds, is_ok))
+
+
+def _runs(cell: NotebookNode) -> bool:
+    return bool(cell.cell_type == "code" and cell.source.strip())
