@@ -48,6 +48,7 @@ _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _ZIP, _OLE, _PE = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1"), b"MZ"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+CUT_CHARS = 1_024  # a JSON document that breaks so close to the end of a longer head goes on beyond it
 _CONTROL_SHARE = 0.02  # a log may carry a stray control byte; a binary has many
 
 _Kind = tuple[str, str]
@@ -216,10 +217,11 @@ def _json(body: str) -> _Kind | None:
         _, end = json.JSONDecoder().raw_decode(body)
     except RecursionError:
         return "application/json", "json"
-    except ValueError as error:
-        # a document that goes on beyond the head is cut off at its end; anything else wrong with it is not JSON
-        is_cut = getattr(error, "pos", 0) >= len(body) - 8_192 and _JSON_START.match(body)
-        return ("application/json", "json") if is_cut and len(body) > 1_024 else None
+    except json.JSONDecodeError as error:
+        # a document that goes on beyond the head breaks at its end; anything else wrong with it is not JSON
+        is_at_end = error.pos >= len(body) - CUT_CHARS or error.msg.startswith("Unterminated string")
+        is_cut = is_at_end and len(body) > CUT_CHARS and _JSON_START.match(body)
+        return ("application/json", "json") if is_cut else None
     rest = body[end:].lstrip()
     if rest.startswith("{") and body.startswith("{"):
         return "application/jsonl", "jsonl"

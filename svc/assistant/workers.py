@@ -121,6 +121,16 @@ class Workers:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
 
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a free worker."""
+        return self._waiting
+
+    @property
+    def idle(self) -> int:
+        """Processes that wait for a job."""
+        return self._idle.qsize()
+
     async def start(self) -> None:
         """Start processes ahead; returns before they are there."""
         _CONTEXT.set_forkserver_preload(list(self._preload))

@@ -66,7 +66,7 @@ class Analyst(Assistant):
 
     async def _ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
         findings: list[Finding] = []
-        gaps: list[str] = []
+        gaps: list[tuple[str, str]] = []
         for call in ask.calls:
             yield _say(f"{ask.skill.name}: reading {visible(call.name)}", State.CALLING_TOOL, actor=ask.skill.name)
             async with aclosing(self._call(call)) as yields:
@@ -75,7 +75,7 @@ class Analyst(Assistant):
                         case Progress(text=text):
                             yield _say(visible(text), State.RUNNING_AGENT, actor=ask.skill.name)
                         case Gap(text=text):
-                            gaps.append(text)
+                            gaps.append((call.name, text))
                         case Finding():
                             findings.append(item)
         found = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")

@@ -171,7 +171,7 @@ NOT_YET = (
             r"\breputation\b",
             r"\bknown (?:bad|malicious)\b",
             r"\bwhois\b",
-            r"\b(?:is|are)\b[^.?!\n]{0,80}\bmalicious\b",
+            r"\b(?:is|are)\b[^?!\n]{0,80}\bmalicious\b",
             r"\bgeo-?locat\w*",
         ),
     ),

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the whole stands in the findings
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-.!~>$^=:])")
+_SPECIAL = re.compile(r"([\\`*_\[\]~$|!])")
+_BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 _INVISIBLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]"
 )
@@ -60,8 +61,13 @@ def code_block(text: str, language: str = "text", *, limit: int = 4_000) -> str:
 
 def escape(text: str) -> str:
     """Words that are not ours as plain Markdown text: no markup, no HTML, no link, on one line."""
-    shown = visible(defang(text)).replace("&", "&amp;").replace("<", "&lt;")
-    return _SPECIAL.sub(r"\\\1", shown)
+    shown = _SPECIAL.sub(r"\\\1", visible(defang(text))).replace("&", "&amp;").replace("<", "&lt;")
+    return _BLOCK_START.sub(_as_text, shown)
+
+
+def _as_text(start: re.Match[str]) -> str:
+    """What would begin a heading, list or quote, so that it does not: ``1\\.``, ``\\#``."""
+    return f"{start[1]}{start[2]}\\" if start[2].isdigit() else f"{start[1]}\\{start[2]}"
 
 
 def defang(text: str) -> str:

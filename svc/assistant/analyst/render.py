@@ -38,12 +38,12 @@ class _Section(Protocol):
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """The outcome of one ask: what was found, where, and what was not looked at."""
+    """The outcome of one ask: what was found, where, and per input what was not looked at."""
 
     skill: Skill
     findings: tuple[Finding, ...]
     inputs: tuple[str, ...]
-    gaps: tuple[str, ...] = ()
+    gaps: tuple[tuple[str, str], ...] = ()
 
 
 def _section_of(skill: Skill) -> _Section:
@@ -96,7 +96,7 @@ def _body(part: Part) -> str:
 
 
 def _gaps(parts: Sequence[Part], plan: Plan, left_out: int) -> list[str]:
-    seen = dict.fromkeys(escape(gap) for part in parts for gap in part.gaps)
+    seen = dict.fromkeys(f"{code_span(name, limit=80)}: {escape(gap)}" for part in parts for name, gap in part.gaps)
     gaps = [*seen, *(f"{_file(file)}: this analyst does not read this kind of file yet" for file in plan.unread)]
     gaps += [f"it cannot yet {escape(what)}" for what in plan.cannot]
     if left_out:

@@ -113,25 +113,31 @@ class AuthLines:
         if not any(mark in line for mark in _MARKS):
             return None
         stamp, end = self.stamps.read(line)
-        if (again := _LAST_REPEATED.match(line, end)) is not None:
+        if "last message" in line and (again := _LAST_REPEATED.match(line, end)) is not None:
+            self._before = before  # several such lines in a row all mean the same one
             return self._again(before, again, stamp)
-        header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
-        if header is None:
-            event = _sshd(line[end:].strip())  # a line that somebody cut out of its log
-            return None if event is None else msgspec.structs.replace(event, stamp=stamp)
-        return _named(line[header.end() :], header, stamp)
+        return _plain(line, stamp, end)
 
     def _again(self, before: str, again: re.Match[str], stamp: Stamp | None) -> Event | None:
         """An old syslog daemon's "last message repeated 3 times": the line before, so many times more."""
-        event = self.read(before) if before else None
+        event = _plain(before, stamp, self.stamps.read(before)[1])
         if event is None or event.host != (again["host"] or ""):
             return None
-        return msgspec.structs.replace(event, count=min(int(again["times"]), MAX_REPEATS), stamp=stamp)
+        return msgspec.structs.replace(event, count=min(int(again["times"]), MAX_REPEATS))
+
+
+def _plain(line: str, stamp: Stamp | None, end: int) -> Event | None:
+    """The event of a line whose stamp ends at ``end``."""
+    header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
+    if header is not None:
+        return _named(line[header.end() :], header, stamp)
+    event = _sshd(line[end:].strip())  # a line that somebody cut out of its log
+    return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
 
 def _named(message: str, header: re.Match[str], stamp: Stamp | None) -> Event | None:
     times = 1
-    if (repeated := _REPEATED.match(message)) is not None:
+    if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
         times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2]
     event = _event(message.rstrip(), _service(header["program"]), header["module"] or "")
     if event is None:
@@ -182,6 +188,8 @@ def _address(source: str) -> str:
 
 
 def _sshd(message: str) -> Event | None:
+    if message.startswith("pam_"):
+        return None
     kind = EventKind
     if (m := _FAILED.match(message)) is not None:
         method, user, source, port = m.groups()

@@ -34,6 +34,7 @@ from svc.assistant.tools.auth_lines import AuthLines, Event
 from svc.assistant.tools.log_stamps import second_of_day
 
 PROGRESS_EVERY = 20_000  # lines
+FIRST_PROGRESS = 2_000  # lines: a sign of life
 MAX_LISTED = 5_000  # sources and accounts, those with the most failures
 MAX_NAMES = 50  # in one finding's lists
 SURE_STREAK = 5  # failures in a row before a success: fail2ban's default; people mistype once or twice
@@ -54,7 +55,7 @@ def brute_force(
         event = reader.read(line)
         if event is not None and _is_within(event, start, stop):
             counts.add(event, number, line)
-        if number % PROGRESS_EVERY == 0:
+        if number % PROGRESS_EVERY == 0 or number == FIRST_PROGRESS:
             yield Progress(text=_progress(number, counts))
     counts.finish()
     yield Progress(text=_progress(number, counts))
@@ -62,7 +63,7 @@ def brute_force(
     yield from _successes(counts, source)
     yield from _sources(counts, source)
     yield from _accounts(counts, source)
-    yield from _gaps(counts, reader, source)
+    yield from _gaps(counts, reader)
 
 
 def _is_within(event: Event, start: int | None, stop: int | None) -> bool:
@@ -244,29 +245,29 @@ def _evidence(tally: Tally, source: str) -> tuple[Evidence, ...]:
     return first, Evidence(source=source, excerpt=tally.last_excerpt, line=tally.last_line)
 
 
-def _gaps(counts: Counts, reader: AuthLines, source: str) -> Iterator[Gap]:
+def _gaps(counts: Counts, reader: AuthLines) -> Iterator[Gap]:
     if not counts.login_lines:
-        yield Gap(text=f"no line of {source} is one about a login that this analyst reads (sshd, PAM, su, sudo, …)")
+        yield Gap(
+            text="no line is one about a login that this analyst reads (sshd, PAM, su, sudo, login, vsftpd, dovecot)"
+        )
         return
     if counts.double_lines:
         yield Gap(
-            text=f"{counts.double_lines:,} lines of {source} tell of failures that another line counts already "
+            text=f"{counts.double_lines:,} lines tell of failures that another line counts already "
             "(sshd and PAM both log an attempt); they were not counted again"
         )
     if counts.key_refusals:
         yield Gap(text=f"{counts.key_refusals:,} refused keys (Failed publickey) are not counted as failed passwords")
     if counts.unnamed:
         yield Gap(
-            text=f"{counts.unnamed:,} lines about connections that named no account (scans, banners) are not counted"
+            text=f"{counts.unnamed:,} lines about connections that named no account (scans, ends) are not counted"
         )
     if reader.stamps.lacks_year:
-        yield Gap(text=f"the stamps of {source} have no year; the order of days is the log's own")
+        yield Gap(text="the stamps have no year; the order of days is the log's own")
     if not reader.stamps.zones:
-        yield Gap(text=f"{source} does not state its time zone; times are shown as they stand there")
+        yield Gap(text="the log does not state its time zone; times are shown as they stand there")
     if counts.untold:
-        yield Gap(
-            text=f"more than {counts.most_names:,} names: {counts.untold:,} failures were counted without their names"
-        )
+        yield Gap(text=f"more than {counts.most_names:,} names: {counts.untold:,} failures were counted without theirs")
     for what, tallies in (("sources", counts.sources), ("accounts", counts.accounts)):
         if len(tallies) > MAX_LISTED:
             yield Gap(text=f"{len(tallies):,} {what}; the {MAX_LISTED:,} with the most failures are listed")

@@ -24,15 +24,13 @@ def verdict(findings: Sequence[Finding]) -> str:
         counted += f", and {plural(attempts, 'connection')} that ended before a password was refused"
     if not failures and not attempts:
         return f"**No failed login.**{_window(findings)}"
-    attack = (
-        f"{plural(len(attackers), 'source')} of them attacked; {_accounts_forced(forced)}"
-        if attackers
-        else "none of them looks like an attack"
-    )
+    attack = "none looks like an attack"
+    if attackers:
+        attack = f"{len(attackers):,} attacking. {_accounts_forced(forced)}"
     if entered:
-        return f"**{_who_got_in(entered)}** {counted}: {attack}.{_window(findings)}"
+        return f"**{_who_got_in(entered)}** {counted}, {attack}.{_window(findings)}"
     lead = "Passwords were guessed, and no attacking source got in." if attackers else "No attack by passwords."
-    return f"**{lead}** {counted}: {attack}.{_window(findings)}"
+    return f"**{lead}** {counted}, {attack}.{_window(findings)}"
 
 
 def _who_got_in(entered: Sequence[Finding]) -> str:
@@ -44,12 +42,12 @@ def _who_got_in(entered: Sequence[Finding]) -> str:
 
 def _accounts_forced(forced: Sequence[Finding]) -> str:
     if not forced:
-        return "no account got enough failures to be called brute-forced"
+        return "No account got enough failures to be called brute-forced"
     names = ", ".join(
         f"{code_span(str(f.attributes['account']), limit=40)} ({_number(f, 'failures'):,})" for f in forced[:NAMED]
     )
     more = f" and {len(forced) - NAMED:,} more" if len(forced) > NAMED else ""
-    return f"{plural(len(forced), 'account')} brute-forced: {names}{more}"
+    return f"Brute-forced {plural(len(forced), 'account')}: {names}{more}"
 
 
 def _window(findings: Sequence[Finding]) -> str:
@@ -63,14 +61,14 @@ def _window(findings: Sequence[Finding]) -> str:
 
 
 def section(findings: Sequence[Finding]) -> str:
-    """Tables of successes after failures, sources and accounts, each with its evidence."""
+    """Tables of successes after failures, accounts and sources, each with its evidence."""
     parts = []
     if entries := _of(findings, "auth_success"):
         parts += ["**Success after failure**", _success_table(entries)]
-    if sources := _of(findings, "auth_source"):
-        parts += ["**By source**", _source_table(sources)]
     if accounts := _of(findings, "auth_account"):
         parts += ["**By account**", _account_table(accounts)]
+    if sources := _of(findings, "auth_source"):
+        parts += ["**By source**", _source_table(sources)]
     if shown := _evidence_rows(findings):
         parts += ["**Evidence**", table(("File", "Line", "Text"), shown, limit=12)]
     if summaries := _of(findings, "auth_summary"):

@@ -1,0 +1,84 @@
+"""What a session knows already, and which question means it."""
+
+import msgspec
+import pytest
+
+from svc.assistant.analyst import history
+from svc.assistant.analyst.history import FollowUpKind
+from svc.assistant.tools import Evidence, Finding, Severity
+from svc.assistant.turn import Exchange, TurnFile
+
+
+def source(address, *, let_in=False, severity=Severity.HIGH):
+    return Finding(
+        kind="auth_source",
+        title=address,
+        severity=severity,
+        evidence=(Evidence(source="auth.log", excerpt="x", line=1),),
+        attributes={"source": address, "account_names": ["root"], "success_accounts": ["root"] if let_in else []},
+    )
+
+
+def indicator(kind, value, scope=""):
+    return Finding(kind="indicator", title=value, attributes={"type": kind, "value": value, "scope": scope})
+
+
+LOGINS = [source("8.8.8.8", let_in=True), source("10.0.0.7", severity=Severity.MEDIUM), source("2606:4700::1111")]
+REPORT = [indicator("ipv4", "8.8.4.4", "public"), indicator("ipv4", "10.1.1.1", "private"), indicator("md5", "0" * 32)]
+
+
+def session(findings, prompt="an earlier question"):
+    return (Exchange(prompt=prompt, answer="**An answer**", sources=(msgspec.json.encode(findings).decode(),)),)
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        ("what did I ask before?", FollowUpKind.ASKED),
+        ("What was my last question?", FollowUpKind.ASKED),
+        ("what did you find?", FollowUpKind.FOUND),
+        ("which of these are external?", FollowUpKind.FILTER),
+        ("only the failures after 03:00", FollowUpKind.FILTER),
+        ("and only those from 8.8.8.8", FollowUpKind.FILTER),
+        ("which accounts were brute-forced?", None),
+        ("decode this: aGVsbG8gd29ybGQ=", None),
+    ],
+)
+def test_which_question_refers_back(question, kind):
+    back = history.follow_up(question, session(LOGINS))
+    assert (back.kind if back else None) == kind
+
+
+def test_a_reference_to_nothing_is_a_question_of_its_own():
+    assert history.follow_up("which of these are external?", ()) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "findings", "kept"),
+    [
+        pytest.param("which of these are external?", LOGINS, ["8.8.8.8", "2606:4700::1111"], id="external logins"),
+        pytest.param("which of these are internal?", LOGINS, ["10.0.0.7"], id="internal logins"),
+        pytest.param("which of these got in?", LOGINS, ["8.8.8.8"], id="got in"),
+        pytest.param("only the medium ones", LOGINS, ["10.0.0.7"], id="severity"),
+        pytest.param("only those from 10.0.0.7", LOGINS, ["10.0.0.7"], id="named address"),
+        pytest.param("only those from 10[.]0[.]0[.]7", LOGINS, ["10.0.0.7"], id="named address, defanged"),
+        pytest.param("which of these are external?", REPORT, ["8.8.4.4"], id="external indicators"),
+        pytest.param("only the hashes", REPORT, ["0" * 32], id="type"),
+        pytest.param("which of these IPs are private?", REPORT, ["10.1.1.1"], id="two conditions"),
+    ],
+)
+def test_filter_keeps_what_meets_every_condition(question, findings, kept):
+    assert [finding.title for finding in history.filtered(question, findings)] == kept
+
+
+def test_the_time_of_day_needs_the_log_again():
+    back = history.follow_up("only the failures after 03:00", session(LOGINS))
+    log = TurnFile(name="auth.log", size=1, sha256="", mime_type="", label="authlog", source=b"x")
+    other = TurnFile(name="other.log", size=1, sha256="", mime_type="", label="authlog", source=b"x")
+    [call] = history.again(session(LOGINS)[0], LOGINS, (other, log), back.options)
+    assert (call.input, call.options) == (log, {"after": "03:00:00"})
+
+
+def test_a_source_message_that_is_no_list_of_findings_is_passed_over():
+    exchange = Exchange(prompt="x", answer="y", sources=('{"cites": []}', "not json", "[]"))
+    assert history.findings_of(exchange) == []

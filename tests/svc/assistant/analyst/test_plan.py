@@ -1,0 +1,131 @@
+"""From words, files and content to the right tools, in order."""
+
+import pytest
+
+from svc.assistant.analyst.plan import PROMPT, plan, question_of, window_of
+from svc.assistant.turn import TurnFile
+
+LOGIN = "Nov 20 03:12:45 web1 sshd[1]: Failed password for root from 192.0.2.7 port 22 ssh2"
+BLOB = "SQBFAFgAIAAoAE4AZQB3AC0ATwBiAGoAZQBjAHQAKQA="
+VECTOR = "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"
+REPORT = "The actors used brute force and encoded commands.\nThey called evil[.]example.\nThen 192.0.2.9.\nThe end."
+
+
+def file(name, label):
+    return TurnFile(name=name, size=10, sha256="", mime_type="text/plain", label=label, source=b"x")
+
+
+AUTH = file("auth.log", "authlog")
+TEXT = file("report.txt", "txt")
+PCAP = file("capture.pcap", "pcap")
+
+
+def calls(prompt, *files):
+    return [(ask.skill.name, [call.name for call in ask.calls]) for ask in plan(prompt, files).asks]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "files", "expected"),
+    [
+        pytest.param("which accounts were brute-forced?", [AUTH], [("auth_log", ["auth.log"])], id="kind 8"),
+        pytest.param("Who logged in after failed attempts?", [AUTH], [("auth_log", ["auth.log"])], id="who got in"),
+        pytest.param(f"who was brute forced?\n{LOGIN}", [], [("auth_log", [PROMPT])], id="pasted log"),
+        pytest.param("extract the indicators", [TEXT], [("indicators", ["report.txt"])], id="kind 4"),
+        pytest.param(
+            "list all domains and IPs in it", [TEXT], [("indicators", ["report.txt"])], id="types of indicators"
+        ),
+        pytest.param(
+            f"Extract the IOCs from this report:\n\n{REPORT}", [], [("indicators", [PROMPT])], id="pasted report"
+        ),
+        pytest.param(f"decode {BLOB}", [], [("decode", [PROMPT])], id="kind 5"),
+        pytest.param(f"explain powershell -enc {BLOB}", [], [("decode", [PROMPT])], id="encoded command"),
+        pytest.param(BLOB, [], [("decode", [PROMPT])], id="blob alone"),
+        pytest.param(f"score {VECTOR}", [], [("cvss", [PROMPT])], id="kind 1"),
+        pytest.param("AV:N/AC:L/Au:N/C:P/I:P/A:P", [], [("cvss", [PROMPT])], id="vector alone"),
+        pytest.param(
+            "which IP addresses brute-forced us?", [AUTH], [("auth_log", ["auth.log"])], id="addresses of a brute force"
+        ),
+        pytest.param(
+            "Extract the indicators from report.txt and tell me who was brute-forced in auth.log",
+            [AUTH, TEXT],
+            [("indicators", ["report.txt"]), ("auth_log", ["auth.log"])],
+            id="two asks, each its file",
+        ),
+        pytest.param(
+            f"Score {VECTOR}, then decode {BLOB}",
+            [],
+            [("cvss", [PROMPT]), ("decode", [PROMPT])],
+            id="two asks, one text",
+        ),
+        pytest.param(
+            "extract indicators, don't decode anything", [TEXT], [("indicators", ["report.txt"])], id="taken back"
+        ),
+        pytest.param("what happened here?", [AUTH], [("auth_log", ["auth.log"])], id="a log says what it is for"),
+        pytest.param(
+            "look at these", [AUTH, TEXT], [("auth_log", ["auth.log"]), ("indicators", ["report.txt"])], id="two files"
+        ),
+        pytest.param(
+            "who was brute-forced?",
+            [AUTH, TEXT],
+            [("auth_log", ["auth.log"])],
+            id="a report beside the log is not searched",
+        ),
+        pytest.param("hello", [], [], id="nothing asked"),
+        pytest.param("what is CWE-79?", [], [], id="not yet: CWE"),
+        pytest.param("what talks in this capture?", [PCAP], [], id="not yet: pcap"),
+    ],
+)
+def test_plan(prompt, files, expected):
+    assert calls(prompt, *files) == expected
+
+
+@pytest.mark.parametrize(
+    ("prompt", "what"),
+    [
+        ("what is CWE-79?", "CWE"),
+        ("is CVE-2024-3094 exploited?", "CVE"),
+        ("triage this mail", "mail"),
+        ("does this evtx show lateral movement?", "EVTX"),
+        ("is 192.0.2.7 malicious?", "malicious"),
+    ],
+)
+def test_what_it_cannot_do_is_named(prompt, what):
+    assert any(what in cannot for cannot in plan(prompt, ()).cannot)
+
+
+def test_a_file_that_nothing_reads_is_named():
+    assert plan("extract the indicators", (TEXT, PCAP)).unread == (PCAP,)
+
+
+def test_the_words_that_led_there_are_told():
+    assert plan("which accounts were brute-forced?", (AUTH,)).asks[0].because == "“brute-forced”"
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        pytest.param("what is this?\n\n" + REPORT, "what is this?", id="paragraph"),
+        pytest.param("extract the IOCs:\n" + REPORT, "extract the IOCs:", id="colon"),
+        pytest.param("decode this\n```\nwho was brute-forced\n```", "decode this", id="fence"),
+        pytest.param(REPORT + "\n\nwhich IOCs are in there?", "which IOCs are in there?", id="question last"),
+    ],
+)
+def test_the_question_is_told_from_what_was_pasted(prompt, question):
+    assert question in question_of(prompt)
+    assert "The end" not in question_of(prompt)
+
+
+@pytest.mark.parametrize(
+    ("question", "window"),
+    [
+        ("only the failures after 03:00", {"after": "03:00:00"}),
+        ("failures since 3pm", {"after": "15:00:00"}),
+        ("before 06:30:15", {"before": "06:30:15"}),
+        ("between 22:00 and 06:00", {"after": "22:00:00", "before": "06:00:00"}),
+        ("who got in after 5 failures", {}),
+        ("traffic from 192.0.2.7", {}),
+        ("after 99:99", {}),
+    ],
+)
+def test_time_of_day_in_words(question, window):
+    assert window_of(question) == window
