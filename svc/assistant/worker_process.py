@@ -33,7 +33,6 @@ MAX_UNPACKED_BYTES = 512 * 1024 * 1024  # of a compressed log
 MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is passed over
 MAX_ERROR_CHARS = 300
 _GONE = 3  # exit status: the other end went away
-_SEND_BUFFER_BYTES = 64 * 1024
 
 
 class Feed(StrEnum):
@@ -106,7 +105,7 @@ def serve(connection: socket.socket) -> None:
             return
         threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
         _cap(order.limits)
-        with connection.makefile("wb", buffering=_SEND_BUFFER_BYTES) as outgoing:
+        with connection.makefile("wb") as outgoing:
             _answer(order, content, outgoing)
 
 
@@ -194,11 +193,21 @@ _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
+class _Readable(Protocol):
+    """What every opened file, packed or not, can do."""
+
+    def read(self, size: int = -1, /) -> bytes: ...
+
+    def readline(self, size: int = -1, /) -> bytes: ...
+
+    def seek(self, offset: int, /) -> int: ...
+
+
 class _Unpacked:
     """A file as text, unpacked where it is a rotated log, within bounds; knows afterwards what it passed over."""
 
     def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+        self._stream: _Readable = stream
         head = stream.read(6)
         stream.seek(0)
         opener = next((opener for magic, opener in _PACKED if head.startswith(magic)), None)
@@ -254,7 +263,7 @@ class _Unpacked:
             if not raw.endswith(b"\n") and len(raw) == MAX_LINE_BYTES:
                 self._long_lines += 1
                 self._first_long = self._first_long or number
-                while (rest := self._line()) and not rest.endswith(b"\n"):
+                while total <= MAX_UNPACKED_BYTES and (rest := self._line()) and not rest.endswith(b"\n"):
                     total += len(rest)
             yield raw.decode(self._encoding, errors="replace").rstrip("\r\n")
             if self._is_packed and total > MAX_UNPACKED_BYTES:
