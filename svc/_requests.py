@@ -169,7 +169,12 @@ def _foreign_error(reply: Reply) -> SvcError:
 
 
 def _encode(body: msgspec.Struct) -> bytes:
-    return msgspec.json.encode(body)
+    try:
+        return msgspec.json.encode(body)
+    except UnicodeEncodeError as error:
+        raise InvalidRequestError(
+            f"{error.object!r:.80} holds half a character, which is no text. Leave it out."
+        ) from error
 
 
 def _reader(cls: type[S]) -> Callable[[bytes], S]:

@@ -88,7 +88,7 @@ def ask(
     from svc.client import Svc  # the network's libraries load when a command needs them
 
     if question == "-":
-        question = click.get_text_stream("stdin").read()
+        question = sys.stdin.read()
     if not question.strip():
         raise click.UsageError(
             'the question is empty. Example: svc ask "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"'

@@ -108,7 +108,8 @@ class InteractiveSession:
         """
         if not prompt.strip():
             raise InvalidRequestError("the question is empty. Write it out.", param="content")
-        query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=prompt)
+        text = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a pair cannot travel
+        query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=text)
         return self._follow(query)
 
     def query(self, prompt: str, *, timeout_seconds: float | None = None) -> SessionResponse:

@@ -60,6 +60,11 @@ def test_a_file_without_a_name_is_refused():
         _requests.upload_file("s1", "")
 
 
+def test_text_that_is_none_is_refused_in_words():
+    with pytest.raises(svc.InvalidRequestError, match="half a character"):
+        _requests.register(RegisterRequest(name="a\ud800"))
+
+
 def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
     call = _requests.upload_file("s1", "a")
 

@@ -120,6 +120,12 @@ async def test_a_turn_that_fails_raises_the_services_own_error(client: Svc):
     assert caught.value.status == 502
 
 
+async def test_what_is_no_character_does_not_stop_a_question(client: Svc):
+    assert contents(await collect(client.create_session(), "echo \ud83d\ude00 \udcff ok")) == [
+        "echo 😀 \ufffd ok (after 0)"
+    ]
+
+
 async def test_an_empty_question_is_refused_before_it_is_sent(client: Svc):
     with pytest.raises(svc.InvalidRequestError, match="empty"):
         client.create_session().stream(" \n")

@@ -1,0 +1,193 @@
+"""The local service: one per user, found again, replaced when it is dead, and never a hang."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import psutil
+import pytest
+from filelock import FileLock
+from local_services import local_service_pid, stop_local_service
+
+import svc
+from svc import MessageType, Svc
+from svc.local import LOG_LIMIT_BYTES, find_or_start, serve_command
+
+ASK = "from svc.local import find_or_start; print(find_or_start().base_url)"
+
+
+def test_nothing_configured_starts_a_service_of_this_users_alone(scripted_local: Path):
+    with Svc() as client:
+        assert client.is_local
+        assert client.create_session().query("echo a").text() == "echo a (after 0)"
+
+    assert stat.S_IMODE(scripted_local.stat().st_mode) == 0o700
+    for name in ("service.json", "key", "service.log", "service.db"):
+        assert stat.S_IMODE((scripted_local / name).stat().st_mode) == 0o600, name
+
+
+def test_the_next_client_finds_the_same_service(scripted_local: Path):
+    assert find_or_start() == find_or_start()
+
+
+def test_processes_that_start_at_the_same_instant_get_the_same_service(scripted_local: Path):
+    starting = [subprocess.Popen([sys.executable, "-c", ASK], stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    found = {process.communicate(timeout=60)[0].strip() for process in starting}
+
+    assert len(found) == 1
+    assert "127.0.0.1" in found.pop()
+
+
+def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_local: Path):
+    with Svc() as client:
+        session = client.create_session()
+        session.query("echo a")
+        stop_local_service(scripted_local, signal.SIGKILL)
+
+        assert session.query("echo b").text() == "echo b (after 1)"
+        assert client.resume_session(session.session_id).history()
+
+
+def test_a_kill_in_the_middle_of_a_turn_loses_no_message(scripted_local: Path):
+    with Svc() as client:
+        session = client.create_session()
+        killer = threading.Timer(0.3, stop_local_service, (scripted_local, signal.SIGKILL))
+        killer.start()
+        response = session.query("count 40 20", timeout_seconds=60)
+        killer.join()
+        history = session.history()
+
+    assert "started again after a restart" in [m.content for m in response.messages]
+    assert response.text() == "count 40 20 (after 0)"
+    assert [m.seq for m in response.messages] == list(range(2, len(history) + 1))
+    assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("{}", id="no-fields"),
+        pytest.param('{"pid": 1, "base_url": "http://127.0.0.1:1", "ws_url": "ws://x", "version": "0"}', id="stale"),
+        pytest.param('{"pid": 1, "base_url": "http://x:y:z", "ws_url": "", "version": "0"}', id="no-port"),
+    ],
+)  # fmt: skip
+def test_a_file_that_a_dead_service_left_is_no_service(scripted_local: Path, content: str):
+    scripted_local.mkdir(mode=0o700)
+    (scripted_local / "service.json").write_text(content, encoding="utf-8")
+
+    find_or_start()
+
+    assert psutil.pid_exists(local_service_pid(scripted_local))
+
+
+def test_a_new_service_takes_the_old_port_or_another_where_that_is_taken(scripted_local: Path):
+    first = find_or_start().base_url
+    stop_local_service(scripted_local, signal.SIGKILL)
+    assert find_or_start().base_url == first
+
+    stop_local_service(scripted_local, signal.SIGKILL)
+    with socket.create_server(("127.0.0.1", int(first.rpartition(":")[2]))):
+        assert find_or_start().base_url != first
+
+
+def test_a_service_of_another_version_makes_way(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
+    find_or_start()
+    old = local_service_pid(scripted_local)
+    file = scripted_local / "service.json"
+    connection = json.loads(file.read_text(encoding="utf-8"))
+    file.write_text(json.dumps(connection | {"version": "0.0.1"}), encoding="utf-8")
+
+    find_or_start()
+
+    assert local_service_pid(scripted_local) != old
+
+
+def test_a_service_that_cannot_start_shows_the_end_of_its_log(local_state: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant no_such_module:Nothing")
+
+    with pytest.raises(svc.LocalServiceError) as caught:
+        Svc()
+
+    assert str(local_state / "service.log") in str(caught.value)
+    assert "no_such_module" in str(caught.value)
+
+
+def test_an_address_beyond_this_machine_is_not_believed(scripted_local: Path):
+    find_or_start()
+    file = scripted_local / "service.json"
+    good = file.read_text(encoding="utf-8")
+    address = {"base_url": "https://evil.example.org", "ws_url": "wss://evil.example.org"}
+    file.write_text(json.dumps(json.loads(good) | address), encoding="utf-8")
+
+    with pytest.raises(svc.LocalServiceError, match="beyond this machine"):
+        find_or_start()
+
+    file.write_text(good, encoding="utf-8")
+
+
+def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
+    scripted_local.mkdir(mode=0o755)
+
+    find_or_start()
+
+    assert stat.S_IMODE(scripted_local.stat().st_mode) == 0o700
+
+
+def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+
+    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder of your own"):
+        find_or_start(tmp_path / "file" / "state")
+
+
+def test_a_service_goes_by_itself_when_nobody_uses_it(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("svc.local.IDLE_SECONDS", 0.2)
+    find_or_start()
+
+    with FileLock(scripted_local / "service.json.lock", timeout=20):
+        assert not (scripted_local / "service.json").exists()
+
+
+def test_a_client_whose_service_went_idle_starts_it_again(scripted_local: Path):
+    with Svc() as client:
+        session = client.create_session()
+        stop_local_service(scripted_local)
+
+        assert session.query("echo a").text() == "echo a (after 0)"
+
+
+def test_the_key_is_not_on_the_command_line_and_other_services_keys_are_not_passed_on(
+    scripted_local: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SVC_API_KEY", "svc_team_secret")
+    key = find_or_start().api_key
+    process = psutil.Process(local_service_pid(scripted_local))
+
+    assert key not in " ".join(process.cmdline())
+    assert "svc_team_secret" not in " ".join(process.environ().values())
+    assert key not in (scripted_local / "service.log").read_text(encoding="utf-8")
+
+
+def test_a_long_log_is_put_aside(scripted_local: Path):
+    scripted_local.mkdir(mode=0o700)
+    (scripted_local / "service.log").write_bytes(b"x" * (LOG_LIMIT_BYTES + 1))
+
+    find_or_start()
+
+    assert (scripted_local / "service.log.1").stat().st_size == LOG_LIMIT_BYTES + 1
+    assert (scripted_local / "service.log").stat().st_size < LOG_LIMIT_BYTES
+
+
+def test_options_for_the_service_come_from_one_variable():
+    words = serve_command(Path("/state"), 0, {"SVC_LOCAL_SERVE_ARGS": "--assistant 'a b:C'"})
+
+    assert words[-2:] == ["--assistant", "a b:C"]
+    assert words[words.index("--port") + 1] == "0"
