@@ -10,10 +10,23 @@ import re
 import msgspec
 
 from svc.assistant.file_types import TEXT_LABELS
+from svc.assistant.turn import TurnFile
 from svc.assistant.workers import Feed
 
-PACKED_LABELS = frozenset({"gzip", "bzip2", "xz"})  # a rotated log; the worker unpacks it
-READABLE = TEXT_LABELS | PACKED_LABELS
+PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
+_TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
+_LOG_NAME = re.compile(r"(?:auth|secure|sshd?)\b.*|.*\b(?:auth|secure)\.log.*", re.IGNORECASE)
+
+
+def is_readable(file: TurnFile) -> bool:
+    """Whether the tools here can read it: text, or packed text."""
+    return file.label in TEXT_LABELS | PACKED_LABELS or file.mime_type.startswith(_TEXT_TYPES)
+
+
+def is_login_log(file: TurnFile) -> bool:
+    """Whether its content, or a name like ``auth.log.2.gz`` where only unpacking tells, is a log of logins."""
+    is_unsure = file.label in PACKED_LABELS | {"txt", "log"}
+    return file.label == "authlog" or (is_unsure and _LOG_NAME.fullmatch(file.name) is not None)
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):

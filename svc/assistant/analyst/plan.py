@@ -18,9 +18,10 @@ from svc.assistant.analyst.catalogue import (
     INDICATORS,
     LOOK,
     NOT_YET,
-    READABLE,
     SKILLS,
     Skill,
+    is_login_log,
+    is_readable,
 )
 from svc.assistant.turn import TurnFile
 
@@ -109,7 +110,7 @@ def plan(prompt: str, files: Sequence[TurnFile]) -> Plan:
     else:
         asks = _by_content(question, prompt, files, options)
     used = {call.name for ask in asks for call in ask.calls}
-    unread = tuple(file for file in files if file.label not in READABLE and file.name not in used)
+    unread = tuple(file for file in files if not is_readable(file) and file.name not in used)
     return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
 
 
@@ -147,7 +148,7 @@ def _ask(
     files: Sequence[TurnFile],
     options: dict[str, str],
 ) -> Ask:
-    readable = [file for file in files if file.label in READABLE]
+    readable = [file for file in files if is_readable(file)]
     named = [file for file in readable if _names(entry.clause, file)]
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
     chosen = named or [file for file in readable if file.name not in elsewhere] or readable
@@ -172,7 +173,7 @@ def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
     """For logins the logs, where there are some: a report beside the log is not searched for them."""
     if skill is not AUTH_LOG:
         return list(files)
-    return [file for file in files if file.label == "authlog" or file.label in ("gzip", "bzip2", "xz")] or list(files)
+    return [file for file in files if is_login_log(file)] or list(files)
 
 
 def _has_material(skill: Skill, question: str, prompt: str) -> bool:
@@ -185,10 +186,10 @@ def _has_material(skill: Skill, question: str, prompt: str) -> bool:
 
 def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]) -> list[Ask]:
     """No words tell what is wanted: what the files are, else what the prompt looks like."""
-    readable = [file for file in files if file.label in READABLE]
+    readable = [file for file in files if is_readable(file)]
     if readable:
-        logins = [file for file in readable if file.label == "authlog"]
-        others = [file for file in readable if file.label != "authlog"]
+        logins = [file for file in readable if is_login_log(file)]
+        others = [file for file in readable if not is_login_log(file)]
         asks = [_made(AUTH_LOG, logins, options, "a log of logins")] if logins else []
         return asks + ([_made(INDICATORS, others, {}, "a text")] if others else [])
     for skill, because in ((CVSS, "a CVSS vector"), (AUTH_LOG, "lines about logins")):

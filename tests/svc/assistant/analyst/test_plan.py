@@ -12,7 +12,8 @@ REPORT = "The actors used brute force and encoded commands.\nThey called evil[.]
 
 
 def file(name, label):
-    return TurnFile(name=name, size=10, sha256="", mime_type="text/plain", label=label, source=b"x")
+    mime_type = "application/vnd.tcpdump.pcap" if label == "pcap" else "text/plain"
+    return TurnFile(name=name, size=10, sha256="", mime_type=mime_type, label=label, source=b"x")
 
 
 AUTH = file("auth.log", "authlog")
