@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
-_WEB = re.compile(r"(?:(h)tt|(f)t)(?=ps?:[/\\])", re.IGNORECASE)
+_WEB = re.compile(r"(?:(h)tt|(f)t)(ps?)(?=:[/\\])", re.IGNORECASE)
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{0,30})(:/{2,}|:\\\\)([^/?#\s]*)", re.IGNORECASE)
 _SAFE_SCHEMES = ("hxxp", "hxxps", "fxp", "fxps")
 _RUNS_CODE = re.compile(r"^(javascript|vbscript|data|file|blob|mailto|tel|about|view-source|xmpp):", re.IGNORECASE)
@@ -31,7 +31,7 @@ def defang(word: str) -> str | None:
 
     The caller shows what comes back as code: a file name that could be a domain comes back as it is.
     """
-    word = _WEB.sub(lambda match: f"{match[1]}xx" if match[1] else f"{match[2]}x", word)
+    word = _WEB.sub(lambda match: ("hxx" if match[1] else "fx") + match[3].lower(), word)
     if _ADDRESS.search(word):
         return _bare(_ADDRESS.sub(_address, word))
     if _RUNS_CODE.match(word) or ("@" in word and _MAIL.search(word)):

@@ -260,11 +260,11 @@ class _Writer:
         if self._plain:
             return text
         text = _MATHEMATICS.sub(r"\g<0> ", text)
-        if not in_cell or "|" not in text:
+        if not in_cell:
             return _code_span(text)
-        pieces = text.split("\\|")  # a backslash before a pipe cannot stand in a cell's code: the pipe stands outside
-        spans = [f"{piece}\\" for piece in pieces[:-1]] + pieces[-1:]
-        return "\\|".join(_code_span(span.replace("|", "\\|")) for span in spans if span)
+        return "\\|".join(
+            _code_span(piece) if piece else "" for piece in text.split("|")
+        )  # mistune: no pipe in a cell's code
 
 
 _ALIGNMENTS = {"text-align:left": ":--", "text-align:right": "--:", "text-align:center": ":-:"}

@@ -12,18 +12,20 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
 
+START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
 
 
 class KernelStartError(Exception):
-    """The notebook's kernel is not installed here."""
+    """The notebook's kernel is not installed here, or does not start."""
 
 
 @dataclass(frozen=True)
@@ -52,33 +54,45 @@ async def run(notebook: NotebookNode, folder: Path, report: Callable[[CellRun], 
     _forget_outputs(notebook)
     started = time.monotonic()
     watch = _Watch(notebook, report)
-    client = NotebookClient(
-        notebook,
-        km=_manager(notebook),
-        resources={"metadata": {"path": str(folder)}},
-        timeout=None,
-        on_cell_execute=watch.begin,
-        on_cell_executed=watch.end,
-    )
     failure = None
+    with TemporaryDirectory(prefix="svc-") as sockets:
+        client = NotebookClient(
+            notebook,
+            km=_manager(notebook, Path(sockets)),
+            resources={"metadata": {"path": str(folder)}},
+            timeout=None,
+            startup_timeout=START_SECONDS,
+            on_cell_execute=watch.begin,
+            on_cell_executed=watch.end,
+        )
+        try:
+            await _execute(client)
+        except CellExecutionError as error:
+            failure = f"{error.ename}: {error.evalue}"
+        except DeadKernelError as error:
+            failure = str(error)
+    return Run(notebook, time.monotonic() - started, failure)
+
+
+async def _execute(client: NotebookClient) -> None:
     try:
         await client.async_execute()
-    except CellExecutionError as error:
-        failure = f"{error.ename}: {error.evalue}"
-    except (DeadKernelError, CellTimeoutError) as error:
-        failure = str(error)
     except NoSuchKernel as error:
         raise KernelStartError(
             f"there is no kernel {error.name!r} here. `jupyter kernelspec list` shows what there is; "
             "choose one in the notebook and save it."
         ) from error
-    return Run(notebook, time.monotonic() - started, failure)
+    except DeadKernelError:
+        raise
+    except RuntimeError as error:  # what jupyter_client raises where a kernel stays silent
+        raise KernelStartError(f"the kernel did not start: {error}. Its own messages stand above.") from error
 
 
-def _manager(notebook: NotebookNode) -> AsyncKernelManager:
+def _manager(notebook: NotebookNode, sockets: Path) -> AsyncKernelManager:
     name = notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL
-    transport = "ipc" if os.name == "posix" else "tcp"
-    return AsyncKernelManager(kernel_name=name, transport=transport)
+    if os.name != "posix":
+        return AsyncKernelManager(kernel_name=name)
+    return AsyncKernelManager(kernel_name=name, transport="ipc", ip=str(sockets / "kernel"))
 
 
 def _forget_outputs(notebook: NotebookNode) -> None:
