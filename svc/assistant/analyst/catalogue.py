@@ -111,7 +111,7 @@ DECODE = Skill(
     feed=Feed.TEXT,
     title="Decoding",
     can="decode what is wrapped in layers (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
-    kinds=("decoded", "decode_layer"),
+    kinds=("decoded", "decoded_layer"),
     strong=_words(
         r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",
         r"\bwhat (?:does|do) (?:this|that|it|the \w+)(?: \w+)? (?:say|decode|mean)\b",

@@ -26,7 +26,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
         steps.append(
             "Search proxy, DNS and endpoint logs for the indicators; no reputation data was used (none offline)."
         )
-    if kinds & {"decoded", "decode_layer"}:
+    if kinds & {"decoded", "decoded_layer"}:
         steps.append("Look for the decoded text, or what it starts and contacts, on the host where it was found.")
     if FAILED_KIND in kinds:
         steps.append("Keep the file that stopped a parser: a file that does so may have been made for it.")

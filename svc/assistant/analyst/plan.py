@@ -27,6 +27,7 @@ from svc.assistant.turn import TurnFile
 
 PROMPT = "prompt"  # what evidence from the prompt is called
 MAX_QUESTION_CHARS = 2_000
+SAMPLE_CHARS = 50_000  # of a prompt, by which its content is known; planning runs in the service's loop
 QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
 LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
@@ -73,7 +74,7 @@ class _Found(msgspec.Struct, frozen=True):
 
 def question_of(prompt: str) -> str:
     """The part of the prompt that asks, without what was pasted under it."""
-    text = _FENCE.sub("\n", prompt[: MAX_QUESTION_CHARS * 50]).strip("\n")
+    text = _FENCE.sub("\n", prompt[:SAMPLE_CHARS]).strip("\n")
     lines = text.split("\n")
     question: list[str] = []
     for line in lines:
@@ -178,10 +179,11 @@ def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
 
 def _has_material(skill: Skill, question: str, prompt: str) -> bool:
     """Whether the prompt itself brings what the skill is for, beside the files."""
-    rest = prompt.replace(question, "", 1) if len(prompt) < 200_000 else prompt
+    sample = prompt[:SAMPLE_CHARS]
+    rest = sample.replace(question, "", 1)
     if rest.count("\n") >= MATERIAL_LINES and skill is INDICATORS:
         return True
-    return bool(skill.content.search(rest if rest.strip() else prompt))
+    return bool(skill.content.search(rest if rest.strip() else sample))
 
 
 def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]) -> list[Ask]:
@@ -192,15 +194,16 @@ def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: 
         others = [file for file in readable if not is_login_log(file)]
         asks = [_made(AUTH_LOG, logins, options, "a log of logins")] if logins else []
         return asks + ([_made(INDICATORS, others, {}, "a text")] if others else [])
+    sample = prompt[:SAMPLE_CHARS]
     for skill, because in ((CVSS, "a CVSS vector"), (AUTH_LOG, "lines about logins")):
-        if skill.content.search(prompt):
+        if skill.content.search(sample):
             return [_made(skill, [prompt], options, because)]
-    is_pasted = prompt.count("\n") >= MATERIAL_LINES
-    if DECODE.content.search(prompt) and not is_pasted:
+    is_pasted = sample.count("\n") >= MATERIAL_LINES
+    if DECODE.content.search(sample) and not is_pasted:
         return [_made(DECODE, [prompt], {}, "something encoded")]
-    if INDICATORS.content.search(prompt) and (is_pasted or LOOK.search(question)):
+    if INDICATORS.content.search(sample) and (is_pasted or LOOK.search(question)):
         return [_made(INDICATORS, [prompt], {}, "a text with indicators")]
-    return [_made(DECODE, [prompt], {}, "something encoded")] if DECODE.content.search(prompt) else []
+    return [_made(DECODE, [prompt], {}, "something encoded")] if DECODE.content.search(sample) else []
 
 
 _CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"

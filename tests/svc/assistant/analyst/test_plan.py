@@ -1,6 +1,8 @@
 """From words, files and content to the right tools, in order."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from svc.assistant.analyst.plan import PROMPT, plan, question_of, window_of
 from svc.assistant.turn import TurnFile
@@ -9,6 +11,25 @@ LOGIN = "Nov 20 03:12:45 web1 sshd[1]: Failed password for root from 192.0.2.7 p
 BLOB = "SQBFAFgAIAAoAE4AZQB3AC0ATwBiAGoAZQBjAHQAKQA="
 VECTOR = "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"
 REPORT = "The actors used brute force and encoded commands.\nThey called evil[.]example.\nThen 192.0.2.9.\nThe end."
+
+
+WORDS = [
+    "decode",
+    "don't",
+    "indicators",
+    "and",
+    "brute",
+    "force",
+    "auth.log",
+    "cvss",
+    "only",
+    ":",
+    "?",
+    "\n",
+    "```",
+    BLOB,
+    VECTOR,
+]
 
 
 def file(name, label):
@@ -130,3 +151,10 @@ def test_the_question_is_told_from_what_was_pasted(prompt, question):
 )
 def test_time_of_day_in_words(question, window):
     assert window_of(question) == window
+
+
+@given(st.text(max_size=300) | st.lists(st.sampled_from(WORDS)).map(" ".join), st.booleans())
+def test_any_prompt_has_a_plan(prompt, has_file):
+    planned = plan(prompt, (AUTH, TEXT, PCAP) if has_file else ())
+    assert all(ask.calls for ask in planned.asks)
+    assert len({ask.skill.name for ask in planned.asks}) == len(planned.asks)
