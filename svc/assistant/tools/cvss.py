@@ -6,11 +6,11 @@ starts and ends, which version it is where it does not say, and which metric is 
 Finding kinds and their attributes:
 
 ``cvss_score``: vector (str, as the specification writes it), version ("2.0", "3.0", "3.1", "4.0"), score (float, the
-one that counts: with all metrics given), rating (str: none, low, medium, high, critical), nomenclature (str: "CVSS-BTE" in
-4.0, else "base", "temporal" or "environmental": which score counts), base_score, temporal_score, environmental_score
-(float or None where not stated), impact, exploitability (float or None: 4.0 has none), metrics (["AV:N", …]),
-metric_names, metric_meanings (lists, parallel), changes (["AV:N to AV:P", …], best first), change_scores (floats),
-change_meanings (lists, parallel), notes (list of str), count (int).
+one that counts: with all metrics given), rating (str: none, low, medium, high, critical), nomenclature (str:
+"CVSS-BTE" in 4.0, else "base", "temporal" or "environmental": which score counts), base_score, temporal_score,
+environmental_score (float or None where not stated), impact, exploitability (float or None: 4.0 has none), metrics
+(["AV:N", …]), metric_names, metric_meanings (lists, parallel), changes (["AV:N to AV:P", …], best first),
+change_scores (floats), change_meanings (lists, parallel), notes (list of str), count (int).
 
 ``cvss_broken``: vector (str), version, problems (list of str), wrong (list of metrics), missing (list of metrics),
 allowed (list: per entry of wrong, then of missing, the values allowed), lowest_score, highest_score (float or None: the

@@ -1,16 +1,16 @@
 """Unwrap encodings layer by layer until something readable remains; show each layer and the indicators of the last.
 
-Decides where encoded parts stand in a text, which reading of a layer is right, and when to stop. A best-first search over
-the readings of ``decoders.py``, judged by ``plausibility.py``; bounded in layers, readings and bytes. Not: what the result
-does. Ordinary prose is left alone: what is plausible already is not decoded by guesses.
+Decides where encoded parts stand in a text, which reading of a layer is right, and when to stop. A best-first search
+over the readings of ``decoders.py``, judged by ``plausibility.py``; bounded in layers, readings and bytes. Not: what
+the result does. Ordinary prose is left alone: what is plausible already is not decoded by guesses.
 
 Finding kinds and their attributes:
 
-``decoded_layer``: chain (int, from 1), depth (int, from 1), encoding (str), size (int, bytes of what came out), is_text
+``decode_layer``: chain (int, from 1), depth (int, from 1), encoding (str), size (int, bytes of what came out), is_text
 (bool), preview (str, at most PREVIEW_CHARS; hex where it is no text), plausibility (float, 0 to 1).
 
-``decoded``: chain (int), layers (int), path (str, "Base64, gzip, hex"), text (str, at most TEXT_CHARS; "" where it is no
-text), form (str: "text" or the kind of file), size (int), plausibility (float), is_cut (bool), sha256 (str).
+``decoded``: chain (int), layers (int), path (str, "Base64, gzip, hex"), text (str, at most TEXT_CHARS; "" where it is
+no text), form (str: "text" or the kind of file), size (int), plausibility (float), is_cut (bool), sha256 (str).
 
 ``indicator``: those of the last layer, as ``indicators.py`` describes them.
 """
@@ -25,9 +25,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
-from svc.assistant.tools import indicators
-from svc.assistant.tools.decoders import LOOSE, STRICT, Reading
+from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded, indicators
+from svc.assistant.tools.decoders import LOOSE, STRICT, Reading, compressed
 from svc.assistant.tools.plausibility import file_kind, plausibility, text_of
 
 MAX_LAYERS = 16
@@ -52,9 +51,19 @@ _PARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"begin [0-7]{3,4} [^\n]*\n.*?\n[` ]?\n?end\b", re.DOTALL),
     re.compile(r"<~[^~\n]{4,}~>"),
     re.compile(r"eyJ[\w-]{8,}\.eyJ[\w-]{4,}\.[\w-]*"),
-    re.compile(r"(?:\\+x[0-9A-Fa-f]{2}){3,}|(?:%u[0-9A-Fa-f]{4}){2,}|(?:\\u[0-9A-Fa-f]{4}){3,}|(?:\\[0-3]?[0-7]{2}){4,}|(?:&#x?[0-9A-Fa-f]{1,6};){3,}"),
-    re.compile(r"(?:(?:\[char\]\s*\(?|\bchrw?\s*\()\s*(?:0x)?[0-9A-Fa-f]{1,5}\)?\s*[+&,.]?\s*){3,}|fromCharCode\s*\([^()]{6,}\)", re.IGNORECASE),
-    re.compile(r"(?:0x[0-9A-Fa-f]{2}\s*,\s*){4,}0x[0-9A-Fa-f]{2}|\b(?:\d{2,3}\s*,\s*){5,}\d{2,3}\b|\b(?:\d{2,3} ){5,}\d{2,3}\b|\b(?:[01]{8}\s?){3,}"),
+    re.compile(
+        r"(?:\\+x[0-9A-Fa-f]{2}){3,}|(?:%u[0-9A-Fa-f]{4}){2,}|(?:\\u[0-9A-Fa-f]{4}){3,}"
+        r"|(?:\\[0-3]?[0-7]{2}){4,}|(?:&#x?[0-9A-Fa-f]{1,6};){3,}"
+    ),
+    re.compile(
+        r"(?:(?:\[char\]\s*\(?|\bchrw?\s*\()\s*(?:0x)?[0-9A-Fa-f]{1,5}\)?\s*[+&,.]?\s*){3,}"
+        r"|fromCharCode\s*\([^()]{6,}\)",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        r"(?:0x[0-9A-Fa-f]{2}\s*,\s*){4,}0x[0-9A-Fa-f]{2}|\b(?:\d{2,3}\s*,\s*){5,}\d{2,3}\b"
+        r"|\b(?:\d{2,3} ){5,}\d{2,3}\b|\b(?:[01]{8}\s?){3,}"
+    ),
     re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :]){7,}[0-9A-Fa-f]{2}\b"),
     re.compile(r"[A-Za-z0-9+/_-]{4,}(?:\r?\n[A-Za-z0-9+/_-]{4,}){2,}={0,2}(?=\s|$)"),
     re.compile(r"(?<![A-Za-z0-9+/_=-])=?=?[A-Za-z0-9+/_-]{8,}={0,2}(?![A-Za-z0-9+/_=-])"),
@@ -62,8 +71,10 @@ _PARTS: tuple[re.Pattern[str], ...] = (
 )
 _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
 _RISKY = re.compile(
-    r"\b(?:iex|invoke-expression|downloadstring|downloadfile|frombase64string|virtualalloc|createremotethread|mimikatz|sekurlsa|amsiinitfailed|mshta|regsvr32|certutil|bitsadmin)\b"
-    r"|/dev/tcp/|\b(?:curl|wget)\b[^|\n]{1,300}\|\s*(?:ba|z)?sh\b|\bnc\b[^\n]{0,60}\s-e\b|-enc(?:odedcommand)?\b|powershell[^\n]{0,80}(?:-w\w* h|-nop)",
+    r"\b(?:iex|invoke-expression|downloadstring|downloadfile|frombase64string|virtualalloc"
+    r"|createremotethread|mimikatz|sekurlsa|amsiinitfailed|mshta|regsvr32|certutil|bitsadmin)\b"
+    r"|/dev/tcp/|\b(?:curl|wget)\b[^|\n]{1,300}\|\s*(?:ba|z)?sh\b|\bnc\b[^\n]{0,60}\s-e\b"
+    r"|-enc(?:odedcommand)?\b|powershell[^\n]{0,80}(?:-w\w* h|-nop)",
     re.IGNORECASE,
 )
 
@@ -94,12 +105,16 @@ def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
     chains, covered, budget = 0, "", MAX_READINGS
     for part in parts:
         if chains >= MAX_CHAINS:
-            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts of {source}; from line {part.line} on nothing was decoded")
+            yield Gap(
+                text=f"stopped after {MAX_CHAINS} decoded parts of {source}; from line {part.line} on nothing was decoded"
+            )
             break
         if part.text in covered:
             continue
         if budget < MIN_BUDGET:
-            yield Gap(text=f"{len(parts):,} parts of {source} may be encoded; those from line {part.line} on were not tried")
+            yield Gap(
+                text=f"{len(parts):,} parts of {source} may be encoded; those from line {part.line} on were not tried"
+            )
             break
         steps, looked = _best_chain(part, budget // 2)
         budget -= looked
@@ -119,11 +134,12 @@ def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
 def _nothing_found(parts: list[_Part], source: str) -> str:
     if not parts:
         return f"nothing in {source} looks encoded"
-    return f"nothing in {source} could be decoded into something readable; {len(parts):,} parts were tried (a key may be missing)"
+    return f"nothing in {source} could be decoded; {len(parts):,} parts were tried (a key may be missing)"
 
 
 def _parts(text: str) -> Iterator[_Part]:
-    """What may be encoded, the likeliest first: the whole, what is fenced, what follows the asking, then runs inside."""
+    """What may be encoded, the likeliest first: the whole, what is fenced, what follows the asking, then runs
+    inside."""
     subject = text.strip()
     asking = _ASKING.match(text)
     if asking:
@@ -148,7 +164,9 @@ def _runs(text: str) -> Iterator[_Part]:
     for pattern in _PARTS:
         for match in itertools.islice(pattern.finditer(text), 2_000):
             start, end = match.span()
-            if any(start < other_end and other_start < end for other_start, other_end in taken[-200:]) or _is_word(match[0]):
+            if any(start < other_end and other_start < end for other_start, other_end in taken[-200:]) or _is_word(
+                match[0]
+            ):
                 continue
             taken.append((start, end))
             found.append((end - start, start, match[0].strip()))
@@ -224,7 +242,11 @@ def _child(node: _Node, reading: Reading) -> _Node:
 
 
 def _is_packed(data: bytes) -> bool:
-    return data[:2] in (b"\x1f\x8b", b"BZ") or data[:4] in (b"\xfd7zX", b"PK\x03\x04") or data[:2] in (b"x\x9c", b"x\xda", b"x\x01", b"x^")
+    return (
+        data[:2] in (b"\x1f\x8b", b"BZ")
+        or data[:4] in (b"\xfd7zX", b"PK\x03\x04")
+        or data[:2] in (b"x\x9c", b"x\xda", b"x\x01", b"x^")
+    )
 
 
 def _is_readable(node: _Node) -> bool:
@@ -238,7 +260,9 @@ def _score(node: _Node) -> float:
 
 def _needed(node: _Node) -> float:
     """What a result must reach: guesses need more than forms, and short ones more than long."""
-    return GOOD + 0.08 * node.loose - (0.25 if not node.loose and len(node.data) >= 8 and node.text is not None else 0.0)
+    return (
+        GOOD + 0.08 * node.loose - (0.25 if not node.loose and len(node.data) >= 8 and node.text is not None else 0.0)
+    )
 
 
 def _done_at(best: _Node) -> float:
@@ -260,11 +284,20 @@ def _priority(node: _Node) -> float | None:
         promise = 1.0
     elif node.text is not None:
         promise = 0.7 if is_strict else 0.35
+    elif is_strict and len(node.data) >= 6:
+        promise = 1.0 if any(compressed(node.data, None)) else 0.45
     else:
-        promise = 0.15 if is_strict and len(node.data) >= 6 else None
+        promise = None
     if promise is None:
         return None
-    return 1.0 - promise - 0.2 * node.worth * (node.worth < CLEAR) + 0.1 * len(node.steps) + 0.25 * node.loose
+    return (
+        1.0
+        - promise
+        - 0.2 * node.worth * (node.worth < CLEAR)
+        + 0.1 * len(node.steps)
+        + 0.2 * node.loose
+        + node.steps[-1].rarity
+    )
 
 
 def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) -> Iterator[Yielded]:
@@ -272,13 +305,13 @@ def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) 
     for depth, step in enumerate(steps, start=1):
         found = text_of(step.data)
         yield Finding(
-            kind="decoded_layer",
-            title=f"layer {depth}: {step.name}",
+            kind="decode_layer",
+            title=f"layer {depth}: {_named(step)}",
             evidence=evidence,
             attributes={
                 "chain": chain,
                 "depth": depth,
-                "encoding": step.name,
+                "encoding": _named(step),
                 "size": len(step.data),
                 "is_text": found is not None,
                 "preview": found[0][:PREVIEW_CHARS] if found else step.data[: PREVIEW_CHARS // 6].hex(" "),
@@ -288,8 +321,18 @@ def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) 
     yield _result(steps, chain, evidence)
     text = text_of(steps[-1].data)
     if text:
-        inside = (item for item in indicators.extract(text[0], source=f"last layer of part {chain}") if isinstance(item, Finding))
+        inside = (
+            item
+            for item in indicators.extract(text[0], source=f"last layer of part {chain}")
+            if isinstance(item, Finding)
+        )
         yield from inside
+
+
+def _named(step: Reading) -> str:
+    found = text_of(step.data)
+    is_wide = found is not None and found[1].startswith("utf-16")
+    return f"{step.name} of UTF-16 text" if is_wide else step.name
 
 
 def _result(steps: tuple[Reading, ...], chain: int, evidence: tuple[Evidence, ...]) -> Finding:
@@ -311,7 +354,7 @@ def _result(steps: tuple[Reading, ...], chain: int, evidence: tuple[Evidence, ..
         attributes={
             "chain": chain,
             "layers": len(steps),
-            "path": ", ".join(step.name for step in steps),
+            "path": ", ".join(map(_named, steps)),
             "text": found[0][:TEXT_CHARS] if found else "",
             "form": form,
             "size": len(last),

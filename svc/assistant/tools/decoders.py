@@ -1,8 +1,8 @@
 """Every encoding that can be undone without a secret, one small function each. Pure and bounded.
 
-A decoder takes the whole of a layer and yields each reading of it as a ``Reading``. A *strict* reading comes from a form
-that the input must have (an alphabet, a magic number, a checksum); a *loose* one (a shift, a key, backwards) is possible
-for any input, so only what it leads to can speak for it. Who chooses among them is ``decode.py``.
+A decoder takes the whole of a layer and yields each reading of it as a ``Reading``. A *strict* reading comes from a
+form that the input must have (an alphabet, a magic number, a checksum); a *loose* one (a shift, a key, backwards) is
+possible for any input, so only what it leads to can speak for it. Who chooses among them is ``decode.py``.
 
 Sources: RFC 4648 (base16, 32, 64), RFC 1924 and Adobe's ascii85 (base85), RFC 2045 (quoted-printable), RFC 1950 to 1952
 (zlib, deflate, gzip), RFC 7515 (JWT parts), POSIX uuencode, PowerShell's about_Operators (``-f``).
@@ -32,12 +32,14 @@ MAX_LAYER_BYTES = 8_000_000  # of one layer; a bomb is cut there and said so
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a decoder makes of its input. ``is_cut``: there was more than MAX_LAYER_BYTES."""
+    """What a decoder makes of its input. ``is_cut``: there was more than MAX_LAYER_BYTES; ``rarity``: of a guess, 0 to
+    1."""
 
     name: str
     data: bytes
     is_strict: bool = True
     is_cut: bool = False
+    rarity: float = 0.0
 
 
 Decoder = Callable[[bytes, str | None], Iterator[Reading]]
@@ -47,14 +49,21 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _BASE64_URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 _BASE32 = re.compile(r"[A-Z2-7]{8,}={0,6}|[a-z2-7]{16,}={0,6}")
 _HEX = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{2})+")
-_HEX_SPACED = re.compile(r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:\s*[,;:|\s-]\s*(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?", re.IGNORECASE)
+_HEX_SPACED = re.compile(
+    r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:\s*[,;:|\s-]\s*(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?",
+    re.IGNORECASE,
+)
 _HEX_ESCAPES = re.compile(r"(?:\\+x[0-9A-Fa-f]{2})+")
 _UNICODE_ESCAPES = re.compile(r"(?:\\+u|%u|\\+U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
 _DECIMAL = re.compile(r"\[?\(?\s*\d{1,3}(?:\s*[,;:|\s+-]\s*\d{1,3}){2,}\s*[,;]?\)?\]?")
 _CHAR_CALL = re.compile(r"(?:\[char\]\s*\(?\s*|\bchrw?\$?\s*\(\s*)(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s*\)?", re.IGNORECASE)
-_CHAR_LIST = re.compile(r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes|bytearray)\s*\(?\s*[\[(@]*\s*((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s*,\s*){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))", re.IGNORECASE)
+_CHAR_LIST = re.compile(
+    r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes"
+    r"|bytearray)\s*\(?\s*[\[(@]*\s*((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s*,\s*){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
+    re.IGNORECASE,
+)
 _OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
 _OCTAL = re.compile(r"[0-3]?[0-7]{2,3}(?:[\s,][0-3]?[0-7]{2,3}){2,}")
 _BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
@@ -63,13 +72,67 @@ _ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)
 _QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
 _UU = re.compile(r"begin [0-7]{3,4} [^\n]*\n(?P<body>.*?)\n[` ]?\n?end\b", re.DOTALL)
 _JWT = re.compile(r"(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)")
-_MORSE = re.compile(r"[.\-–—·/|\s]+")
+_MORSE = re.compile(r"[.\-\u2013\u2014\u00b7/|\s]+")
 _CONCATENATED = re.compile(r"(?P<quote>['\"])\s*[+&]\s*(?P=quote)")
-_FORMAT = re.compile(r"\(?\s*(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s*-f\s*(?P<values>(?:['\"][^'\"]*['\"]\s*,\s*)*['\"][^'\"]*['\"])\s*\)?", re.IGNORECASE)
+_FORMAT = re.compile(
+    r"\(?\s*(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s*-f\s*(?P<values>(?:['\"][^'\"]*['\"]\s*,\s*)*['\"][^'\"]*['\"])\s*\)?",
+    re.IGNORECASE,
+)
 _BASE58_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _MORSE_CODE = dict(
     zip(
-        ".- -... -.-. -.. . ..-. --. .... .. .--- -.- .-.. -- -. --- .--. --.- .-. ... - ..- ...- .-- -..- -.-- --.. ----- .---- ..--- ...-- ....- ..... -.... --... ---.. ----. .-.-.- --..-- ..--.. -..-. -....- ---... .----. -.--. -.--.- .--.-. -...- .-..-. -.-.-- ..--.-".split(),
+        [
+            ".-",
+            "-...",
+            "-.-.",
+            "-..",
+            ".",
+            "..-.",
+            "--.",
+            "....",
+            "..",
+            ".---",
+            "-.-",
+            ".-..",
+            "--",
+            "-.",
+            "---",
+            ".--.",
+            "--.-",
+            ".-.",
+            "...",
+            "-",
+            "..-",
+            "...-",
+            ".--",
+            "-..-",
+            "-.--",
+            "--..",
+            "-----",
+            ".----",
+            "..---",
+            "...--",
+            "....-",
+            ".....",
+            "-....",
+            "--...",
+            "---..",
+            "----.",
+            ".-.-.-",
+            "--..--",
+            "..--..",
+            "-..-.",
+            "-....-",
+            "---...",
+            ".----.",
+            "-.--.",
+            "-.--.-",
+            ".--.-.",
+            "-...-",
+            ".-..-.",
+            "-.-.--",
+            "..--.-",
+        ],
         "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,?/-:'()@=\"!_",
         strict=True,
     )
@@ -113,7 +176,9 @@ def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
     if not text:
         return
     if _HEX_ESCAPES.search(text):
-        raw = re.sub(rb"(?:\\+x[0-9A-Fa-f]{2})+", lambda m: bytes.fromhex(re.sub(rb"\\+x", b"", m[0]).decode()), text.encode())
+        raw = re.sub(
+            rb"(?:\\+x[0-9A-Fa-f]{2})+", lambda m: bytes.fromhex(re.sub(rb"\\+x", b"", m[0]).decode()), text.encode()
+        )
         yield Reading("\\x escapes", raw)
     if len(_UNICODE_ESCAPES.findall(text)) >= 2:
         yield Reading("unicode escapes", _encoded(_UNICODE_ESCAPES.sub(lambda m: chr(int(m[1], 16)), text)))
@@ -129,7 +194,10 @@ def percent(data: bytes, text: str | None) -> Iterator[Reading]:
     """URL encoding, with + for spaces where it is a form."""
     count = len(_PERCENT.findall(text or ""))
     if text and (count >= 2 or (count and len(text) < 200)):
-        yield Reading("URL encoding", unquote_to_bytes(text if " " in text else text.replace("+", "%20" if "%2B" in text.upper() else "+")))
+        yield Reading(
+            "URL encoding",
+            unquote_to_bytes(text if " " in text else text.replace("+", "%20" if "%2B" in text.upper() else "+")),
+        )
 
 
 def entities(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -167,7 +235,9 @@ def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
         whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
         yield Reading("character codes", _encoded(re.sub(r"\0\s*[+&.]?\s*\0|\0", "", whole)))
     if _CHAR_LIST.search(text):
-        joined = "".join(_character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len)))
+        joined = "".join(
+            _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
+        )
         yield Reading("character codes", _encoded(joined))
 
 
@@ -190,7 +260,11 @@ def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
 
 def _formatted(match: re.Match[str]) -> str:
     values = re.findall(r"['\"]([^'\"]*)['\"]", match["values"])
-    return "'" + re.sub(r"\{(\d{1,3})\}", lambda m: values[int(m[1])] if int(m[1]) < len(values) else m[0], match["template"]) + "'"
+    return (
+        "'"
+        + re.sub(r"\{(\d{1,3})\}", lambda m: values[int(m[1])] if int(m[1]) < len(values) else m[0], match["template"])
+        + "'"
+    )
 
 
 def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -234,7 +308,9 @@ def uuencoded(data: bytes, text: str | None) -> Iterator[Reading]:
     if not match:
         return
     try:
-        yield Reading("uuencode", b"".join(binascii.a2b_uu(line) for line in match["body"].split("\n") if line.strip("` ")))
+        yield Reading(
+            "uuencode", b"".join(binascii.a2b_uu(line) for line in match["body"].split("\n") if line.strip("` "))
+        )
     except binascii.Error:  # a line whose length does not fit
         return
 
@@ -243,16 +319,20 @@ def jwt_parts(data: bytes, text: str | None) -> Iterator[Reading]:
     """The header and the claims of a JSON web token, a line each."""
     match = _JWT.fullmatch((text or "").strip())
     if match:
-        parts = [base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in match.groups()[:2] if len(part) % 4 != 1]
+        parts = [
+            base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in match.groups()[:2] if len(part) % 4 != 1
+        ]
         yield Reading("JWT header and claims", b"\n".join(parts))
 
 
 def morse(data: bytes, text: str | None) -> Iterator[Reading]:
     """Morse code with spaces between letters and / or | between words."""
-    stripped = (text or "").strip().translate(str.maketrans("·–—", ".--"))
+    stripped = (text or "").strip().translate(str.maketrans("\u00b7\u2013\u2014", ".--"))
     if len(stripped) < 8 or not _MORSE.fullmatch(stripped) or not {".", "-"} <= set(stripped):
         return
-    words = [[_MORSE_CODE.get(letter) for letter in word.split()] for word in re.split(r"\s*[/|]\s*|\s{3,}|\n", stripped)]
+    words = [
+        [_MORSE_CODE.get(letter) for letter in word.split()] for word in re.split(r"\s*[/|]\s*|\s{3,}|\n", stripped)
+    ]
     if all(letter is not None for word in words for letter in word):
         yield Reading("Morse code", " ".join("".join(letter or "" for letter in word) for word in words).encode())
 
@@ -298,8 +378,19 @@ def _first_file(data: bytes) -> Iterator[Reading]:
             member = next((info for info in archive.infolist() if not info.is_dir() and not info.flag_bits & 1), None)
             if member:
                 with archive.open(member) as opened:
-                    yield Reading("first file of a ZIP", opened.read(MAX_LAYER_BYTES), is_cut=member.file_size > MAX_LAYER_BYTES)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError, ValueError, RuntimeError, lzma.LZMAError):
+                    yield Reading(
+                        "first file of a ZIP", opened.read(MAX_LAYER_BYTES), is_cut=member.file_size > MAX_LAYER_BYTES
+                    )
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        ValueError,
+        RuntimeError,
+        lzma.LZMAError,
+    ):
         return
 
 
@@ -311,8 +402,10 @@ def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
     lower, upper = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     for shift in (*range(1, 13), *range(14, 26)):
         table = str.maketrans(lower + upper, lower[-shift:] + lower[:-shift] + upper[-shift:] + upper[:-shift])
-        yield Reading(f"Caesar shift {shift}", text.translate(table).encode(), is_strict=False)
-    yield Reading("atbash", text.translate(str.maketrans(lower + upper, lower[::-1] + upper[::-1])).encode(), is_strict=False)
+        yield Reading(f"Caesar shift {shift}", text.translate(table).encode(), is_strict=False, rarity=0.2)
+    yield Reading(
+        "atbash", text.translate(str.maketrans(lower + upper, lower[::-1] + upper[::-1])).encode(), is_strict=False
+    )
     yield Reading("reversed, rot13", codecs.encode(text[::-1], "rot13").encode(), is_strict=False)
     rot47 = "".join(chr(33 + (ord(char) - 33 + 47) % 94) if "!" <= char <= "~" else char for char in text)
     yield Reading("rot47", rot47.encode(), is_strict=False)
@@ -340,8 +433,10 @@ def xored(data: bytes, text: str | None) -> Iterator[Reading]:
         out = sample.translate(table)
         if len(out.translate(None, readable)) <= len(out) * 0.02 or _starts_known(out):
             found.append((plausibility(out), sum(map(out[:200].count, _ALPHANUMERIC)), key, table))
-    for _, _, key, table in sorted(found, reverse=True, key=lambda item: item[:2])[:MAX_KEYS]:
-        yield Reading(f"XOR with 0x{key:02x}", data.translate(table), is_strict=False)
+    for _, _, key, table in sorted(found, reverse=True, key=lambda item: item[:2])[: MAX_KEYS if text is None else 3]:
+        yield Reading(
+            f"XOR with 0x{key:02x}", data.translate(table), is_strict=False, rarity=0.0 if text is None else 0.4
+        )
 
 
 def _starts_known(out: bytes) -> bool:
@@ -356,7 +451,7 @@ def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 STRICT: tuple[Decoder, ...] = (
-    utf16_text, compressed, jwt_parts, uuencoded, numbers, morse, hex_text, base32_text, base64_text, character_calls, escapes, entities, percent,
-    quoted_printable, joined_strings, base85_text, base58_text,
+    utf16_text, compressed, jwt_parts, uuencoded, numbers, morse, hex_text, base32_text, base64_text,
+    character_calls, escapes, entities, percent, quoted_printable, joined_strings, base85_text, base58_text,
 )  # fmt: skip
 LOOSE: tuple[Decoder, ...] = (backwards, shifted, xored)

@@ -25,8 +25,9 @@ _BRACKETED_SCHEME = re.compile(
 )
 _DOT = re.compile(
     rf"{_SPACE}{_OPEN}{_SPACE}(?:\.|,|dot|DOT|Dot|punkt|d0t){_SPACE}{_CLOSE}{_SPACE}(?=[\w\[(-])"
-    r"|(?<=[\w\])])\[\.(?=\w)|(?<=\w)\.\](?=\w)|(?<=\w)\(\.(?=\w)|(?<=\w)\.\)(?=\w)|(?<=\w)\\\.(?=(?:com|net|org|info|ru|cn|io|top|xyz|biz)\b)"
-    r"|(?<=\w)[。．｡](?=\w)|(?<=\w)\[\.?(?=(?:com|net|org|info|ru|cn|io)\b)(?!\.?\w+\[)|(?<=[a-z0-9])_dot_(?=[a-z])"
+    r"|(?<=[\w\])])\[\.(?=\w)|(?<=\w)\.\](?=\w)|(?<=\w)\(\.(?=\w)|(?<=\w)\.\)(?=\w)|(?<=\w)\\\.(?=(?:com"
+    r"|net|org|info|ru|cn|io|top|xyz|biz)\b)"
+    r"|(?<=\w)[\u3002\uff0e\uff61](?=\w)|(?<=\w)\[\.?(?=(?:com|net|org|info|ru|cn|io)\b)(?!\.?\w+\[)|(?<=[a-z0-9])_dot_(?=[a-z])"
 )
 _TAIL_BRACKET = re.compile(rf"(?<={DOT})([A-Za-z0-9-]{{2,63}})\](?![\w.])")
 _AT = re.compile(rf"{_SPACE}{_OPEN}{_SPACE}(?:@|at|AT|At|et){_SPACE}{_CLOSE}{_SPACE}(?=[\w-])|_at_(?=[\w-]+{DOT})")
@@ -38,7 +39,8 @@ _SPELLED_AT = re.compile(rf"(?<=\w) (?:AT|at) (?=[\w-]+{DOT})")
 
 # One scan that tells whether any of the substitutions above can change the text: most logs hold no harmless form
 _MARK = re.compile(
-    r"[\[({<⟨【][ \t]{0,2}(?:[.,:/@]|dot|punkt|d0t|at\b|et\b|s\])|[.:/][\])}]|[。．｡]|_(?:dot|at)_| (?:dot|at) |\\\.(?=[a-z]{2,4}\b)"
+    r"[\[({<⟨【][ \t]{0,2}(?:[.,:/@]|dot|punkt|d0t|at\b|et\b|s\])|[.:/][\])}]|[\u3002\uff0e\uff61]|_(?:dot|at)_| (?:dot"
+    r"|at) |\\\.(?=[a-z]{2,4}\b)"
     r"|x{1,3}ps?[\[(]?:|\*\*ps?|meow:|h(?:_|ppt)|\]ps?|\[p\]|ps?\]:|tps?:\\\\|fxp",
     re.IGNORECASE,
 )

@@ -26,7 +26,8 @@ _OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|0?\d?\d)"
 _IPV4 = rf"{_OCTET}(?:{_D}{_OCTET}){{3}}"
 
 URL = re.compile(
-    r"(?<![A-Za-z0-9])(?:https?|s?ftps?|wss?|ssh|tcp|udp|ldaps?|rmi|dns|smb|s3|gs|gopher|telnet|rtmps?|mms|irc|git|tftp|file|vnc|rdp)"
+    r"(?<![A-Za-z0-9])(?:https?|s?ftps?|wss?|ssh|tcp|udp|ldaps?|rmi|dns|smb|s3|gs|gopher|telnet|rtmps?"
+    r"|mms|irc|git|tftp|file|vnc|rdp)"
     r"://[^\s<>\"'`{}|^\\]{2,4000}",
     re.IGNORECASE,
 )
@@ -40,7 +41,8 @@ EMAIL = re.compile(
     rf"(?P<host>{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}}|\[{_IPV4}\])(?![\w@]|-\w)"
 )
 IPV4 = re.compile(
-    rf"(?<![\w.{DOT}-])(?<![A-Za-z]/)(?P<ip>{_IPV4})(?:/(?P<bits>\d{{1,2}})(?![\w./])|:(?P<port>\d{{1,5}})(?![\w:])|(?!\w|{_D}\d|-\d))"
+    rf"(?<![\w.{DOT}-])(?<![A-Za-z]/)(?P<ip>{_IPV4})(?:/(?P<bits>\d{{1,2}})(?![\w./])"
+    rf"|:(?P<port>\d{{1,5}})(?![\w:])|(?!\w|{_D}\d|-\d))"
 )
 IPV4_AFTER_DASH = re.compile(rf"(?<=\d-)(?<!\w\w-)(?P<ip>{_IPV4})(?![\w-]|{_D}\d)")
 IPV6 = re.compile(
@@ -52,7 +54,8 @@ DOMAIN = re.compile(
 )
 HASH = re.compile(r"(?<![A-Za-z0-9])[0-9A-Fa-f]{32,128}(?![A-Za-z0-9])")
 LABELLED_HASH = re.compile(
-    r"\b(?P<label>imphash|import hash|authentihash|ja3s?(?![a-z0-9])|pehash|vhash|rich(?:[ _-]?header)?(?:[ _-]?hash)|ssdeep|tlsh|telfhash)"
+    r"\b(?P<label>imphash|import hash|authentihash|ja3s?(?![a-z0-9])|pehash|vhash"
+    r"|rich(?:[ _-]?header)?(?:[ _-]?hash)|ssdeep|tlsh|telfhash)"
     r"[^A-Za-z0-9\n]{1,8}(?:is |hash )?[^A-Za-z0-9\n]{0,3}(?P<hash>[A-Za-z0-9/+:]{16,200})",
     re.IGNORECASE,
 )
@@ -66,12 +69,14 @@ ATTACK = re.compile(
     r"(?<![A-Za-z0-9.])(?P<id>TA00\d\d|T1\d{3}(?:\.\d{3})?|(?:[SG][01]|M1)\d{3}|DS00\d\d)(?![A-Za-z0-9]|\.\d)"
 )
 COIN = re.compile(
-    r"(?<![A-Za-z0-9])(?:(?P<legacy>[13][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<segwit>(?:bc1|BC1)[02-9ac-hj-np-zAC-HJ-NP-Z]{11,71})"
+    r"(?<![A-Za-z0-9])(?:(?P<legacy>[13][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<segwit>(?:bc1"
+    r"|BC1)[02-9ac-hj-np-zAC-HJ-NP-Z]{11,71})"
     r"|(?P<ethereum>0x[0-9A-Fa-f]{40})|(?P<monero>[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}))(?![A-Za-z0-9])"
 )
 ASN = re.compile(r"[Aa][Ss][Nn]?(?P<gap> ?)(?P<number>\d{1,10})(?![A-Za-z0-9]|[.-]\d)")
 MAC = re.compile(
-    r"(?<![A-Za-z0-9:.-])(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}|[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
+    r"(?<![A-Za-z0-9:.-])(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
+    r"|[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
     r"(?![A-Za-z0-9:-]|\.\w)"
 )
 FILE_NAME = re.compile(
@@ -83,13 +88,15 @@ ANALYTICS = re.compile(
 TLP = re.compile(r"\bTLP[:\- ]?(?P<colour>RED|AMBER(?:\+STRICT)?|GREEN|WHITE|CLEAR)\b", re.IGNORECASE)
 PIPE = re.compile(r"\\\\\.\\pipe\\[\w.{}$-]{1,120}", re.IGNORECASE)
 MUTEX = re.compile(
-    r"(?<![\w\\])(?P<named>(?:Global|Local)\\[\w{}.!$-]{3,120})|\bmutex(?:es)?\b(?: name| object)?(?:\s?[:=]\s?|\s(?:named|called|is)?\s?(?=[\"'“`]))[\"'“`]?(?P<labelled>[\w{}.!$\\-]{4,120})",
+    r"(?<![\w\\])(?P<named>(?:Global|Local)\\[\w{}.!$-]{3,120})|\bmutex(?:es)?\b(?: name"
+    r"| object)?(?:\s?[:=]\s?|\s(?:named|called|is)?\s?(?=[\"'“`]))[\"'“`]?(?P<labelled>[\w{}.!$\\-]{4,120})",
     re.IGNORECASE,
 )
 USER_AGENT = re.compile(
     r"\bMozilla/\d\.\d{1,2} \([^()\n\"]{1,400}(?:\([^()\n\"]{0,100}\)[^()\n\"]{0,200})?\)"
     r"(?: (?:[A-Za-z][\w.!;-]{0,60}/[\w.+-]{1,60}|\([^()\n\"]{1,200}\)|Mobile|Safari|like Gecko)){0,20}"
-    r"|(?<![\w/.])(?:curl|Wget|python-requests|Python-urllib|aiohttp|Go-http-client|libwww-perl|okhttp|Java|sqlmap|Nikto|masscan|zgrab|Nmap Scripting Engine|WinHTTP|"
+    r"|(?<![\w/.])(?:curl|Wget|python-requests|Python-urllib|aiohttp|Go-http-client|libwww-perl|okhttp"
+    r"|Java|sqlmap|Nikto|masscan|zgrab|Nmap Scripting Engine|WinHTTP|"
     r"PowerShell|axios|node-fetch|HeadlessChrome|Ruby|GuzzleHttp|Apache-HttpClient|Hydra)/\d[\w.+-]{0,30}(?<![.])"
 )
 VERSION = re.compile(
@@ -115,6 +122,8 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     common_domains: frozenset[str]
     file_endings: frozenset[str]
     version_words: frozenset[str]
+    type_order: tuple[str, ...]
+    scope_notes: dict[str, str]
     empty_hashes: dict[str, str]
 
 
@@ -163,7 +172,7 @@ def _is_program_text(labels: list[str], tld: str) -> bool:
 
 
 def _is_camel(label: str) -> bool:
-    return label[:1].isupper() and not label.isupper() or bool(re.search(r"[a-z][A-Z]", label))
+    return (label[:1].isupper() and not label.isupper()) or bool(re.search(r"[a-z][A-Z]", label))
 
 
 def trimmed_url(url: str, *, is_listed: bool) -> str:
@@ -173,7 +182,7 @@ def trimmed_url(url: str, *, is_listed: bool) -> str:
     url = url.partition(",")[0] if is_listed else url
     while url:
         last = url[-1]
-        if last in ".,;:!?*'\"“”’»…" + DOT or (
+        if last in ".,;:!?*'\"\u201c\u201d\u2019\u00bb\u2026" + DOT or (
             last in ")]" and url.count(last) > url.count("([".__getitem__(last == "]"))
         ):
             url = url[:-1]
@@ -230,7 +239,8 @@ _DOCUMENTATION = tuple(  # RFC 5737, 3849, 9637
 
 
 def scope_of(address: str) -> str:
-    """What range an address is of: public, private, loopback, link-local, multicast, documentation, netmask, reserved."""
+    """What range an address is of: public, private, loopback, link-local, multicast, documentation, netmask,
+    reserved."""
     ip = ipaddress.ip_address(address)
     mapped = getattr(ip, "ipv4_mapped", None)
     ip = mapped or ip

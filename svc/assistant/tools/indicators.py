@@ -1,18 +1,18 @@
 """Extract the indicators of a report or a log: what, how often, where first, and whether it is worth acting on.
 
 Decides what is an indicator and what only looks like one (version numbers, file names, program text), and says what was
-left out and why. Looks: ``indicator_patterns.py``, ``path_patterns.py``; harmless forms: ``defanging.py``. A log repeats
-its words: each different word (between white space) is looked at once, so that 10 MB take seconds.
+left out and why. Looks: ``indicator_patterns.py``, ``path_patterns.py``; harmless forms: ``defanging.py``. A log
+repeats its words: each different word (between white space) is looked at once, so that 10 MB take seconds.
 
 Finding kinds and their attributes:
 
 ``indicator``: type (str: url, domain, ipv4, ipv4_cidr, ipv6, ipv6_cidr, email, xmpp, md5, sha1, sha224, sha256, sha384,
-sha512, ssdeep, tlsh, imphash, authentihash, ja3, …, cve, attack_technique, attack_tactic, attack_software, attack_group,
-attack_mitigation, file_path, file_name, registry_key, mutex, named_pipe, bitcoin, ethereum, monero, asn, mac,
-user_agent, analytics_id, tlp), value (str, as it works), defanged (str, to show), count (int), line (int, first), scope
-(str: public, private, loopback, link-local, multicast, unspecified, reserved, netmask, documentation, internal, tor,
-common, or "" where it has none), note (str: why it is marked, or ""), ports (list of int), was_defanged (bool), within
-(str: "url", "email" or "" where it stands by itself).
+sha512, ssdeep, tlsh, imphash, authentihash, ja3, …, cve, attack_technique, attack_tactic, attack_software,
+attack_group, attack_mitigation, file_path, file_name, registry_key, mutex, named_pipe, bitcoin, ethereum, monero, asn,
+mac, user_agent, analytics_id, tlp), value (str, as it works), defanged (str, to show), count (int), line (int, first),
+scope (str: public, private, loopback, link-local, multicast, unspecified, reserved, netmask, documentation, internal,
+tor, common, or "" where it has none), note (str: why it is marked, or ""), ports (list of int), was_defanged (bool),
+within (str: "url", "email" or "" where it stands by itself).
 """
 
 from __future__ import annotations
@@ -33,24 +33,6 @@ from svc.assistant.tools.path_patterns import registry_keys, unix_paths, windows
 MAX_INDICATORS = 20_000  # different ones of one text
 EXCERPT_CHARS = 200
 IBM_AS_400 = 400  # a computer, not an autonomous system
-TYPE_ORDER = (
-    "url", "domain", "ipv4", "ipv4_cidr", "ipv6", "ipv6_cidr", "email", "xmpp", "sha512", "sha384", "sha256", "sha224", "sha1", "md5", "ssdeep",
-    "tlsh", "imphash", "authentihash", "cve", "attack_technique", "attack_tactic", "attack_software", "attack_group", "attack_mitigation", "file_path",
-    "file_name", "registry_key", "mutex", "named_pipe", "bitcoin", "ethereum", "monero", "asn", "mac", "user_agent", "analytics_id", "tlp",
-)  # fmt: skip
-_SCOPE_NOTES = {
-    "private": "private range",
-    "loopback": "this machine itself",
-    "link-local": "link-local range",
-    "multicast": "multicast range",
-    "unspecified": "no address",
-    "reserved": "reserved range",
-    "netmask": "looks like a network mask",
-    "documentation": "reserved for documentation",
-    "internal": "internal name",
-    "tor": "Tor service",
-    "common": "widely used, rarely malicious by itself",
-}
 
 
 class _Hit(msgspec.Struct):
@@ -136,7 +118,8 @@ def _folded(kind: str, value: str) -> str:
 
 
 def extract(text: str, *, source: str) -> Iterator[Yielded]:
-    """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left out."""
+    """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left
+    out."""
     original = text.split("\n")
     yield Progress(text=f"reading {len(original):,} lines, {len(text):,} characters of {source}")
     fanged = refang(text)
@@ -156,7 +139,8 @@ def extract(text: str, *, source: str) -> Iterator[Yielded]:
 
 
 def _rank(kind: str) -> int:
-    return TYPE_ORDER.index(kind) if kind in TYPE_ORDER else len(TYPE_ORDER)
+    order = looks.words().type_order
+    return order.index(kind) if kind in order else len(order)
 
 
 def _unique_words(text: str) -> _Words:
@@ -198,13 +182,9 @@ def _find_labelled_hashes(text: str, ledger: _Ledger) -> None:
     lowered = text.lower()
     if not any(label in lowered for label in looks.HASH_LABELS):
         return
-    labelled = ((match.start(), match["label"], match["hash"]) for match in looks.LABELLED_HASH.finditer(text))
-    line, counted = 1, 0
-    for start, label, value in labelled:
-        line += text.count("\n", counted, start)
-        counted = start
-        kind = re.sub(r"[ _-]", "", label.lower()).replace("importhash", "imphash")
-        ledger.add(kind, value.strip(":/+"), 1, line)
+    for match in looks.LABELLED_HASH.finditer(text):
+        kind = re.sub(r"[ _-]", "", match["label"].lower()).replace("importhash", "imphash")
+        _count_lines(kind, text, iter([(match.start(), match["hash"].strip(":/+"))]), ledger)
 
 
 def _matches(pattern: re.Pattern[str], group: int | str) -> Callable[[str], Iterator[tuple[int, str]]]:
@@ -455,7 +435,7 @@ def _find_file_names(words: _Words, text: str, ledger: _Ledger) -> None:
 
 def _finding(hit: _Hit, original: list[str], source: str) -> Finding:
     scope = _scope(hit)
-    note = hit.note or _SCOPE_NOTES.get(scope, "")
+    note = hit.note or looks.words().scope_notes.get(scope, "")
     return Finding(
         kind="indicator",
         title=f"{hit.kind}: {defang(hit.value, hit.kind)}",
@@ -511,8 +491,7 @@ def _gaps(ledger: _Ledger, source: str) -> Iterator[Gap]:
             text=f"left out of {source}: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})"
         )
     if ledger.refused:
-        yield Gap(
-            text=f"kept the first {MAX_INDICATORS:,} indicators of {source}; {ledger.refused:,} more mentions were not listed"
-        )
+        more = f"{ledger.refused:,} more mentions were not listed"
+        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators of {source}; {more}")
     if not ledger.hits:
         yield Gap(text=f"no indicator found in {source}")

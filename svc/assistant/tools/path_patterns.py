@@ -11,10 +11,12 @@ from collections.abc import Iterator
 
 _PART = r"(?:[^\\/:*?\"'<>|\r\n\t“”]|<[^<>\\\r\n]{1,40}>|(?<=\w)'(?=\w))"
 _STOP_WORDS = re.compile(
-    r"(?i)(?<=\S) (?:and|to|the|was|were|is|are|with|from|into|onto|in|on|at|of|for|then|by|as|or|which|that|has|had|using|via|over|/\w+|-\w+|--\w+|->|=>|&&|>>?|\|) "
+    r"(?i)(?<=\S) (?:and|to|the|was|were|is|are|with|from|into|onto|in|on|at|of|for|then|by|as|or|which"
+    r"|that|has|had|using|via|over|/\w+|-\w+|--\w+|->|=>|&&|>>?|\|) "
 )
 _WINDOWS = re.compile(
-    rf"(?<![A-Za-z0-9])(?:[A-Za-z]:\\{{1,2}}|\\\\(?![.?\\]){_PART}{{1,60}}?\\{{1,2}}|%[A-Za-z_()0-9]{{2,30}}%\\{{1,2}}|\\\\[?.]\\(?!pipe)(?:[A-Za-z]:\\)?)"
+    rf"(?<![A-Za-z0-9])(?:[A-Za-z]:\\{{1,2}}|\\\\(?![.?\\]){_PART}{{1,60}}?\\{{1,2}}"
+    rf"|%[A-Za-z_()0-9]{{2,30}}%\\{{1,2}}|\\\\[?.]\\(?!pipe)(?:[A-Za-z]:\\)?)"
     rf"(?P<folders>(?:{_PART}{{1,80}}\\{{1,2}}){{0,30}})(?P<last>(?:[^\\/:*?\"'<>|\r\n\t“”]|<\w{{1,30}}>){{0,120}})",
     re.IGNORECASE,
 )
@@ -23,11 +25,13 @@ _SPACED_NAME = re.compile(
     r"(?:[\w.+~$@#%!()&-]{1,60} ){1,4}[\w.+~$@#%!()&-]{1,60}?\.[A-Za-z0-9]{2,5}(?=$|[\s\"',;)\]>.])"
 )
 _UNIX = re.compile(
-    r"(?<![\w:/.~%=&?-])(?:~|/(?:etc|usr|var|tmp|home|opt|s?bin|root|dev|proc|lib(?:32|64)?|Library|Applications|System|Users|private|mnt|srv|run|boot|media|sys|Volumes|data))"
+    r"(?<![\w:/.~%=&?-])(?:~|/(?:etc|usr|var|tmp|home|opt|s?bin|root|dev|proc|lib(?:32|64)?|Library"
+    r"|Applications|System|Users|private|mnt|srv|run|boot|media|sys|Volumes|data))"
     r"(?:/(?:[\w.+@%~$#-]|\\ |(?<=[A-Z][a-z]{2}) (?=[A-Z][a-z]+(?: [A-Z][a-z]+)?/)|(?<=[a-z]{4}) (?=[A-Z][a-z]+/))+)+/?"
 )
 _REGISTRY = re.compile(
-    r"(?<![A-Za-z0-9])<?(?P<root>HKEY_(?:LOCAL_MACHINE|CURRENT_USER|CLASSES_ROOT|USERS|CURRENT_CONFIG|PERFORMANCE_DATA|DYN_DATA)|HK(?:LM|CU|CR|CC|U))>?:?"
+    r"(?<![A-Za-z0-9])<?(?P<root>HKEY_(?:LOCAL_MACHINE|CURRENT_USER|CLASSES_ROOT|USERS|CURRENT_CONFIG"
+    r"|PERFORMANCE_DATA|DYN_DATA)|HK(?:LM|CU|CR|CC|U))>?:?"
     r"(?P<rest>\\[^\r\n\t\"“”|]{1,400})",
     re.IGNORECASE,
 )

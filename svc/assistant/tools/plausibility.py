@@ -1,15 +1,14 @@
 """How much bytes look like something that a person or a program meant to be read. Pure.
 
-``plausibility`` goes from 0 (noise) to 1 (plain prose, a command, a known kind of file). It weighs pairs of letters, known
-words, marks of commands and addresses, and counts against long runs without meaning: encoded text is printable as well.
+``plausibility`` goes from 0 (noise) to 1 (plain prose, a command, a known kind of file). It weighs pairs of letters,
+known words, marks of commands and addresses, and counts against long runs without meaning: encoded text is printable
+as well.
 """
 
 from __future__ import annotations
 
 import datetime
-import math
 import re
-from collections import Counter
 from functools import cache
 
 import msgspec
@@ -35,8 +34,10 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"\xfc\x48\x83\xe4\xf0", "shellcode (x64)"),
 )
 _MEANINGFUL = re.compile(
-    r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var|home)/|[\w.+-]+@[\w-]+\.[a-z]{2,}"
-    r"|\b\w+\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w+[^<>]*>|\$\w+\s?=|\w+\([^()]*\)|\"\w+\"\s?:|\bflag\{|\w+=\w+&",
+    r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
+    r"|home)/|[\w.+-]+@[\w-]+\.[a-z]{2,}"
+    r"|\b\w+\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w+[^<>]*>|\$\w+\s?=|\w+\([^()]*\)"
+    r"|\"\w+\"\s?:|\bflag\{|\w+=\w+&",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]+")
@@ -115,7 +116,8 @@ _FORM_MARKS = re.compile(r"[\\%&=,+;)]")
 
 
 def file_kind(data: bytes) -> str:
-    """What known kind of file ``data`` starts as; ``""`` where it is none. A PE is believed by its second mark alone."""
+    """What known kind of file ``data`` starts as; ``""`` where it is none. A PE is believed by its second mark
+    alone."""
     for mark, name in _MAGIC:
         if data.startswith(mark):
             if mark == b"MZ" and not (len(data) > 64 and (b"PE\0\0" in data[:1024] or b"DOS mode" in data[:512])):
@@ -133,7 +135,8 @@ def plausibility(data: bytes) -> float:
 
 
 _ENCODED_FORMS = re.compile(
-    r"(?:\\+x[0-9A-Fa-f]{2}|%u?[0-9A-Fa-f]{2}|\\+u[0-9A-Fa-f]{4}|\\[0-3]?[0-7]{2}|&#x?[0-9A-Fa-f]{1,6};|=[0-9A-F]{2}|(?:\[char\]|chrw?)\s*\(?\d+\)?"
+    r"(?:\\+x[0-9A-Fa-f]{2}|%u?[0-9A-Fa-f]{2}|\\+u[0-9A-Fa-f]{4}|\\[0-3]?[0-7]{2}|&#x?[0-9A-Fa-f]{1,6};"
+    r"|=[0-9A-F]{2}|(?:\[char\]|chrw?)\s*\(?\d+\)?"
     r"|(?:0x[0-9a-fA-F]{1,2}|\d{1,3})\s*[,+;]\s?)",
     re.IGNORECASE,
 )
