@@ -33,7 +33,7 @@ def start_service(tmp_path: Path) -> Iterator[StartService]:
         ) -> ThreadService:
             folder = tmp_path / f"service{len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            service = ThreadService(folder, assistant(), Settings(**settings), clock)
+            service = ThreadService(folder, assistant(), Settings(**{"stop_seconds": 0.3} | settings), clock)
             stack.callback(service.stop)
             return service
 

@@ -24,6 +24,11 @@ class Activity:
             self._open -= 1
             self._last = self._clock()
 
+    @property
+    def open_requests(self) -> int:
+        """How many requests and streams are open."""
+        return self._open
+
     def idle_seconds(self, *, running_turns: int) -> float:
         """For how long nothing has been open; a running turn counts as use."""
         if self._open or running_turns:

@@ -129,11 +129,13 @@ def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
                 allow_headers=["Authorization", "Content-Type"],
             )
         )
-    return Starlette(
+    app = Starlette(
         routes=_routes(running),
         middleware=middleware,
         exception_handlers={HTTPException: _not_on_the_page},
     )
+    app.router.redirect_slashes = False  # an address is on the wire page, or it is not
+    return app
 
 
 def _routes(running: Running) -> list[BaseRoute]:

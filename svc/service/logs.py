@@ -48,6 +48,12 @@ def set_up_logs(stream: TextIO | None = None, *, level: str = "INFO") -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = ([handler] if name == "uvicorn" else []), name != "uvicorn"
         logger.setLevel("WARNING")
+    logging.getLogger("uvicorn.error").addFilter(_is_worth_a_line)
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Not what uvicorn says of each upgrade that was refused with an HTTP answer, as if it were a fault."""
+    return "without completing handshake" not in record.getMessage()
 
 
 def _plain(value: object) -> _Field:

@@ -36,6 +36,11 @@ class Outbox:
         return self._is_live
 
     @property
+    def latest(self) -> int:
+        """The last seq that was told, or taken when it went live."""
+        return self._latest
+
+    @property
     def has_queued(self) -> bool:
         """Whether ``take`` would give a message."""
         return bool(self._queue)

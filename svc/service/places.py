@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import NamedTuple
 
 from svc.service.files import DiskFiles, MemoryFiles
@@ -25,6 +26,7 @@ class Places:
         self.disk = disk
         self.memory = memory
         self._private_ids: set[str] = set()
+        self._adding = asyncio.Lock()  # an id is looked for in both stores before it is added to one
 
     async def find(self, session_id: str) -> Place | None:
         """The session's place, expired ones included, or None."""
@@ -34,12 +36,14 @@ class Places:
 
     async def add(self, session: SessionRecord) -> Place:
         """Keep a new session where it may be, or find the one that has its id."""
-        if (known := await self.find(session.id)) is not None:
-            return known
-        if session.can_log:
-            return self._place(await self.logged.add_session(session), is_private=False)
-        self._private_ids.add(session.id)
-        return self._place(await self.private.add_session(session), is_private=True)
+        async with self._adding:
+            if (known := await self.find(session.id)) is not None:
+                return known
+            if session.can_log:
+                return self._place(await self.logged.add_session(session), is_private=False)
+            added = await self.private.add_session(session)
+            self._private_ids.add(session.id)
+            return self._place(added, is_private=True)
 
     async def of_user(self, user_id: str) -> list[SessionRecord]:
         """The user's sessions, oldest first, expired ones included."""
@@ -62,7 +66,9 @@ class Places:
         """Erase logged sessions after their retention, private ones at their end; then their id and times are kept."""
         await self.disk.remove(await self.logged.purge(ended_before=now - retention_seconds))
         await self.memory.remove(await self.private.forget(ended_before=now))
-        await self.private.purge(ended_before=now - retention_seconds)
+        async with self._adding:
+            await self.private.purge(ended_before=now - retention_seconds)
+            self._private_ids = await self.private.alive(self._private_ids, now - retention_seconds)
 
     def _place(self, session: SessionRecord, *, is_private: bool) -> Place:
         if is_private:

@@ -91,7 +91,7 @@ class Service:
     async def get(self, key: KeyRecord, session_id: str) -> Session:
         """The session with its messages."""
         place = await self.place(key, session_id)
-        stored = await place.store.messages_after(session_id, 0, place.session.last_seq or 1)
+        stored = await place.store.messages_after(session_id, 0)
         messages = [msgspec.json.decode(message.text, type=Message) for message in stored]
         return sessions.wire_session(place.session, messages)
 

@@ -80,7 +80,7 @@ def _check_number(variable: str, text: str, *, is_list: bool) -> None:
     if is_list:
         return
     try:
-        is_usable = float(text) >= 0
+        is_usable = 0 <= float(text) < float("inf")
     except ValueError:
         is_usable = False
     if not is_usable:

@@ -15,6 +15,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from svc.errors import InvalidRequestError, ServiceError
 from svc.messages import Message, MessageType
+from svc.service.close_codes import CLOSED_SESSION
 from svc.service.decoding import decode
 from svc.service.failures import internal_error
 from svc.service.keys import KeyRecord
@@ -25,7 +26,7 @@ from svc.service.streams import OpenStream, Streams
 from svc.service.transcript import refusal
 
 log = logging.getLogger("svc.stream")
-PAGE = 200  # messages read from the store at once while a reader catches up
+PAGE_BYTES = 262_144  # read from the store at once while a reader catches up
 SUBPROTOCOL = "svc"
 
 
@@ -124,25 +125,29 @@ class _Connection:
         while True:
             if outbox.is_live:
                 await self._send_queued()
-                if outbox.close_code is not None:
-                    return
-                outbox.news.clear()
-                if outbox.is_live and not outbox.has_queued:
-                    await outbox.news.wait()
-            else:
+            elif outbox.close_code is None:
                 await self._send_page()
+            if outbox.close_code is not None:
+                return
+            outbox.news.clear()
+            if outbox.is_live and not outbox.has_queued:
+                await outbox.news.wait()
 
     async def _send_queued(self) -> None:
         while (message := self._outbox.take()) is not None:
             await self._send(message.text)
 
     async def _send_page(self) -> None:
-        page = await self._place.store.messages_after(self._session_id, self._outbox.position, PAGE)
+        outbox = self._outbox
+        told = outbox.latest
+        page = await self._place.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
         for message in page:
-            self._outbox.position = message.seq
+            outbox.position = message.seq
             await self._send(message.text)
-        if not page and not self._outbox.try_live():
-            raise RuntimeError(f"the store does not have what was told after seq {self._outbox.position}")
+        if not page and outbox.position < told:
+            outbox.end(CLOSED_SESSION, "the session was deleted")  # what was told is erased again
+        elif not page:
+            outbox.try_live()
 
     async def _send(self, text: str) -> None:
         self._is_fresh = False

@@ -146,8 +146,8 @@ class Store(Protocol):
         """Erase what sessions hold that expired at or before then, all but id and times; the ids of their files."""
         ...
 
-    async def messages_after(self, session_id: str, seq: int, limit: int) -> list[Stored]:
-        """Messages with a greater seq, in order, at most ``limit`` of them."""
+    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[Stored]:
+        """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         ...
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:

@@ -47,6 +47,7 @@ class SqliteStore:
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="svc-store-reader")
         self._local = threading.local()
         self._connections: list[sqlite3.Connection] = []
+        self._has_erased = False  # since the WAL was last emptied
 
     async def open(self) -> None:
         """Make the file where it is missing, bring the schema up to date, start the writer."""
@@ -148,7 +149,8 @@ class SqliteStore:
     async def delete_session(self, session_id: str) -> None:
         """Erase the session with all it has, from the WAL, too."""
         await self._write(lambda c: c.execute("DELETE FROM sessions WHERE id = ?", [session_id]).rowcount)
-        await self._checkpoint()
+        self._has_erased = True
+        await self.empty_wal()
 
     async def purge(self, *, ended_before: float) -> list[str]:
         """Erase the sessions that expired at or before then, from the WAL, too; the ids of their files."""
@@ -160,8 +162,8 @@ class SqliteStore:
             return count, files
 
         count, files = await self._write(operation)
-        if count:
-            await self._checkpoint()
+        self._has_erased = self._has_erased or count > 0
+        await self.empty_wal()
         return files
 
     async def forget(self, *, ended_before: float) -> list[str]:
@@ -184,30 +186,23 @@ class SqliteStore:
 
         return await self._write(operation)
 
-    async def _checkpoint(self) -> None:
-        if self._path is not None and self._writer is not None:
-            await asyncio.get_running_loop().run_in_executor(self._readers, self._truncate_wal)
+    async def empty_wal(self) -> None:
+        """Remove erased text from the WAL, where there is any; what a reader prevents is done the next time."""
+        if self._path is not None and self._has_erased:
+            self._has_erased = not await asyncio.get_running_loop().run_in_executor(self._readers, self._truncate_wal)
 
-    def _truncate_wal(self) -> None:
+    def _truncate_wal(self) -> bool:
         connection = connect(self._path)
         try:
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            return not connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         finally:
             connection.close()
 
     # messages and turns
 
-    async def messages_after(self, session_id: str, seq: int, limit: int) -> list[Stored]:
-        """Messages with a greater seq, in order."""
-
-        def operation(connection: sqlite3.Connection) -> list[Stored]:
-            rows = connection.execute(
-                "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq LIMIT ?",
-                [session_number(connection, session_id), seq, limit],
-            )
-            return [Stored(row[0], row[1].decode()) for row in rows]
-
-        return await self._read(operation)
+    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[Stored]:
+        """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+        return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes))
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""

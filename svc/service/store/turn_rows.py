@@ -74,6 +74,23 @@ def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]
     return [turn for row in rows.fetchall() if (turn := turn_row(row)) is not None]
 
 
+def messages_after(connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None) -> list[Stored]:
+    """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+    rows = connection.execute(
+        "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq",
+        [session_number(connection, session_id), seq],
+    )
+    found: list[Stored] = []
+    size = 0
+    for number, body in rows:
+        found.append(Stored(number, body.decode()))
+        size += len(body)
+        if limit_bytes is not None and size >= limit_bytes:
+            break
+    rows.close()
+    return found
+
+
 def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes: int) -> list[bytes]:
     """Queries, sources and results of answered turns, in order: the newest turns whose sum is within the limit."""
     rows = connection.execute(

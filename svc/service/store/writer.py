@@ -96,7 +96,9 @@ class Writer:
         self._connection.execute("SAVEPOINT operation")
         try:
             job.result = job.operation(self._connection)
-        except Exception as error:  # noqa: BLE001  # the caller gets it, whatever it is; the group goes on
+        except Exception as error:
+            if not self._connection.in_transaction:  # a full disk: SQLite undid the whole group
+                raise
             job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
             self._connection.execute("ROLLBACK TO operation")
         self._connection.execute("RELEASE operation")

@@ -1,4 +1,4 @@
-"""Assistants with a script, for tests: what each does is in its docstring. Named as ``svc serve --assistant`` names them."""
+"""Assistants with a script, for tests: what each does is in its docstring."""
 
 from __future__ import annotations
 

@@ -1,0 +1,250 @@
+"""The store's promises: seq without gaps, durable before told, one RESULT a turn, leases that fence, erasure."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from svc.errors import ConfigError, InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
+from svc.messages import Message, MessageType, Usage
+from svc.service.models import STABLE
+from svc.service.store import Ending, FileRecord, LeaseLostError, SessionRecord, TurnRecord, TurnState
+from svc.service.store.sqlite import SqliteStore
+
+END = Ending(state=TurnState.ANSWERED, time=200.0, usage=Usage(total_tokens=5))
+
+
+@pytest.fixture(params=["file", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    opened = SqliteStore(tmp_path / "a.db" if request.param == "file" else None)
+    await opened.open()
+    yield opened
+    await opened.close()
+
+
+def session(name: str = "s", **fields: object) -> SessionRecord:
+    plain = {
+        "id": name, "user_id": "u", "org_id": "o", "model": STABLE, "ttl": 300, "language": "en", "name": "n",
+        "description": "", "create_time": 100, "update_time": 100, "expire_time": 400, "can_log": True,
+    }  # fmt: skip
+    return SessionRecord(**(plain | fields))
+
+
+def query(query_id: str = "q", turn: str = "t", **fields: object) -> Message:
+    return Message(message_type=MessageType.QUERY, id=query_id, turn=turn, content="who?", created_at=150.0, **fields)
+
+
+def info(content: str = "i") -> Message:
+    return Message(message_type=MessageType.INFO, content=content)
+
+
+def result() -> Message:
+    return Message(message_type=MessageType.RESULT, content="r")
+
+
+async def begun(store: SqliteStore, **fields: object) -> TurnRecord:
+    await store.add_session(session())
+    return (await store.begin_turn("s", query(**fields), owner="me")).turn
+
+
+async def test_many_appends_at_once_get_gapless_seqs_in_their_order(store: SqliteStore):
+    turn = await begun(store)
+    batches = await asyncio.gather(*(store.append(turn, [info(f"{n}a"), info(f"{n}b")]) for n in range(200)))
+    given = [stored.seq for batch in batches for stored in batch]
+    kept = await store.messages_after("s", 0)
+
+    assert given == list(range(2, 402))
+    assert [stored.seq for stored in kept] == list(range(1, 402))
+    assert kept[1:] == [stored for batch in batches for stored in batch]
+
+
+async def test_an_operation_that_fails_spoils_neither_its_neighbours_nor_the_seq(store: SqliteStore):
+    turn = await begun(store)
+    outcomes = await asyncio.gather(
+        store.append(turn, [info()]),
+        store.begin_turn("nowhere", query(), owner="me"),
+        store.begin_turn("s", query("q2"), owner="me"),
+        store.append(turn, [info()]),
+        return_exceptions=True,
+    )
+    assert [type(outcome) for outcome in outcomes] == [list, SessionNotFoundError, TurnInProgressError, list]
+    assert [stored.seq for stored in await store.messages_after("s", 0)] == [1, 2, 3]
+
+
+async def test_a_turn_has_one_result(store: SqliteStore):
+    turn = await begun(store)
+    await store.append(turn, [result()])
+    with pytest.raises(sqlite3.IntegrityError):
+        await store.append(turn, [result()])
+    assert (await store.session("s")).last_seq == 2
+
+
+async def test_an_ended_turn_takes_nothing_more(store: SqliteStore):
+    turn = await begun(store)
+    await store.append(turn, [result(), info()], END)
+    with pytest.raises(LeaseLostError):
+        await store.append(turn, [info()])
+    now = await store.session("s")
+    assert (now.last_seq, now.is_running, now.usage.total_tokens, now.turns) == (3, False, 5, 1)
+
+
+async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: SqliteStore):
+    before = await begun(store)
+    (after,) = await store.take_orphans(owner="other")
+    with pytest.raises(LeaseLostError):
+        await store.append(before, [info()])
+    await store.append(after, [info()])
+    assert (after.fence, after.attempts) == (before.fence + 1, 2)
+
+
+async def test_a_turn_that_was_handed_back_does_not_count_the_attempt(store: SqliteStore):
+    await store.hand_back(await begun(store))
+    (taken,) = await store.take_orphans(owner="other")
+    assert taken.attempts == 1
+
+
+async def test_an_ended_turn_is_no_orphan(store: SqliteStore):
+    await store.append(await begun(store), [info()], END)
+    assert await store.take_orphans(owner="other") == []
+
+
+async def test_the_same_query_id_gives_the_same_turn(store: SqliteStore):
+    turn = await begun(store)
+    again = await store.begin_turn("s", query(), owner="me")
+    assert (again.is_new, again.turn) == (False, turn)
+
+
+async def test_an_id_of_another_message_is_refused(store: SqliteStore):
+    turn = await begun(store)
+    said = info()
+    await store.append(turn, [said], END)
+    with pytest.raises(InvalidRequestError, match=said.id):
+        await store.begin_turn("s", query(said.id), owner="me")
+
+
+async def test_two_queries_at_once_start_one_turn(store: SqliteStore):
+    await store.add_session(session())
+    outcomes = await asyncio.gather(
+        *(store.begin_turn("s", query(f"q{n}"), owner="me") for n in range(10)), return_exceptions=True
+    )
+    assert sum(not isinstance(outcome, TurnInProgressError) for outcome in outcomes) == 1
+    assert len(await store.messages_after("s", 0)) == 1
+
+
+async def test_messages_are_read_in_pages_of_bytes_and_at_least_one(store: SqliteStore):
+    turn = await begun(store)
+    await store.append(turn, [info("x" * 1_000) for _ in range(10)])
+    assert len(await store.messages_after("s", 1, limit_bytes=1)) == 1
+    assert len(await store.messages_after("s", 1, limit_bytes=3_000)) < 10
+    assert len(await store.messages_after("s", 1)) == 10
+
+
+async def test_exchanges_are_of_answered_turns_the_newest_within_the_limit(store: SqliteStore):
+    await store.add_session(session())
+    for number, state in enumerate([TurnState.ANSWERED, TurnState.FAILED, TurnState.ANSWERED]):
+        turn = (await store.begin_turn("s", query(f"q{number}", f"t{number}"), owner="me")).turn
+        await store.append(turn, [info(), result()], Ending(state=state, time=1.0, usage=Usage()))
+
+    everything = await store.exchanges("s", 100_000)
+    assert [(m.turn, m.message_type) for m in everything if m.message_type == "query"] == [
+        ("t0", "query"),
+        ("t2", "query"),
+    ]
+    size_of_newest = sum(len(msgspec.json.encode(message)) for message in everything[2:])
+    assert [m.message_type for m in everything] == ["query", "result", "query", "result"]
+    assert [m.turn for m in await store.exchanges("s", size_of_newest + 10) if m.message_type == "query"] == ["t2"]
+    assert await store.exchanges("s", size_of_newest - 10) == []
+
+
+async def test_files_are_counted_where_they_are_added(store: SqliteStore):
+    await store.add_session(session())
+
+    def file(name: str) -> FileRecord:
+        return FileRecord(id=name, name=name, size=1, sha256="", mime_type="text/plain", label="txt")
+
+    added = await asyncio.gather(*(store.add_file("s", file(f"f{n}"), limit=3) for n in range(5)))
+    await store.remove_file("s", "f0")
+    assert sum(added) == 3
+    assert [f.id for f in (await store.session("s")).files] == ["f1", "f2"]
+
+
+async def test_forgetting_leaves_id_and_times_alone(store: SqliteStore):
+    turn = await begun(store)
+    await store.append(turn, [info()], END)
+    file = FileRecord(id="f", name="f", size=1, sha256="", mime_type="text/plain", label="txt")
+    await store.add_file("s", file, limit=3)
+
+    assert await store.forget(ended_before=399) == []
+    assert await store.forget(ended_before=400) == ["f"]
+    assert await store.forget(ended_before=400) == []
+    left = await store.session("s")
+    assert (left.name, left.files, left.last_seq, left.expire_time) == ("", (), 0, 400)
+    assert await store.messages_after("s", 0) == []
+
+
+async def test_alive_are_those_that_are_there_and_not_expired(store: SqliteStore):
+    await store.add_session(session("a"))
+    await store.add_session(session("b", expire_time=200))
+    assert await store.alive({"a", "b", "c"}, 300) == {"a"}
+
+
+async def test_after_close_nothing_is_accepted(store: SqliteStore):
+    await store.close()
+    with pytest.raises(UnavailableError):
+        await store.add_session(session())
+
+
+async def test_what_was_accepted_before_close_is_kept(tmp_path: Path):
+    store = SqliteStore(tmp_path / "a.db")
+    await store.open()
+    turn = await begun(store)
+    appends = [asyncio.ensure_future(store.append(turn, [info()])) for _ in range(50)]
+    await asyncio.sleep(0)
+    await store.close()
+    await asyncio.gather(*appends)
+    again = SqliteStore(tmp_path / "a.db")
+    await again.open()
+    assert len(await again.messages_after("s", 0)) == 51
+    await again.close()
+
+
+async def test_a_full_disk_is_unavailable_and_what_was_stored_stays(tmp_path: Path):
+    store = SqliteStore(tmp_path / "a.db")
+    await store.open()
+    turn = await begun(store)
+    await store._write(lambda c: c.execute("PRAGMA max_page_count = 60").fetchone())
+    with pytest.raises(UnavailableError, match="full"):
+        await fill(store, turn)
+    kept = await store.messages_after("s", 0)
+    assert [stored.seq for stored in kept] == list(range(1, len(kept) + 1))
+    await store._write(lambda c: c.execute("PRAGMA max_page_count = 100000").fetchone())
+    assert (await store.append(turn, [info()]))[0].seq == len(kept) + 1
+    await store.close()
+
+
+async def fill(store: SqliteStore, turn: TurnRecord) -> None:
+    for _ in range(200):
+        await store.append(turn, [info("x" * 4_000)])
+
+
+async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path):
+    connection = sqlite3.connect(tmp_path / "a.db")
+    connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    with pytest.raises(ConfigError, match="schema 99"):
+        await SqliteStore(tmp_path / "a.db").open()
+
+
+async def test_two_processes_may_open_a_new_database_at_once(tmp_path: Path):
+    stores = [SqliteStore(tmp_path / "a.db") for _ in range(4)]
+    await asyncio.gather(*(store.open() for store in stores))
+    for number, store in enumerate(stores):
+        await store.add_session(session(f"s{number}"))
+    assert len(await stores[0].sessions_of("u")) == 4
+    for store in stores:
+        await store.close()
