@@ -66,6 +66,8 @@ def find_or_start(folder: Path | None = None) -> Config:
             f"another process has been starting the local service for too long; it holds {place.start_lock}. "
             f"Its log: {place.log}"
         ) from error
+    except OSError as error:
+        raise _unusable(place.folder, error) from error
 
 
 class _Place:
@@ -87,10 +89,7 @@ class _Place:
             if os.name == "posix":
                 self._close_to_others()
         except OSError as error:
-            raise LocalServiceError(
-                f"{self.folder} cannot be used for the local service ({error.strerror or error}). "
-                "Set SVC_STATE_DIR to a folder of your own."
-            ) from error
+            raise _unusable(self.folder, error) from error
 
     def _close_to_others(self) -> None:
         status = self.folder.stat()
@@ -136,6 +135,12 @@ class _Place:
         tail = _tail(self.log)
         shown = f" Its last lines:\n{tail}" if tail else ""
         return LocalServiceError(f"the local service cannot be used: {what}. Its log is {self.log}.{shown}")
+
+
+def _unusable(folder: Path, error: OSError) -> LocalServiceError:
+    return LocalServiceError(
+        f"{folder} cannot be used for the local service ({error}). Set SVC_STATE_DIR to a folder of your own."
+    )
 
 
 def _find(place: _Place) -> Config | None:

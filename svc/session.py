@@ -103,7 +103,7 @@ class InteractiveSession:
         """Ask, and follow the turn: INFOs as they happen, the RESULT, the INFO that closes the turn.
 
         Leaving at the RESULT is fine. Leaving before it (``break``, a cancelled task) cancels the turn on the service.
-        A lost connection comes back by itself. Where this object's last turn has not ended yet, the question waits.
+        A lost connection comes back by itself. Where this object's turn before has not ended yet, the question waits.
         Raises the typed ServiceError where the turn ends in an error, UnreachableError where the service stays away.
         """
         if not prompt.strip():

@@ -55,16 +55,18 @@ def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_
         assert client.resume_session(session.session_id).history()
 
 
-def test_a_kill_in_the_middle_of_a_turn_loses_no_message(scripted_local: Path):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "stop"])
+def test_a_service_that_goes_in_the_middle_of_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
     with Svc() as client:
         session = client.create_session()
-        killer = threading.Timer(0.3, stop_local_service, (scripted_local, signal.SIGKILL))
+        killer = threading.Timer(0.3, stop_local_service, (scripted_local, how))
         killer.start()
         response = session.query("count 40 20", timeout_seconds=60)
         killer.join()
         history = session.history()
 
-    assert "started again after a restart" in [m.content for m in response.messages]
+    if how == signal.SIGKILL:
+        assert "started again after a restart" in [m.content for m in response.messages]
     assert response.text() == "count 40 20 (after 0)"
     assert [m.seq for m in response.messages] == list(range(2, len(history) + 1))
     assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
@@ -146,6 +148,13 @@ def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path):
 
     with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder of your own"):
         find_or_start(tmp_path / "file" / "state")
+
+
+def test_a_file_in_the_way_says_what_to_do(scripted_local: Path):
+    (scripted_local / "start.lock").mkdir(parents=True)
+
+    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder of your own"):
+        find_or_start()
 
 
 def test_a_service_goes_by_itself_when_nobody_uses_it(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):

@@ -140,6 +140,24 @@ async def test_a_question_while_another_client_asks_is_refused(client: Svc):
             await collect(other, "echo b")
 
 
+async def test_a_second_question_on_the_same_object_waits_for_the_first(client: Svc):
+    session = client.create_session()
+    async with aclosing(session.stream("count 20 10")) as first:
+        await anext(first)
+        second = await collect(session, "echo b")
+
+    assert contents(second) == ["echo b (after 1)"]
+
+
+async def test_a_session_that_is_deleted_ends_its_turn_for_its_reader(client: Svc):
+    session = client.create_session()
+    async with aclosing(session.stream("wait")) as turn:
+        await anext(turn)
+        await asyncio.to_thread(session.delete)
+        with pytest.raises((svc.TurnCancelledError, svc.SessionExpiredError, svc.SessionNotFoundError)):
+            await anext(turn)
+
+
 async def test_another_clients_turn_is_not_handed_out(client: Svc):
     session = client.create_session()
     other = client.resume_session(session.session_id)
