@@ -8,6 +8,7 @@ msgpack; the job goes down, then its bytes if it has no path; ``Yielded`` come u
 from __future__ import annotations
 
 import bz2
+import gc
 import gzip
 import importlib
 import io
@@ -32,6 +33,7 @@ MAX_TEXT_BYTES = 64 * 1024 * 1024  # of one file that a tool wants as a whole; t
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024  # of a compressed log
 MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is passed over
 MAX_ERROR_CHARS = 300
+_GC_OBJECTS = 100_000
 _GONE = 3  # exit status: the other end went away
 
 
@@ -94,6 +96,8 @@ def pack(value: Order | Frame | bytes) -> bytes:
 def serve(connection: socket.socket) -> None:
     """The process's main: wait for the one job, do it, end. Called in the child by multiprocessing."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    gc.freeze()  # what was imported stays, and a process of one job need not look for cycles often
+    gc.set_threshold(_GC_OBJECTS, 20, 100)
     os.environ.clear()  # a parser of hostile input needs no secret of its parent's
     with connection, connection.makefile("rb") as incoming:
         body = _receive(incoming)

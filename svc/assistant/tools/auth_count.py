@@ -9,7 +9,6 @@ failure.
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Mapping
 
 from svc.assistant.tools.auth_lines import Event, EventKind
@@ -23,8 +22,9 @@ PAIR_SECONDS = 10.0  # between PAM's line and the server's about one attempt; PA
 SAME_PORT_SECONDS = 300.0  # within which one source port is one connection
 SAME_PID_SECONDS = 3_600.0  # after which a process id is another process
 OPEN_CONNECTIONS = 20_000  # kept apart; older ones are closed
-MOST_NAMES = 300_000  # pairs of source and account told apart
+MOST_NAMES = 100_000  # pairs of source and account told apart
 LISTED = 5_000
+OTHERS = "(all others)"  # stands for every name beyond those that are told apart
 EXCERPT_CHARS = 300
 
 
@@ -46,8 +46,8 @@ class Tally:
         self.first_line = self.last_line = 0
         self.first_excerpt = self.last_excerpt = ""
         self.others: dict[str | None, int] = {}
-        self.entered: set[str] = set()
-        self.recent: deque[float] = deque(maxlen=BURST)
+        self.entered: frozenset[str] = frozenset()  # small: there may be 100,000 tallies
+        self.recent: list[float] = []
 
     @property
     def is_many(self) -> bool:
@@ -98,8 +98,7 @@ class Tally:
         if event.stamp is None:
             self.is_burst = count >= BURST
             return
-        for _ in range(min(count, BURST)):
-            self.recent.append(event.stamp.seconds)
+        self.recent = (self.recent + [event.stamp.seconds] * min(count, BURST))[-BURST:]
         self.is_burst = len(self.recent) == BURST and abs(self.recent[-1] - self.recent[0]) <= BURST_SECONDS
 
 
@@ -268,11 +267,11 @@ class Counts:
         if not connection.unnamed or event.account is None:
             return
         moved, connection.unnamed = connection.unnamed, 0
-        source = self.sources[event.source]
+        source = self._tally(self.sources, event.source)
         source.others[None] = source.others.get(None, 0) - moved
         if source.others[None] <= 0:
             del source.others[None]
-        nobody = self.accounts[None]
+        nobody = self._tally(self.accounts, None)
         nobody.failures -= moved
         nobody.others[event.source] = nobody.others.get(event.source, 0) - moved
         if nobody.others[event.source] <= 0:
@@ -292,7 +291,7 @@ class Counts:
         account = self._tally(self.accounts, name)
         account.see(event, number, line)
         account.fail(event, new)
-        self._meet(self.sources[event.source], account, new)
+        self._meet(self._tally(self.sources, event.source), account, new)
         if event.kind is EventKind.OWN and event.service == "sshd" and name is not None:
             self.validity[name] = self.validity.get(name, False) or " invalid user " not in line
 
@@ -309,7 +308,7 @@ class Counts:
         tally = tallies.get(name)
         if tally is None:
             if len(tallies) >= self.most_names:
-                name = "(others)"
+                name = OTHERS
             tally = tallies.setdefault(name, Tally(name))
         return tally
 
@@ -341,8 +340,8 @@ class Counts:
         if known is None or entry.streak > known.streak:
             self.entries[key] = entry
         if source.is_attack and entry.account is not None:
-            source.entered.add(entry.account)
-            self._tally(self.accounts, entry.account).entered.add(entry.source)
+            source.entered |= {entry.account}
+            self._tally(self.accounts, entry.account).entered |= {entry.source}
 
     def _connection(self, event: Event) -> _Connection:
         """The open connection that the event belongs to; the process id tells, else the source."""

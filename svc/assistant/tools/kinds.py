@@ -47,8 +47,3 @@ def text_kind(sample: str) -> TextKind:
     if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines):
         return TextKind.LOG
     return TextKind.OTHER
-
-
-def has_login_lines(text: str) -> bool:
-    """Whether any line of a pasted text is a log line about a login."""
-    return any(LOGIN_LINE.search(line, 0, 2_000) for line in text.splitlines())

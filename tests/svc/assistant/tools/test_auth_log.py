@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.tools import Finding, Gap, Progress, Severity
+from svc.assistant.tools.auth_count import Counts
 from svc.assistant.tools.auth_log import brute_force
 
 PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost={source}"
@@ -291,6 +292,18 @@ def test_time_of_day_keeps_a_part_of_each_day(after, before, kept):
 
 def test_a_text_without_logins_is_said_to_have_none():
     assert "no line" in gaps(["hello", "world"])
+
+
+def test_names_beyond_the_bound_are_counted_together_and_said(monkeypatch):
+    monkeypatch.setattr(Counts, "most_names", 10)
+    lines = [
+        line
+        for n in range(50)
+        for line in (ssh(PAM.format(source=f"192.0.2.{n}"), n), failed(f"192.0.2.{n}", f"u{n}", n))
+    ]
+    assert summary(lines)["failures"] == 50
+    assert sum(f.attributes["failures"] for f in findings(lines, "auth_source")) == 50
+    assert "counted without theirs" in gaps(lines)
 
 
 def test_progress_has_figures():
