@@ -14,7 +14,7 @@ from svc.config import Config
 from svc.local import find_or_start
 
 SCRIPTED = {
-    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
+    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted --exit-when-idle 120",
     "PYTHONPATH": str(Path(__file__).parent),
 }
 

@@ -23,7 +23,7 @@ def scripted(tmp_path_factory: pytest.TempPathFactory):
         for name in ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL"):
             patch.delenv(name, raising=False)
         patch.setenv("SVC_STATE_DIR", str(folder))
-        patch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted")
+        patch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted --exit-when-idle 120")
         patch.setenv("PYTHONPATH", str(Path(__file__).parent))
         yield
     stop_local_service(folder)

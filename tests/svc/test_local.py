@@ -158,7 +158,7 @@ def test_a_file_in_the_way_says_what_to_do(scripted_local: Path):
 
 
 def test_a_service_goes_by_itself_when_nobody_uses_it(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("svc.local.IDLE_SECONDS", 0.2)
+    monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted --exit-when-idle 0.2")
     find_or_start()
 
     with FileLock(scripted_local / "service.json.lock", timeout=20):
@@ -200,3 +200,4 @@ def test_options_for_the_service_come_from_one_variable():
 
     assert words[-2:] == ["--assistant", "a b:C"]
     assert words[words.index("--port") + 1] == "0"
+    assert words[words.index("--exit-when-idle") + 1] == "3600"
