@@ -1,6 +1,7 @@
 """What the analyst can do and what it cannot yet: each tool with the words that ask for it and the files it reads.
 
-A new tool is one entry here, one module in ``tools/`` and one in ``sections/``. Kinds of question: the analyst page.
+A new tool is one entry here, one module in ``tools/`` and one in ``sections/`` (named in ``render.py``). Kinds of
+question: the analyst page.
 """
 
 from __future__ import annotations
@@ -128,6 +129,9 @@ DECODE = Skill(
 )
 SKILLS = (AUTH_LOG, INDICATORS, DECODE, CVSS)
 """In the order in which asks of one prompt are answered where the prompt itself has none."""
+
+FILE_WORDS = _words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
+"""A clause with one of these means the files, though the prompt brings material of its own."""
 
 LOOK = _words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",

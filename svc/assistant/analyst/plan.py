@@ -15,6 +15,7 @@ from svc.assistant.analyst.catalogue import (
     AUTH_LOG,
     CVSS,
     DECODE,
+    FILE_WORDS,
     INDICATORS,
     LOOK,
     NOT_YET,
@@ -156,7 +157,10 @@ def _ask(
     if not named and not elsewhere:
         chosen = _fitting(entry.skill, chosen)
     inputs: list[TurnFile | str] = list(chosen)
-    if not named and (not inputs or _has_material(entry.skill, question, prompt)):
+    has_material = not named and _has_material(entry.skill, question, prompt)
+    if has_material and not elsewhere and not FILE_WORDS.search(entry.clause):
+        inputs = [prompt]  # "decode this: …": files of earlier questions are not meant
+    elif has_material or not inputs:
         inputs.insert(0, prompt)
     return _made(entry.skill, inputs, options, f"“{entry.word[:80]}”")
 

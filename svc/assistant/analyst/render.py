@@ -7,7 +7,6 @@ out as JSON, bounded by what one message may hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Protocol
 
 import msgspec
@@ -16,6 +15,7 @@ from svc.assistant.analyst.catalogue import SKILLS, Skill, abilities
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
 from svc.assistant.analyst.next_steps import next_steps
 from svc.assistant.analyst.plan import Plan
+from svc.assistant.analyst.sections import auth_log, cvss, decode, indicators
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 from svc.assistant.workers import FAILED_KIND
@@ -37,6 +37,14 @@ class _Section(Protocol):
         ...
 
 
+_SECTIONS: dict[str, _Section] = {
+    "auth_log": auth_log,
+    "cvss": cvss,
+    "decode": decode,
+    "indicators": indicators,
+}
+
+
 class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one ask: what was found, where, and per input what was not looked at."""
 
@@ -44,11 +52,6 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...]
     inputs: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
-
-
-def _section_of(skill: Skill) -> _Section:
-    section: _Section = import_module(f"svc.assistant.analyst.sections.{skill.name}")
-    return section
 
 
 def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
@@ -80,12 +83,12 @@ def _verdict(part: Part) -> str:
             return f"**No answer about {where}:** the tool did not finish (see below)."
         return f"**Nothing found** in {where} for this ask: {part.skill.can}."
     note = " *Not finished: see below.*" if failed else ""
-    return _section_of(part.skill).verdict(_shown(part)) + note
+    return _SECTIONS[part.skill.name].verdict(_shown(part)) + note
 
 
 def _body(part: Part) -> str:
     broken = [f for f in part.findings if f.kind == FAILED_KIND]
-    blocks = [_section_of(part.skill).section(_shown(part))] if _shown(part) else []
+    blocks = [_SECTIONS[part.skill.name].section(_shown(part))] if _shown(part) else []
     if broken:
         rows = [
             (escape(f.title), code_span(str(f.attributes["reason"])), code_span(str(f.attributes["where"])))
@@ -160,7 +163,7 @@ def refined(question: str, conditions: Sequence[str], kept: dict[str, list[Findi
     blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
     for skill in SKILLS:
         if skill.name in kept:
-            blocks.append(_section_of(skill).section(kept[skill.name]))
+            blocks.append(_SECTIONS[skill.name].section(kept[skill.name]))
     if not count:
         blocks.append(
             f"None of the earlier findings is {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."

@@ -92,6 +92,11 @@ def calls(prompt, *files):
             [("auth_log", ["auth.log"])],
             id="a report beside the log is not searched",
         ),
+        pytest.param(
+            f"decode this: {BLOB}", [AUTH, TEXT], [("decode", [PROMPT])], id="own material, not earlier files"
+        ),
+        pytest.param(f"score {VECTOR}", [TEXT], [("cvss", [PROMPT])], id="own vector, not an earlier file"),
+        pytest.param("decode the file", [TEXT], [("decode", ["report.txt"])], id="the file is meant"),
         pytest.param("hello", [], [], id="nothing asked"),
         pytest.param("what is CWE-79?", [], [], id="not yet: CWE"),
         pytest.param("what talks in this capture?", [PCAP], [], id="not yet: pcap"),
