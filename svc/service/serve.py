@@ -155,6 +155,8 @@ class Server(uvicorn.Server):
         connection = self.connection
         if self._options.connection_file is not None:
             _write_private(self._options.connection_file, msgspec.json.encode(connection))
+        if not await self._running.service.places.logged.keys():
+            log.warning("no key yet", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
 
     async def on_tick(self, counter: int) -> bool:

@@ -42,7 +42,7 @@ class Turns:
         self._owner = new_id()
         self._runs: dict[str, TurnRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._is_stopping = False
+        self.is_stopping = False  # then queries are refused, and running turns have their time to end
 
     @property
     def running(self) -> list[str]:
@@ -54,7 +54,7 @@ class Turns:
 
         Once stored it is started, even where the caller goes away meanwhile.
         """
-        if self._is_stopping:
+        if self.is_stopping:
             raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
         return await asyncio.shield(asyncio.create_task(self._ask(place, query, spend)))
 
@@ -110,7 +110,7 @@ class Turns:
 
     async def close(self) -> None:
         """Admit nothing more, give running turns their time, hand back the rest."""
-        self._is_stopping = True
+        self.is_stopping = True
         waiting = [asyncio.create_task(run.done.wait()) for run in self._runs.values()]
         if waiting:
             await asyncio.wait(waiting, timeout=self._settings.stop_seconds)
