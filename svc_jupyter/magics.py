@@ -140,8 +140,8 @@ class SvcMagics(Magics):
 
 
 def _kernel_id(shell: object) -> str | None:
-    """The name of the kernel's connection file, which a restart keeps; None where nothing can restart."""
+    """The kernel's connection file, which a restart keeps; None where nothing can restart."""
     if getattr(shell, "kernel", None) is None or "ipykernel.kernelapp" not in sys.modules:
         return None
     app = sys.modules["ipykernel.kernelapp"].IPKernelApp
-    return Path(app.instance().connection_file).stem if app.initialized() else None
+    return str(Path(app.instance().abs_connection_file)) if app.initialized() else None

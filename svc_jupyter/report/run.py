@@ -15,10 +15,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from jupyter_client.kernelspec import NoSuchKernel
-from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, DeadKernelError
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
@@ -58,7 +58,8 @@ async def run(notebook: NotebookNode, folder: Path, report: Callable[[CellRun], 
     with TemporaryDirectory(prefix="svc-") as sockets:
         client = NotebookClient(
             notebook,
-            km=_manager(notebook, Path(sockets)),
+            kernel_name=notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL,
+            config=_over_ipc(Path(sockets)),
             resources={"metadata": {"path": str(folder)}},
             timeout=None,
             startup_timeout=START_SECONDS,
@@ -88,11 +89,13 @@ async def _execute(client: NotebookClient) -> None:
         raise KernelStartError(f"the kernel did not start: {error}. Its own messages stand above.") from error
 
 
-def _manager(notebook: NotebookNode, sockets: Path) -> AsyncKernelManager:
-    name = notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL
-    if os.name != "posix":
-        return AsyncKernelManager(kernel_name=name)
-    return AsyncKernelManager(kernel_name=name, transport="ipc", ip=str(sockets / "kernel"))
+def _over_ipc(sockets: Path) -> Config:
+    """The kernel's channels as sockets in a folder of this user's; by itself each side would look in its own folder."""
+    config = Config()
+    if os.name == "posix":
+        config.KernelManager.transport = "ipc"
+        config.KernelManager.ip = str(sockets / "kernel")
+    return config
 
 
 def _forget_outputs(notebook: NotebookNode) -> None:
