@@ -202,6 +202,7 @@ def test_generate_repeated_while_the_turn_runs_waits_for_it(start_service):
     for thread in threads:
         thread.start()
     wait_until(lambda: service.running.activity.open_requests == 3, "three requests to wait")
+    wait_until(lambda: service.running.service.turns.running, "their turn to run")
     with service.http() as http:
         assert error_of(ask(http, session_id, "two"))[:2] == (409, "turn_in_progress")
         http.post("/session/delete", json={"id": session_id})
