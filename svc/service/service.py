@@ -151,6 +151,8 @@ class Service:
         place, begun = await self.ask(key, session_id, query)
         turn = await self.turns.wait(place.store, begun.turn)
         messages = await place.store.turn_messages(turn)
+        if not messages:  # erased between the two readings
+            raise deleted()
         for message in messages:
             if message.message_type == MessageType.ERROR and message.ends_turn:
                 raise sessions.error_of(message)
