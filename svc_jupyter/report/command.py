@@ -1,9 +1,10 @@
-"""``svc report``: read the options, run the notebook, write the page. Exit codes: 0 done, 1 a cell failed, 2 usage."""
+"""``svc report``: read the options, run the notebook, write the page. Exit codes: 0, 1 a cell failed, 2 usage, 130."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,7 @@ def _read(path: Path) -> NotebookNode:
 
     try:
         text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)
+        notebook = nbformat.reads(text, as_version=4)  # raises the last three where the JSON is something else
         nbformat.validate(notebook)
     except (
         nbformat.reader.NotJSONError,
@@ -54,6 +55,7 @@ def _read(path: Path) -> NotebookNode:
         UnicodeDecodeError,
         AttributeError,
         KeyError,
+        TypeError,
     ) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         raise click.UsageError(f"{path} is not a notebook that can be read: {reason}") from error
@@ -65,6 +67,9 @@ def _run(notebook: NotebookNode, folder: Path) -> Run:
 
     try:
         return asyncio.run(run(notebook, folder, _tell))
+    except KeyboardInterrupt:
+        click.echo("interrupted; no page was written", err=True)
+        sys.exit(130)
     except KernelStartError as error:
         raise click.UsageError(str(error)) from error
 

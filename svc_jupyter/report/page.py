@@ -64,7 +64,9 @@ def _known_kinds(notebook: NotebookNode) -> NotebookNode:
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if "data" in output:
-                output.data = NotebookNode({kind: output.data[kind] for kind in _KINDS if kind in output.data})
+                known = {kind: output.data[kind] for kind in _KINDS if kind in output.data}
+                missing = {"text/plain": f"({', '.join(output.data)}: not shown in a report)"} if output.data else {}
+                output.data = NotebookNode(known or missing)
                 output.metadata = NotebookNode()
     return notebook
 

@@ -6,10 +6,12 @@ open and none is raced for.
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import os
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -56,7 +58,7 @@ async def run(notebook: NotebookNode, folder: Path, report: Callable[[CellRun], 
     watch = _Watch(notebook, report)
     failure = None
     with TemporaryDirectory(prefix="svc-") as sockets:
-        client = NotebookClient(
+        client = _Client(
             notebook,
             kernel_name=notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL,
             config=_over_ipc(Path(sockets)),
@@ -75,6 +77,26 @@ async def run(notebook: NotebookNode, folder: Path, report: Callable[[CellRun], 
     return Run(notebook, time.monotonic() - started, failure)
 
 
+class _Client(NotebookClient):
+    """Ends its kernel with the run, however it ends.
+
+    nbclient answers a signal by ending the kernel under a run that goes on; here the signal ends the run.
+    """
+
+    @asynccontextmanager
+    async def async_setup_kernel(self, **kwargs: object) -> AsyncIterator[None]:
+        manager = self.create_kernel_manager()
+        try:
+            await self.async_start_new_kernel(**kwargs)
+            client = await self.async_start_new_kernel_client()
+            try:
+                yield
+            finally:
+                client.stop_channels()
+        finally:
+            await manager.shutdown_kernel(now=True)
+
+
 async def _execute(client: NotebookClient) -> None:
     try:
         await client.async_execute()
@@ -83,7 +105,10 @@ async def _execute(client: NotebookClient) -> None:
             f"there is no kernel {error.name!r} here. `jupyter kernelspec list` shows what there is; "
             "choose one in the notebook and save it."
         ) from error
-    except DeadKernelError:
+    except DeadKernelError as error:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # nbclient takes every cancel for a kernel's death
+            raise asyncio.CancelledError from error
         raise
     except RuntimeError as error:  # what jupyter_client raises where a kernel stays silent
         raise KernelStartError(f"the kernel did not start: {error}. Its own messages stand above.") from error

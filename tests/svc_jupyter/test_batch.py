@@ -1,0 +1,71 @@
+"""A notebook run with nobody watching, against the embedded analyst, as Jupyter's own commands run it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import nbformat
+import pytest
+from kernels import execute, notebook_of
+
+LINES = 100_000
+SOURCES = ("198.51.100.7", "198.51.100.8", "203.0.113.200")
+
+
+def write_auth_log(path: Path) -> int:
+    """A log in which three addresses guess and the second gets in at the end; returns the number of failures."""
+    start, failures = datetime(2026, 3, 4, 0, 0, 0), 0
+    with path.open("w") as file:
+        for number in range(LINES - 1):
+            moment = start + timedelta(seconds=number // 2)
+            if number % 10 == 3:
+                event = f"Failed password for root from {SOURCES[number // 10 % 3]} port {1024 + number % 60000} ssh2"
+                failures += 1
+            else:
+                event = f"Accepted publickey for ana from 192.0.2.{number % 200 + 1} port 50000 ssh2"
+            file.write(f"{moment:%b %d %H:%M:%S} host sshd[{number % 30000 + 1}]: {event}\n")
+        file.write(f"{moment:%b %d %H:%M:%S} host sshd[77]: Accepted password for root from {SOURCES[1]} port 4 ssh2\n")
+    return failures
+
+
+def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_state: Path, tmp_path: Path):
+    failures = write_auth_log(tmp_path / "auth.log")
+    notebook = notebook_of(
+        "%%svc --attach auth.log --into who\nWhich accounts were brute-forced, and did anyone get in?"
+    )
+
+    execute(notebook, tmp_path)
+    nbformat.write(notebook, tmp_path / "saved.ipynb")
+
+    steps, answer = nbformat.read(tmp_path / "saved.ipynb", as_version=4).cells[1].outputs
+    assert [output.output_type for output in (steps, answer)] == ["display_data", "display_data"]
+    assert f"{LINES:,} lines" in steps.data["text/html"]
+    assert set(answer.data) == {"text/markdown", "text/plain", "application/vnd.svc.answer+json"}
+    markdown = answer.data["text/markdown"]
+    assert f"{failures:,}" in markdown
+    assert "`198[.]51[.]100[.]8`" in markdown
+    assert "`root`" in markdown
+    for index, source in enumerate(SOURCES):
+        count = sum(1 for n in range(3, LINES - 1, 10) if n // 10 % 3 == index)
+        assert any(source.replace(".", "[.]") in row and f"{count:,}" in row for row in markdown.splitlines())
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        pytest.param(["execute"], id="jupyter execute"),
+        pytest.param(["nbconvert", "--execute", "--to", "html"], id="jupyter nbconvert"),
+    ],
+)
+def test_jupyters_commands_fail_where_a_question_fails(command: list[str], local_state: Path, tmp_path: Path):
+    path = tmp_path / "failing.ipynb"
+    nbformat.write(notebook_of("%svc --attach nowhere.log who?"), path)
+    jupyter = str(Path(sys.executable).with_name("jupyter"))
+
+    done = subprocess.run([jupyter, *command, str(path)], capture_output=True, text=True, timeout=100)
+
+    assert done.returncode != 0
+    assert "AskError: there is no file nowhere.log" in done.stderr
