@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svc.config import state_folder
+from svc.service.settings import Settings, describe, settings_from
 
 if TYPE_CHECKING:
     from svc.service.keys import Logging
@@ -24,6 +25,15 @@ _database_option = click.option(
 )
 
 
+def _setting_options(command: click.Command) -> click.Command:
+    """Give the command an option for each setting of the service."""
+    for row in describe(Settings()):
+        help_text = f"{row.reason}. Default: {row.default or 'none'}; {row.variable}."
+        command.params.append(click.Option([row.option], metavar="VALUE", default=None, help=help_text))
+    return command
+
+
+@_setting_options
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
@@ -34,6 +44,7 @@ _database_option = click.option(
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front speaks TLS.")
 @click.option("--connection-file", type=click.Path(path_type=Path), help="Say there where the service listens.")
 @click.option("--key-file", type=click.Path(path_type=Path), help="Take the key in it; made where it is missing.")
+@click.option("--show-settings", is_flag=True, help="Show every limit with its value and reason, and end.")
 @click.option("--exit-when-idle", type=click.FloatRange(min=0), metavar="SECONDS", help="Stop when unused that long.")
 def serve(
     host: str,
@@ -46,8 +57,14 @@ def serve(
     connection_file: Path | None,
     key_file: Path | None,
     exit_when_idle: float | None,
+    show_settings: bool,  # noqa: FBT001  # click passes by name
+    **limits: str | None,
 ) -> None:
-    """Run the service until it is told to stop. Limits are set by SVC_… in the environment."""
+    """Run the service until it is told to stop. Limits are options here, or SVC_… in the environment."""
+    settings = settings_from(os.environ, {name: value for name, value in limits.items() if value is not None})
+    if show_settings:
+        _show(settings)
+        return
     from svc.service.serve import DEFAULT_ASSISTANT, Options, run
 
     options = Options(
@@ -62,7 +79,13 @@ def serve(
         key_file=key_file,
         exit_when_idle=exit_when_idle,
     )
-    run(options, os.environ)
+    run(options, settings)
+
+
+def _show(settings: Settings) -> None:
+    for row in describe(settings):
+        value = f"{row.value or 'none'}{'' if row.value == row.default else f'  (default {row.default or chr(8212)})'}"
+        click.echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.reason}")
 
 
 @click.group()

@@ -11,7 +11,7 @@ import binascii
 import time
 import uuid
 from enum import StrEnum
-from typing import Self
+from typing import Literal, Self
 
 import msgspec
 
@@ -357,13 +357,59 @@ class DetachFileRequest(msgspec.Struct, kw_only=True):
     file_idx: int
 
 
+class FeedbackType(_OpenEnum):
+    """What a feedback is about."""
+
+    USER_FEEDBACK = "user_feedback"
+    BUG_REPORT = "bug_report"
+
+
+class FeedbackRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """POST /session/feedback; ``group_id`` is the ``group`` of the messages meant, empty for the whole session."""
+
+    session_id: str
+    type: FeedbackType
+    score: int = 0
+    comment: str = ""
+    group_id: str | None = None
+
+
+class TicketRequest(msgspec.Struct, kw_only=True):
+    """POST /stream/ticket."""
+
+    session_id: str
+
+
+class Ticket(msgspec.Struct, kw_only=True):
+    """Opens one stream of one session, once, within ``expires_in`` seconds: the subprotocol ``svc.ticket.<ticket>``."""
+
+    ticket: str
+    expires_in: int
+
+
+class ModelCard(msgspec.Struct, kw_only=True):
+    """A model in OpenAI's list; ``created`` is in seconds since the epoch."""
+
+    id: str
+    created: int
+    owned_by: str
+    object: Literal["model"] = "model"
+
+
+class ModelList(msgspec.Struct, kw_only=True):
+    """GET /models, in OpenAI's shape; the stable model first."""
+
+    data: list[ModelCard]
+    object: Literal["list"] = "list"
+
+
 class OpResult(msgspec.Struct, kw_only=True):
     """What an operation answers; ``data`` is the object made, or null."""
 
     ok: bool = True
     status_code: int = 200
     status_message: str = "OK"
-    data: msgspec.Raw | None = None
+    data: msgspec.Raw = msgspec.Raw(b"null")
 
 
 class SessionResponse(msgspec.Struct, kw_only=True):

@@ -17,7 +17,7 @@ from svc.messages import MessageType, MimeType, State, Usage
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the session. ``source`` is where its bytes are: a path, or the bytes where none may be on disk.
 
-    ``name`` is what the user called it: data, never a path to open.
+    ``name`` is what the user called it: data, never a path to open. ``is_new``: no earlier question was asked with it.
     """
 
     name: str
@@ -26,6 +26,7 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     mime_type: str
     label: str
     source: Path | bytes
+    is_new: bool = True
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +41,16 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """One question with everything that may be used to answer it. ``prompt`` is the user's, to the letter."""
+    """One question with everything that may be used to answer it. ``prompt`` is the user's, to the letter.
+
+    ``instructions`` are an OpenAI-style client's system messages: how to answer, never what happened.
+    """
 
     session_id: str
     prompt: str
     files: tuple[TurnFile, ...] = ()
     history: tuple[Exchange, ...] = ()
+    instructions: str = ""
     language: str = "en"
     model: str = "svc-1.1"
     use_experimental: bool = False

@@ -19,12 +19,32 @@ from starlette.websockets import WebSocket, WebSocketState
 
 from svc.assistant.turn import Assistant
 from svc.errors import AddressNotFoundError, InvalidRequestError, MethodNotAllowedError, ServiceError
+from svc.messages import (
+    AttachFileRequest,
+    DeleteRequest,
+    DetachFileRequest,
+    FeedbackRequest,
+    GenerateRequest,
+    Health,
+    ModelList,
+    OpResult,
+    RegisterRequest,
+    Session,
+    SessionFile,
+    SessionResponse,
+    Ticket,
+    TicketRequest,
+    UpdateRequest,
+    UserInfo,
+)
 from svc.service import http
 from svc.service.activity import Activity
 from svc.service.bus.memory import MemoryBus
+from svc.service.conversation import ChatCompletion, ChatRequest
 from svc.service.failures import internal_error
 from svc.service.files import DiskFiles, MemoryFiles
 from svc.service.guard import Guard
+from svc.service.openapi import build_document
 from svc.service.places import Places
 from svc.service.replies import error_reply
 from svc.service.service import Service
@@ -35,27 +55,63 @@ from svc.service.streams import Streams
 
 
 class Operation(NamedTuple):
-    """One row of the table of routes; a handler takes the caller's key, an open one needs none."""
+    """One row of the table of routes: what serves it, what it takes and answers (``openapi.Described``)."""
 
     method: str
     path: str
     handler: http.Keyed | None = None
     open_handler: http.Open | None = None
+    body: type | None = None
+    answer: type | None = OpResult
+    data: type | None = None
+    parameters: Sequence[str] = ()
+    errors: Sequence[int] = ()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it needs no key."""
+        return self.open_handler is not None
+
+    @property
+    def summary(self) -> str:
+        """The first line of what serves it."""
+        return ((self.handler or self.open_handler).__doc__ or "").partition("\n")[0]
 
 
+_OF_SESSION = (404, 410)
 OPERATIONS = (
-    Operation("GET", "/health", open_handler=http.health),
-    Operation("GET", "/user/info", http.user_info),
-    Operation("POST", "/session/register", http.register),
-    Operation("GET", "/session/get", http.get),
-    Operation("GET", "/session/list", http.list_sessions),
-    Operation("POST", "/session/update", http.update),
-    Operation("POST", "/session/delete", http.delete),
-    Operation("POST", "/session/generate", http.generate),
-    Operation("POST", "/session/attach_file", http.attach_file),
-    Operation("POST", "/session/upload_file", http.upload_file),
-    Operation("POST", "/session/detach_file", http.detach_file),
-)
+    Operation("GET", "/health", open_handler=http.health, answer=Health),
+    Operation("GET", "/user/info", http.user_info, answer=UserInfo),
+    Operation(
+        "POST", "/session/register", http.register,
+        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413),
+    ),
+    Operation("GET", "/session/get", http.get, answer=Session, parameters=("session_id",), errors=_OF_SESSION),
+    Operation("GET", "/session/list", http.list_sessions, answer=list[Session]),
+    Operation("POST", "/session/update", http.update, body=UpdateRequest, data=Session, errors=(*_OF_SESSION, 413)),
+    Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_OF_SESSION, 413)),
+    Operation(
+        "POST", "/session/generate", http.generate,
+        body=GenerateRequest, answer=SessionResponse, errors=(*_OF_SESSION, 409, 413, 499, 502),
+    ),
+    Operation(
+        "POST", "/session/attach_file", http.attach_file,
+        body=AttachFileRequest, data=SessionFile, errors=(*_OF_SESSION, 413),
+    ),
+    Operation(
+        "POST", "/session/upload_file", http.upload_file,
+        body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_OF_SESSION, 413),
+    ),
+    Operation("POST", "/session/detach_file", http.detach_file, body=DetachFileRequest, errors=(*_OF_SESSION, 413)),
+    Operation("POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_OF_SESSION, 413)),
+    Operation("POST", "/stream/ticket", http.ticket, body=TicketRequest, answer=Ticket, errors=(*_OF_SESSION, 413)),
+    Operation(
+        "POST", "/chat/completions", http.chat_completions,
+        body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502),
+    ),
+    Operation("GET", "/models", http.models, answer=ModelList),
+    Operation("GET", "/metrics", http.metrics, answer=None, errors=(404,)),
+)  # fmt: skip
 
 
 class Running:
@@ -65,6 +121,7 @@ class Running:
         self.service = service
         self.activity = Activity(time.monotonic)
         self.streams = Streams(service)
+        service.metrics.watch("svc_open_streams", "Streams that are open in this process.", lambda: len(self.streams))
         self._assistant = assistant
         self._disk = disk
         self._tasks: list[asyncio.Task[None]] = []
@@ -119,7 +176,9 @@ def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
     """The ASGI application over what ``start`` started; ``hosts`` are the names it answers to, empty for any."""
     settings = running.service.settings
     origins = settings.allowed_origins
-    middleware = [Middleware(Guard, hosts=hosts, origins=origins, activity=running.activity)]
+    middleware = [
+        Middleware(Guard, hosts=hosts, origins=origins, activity=running.activity, metrics=running.service.metrics)
+    ]
     if origins:
         middleware.append(
             Middleware(
@@ -129,6 +188,7 @@ def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
                 allow_headers=["Authorization", "Content-Type"],
             )
         )
+    running.service.metrics.know_paths(frozenset(operation.path for operation in OPERATIONS) | {"/stream"})
     app = Starlette(
         routes=_routes(running),
         middleware=middleware,
@@ -144,13 +204,18 @@ def _routes(running: Running) -> list[BaseRoute]:
         for operation in OPERATIONS
     ]
 
+    document = build_document(OPERATIONS, http.VERSION)
+
+    async def openapi(request: Request) -> Response:
+        return Response(document, media_type="application/json")
+
     async def open_stream(websocket: WebSocket) -> None:
         try:
             await stream(websocket, running.service, running.streams)
         except Exception as error:  # noqa: BLE001  # told to the client, or logged under an id
             await _refuse_upgrade(websocket, error)
 
-    return [*routes, WebSocketRoute("/stream", open_stream)]
+    return [*routes, Route("/openapi.json", openapi, methods=["GET"]), WebSocketRoute("/stream", open_stream)]
 
 
 def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:

@@ -34,6 +34,11 @@ class Authenticator:
             )
         return found
 
+    async def check_still_valid(self, key: KeyRecord) -> None:
+        """Raise InvalidApiKeyError for a key that was revoked or expired since it was read."""
+        if await self.invalid_of({key.id}):
+            raise InvalidApiKeyError("the API key behind the ticket is no longer valid; send a valid one")
+
     async def invalid_of(self, key_ids: set[str]) -> set[str]:
         """Those of the keys that are revoked, expired or gone by now."""
         now = self._clock()

@@ -6,16 +6,15 @@ does not do (streams, tools, images, several choices) is refused by name, never 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import msgspec
 
 from svc.errors import InvalidRequestError, StreamUnsupportedError
-from svc.messages import Usage
+from svc.messages import SessionResponse
+from svc.service.transcript import is_cut
 
 _INSTRUCTING = {"system", "developer"}
-_REFUSED = ("tools", "functions", "tool_choice", "function_call", "audio", "modalities")
 
 
 class ChatPart(msgspec.Struct, kw_only=True):
@@ -147,17 +146,14 @@ def _text(message: ChatMessage, where: str) -> str:
     return "\n".join(part.text for part in message.content)
 
 
-def build_completion(
-    *, session_id: str, created: int, model: str, contents: Sequence[str], usage: Usage, is_cut: bool
-) -> ChatCompletion:
-    """The reply; ``contents`` are the turn's RESULT texts (one, as the wire has it)."""
+def build_completion(*, session_id: str, created: int, model: str, response: SessionResponse) -> ChatCompletion:
+    """The reply that the turn's RESULT makes."""
+    answer, usage = response.text(), response.usage
     return ChatCompletion(
         id=f"chatcmpl-{session_id}",
         created=created,
         model=model,
-        choices=[
-            ChatChoice(message=ChatReply(content="".join(contents)), finish_reason="length" if is_cut else "stop")
-        ],
+        choices=[ChatChoice(message=ChatReply(content=answer), finish_reason="length" if is_cut(answer) else "stop")],
         usage=ChatUsage(
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.generated_tokens,

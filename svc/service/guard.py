@@ -17,6 +17,7 @@ from svc.errors import InvalidRequestError, ServiceError
 from svc.messages import new_id
 from svc.service.activity import Activity
 from svc.service.keys import KEY_PATTERN
+from svc.service.metrics import Metrics
 from svc.service.replies import error_reply
 
 log = logging.getLogger("svc.access")
@@ -79,11 +80,14 @@ def _name(host: str) -> str:
 class Guard:
     """The ASGI layer around the routes."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: Activity) -> None:
+    def __init__(
+        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: Activity, metrics: Metrics
+    ) -> None:
         self._app = app
         self._hosts = hosts
         self._origins = origins
         self._activity = activity
+        self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Check, pass on, log."""
@@ -97,7 +101,10 @@ class Guard:
             with self._activity.request():
                 await self._serve(scope, receive, sender)
         finally:
-            _log(scope, sender, time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            method = scope.get("method", "WEBSOCKET")
+            self._metrics.request_ended(method, scope["path"], sender.status, seconds)
+            _log(scope, sender, seconds)
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)

@@ -13,19 +13,24 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from svc.errors import InvalidRequestError, TooLargeError
+from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError
 from svc.messages import (
     AttachFileRequest,
     DeleteRequest,
     DetachFileRequest,
+    FeedbackRequest,
     GenerateRequest,
     Health,
     MessageType,
     RegisterRequest,
+    TicketRequest,
     UpdateRequest,
 )
+from svc.service.conversation import ChatRequest
 from svc.service.decoding import decode
 from svc.service.keys import KeyRecord
+from svc.service.metrics import CONTENT_TYPE
+from svc.service.models import model_list
 from svc.service.replies import done, reply
 from svc.service.service import Service
 
@@ -109,6 +114,39 @@ async def detach_file(service: Service, key: KeyRecord, request: Request) -> Res
     body = await _read(service, request, DetachFileRequest)
     await service.detach(key, body.session_id, body.file_idx)
     return done()
+
+
+async def feedback(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /session/feedback."""
+    await service.feedback(key, await _read(service, request, FeedbackRequest))
+    return done()
+
+
+async def ticket(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /stream/ticket."""
+    response = reply(await service.ticket(key, await _read(service, request, TicketRequest)))
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+async def models(service: Service, key: KeyRecord, request: Request) -> Response:
+    """GET /models, in OpenAI's shape."""
+    return reply(model_list())
+
+
+async def chat_completions(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /chat/completions: an OpenAI-style request, answered when its turn ends."""
+    session_id, completion = await service.converse(key, await _read(service, request, ChatRequest))
+    response = reply(completion)
+    response.headers["x-session-id"] = session_id
+    return response
+
+
+async def metrics(service: Service, key: KeyRecord, request: Request) -> Response:
+    """GET /metrics, where it is switched on."""
+    if not service.settings.metrics:
+        raise AddressNotFoundError("/metrics is switched off; `svc serve --metrics yes` (SVC_METRICS=yes) serves it")
+    return Response(service.metrics.exposition(), media_type=CONTENT_TYPE)
 
 
 def _parameter(request: Request, name: str) -> str:

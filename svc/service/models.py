@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from svc.errors import ExperimentalNotAllowedError, ModelNotFoundError
-from svc.messages import ModelInfo, ModelInfoInput
+from svc.messages import ModelCard, ModelInfo, ModelInfoInput, ModelList
 
 STABLE = ModelInfo(model_name="svc", version="1.1", description="The embedded analyst's proven tools.")
 EXPERIMENTAL = ModelInfo(
@@ -12,6 +12,7 @@ EXPERIMENTAL = ModelInfo(
     use_experimental=True,
     description="The embedded analyst with the tools that are marked experimental.",
 )
+RELEASED = 1_795_132_800  # 2026-11-20, the day of both models, in seconds since the epoch
 _KINDS = {"stable": STABLE, "experimental": EXPERIMENTAL}
 _BY_NAME = {**_KINDS, STABLE.model_string: STABLE, EXPERIMENTAL.model_string: EXPERIMENTAL}
 
@@ -19,6 +20,13 @@ _BY_NAME = {**_KINDS, STABLE.model_string: STABLE, EXPERIMENTAL.model_string: EX
 def available_models(*, allow_experimental: bool) -> list[ModelInfo]:
     """What a key may use, the stable one first."""
     return [STABLE, EXPERIMENTAL] if allow_experimental else [STABLE]
+
+
+def model_list() -> ModelList:
+    """Every model that the service has, in OpenAI's shape, the stable one first."""
+    return ModelList(
+        data=[ModelCard(id=m.model_string, created=RELEASED, owned_by="svc") for m in (STABLE, EXPERIMENTAL)]
+    )
 
 
 def choose_model(asked: str | ModelInfoInput | None, *, allow_experimental: bool) -> ModelInfo:

@@ -20,7 +20,7 @@ def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
 
 def done(data: msgspec.Struct | None = None) -> Response:
     """200 with an OpResult."""
-    return reply(OpResult(data=None if data is None else msgspec.Raw(_ENCODER.encode(data))))
+    return reply(OpResult() if data is None else OpResult(data=msgspec.Raw(_ENCODER.encode(data))))
 
 
 def error_reply(error: ServiceError) -> Response:

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -29,7 +29,7 @@ from svc.service.guard import allowed_hosts, is_loopback
 from svc.service.http import VERSION
 from svc.service.keys import KeyRecord, is_well_formed, key_digest, make_key
 from svc.service.logs import set_up_logs
-from svc.service.settings import Settings, settings_from
+from svc.service.settings import Settings
 
 log = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
@@ -61,12 +61,11 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
     started: float
 
 
-def run(options: Options, environment: Mapping[str, str]) -> None:
+def run(options: Options, settings: Settings) -> None:
     """Serve until a signal, or until idle; raises ConfigError where the service cannot start as asked."""
     set_up_logs()
     check_transport(options)
     database = database_path(options.database)
-    settings = settings_from(environment)
     assistant = load_assistant(options.assistant)
     with contextlib.ExitStack() as held:
         if options.connection_file is not None:

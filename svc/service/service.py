@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 import msgspec
 
-from svc.assistant.turn import Assistant
+from svc.assistant.turn import Answer, Assistant
 from svc.errors import (
     SessionExpiredError,
     SessionFileNotFoundError,
@@ -20,12 +20,15 @@ from svc.errors import (
     TooLargeError,
 )
 from svc.messages import (
+    FeedbackRequest,
     Message,
     MessageType,
     RegisterRequest,
     Session,
     SessionFile,
     SessionResponse,
+    Ticket,
+    TicketRequest,
     UpdateRequest,
     Usage,
     User,
@@ -36,13 +39,18 @@ from svc.service import sessions
 from svc.service.auth import Authenticator
 from svc.service.bus import Bus
 from svc.service.close_codes import CLOSED_SESSION
+from svc.service.conversation import ChatCompletion, ChatRequest, build_completion, read_conversation
 from svc.service.file_type import read_type
+from svc.service.files import Received
 from svc.service.keys import KeyRecord
+from svc.service.metrics import Metrics
 from svc.service.models import available_models
 from svc.service.places import Place, Places
 from svc.service.rates import Rates
 from svc.service.settings import Settings
-from svc.service.store import Begun, FileRecord
+from svc.service.store import Begun, FeedbackRecord, FileRecord
+from svc.service.tickets import Tickets, offered_ticket
+from svc.service.transcript import Transcript
 from svc.service.turns import Turns, cancelled, deleted
 
 log = logging.getLogger("svc.service")
@@ -61,7 +69,12 @@ class Service:
         self.clock = clock
         self.auth = Authenticator(places.logged, clock)
         self.rates = Rates(clock)
-        self.turns = Turns(assistant, bus=bus, settings=settings, clock=clock, keep=self._keep_text)
+        self.tickets = Tickets(clock)
+        self.metrics = Metrics()
+        self.turns = Turns(
+            assistant, bus=bus, settings=settings, clock=clock, keep=self._keep_text, metrics=self.metrics
+        )
+        self.metrics.watch("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
 
     async def place(self, key: KeyRecord, session_id: str) -> Place:
         """The caller's live session; raises SessionNotFoundError or SessionExpiredError."""
@@ -77,9 +90,10 @@ class Service:
             )
         return place
 
-    async def register(self, key: KeyRecord, request: RegisterRequest) -> Session:
+    async def register(self, key: KeyRecord, request: RegisterRequest, *, instructions: str = "") -> Session:
         """A new session, or the caller's own of that id."""
-        wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings)
+        sessions.check_content_size(instructions, self.settings)
+        wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings, instructions=instructions)
         place = await self.places.add(wanted)
         if place.session.user_id != key.user_id:
             raise SessionIdTakenError(
@@ -168,9 +182,7 @@ class Service:
         self._check_room(place)
         received = await place.files.receive(chunks, limit)
         mime_type, label = read_type(received.head, hint)
-        file = FileRecord(
-            id=received.id, name=name, size=received.size, sha256=received.sha256, mime_type=mime_type, label=label
-        )
+        file = self._file(received, name, mime_type, label)
         now = await self.places.find(session_id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
         if same:
@@ -213,11 +225,77 @@ class Service:
         """Keep what a message cannot carry among the session's files; the file's name."""
         received = await place.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
         mime_type, label = read_type(received.head, "text/markdown" if name.endswith(".md") else None)
-        file = FileRecord(
-            id=received.id, name=name, size=received.size, sha256=received.sha256, mime_type=mime_type, label=label
-        )
+        file = self._file(received, name, mime_type, label)
         await self._register_file(place, file, self.settings.max_session_files + SPARE_FILES)
         return name
+
+    def _file(self, received: Received, name: str, mime_type: str, label: str) -> FileRecord:
+        return FileRecord(
+            id=received.id,
+            name=name,
+            size=received.size,
+            sha256=received.sha256,
+            mime_type=mime_type,
+            label=label,
+            attached=self.clock(),
+        )
+
+    async def feedback(self, key: KeyRecord, request: FeedbackRequest) -> None:
+        """Keep what a user says of a session of theirs."""
+        place = await self.place(key, request.session_id)
+        sessions.check_feedback(request, self.settings)
+        await place.store.add_feedback(
+            FeedbackRecord(
+                session_id=request.session_id,
+                group_id=request.group_id or "",
+                type=request.type.value,
+                score=request.score,
+                comment=request.comment,
+                created=self.clock(),
+            )
+        )
+        log.info("feedback", extra={"session": request.session_id, "type": request.type.value})
+
+    async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
+        """Something that opens one stream of the caller's session, once."""
+        await self.place(key, request.session_id)
+        return self.tickets.issue(key, request.session_id)
+
+    async def admitted(self, authorization: str | None, subprotocols: Sequence[str], session_id: str) -> KeyRecord:
+        """The key that opens a stream: of the header or, where that is missing, of the ticket offered."""
+        ticket = offered_ticket(subprotocols)
+        if authorization is not None or ticket is None:
+            return await self.auth.caller(authorization)
+        key = self.tickets.redeem(ticket, session_id)
+        await self.auth.check_still_valid(key)
+        return key
+
+    async def converse(self, key: KeyRecord, request: ChatRequest) -> tuple[str, ChatCompletion]:
+        """An OpenAI-style request answered in a new session: its id, and the reply."""
+        conversation = read_conversation(request)
+        now = self.clock()
+        queries = [self._remembered(prompt, answer, now) for prompt, answer in conversation.exchanges]
+        prompt = sessions.check_query(
+            Message(message_type=MessageType.QUERY, content=conversation.prompt), now=now, settings=self.settings
+        )
+        self.rates.check_tokens(key)
+        wanted = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
+        session = await self.register(key, wanted, instructions=conversation.instructions)
+        place = await self.place(key, session.id)
+        if queries:
+            await place.store.add_exchanges(session.id, queries, owner=self.turns.owner, time=now)
+        response = await self.generate(key, session.id, prompt)
+        return session.id, build_completion(
+            session_id=session.id, created=int(now), model=session.model.model_string, response=response
+        )
+
+    def _remembered(self, prompt: str, answer: str, now: float) -> tuple[Message, Sequence[Message]]:
+        """A turn that was answered elsewhere, as it is kept here."""
+        asked = Message(message_type=MessageType.QUERY, content=prompt or "(nothing was asked)")
+        query = sessions.check_query(asked, now=now, settings=self.settings)
+        transcript = Transcript(query, self.settings)
+        sessions.check_content_size(answer, self.settings)
+        return query, transcript.answer(Answer(markdown=answer, actor="assistant"), Usage(), now, whole_is_in=None)
 
     async def expired_of(self, session_ids: Iterable[str]) -> set[str]:
         """Those of the sessions whose time is over, or that are gone."""

@@ -15,6 +15,8 @@ import msgspec
 from svc.errors import InvalidRequestError, ServiceError, SessionExpiredError, TooLargeError, service_error
 from svc.messages import (
     ROOT_ID,
+    FeedbackRequest,
+    FeedbackType,
     Message,
     MessageType,
     RegisterRequest,
@@ -32,10 +34,13 @@ from svc.service.store import FileRecord, SessionRecord
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ISO_639 = re.compile(r"[A-Za-z]{2,3}")
+MAX_SCORE = 1_000  # of a feedback, either way; clients use stars, thumbs and percents
 _NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
-def new_session(request: RegisterRequest, key: KeyRecord, *, now: float, settings: Settings) -> SessionRecord:
+def new_session(
+    request: RegisterRequest, key: KeyRecord, *, now: float, settings: Settings, instructions: str = ""
+) -> SessionRecord:
     """The session that a request asks for; raises what the wire page has for each field that breaks a rule."""
     ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
     return SessionRecord(
@@ -51,6 +56,7 @@ def new_session(request: RegisterRequest, key: KeyRecord, *, now: float, setting
         update_time=int(now),
         expire_time=int(now) + ttl,
         can_log=may_log(key.logging, asked=request.can_log),
+        instructions=instructions,
     )
 
 
@@ -110,6 +116,19 @@ def check_language(tag: str) -> str:
     return tag
 
 
+def check_feedback(request: FeedbackRequest, settings: Settings) -> None:
+    """Raise InvalidRequestError or TooLargeError where a feedback cannot be kept."""
+    if request.type not in list(FeedbackType):
+        raise InvalidRequestError(
+            f"type is {_shown(request.type)}; it must be one of {', '.join(FeedbackType)}", param="type"
+        )
+    if abs(request.score) > MAX_SCORE:
+        raise InvalidRequestError(f"score is {request.score}; it must be -{MAX_SCORE} to {MAX_SCORE}", param="score")
+    if request.group_id:
+        check_id(request.group_id, "group_id")
+    check_content_size(request.comment, settings)
+
+
 def check_file_name(name: str, settings: Settings) -> str:
     """The name, where it is one and no path; raises InvalidRequestError."""
     if not name or len(name) > settings.max_file_name_chars:
@@ -141,7 +160,7 @@ def check_query(message: Message, *, now: float, settings: Settings) -> Message:
             f"mime_type is {_shown(message.mime_type)}; a question is text: attach a file for the rest",
             param="mime_type",
         )
-    _check_content_size(message.content, settings)
+    check_content_size(message.content, settings)
     return Message(
         message_type=MessageType.QUERY,
         id=message.id,
@@ -157,7 +176,8 @@ def check_query(message: Message, *, now: float, settings: Settings) -> Message:
     )
 
 
-def _check_content_size(content: str, settings: Settings) -> None:
+def check_content_size(content: str, settings: Settings) -> None:
+    """Raise TooLargeError where a message cannot carry the text."""
     size = len(content.encode())
     if size > settings.max_content_bytes:
         raise TooLargeError(
@@ -202,7 +222,14 @@ def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Se
         can_log=session.can_log,
         state=state,
         files=[wire_file(file) for file in session.files],
+        agents_config=_agents_config(session),
     )
+
+
+def _agents_config(session: SessionRecord) -> dict[str, msgspec.Raw]:
+    if not session.instructions:
+        return {}
+    return {"assistant": msgspec.Raw(msgspec.json.encode({"instructions": session.instructions}))}
 
 
 def wire_file(file: FileRecord) -> SessionFile:

@@ -32,9 +32,12 @@ SUBPROTOCOL = "svc"
 
 async def stream(websocket: WebSocket, service: Service, streams: Streams) -> None:
     """Serve one connection; what refuses it before it is open is raised as a ServiceError."""
-    key = await service.auth.caller(websocket.headers.get("authorization"))
+    query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    session_id = query.get("session_id", [""])[-1]
+    offered = websocket.scope["subprotocols"]
+    key = await service.admitted(websocket.headers.get("authorization"), offered, session_id)
     service.rates.count_request(key)
-    session_id, after = _parameters(websocket.scope["query_string"].decode("latin-1"))
+    after = _after(session_id, query.get("after", [""])[-1])
     place = await service.place(key, session_id)
     settings = service.settings
     outbox = Outbox(
@@ -53,17 +56,15 @@ async def stream(websocket: WebSocket, service: Service, streams: Streams) -> No
         service.bus.unsubscribe(session_id, outbox)
 
 
-def _parameters(query_string: str) -> tuple[str, int | None]:
-    query = parse_qs(query_string, keep_blank_values=True)
-    session_id = query.get("session_id", [""])[-1]
+def _after(session_id: str, after: str) -> int | None:
+    """Where the reader goes on; None where it does not say."""
     if not session_id:
         raise InvalidRequestError("session_id is missing; open /stream?session_id=ID", param="session_id")
-    after = query.get("after", [""])[-1]
     if not after:
-        return session_id, None
+        return None
     if not (after.isascii() and after.isdigit() and len(after) <= 15):
         raise InvalidRequestError(f"after is {after[:40]!r}; it must be the last seq seen, 0 for all", param="after")
-    return session_id, int(after)
+    return int(after)
 
 
 async def _start_of_running_turn(place: Place, position: int) -> int:
@@ -103,6 +104,9 @@ class _Connection:
         tasks: set[asyncio.Task[None] | asyncio.Task[bool]] = {receiver, sender, closer}
         try:
             finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if sender in finished and isinstance(sender.exception(), WebSocketDisconnect):
+                # the client has gone; what it sent before that, such as a cancel, still counts
+                await asyncio.wait([receiver], timeout=self._service.settings.close_seconds)
             for task in finished:
                 task.result()
         except WebSocketDisconnect:

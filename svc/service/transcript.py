@@ -17,6 +17,7 @@ from svc.service.settings import Settings
 
 SPEAKER = "service"  # the actor of what the service itself says
 _STEP_TYPES = {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.DEBUG}
+_CUT = "… [cut: the whole answer is the session's file "
 _FIELDS_BYTES = 4_096  # room for the fields beside content in an encoded message
 
 
@@ -63,7 +64,7 @@ class Transcript:
 
     def answer(self, answer: Answer, usage: Usage, now: float, *, whole_is_in: str | None) -> list[Message]:
         """The RESULT and the ``info`` that closes the turn; ``whole_is_in`` names the file with all of a cut answer."""
-        note = f"\n\n… [cut: the whole answer is the session's file {whole_is_in}]"
+        note = f"\n\n{_CUT}{whole_is_in}]"
         content = self.cut(answer.markdown, note)
         result = self._message(MessageType.RESULT, Role.AGENT, answer.actor, State.AGENT_DONE, content, now)
         result.usage = usage
@@ -111,6 +112,11 @@ def refusal(error: ServiceError, *, now: float, query: Message | None = None) ->
         message.parent_id = query.id[:64]
         message.turn = query.turn[:64]
     return message
+
+
+def is_cut(answer: str) -> bool:
+    """Whether an answer was cut to the size of a message: its last line says so."""
+    return answer.rpartition("\n")[2].startswith(_CUT)
 
 
 def count_tokens(text: str) -> int:

@@ -46,6 +46,7 @@ class TurnRun:
         self.turn = turn
         self.done = asyncio.Event()
         self.usage = Usage()
+        self.stored = 0  # messages so far
         self._transcript = transcript
         self._store = store
         self._bus = bus
@@ -60,6 +61,16 @@ class TurnRun:
         self._room.set()
         self._is_handed_back = False
         self._producer: asyncio.Task[None] | None = None
+
+    @property
+    def asked_at(self) -> float:
+        """When the query came, in seconds since the epoch."""
+        return self._transcript.query.created_at
+
+    @property
+    def outcome(self) -> str:
+        """How it ended: ``answered``, ``failed`` or, where another process goes on with it, ``handed_back``."""
+        return "handed_back" if self._is_handed_back else self._state.value
 
     async def run(self, work: Work, *, first: str | None = None) -> None:
         """Run to the end, whatever happens; ``first`` is an ``info`` to open with."""
@@ -191,6 +202,7 @@ class TurnRun:
             self._news.set()
         if messages:
             self._bus.tell(self.turn.session_id, await self._store.append(self.turn, messages, ending))
+            self.stored += len(messages)
         return ending is not None
 
     def _batch(self) -> list[Message]:

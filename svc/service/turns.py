@@ -12,9 +12,10 @@ from functools import partial
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn, TurnFile
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
-from svc.messages import Message, new_id
+from svc.messages import Message, MessageType, new_id
 from svc.service.bus import Bus
 from svc.service.failures import internal_error
+from svc.service.metrics import Metrics
 from svc.service.places import Place
 from svc.service.settings import Settings
 from svc.service.store import Begun, Store, TurnRecord, TurnState
@@ -32,14 +33,22 @@ class Turns:
     """Starts turns and knows those that run in this process."""
 
     def __init__(
-        self, assistant: Assistant, *, bus: Bus, settings: Settings, clock: Callable[[], float], keep: KeepText
+        self,
+        assistant: Assistant,
+        *,
+        bus: Bus,
+        settings: Settings,
+        clock: Callable[[], float],
+        keep: KeepText,
+        metrics: Metrics,
     ) -> None:
         self._assistant = assistant
         self._bus = bus
         self._settings = settings
         self._clock = clock
         self._keep = keep
-        self._owner = new_id()
+        self._metrics = metrics
+        self.owner = new_id()  # whose leases are this process's
         self._runs: dict[str, TurnRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_stopping = False  # then queries are refused, and running turns have their time to end
@@ -59,7 +68,7 @@ class Turns:
         return await asyncio.shield(asyncio.create_task(self._ask(place, query, spend)))
 
     async def _ask(self, place: Place, query: Message, spend: Spend) -> Begun:
-        begun = await place.store.begin_turn(place.session.id, query, owner=self._owner)
+        begun = await place.store.begin_turn(place.session.id, query, owner=self.owner)
         if begun.is_new:
             self._bus.tell(place.session.id, begun.stored)
             self._start(place, begun.turn, query, spend=spend)
@@ -89,7 +98,7 @@ class Turns:
 
     async def take_up(self, store: Store, find: Callable[[str], Awaitable[Place | None]]) -> None:
         """Run the turns again whose process died, each once; end those that died twice."""
-        for turn in await store.take_orphans(owner=self._owner):
+        for turn in await store.take_orphans(owner=self.owner):
             place = await find(turn.session_id)
             messages = await store.turn_messages(turn)
             if place is None or not messages:
@@ -163,14 +172,17 @@ class Turns:
         await run.done.wait()
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
+        seconds = self._clock() - run.asked_at
+        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored, tokens=run.usage.total_tokens)
         if spend is not None:
             spend(run.usage.total_tokens)
 
     async def _steps(self, place: Place, query: Message) -> AsyncIterator[Step | Answer]:
         session = place.session
-        earlier = []
+        earlier: list[Message] = []
         if session.turns:
             earlier = await place.store.exchanges(session.id, self._settings.max_history_bytes)
+        asked = max((message.created_at for message in earlier if message.message_type == MessageType.QUERY), default=0)
         files = [
             TurnFile(
                 name=file.name,
@@ -179,6 +191,7 @@ class Turns:
                 mime_type=file.mime_type,
                 label=file.label,
                 source=place.files.source(file.id),
+                is_new=file.attached > asked,
             )
             for file in session.files
         ]
@@ -187,6 +200,7 @@ class Turns:
             prompt=query.content or "",
             files=tuple(files),
             history=exchanges_of(earlier),
+            instructions=session.instructions,
             language=session.language,
             model=session.model.model_string,
             use_experimental=session.model.use_experimental,

@@ -39,10 +39,14 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     mime_type: str
     label: str
+    attached: float = 0.0  # when, in seconds since the epoch
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A session without its messages. Times are seconds since the epoch; files are in the order of their index."""
+    """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
+
+    ``instructions`` are what an OpenAI-style client sent as system messages.
+    """
 
     id: str
     user_id: str
@@ -56,6 +60,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     update_time: int
     expire_time: int
     can_log: bool
+    instructions: str = ""
     last_seq: int = 0
     turns: int = 0
     is_running: bool = False
@@ -94,6 +99,17 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
     def is_new(self) -> bool:
         """Whether this query is to be run."""
         return bool(self.stored)
+
+
+class FeedbackRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a user said of a session, or of the messages of one ``group``."""
+
+    session_id: str
+    group_id: str
+    type: str
+    score: int
+    comment: str
+    created: float
 
 
 class Ending(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +181,11 @@ class Store(Protocol):
         """
         ...
 
+    async def add_exchanges(
+        self, session_id: str, exchanges: Sequence[tuple[Message, Sequence[Message]]], *, owner: str, time: float
+    ) -> None:
+        """Store turns that were answered elsewhere: each query with the messages that answer it, all or none."""
+
     async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
         """Store messages of a turn that is held; raises LeaseLostError."""
         ...
@@ -190,6 +211,9 @@ class Store(Protocol):
 
     async def remove_file(self, session_id: str, file_id: str) -> None:
         """Drop the record of a file."""
+
+    async def add_feedback(self, feedback: FeedbackRecord) -> None:
+        """Keep it with its session; raises SessionNotFoundError."""
 
     async def file_ids(self) -> set[str]:
         """The ids of all files of all sessions."""

@@ -23,7 +23,7 @@ TURN_COLUMNS = (
 Row = tuple[str, str, int, str, int, str, int, int, str]
 _SESSION_COLUMNS = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
-    " last_seq, turns, usage, number"
+    " last_seq, turns, usage, number, instructions"
 )
 
 
@@ -55,6 +55,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         update_time=row[8],
         expire_time=row[9],
         can_log=bool(row[10]),
+        instructions=row[15],
         last_seq=max(row[11], 0),
         turns=row[12],
         usage=USAGE_DECODER.decode(row[13]),
@@ -85,6 +86,7 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
         "update_time": session.update_time,
         "expire_time": session.expire_time,
         "can_log": int(session.can_log),
+        "instructions": session.instructions,
         "usage": msgspec.json.encode(session.usage).decode(),
     }
 

@@ -17,9 +17,19 @@ from typing import TypeVar
 import msgspec
 
 from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
-from svc.messages import Message
+from svc.messages import Message, Usage
 from svc.service.keys import KeyRecord
-from svc.service.store import Begun, Ending, FileRecord, SessionRecord, Stored, TurnRecord, turn_rows
+from svc.service.store import (
+    Begun,
+    Ending,
+    FeedbackRecord,
+    FileRecord,
+    SessionRecord,
+    Stored,
+    TurnRecord,
+    TurnState,
+    turn_rows,
+)
 from svc.service.store.connection import connect, create_file, migrate
 from svc.service.store.rows import (
     KEY_DECODER,
@@ -178,8 +188,9 @@ class SqliteStore:
             numbers = f"(SELECT number FROM sessions WHERE {ended})"  # noqa: S608
             connection.execute(f"DELETE FROM turns WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(f"DELETE FROM files WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
+            connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
-                f"UPDATE sessions SET name = '', description = '', last_seq = -1 WHERE {ended}",  # noqa: S608
+                f"UPDATE sessions SET name = '', description = '', instructions = '', last_seq = -1 WHERE {ended}",  # noqa: S608
                 [ended_before],
             )
             return files
@@ -218,6 +229,21 @@ class SqliteStore:
     async def begin_turn(self, session_id: str, query: Message, *, owner: str) -> Begun:
         """Store a query and take its turn, or return the turn that this query id made before."""
         return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner))
+
+    async def add_exchanges(
+        self, session_id: str, exchanges: Sequence[tuple[Message, Sequence[Message]]], *, owner: str, time: float
+    ) -> None:
+        """Store turns that were answered elsewhere, all or none."""
+
+        def operation(connection: sqlite3.Connection) -> None:
+            ending = Ending(state=TurnState.ANSWERED, time=time, usage=Usage())
+            for query, answers in exchanges:
+                turn = turn_rows.begin(connection, session_id, query, owner).turn
+                for message in answers:
+                    message.turn = turn.id
+                turn_rows.append(connection, turn, answers, ending)
+
+        await self._write(operation)
 
     async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
         """Store messages of a turn that is held."""
@@ -267,6 +293,20 @@ class SqliteStore:
         """Drop the record of a file."""
         sql = "DELETE FROM files WHERE id = ? AND session_number = (SELECT number FROM sessions WHERE id = ?)"
         await self._write(lambda c: c.execute(sql, [file_id, session_id]).rowcount)
+
+    async def add_feedback(self, feedback: FeedbackRecord) -> None:
+        """Keep it with its session."""
+
+        def operation(connection: sqlite3.Connection) -> None:
+            if (number := session_number(connection, feedback.session_id)) is None:
+                raise SessionNotFoundError(f"there is no session {feedback.session_id}: it was deleted meanwhile")
+            connection.execute(
+                "INSERT INTO feedback (session_number, group_id, type, score, comment, created)"
+                " VALUES (?, ?, ?, ?, ?, ?)",
+                [number, feedback.group_id, feedback.type, feedback.score, feedback.comment, feedback.created],
+            )
+
+        await self._write(operation)
 
     async def file_ids(self) -> set[str]:
         """The ids of all files of all sessions."""

@@ -22,6 +22,7 @@ CREATE TABLE sessions (
   update_time BIGINT NOT NULL,
   expire_time BIGINT NOT NULL,
   can_log INTEGER NOT NULL,
+  instructions TEXT NOT NULL,
   last_seq INTEGER NOT NULL DEFAULT 0,
   turns INTEGER NOT NULL DEFAULT 0,
   usage TEXT NOT NULL
@@ -66,3 +67,14 @@ CREATE TABLE files (
   record TEXT NOT NULL
 );
 CREATE INDEX files_of_session ON files (session_number);
+
+CREATE TABLE feedback (
+  number INTEGER PRIMARY KEY,
+  session_number INTEGER NOT NULL REFERENCES sessions (number) ON DELETE CASCADE,
+  group_id TEXT NOT NULL,
+  type TEXT NOT NULL,
+  score INTEGER NOT NULL,
+  comment TEXT NOT NULL,
+  created DOUBLE PRECISION NOT NULL
+);
+CREATE INDEX feedback_of_session ON feedback (session_number);
