@@ -162,6 +162,8 @@ class LiveArea:
         """A step has come; it is drawn with the next ``tick`` that may draw."""
         self._screen.step(self._steps.add(text, self._clock() - self._started))
         self._is_stale = True
+        if self._steps.count == 1:
+            self._drawn = float("-inf")  # the first step is drawn at once: it tells that somebody works
 
     def tick(self) -> None:
         """Draw if there is something new and it is not too soon."""
