@@ -409,7 +409,7 @@ class OpResult(msgspec.Struct, kw_only=True):
     ok: bool = True
     status_code: int = 200
     status_message: str = "OK"
-    data: msgspec.Raw = msgspec.Raw(b"null")
+    data: msgspec.Raw = msgspec.field(default_factory=lambda: msgspec.Raw(b"null"))
 
 
 class SessionResponse(msgspec.Struct, kw_only=True):
