@@ -13,14 +13,12 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent / "svc"))
 sys.path.insert(0, str(Path(__file__).parent / "svc" / "service"))  # scripted assistants are named as users name theirs
 
-from live import ThreadService
+from live import StartService, ThreadService
 from local_services import stop_local_service
 from scripted import Echo
 
 from svc.assistant.turn import Assistant
 from svc.service.settings import Settings
-
-StartService = Callable[..., ThreadService]
 
 
 @pytest.fixture

@@ -143,3 +143,7 @@ def live_process(folder: Path, assistant: str, **environment: str) -> Iterator[P
     finally:
         if service.process.poll() is None:
             service.kill()
+
+
+StartService = Callable[..., ThreadService]
+"""The fixture ``start_service``: an assistant's class and settings in, a service out."""

@@ -41,5 +41,5 @@ def test_a_value_that_is_no_number_of_0_or_more_is_named(text: str):
 
 
 def test_a_count_that_is_no_whole_number_is_refused():
-    with pytest.raises(ConfigError, match="SVC_MAX_SESSION_FILES.*int"):
+    with pytest.raises(ConfigError, match=r"SVC_MAX_SESSION_FILES.*int"):
         settings_from({"SVC_MAX_SESSION_FILES": "1.5"})
