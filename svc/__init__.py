@@ -43,6 +43,7 @@ from svc.errors import (
 )
 from svc.messages import (
     DEFAULT_TTL,
+    FeedbackType,
     Message,
     MessageType,
     MimeType,
@@ -53,7 +54,12 @@ from svc.messages import (
     SessionFile,
     SessionResponse,
     State,
+    Toolset,
     Usage,
+    User,
+    UserInfo,
+    UserType,
+    Vendor,
 )
 
 if TYPE_CHECKING:
@@ -67,6 +73,7 @@ __all__ = [
     "AddressNotFoundError",
     "ConfigError",
     "ExperimentalNotAllowedError",
+    "FeedbackType",
     "InteractiveSession",
     "InternalServiceError",
     "InvalidApiKeyError",
@@ -95,6 +102,7 @@ __all__ = [
     "Svc",
     "SvcError",
     "TooLargeError",
+    "Toolset",
     "TurnCancelledError",
     "TurnInProgressError",
     "TurnTimeoutError",
@@ -102,6 +110,10 @@ __all__ = [
     "UnreachableError",
     "UpstreamError",
     "Usage",
+    "User",
+    "UserInfo",
+    "UserType",
+    "Vendor",
     "__version__",
     "state_folder",
 ]

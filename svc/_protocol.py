@@ -76,6 +76,7 @@ class TurnProtocol:
         self._earlier_has_ended = False
         self._cancel_ids: set[str] = set()
         self._outbox: list[str] = []
+        self._news: list[Message] = []
         if len(self._frame) > MAX_SENT_BYTES:
             raise TooLargeError(
                 f"the question is {len(self._frame):,} bytes on the wire; the service takes {MAX_SENT_BYTES:,}. "
@@ -96,6 +97,11 @@ class TurnProtocol:
         frames, self._outbox = self._outbox, []
         return frames
 
+    def news(self) -> list[Message]:
+        """The session's messages since the last call, whoever's they are, each given out once and in order."""
+        messages, self._news = self._news, []
+        return messages
+
     def cancel(self) -> None:
         """Ask the service to end this turn: the frame is in ``outgoing``."""
         self._outbox.append(self._cancel_frame(self.turn))
@@ -113,6 +119,7 @@ class TurnProtocol:
         if message.seq > self.after + 1:
             return ComeBack(f"message {self.after + 1} is missing before {message.seq}")
         self.after = message.seq
+        self._news.append(message)
         return self._next(message)
 
     def _next(self, message: Message) -> Step:

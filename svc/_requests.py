@@ -18,15 +18,17 @@ from svc.messages import (
     DeleteRequest,
     DetachFileRequest,
     ErrorBody,
+    FeedbackRequest,
+    FeedbackType,
     Health,
     RegisterRequest,
     Session,
     SessionFile,
     UpdateRequest,
+    UserInfo,
 )
 
 T = TypeVar("T")
-S = TypeVar("S", bound=msgspec.Struct)
 
 BINARY = "application/octet-stream"
 _MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(\s*;\s*[\w.-]+=[\w.+-]+)*", re.ASCII)
@@ -69,6 +71,12 @@ class _MadeSession(msgspec.Struct):
     data: Session
 
 
+class _UpdatedSession(msgspec.Struct):
+    """An OpResult that may carry the session: the wire page asks an update for no more than the OpResult."""
+
+    data: Session | None = None
+
+
 class _MadeFile(msgspec.Struct):
     """An OpResult that carries a file."""
 
@@ -78,6 +86,16 @@ class _MadeFile(msgspec.Struct):
 def health() -> Call[Health]:
     """GET /health; the one operation that needs no key."""
     return Call("GET", "/health", _reader(Health))
+
+
+def user_info() -> Call[UserInfo]:
+    """GET /user/info: whom the key belongs to, the live sessions, the models."""
+    return Call("GET", "/user/info", _reader(UserInfo))
+
+
+def list_sessions() -> Call[list[Session]]:
+    """GET /session/list: the live sessions, oldest first, without messages."""
+    return Call("GET", "/session/list", _reader(list[Session]))
 
 
 def register(request: RegisterRequest) -> Call[Session]:
@@ -90,9 +108,9 @@ def get_session(session_id: str) -> Call[Session]:
     return Call("GET", f"/session/get?{urlencode({'session_id': session_id})}", _reader(Session))
 
 
-def update(request: UpdateRequest) -> Call[Done]:
-    """POST /session/update."""
-    return Call("POST", "/session/update", _reader(Done), _encode(request))
+def update(request: UpdateRequest) -> Call[Session | None]:
+    """POST /session/update: the session after it, or None from a service that does not send it."""
+    return Call("POST", "/session/update", _read_updated, _encode(request))
 
 
 def delete(session_id: str) -> Call[Done]:
@@ -120,6 +138,23 @@ def detach_file(session_id: str, index: int) -> Call[Done]:
     """POST /session/detach_file. Not repeated: another file may have the index by then."""
     body = _encode(DetachFileRequest(session_id=session_id, file_idx=index))
     return Call("POST", "/session/detach_file", _reader(Done), body, is_repeatable=False)
+
+
+def send_feedback(session_id: str, score: int, comment: str, group_id: str) -> Call[Done]:
+    """POST /session/feedback with a score. Not repeated: a second one would count twice."""
+    return _feedback(session_id, FeedbackType.USER_FEEDBACK, score, comment, group_id)
+
+
+def send_bug_report(session_id: str, bug: str, group_id: str) -> Call[Done]:
+    """POST /session/feedback about a fault. Raises InvalidRequestError where it says nothing."""
+    if not bug.strip():
+        raise InvalidRequestError("the bug report is empty. Say what happened and what you expected.", param="comment")
+    return _feedback(session_id, FeedbackType.BUG_REPORT, 0, bug, group_id)
+
+
+def _feedback(session_id: str, kind: FeedbackType, score: int, comment: str, group_id: str) -> Call[Done]:
+    request = FeedbackRequest(session_id=session_id, type=kind, score=score, comment=comment, group_id=group_id or None)
+    return Call("POST", "/session/feedback", _reader(Done), _encode(request), is_repeatable=False)
 
 
 def read_reply(call: Call[T], reply: Reply) -> T:
@@ -177,12 +212,16 @@ def _encode(body: msgspec.Struct) -> bytes:
         ) from error
 
 
-def _reader(cls: type[S]) -> Callable[[bytes], S]:
+def _reader(cls: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(cls).decode
 
 
 def _read_session(body: bytes) -> Session:
     return msgspec.json.decode(body, type=_MadeSession).data
+
+
+def _read_updated(body: bytes) -> Session | None:
+    return msgspec.json.decode(body, type=_UpdatedSession).data
 
 
 def _read_file(body: bytes) -> SessionFile:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-import unicodedata
 from contextlib import aclosing
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -19,6 +18,7 @@ import click
 import msgspec
 
 import svc
+from svc._terminal import visible
 from svc.cli_service import keys, serve
 from svc.errors import SvcError, TurnTimeoutError
 from svc.messages import Message, MessageType, State
@@ -106,7 +106,7 @@ def ask(
     if as_json:
         click.echo(msgspec.json.encode({"session_id": session.session_id, "answer": answer, "messages": messages}))
     else:
-        click.echo(_visible(answer))
+        click.echo(visible(answer))
         click.echo(f"To go on: svc ask --session {session.session_id} ...", err=True)
 
 
@@ -118,21 +118,13 @@ async def _follow(session: InteractiveSession, question: str, timeout_seconds: f
             async for message in turn:
                 messages.append(message)
                 if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                    click.echo(f"... {_visible(message.content)}", err=True)
+                    click.echo(f"... {visible(message.content)}", err=True)
     except TimeoutError as error:
         raise TurnTimeoutError(
             f"no answer within {timeout_seconds:g} s; the turn was cancelled. Give it a longer --timeout, "
             "or ask for less at once."
         ) from error
     return messages
-
-
-def _visible(text: str) -> str:
-    """What a terminal may be given: evidence is written by attackers, and a terminal obeys control characters."""
-    return "".join(
-        c if c in "\n\t" or unicodedata.category(c) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}"
-        for c in text
-    )
 
 
 main.add_command(serve)

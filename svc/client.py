@@ -9,7 +9,7 @@ from svc import _requests
 from svc._transport import Transport
 from svc.config import LOCAL, Config, resolve
 from svc.errors import InvalidRequestError
-from svc.messages import DEFAULT_TTL, ModelInfo, ModelInfoInput, RegisterRequest, new_id
+from svc.messages import DEFAULT_TTL, ModelInfo, ModelInfoInput, RegisterRequest, Session, UserInfo, new_id
 from svc.session import InteractiveSession
 
 
@@ -83,6 +83,14 @@ class Svc:
         if not session_id:
             raise InvalidRequestError("session_id is empty. A session's id is its session_id.", param="session_id")
         return InteractiveSession(self._transport, self._transport.call(_requests.get_session(session_id)))
+
+    def list_sessions(self) -> list[Session]:
+        """The key's live sessions, oldest first, without their messages; ``resume_session(s.id)`` goes on with one."""
+        return self._transport.call(_requests.list_sessions())
+
+    def get_user_info(self) -> UserInfo:
+        """Whom the key belongs to and what it may do, its live sessions, and the models, the stable one first."""
+        return self._transport.call(_requests.user_info())
 
     def close(self) -> None:
         """Close idle connections; what is used again opens new ones."""

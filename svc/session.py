@@ -16,10 +16,13 @@ from collections.abc import AsyncGenerator, Callable, Coroutine
 from concurrent.futures import Future, wait
 from contextlib import aclosing
 from pathlib import Path
-from typing import BinaryIO, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
+
+import msgspec
 
 from svc import _requests, _retry
 from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, Step, TurnProtocol
+from svc._snapshot import with_message, without_messages
 from svc._transport import LostConnectionError, StreamConnection, Transport, pause_before_retry
 from svc.errors import InvalidRequestError, SessionFileNotFoundError, SvcError, TurnTimeoutError, UnreachableError
 from svc.messages import (
@@ -35,6 +38,9 @@ from svc.messages import (
     new_id,
 )
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 T = TypeVar("T")
 
 LEAVE_SECONDS = 1.0  # to tell the service that a turn is cancelled, when its reader leaves
@@ -46,12 +52,14 @@ class InteractiveSession:
     """A conversation: each question knows the ones before. Made by ``Svc.create_session`` and ``Svc.resume_session``.
 
     ``stream`` is asynchronous, everything else is not; all of it may be used from any thread, one turn at a time.
-    ``info`` is the session as the service last reported it.
+
+    The properties never ask the service: they say what this object last heard from it. Its answers and the messages of
+    the turns that this object follows bring them up to date; what others did meanwhile shows after ``refresh``.
     """
 
     def __init__(self, transport: Transport, info: Session) -> None:
         self._transport = transport
-        self._info = info
+        self._info = without_messages(info)
         self._after = info.num_messages  # the last seq known
         self._earlier: EarlierTurn | None = None
         self._running: TurnProtocol | None = None
@@ -66,7 +74,7 @@ class InteractiveSession:
 
     @property
     def info(self) -> Session:
-        """The session as the service last reported it; ``history`` brings it up to date."""
+        """All that the other properties say at once. Its ``messages`` are empty: ``history`` reads them."""
         return self._info
 
     @property
@@ -75,9 +83,34 @@ class InteractiveSession:
         return self._info.name
 
     @property
+    def description(self) -> str:
+        """What it was said to be about; may be empty."""
+        return self._info.description
+
+    @property
+    def language(self) -> str:
+        """The BCP 47 tag of the language that answers are wanted in."""
+        return self._info.language
+
+    @property
+    def model(self) -> ModelInfo:
+        """What answers."""
+        return self._info.model
+
+    @property
     def ttl(self) -> int:
         """How long it lives after it was made or extended, in seconds."""
         return self._info.ttl
+
+    @property
+    def create_time(self) -> int:
+        """When it was made, in seconds since the epoch."""
+        return self._info.create_time
+
+    @property
+    def update_time(self) -> int:
+        """When it last changed or said something, in seconds since the epoch."""
+        return self._info.update_time
 
     @property
     def expire_time(self) -> int:
@@ -85,9 +118,24 @@ class InteractiveSession:
         return self._info.expire_time
 
     @property
-    def model(self) -> ModelInfo:
-        """What answers."""
-        return self._info.model
+    def turns(self) -> int:
+        """How many questions were asked in it, by whomever."""
+        return self._info.turns
+
+    @property
+    def num_messages(self) -> int:
+        """How many messages it has: the ``seq`` of the last one."""
+        return self._info.num_messages
+
+    @property
+    def usage(self) -> Usage:
+        """The tokens of all its turns; what a failed one took shows after ``refresh``."""
+        return self._info.usage
+
+    @property
+    def state(self) -> State:
+        """What it is doing: ``start``, ``running_agent`` while a turn runs, ``agent_done`` after one."""
+        return self._info.state
 
     @property
     def files(self) -> tuple[SessionFile, ...]:
@@ -98,6 +146,11 @@ class InteractiveSession:
     def can_log(self) -> bool:
         """Whether the service may keep it on disk; a wish (``log_session``) that the key may not allow."""
         return self._info.can_log
+
+    def refresh(self) -> Self:
+        """Ask the service how the session is now; the properties say it from then on."""
+        self._reload()
+        return self
 
     def stream(self, prompt: str) -> AsyncGenerator[Message, None]:
         """Ask, and follow the turn: INFOs as they happen, the RESULT, the INFO that closes the turn.
@@ -146,8 +199,11 @@ class InteractiveSession:
     def update(self, *, name: str | None = None, description: str | None = None, ttl: int | None = None) -> None:
         """Change what is given; ``ttl`` counts from now."""
         request = UpdateRequest(id=self.session_id, name=name, description=description, ttl=ttl)
-        self._transport.call(_requests.update(request))
-        self._reload()
+        updated = self._transport.call(_requests.update(request))
+        if updated is None:
+            self._reload()
+        else:
+            self._info = without_messages(updated)
 
     def attach_file(self, name: str, content: bytes | str, mime_type_hint: str | None = None) -> SessionFile:
         """Attach bytes, or text as UTF-8, under ``name``. Its type is read from the content; the hint helps."""
@@ -160,8 +216,11 @@ class InteractiveSession:
         return self._upload(name or file.name, mime_type_hint, lambda: file.open("rb"))
 
     def detach_file(self, file: int | SessionFile) -> None:
-        """Take a file away, by its index in ``files`` or as one of these."""
-        files = self._info.files
+        """Take a file away, by its index or as one of ``files``; these are read anew before.
+
+        Raises SessionFileNotFoundError, which says which files there are.
+        """
+        files = self._reload().files
         index = files.index(file) if isinstance(file, SessionFile) and file in files else file
         if isinstance(index, SessionFile) or not 0 <= index < len(files):
             raise SessionFileNotFoundError(
@@ -169,23 +228,49 @@ class InteractiveSession:
                 param="file_idx",
             )
         self._transport.call(_requests.detach_file(self.session_id, index))
-        self._info.files = [f for i, f in enumerate(files) if i != index]
+        self._keep_files([f for i, f in enumerate(files) if i != index])
+
+    def send_feedback(self, score: int, comment: str, group_id: str = "") -> None:
+        """Say how good the session was, or, by the ``group`` of its messages, one answer; a higher score is better."""
+        self._transport.call(_requests.send_feedback(self.session_id, score, comment, group_id))
+
+    def send_bug_report(self, bug: str, group_id: str = "") -> None:
+        """Say what went wrong in the session, or, by the ``group`` of its messages, in one answer."""
+        self._transport.call(_requests.send_bug_report(self.session_id, bug, group_id))
 
     def history(self) -> list[Message]:
         """Every message of the session, oldest first."""
-        return list(self._reload().messages)
+        return self._reload().messages
+
+    def visualize(self, console: Console | None = None) -> None:
+        """Print the session as it is now: its turns, and each message on a line, cut to the console's width.
+
+        Without a ``console`` it goes to the terminal or, in a notebook, below the cell.
+        """
+        from rich import get_console  # who never looks at a tree need not wait for rich
+
+        from svc._tree import session_tree
+
+        session = self._reload()
+        (console or get_console()).print(session_tree(session, session.messages))
 
     def delete(self) -> None:
         """End the session: a running turn stops, messages and files are erased."""
         self._transport.call(_requests.delete(self.session_id))
 
     def _reload(self) -> Session:
-        self._info = self._transport.call(_requests.get_session(self.session_id))
-        return self._info
+        """The session with its messages, which only the caller keeps."""
+        session = self._transport.call(_requests.get_session(self.session_id))
+        self._info = without_messages(session)
+        return session
+
+    def _keep_files(self, files: list[SessionFile]) -> None:
+        self._info = msgspec.structs.replace(self._info, files=files)
 
     def _upload(self, name: str, hint: str | None, open_body: Callable[[], BinaryIO]) -> SessionFile:
         file = self._transport.upload(_requests.upload_file(self.session_id, name, hint), open_body)
-        self._info.files = [*self._info.files, file]
+        if file not in self._info.files:  # the same content under the same name is the file that is there
+            self._keep_files([*self._info.files, file])
         return file
 
     async def _collect(self, prompt: str) -> SessionResponse:
@@ -218,18 +303,23 @@ class InteractiveSession:
 
     def _note(self, protocol: TurnProtocol, *, is_cancelled: bool) -> None:
         """Keep what the session's next stream has to know; ``break`` may start it before this one is closed."""
-        self._after = max(self._after, protocol.after)
+        self._hear(protocol)
         if protocol.was_sent and not protocol.is_over:
             self._earlier = EarlierTurn(protocol.turn, is_cancelled)
         else:
             self._note_end(protocol)
 
     def _note_end(self, protocol: TurnProtocol) -> None:
-        self._after = max(self._after, protocol.after)
+        self._hear(protocol)
         if protocol.is_over and self._earlier is not None and self._earlier.turn == protocol.turn:
             self._earlier = None
         if protocol.is_over and self._running is protocol:
             self._running = None
+
+    def _hear(self, protocol: TurnProtocol) -> None:
+        self._after = max(self._after, protocol.after)
+        for message in protocol.news():
+            self._info = with_message(self._info, message)
 
     async def _cancel_beside(self, protocol: CancelProtocol) -> None:
         connection = await self._transport.open_stream(self.session_id, protocol.after)

@@ -30,7 +30,7 @@ def test_a_session_has_what_was_asked_for_and_the_services_own_words_for_the_res
     assert (session.ttl, session.can_log) == (300, False)
     assert session.name
     assert session.model.model_string == "svc-1.1"
-    assert session.expire_time == session.info.create_time + 300
+    assert session.expire_time == session.create_time + 300
 
 
 @pytest.mark.parametrize(
@@ -70,3 +70,28 @@ def test_a_closed_client_can_be_used_again(scripted_service: Config):
 
     assert session.history() == []
     client.close()
+
+
+def test_live_sessions_are_listed_oldest_first_without_messages(scripted_service: Config, client: Svc):
+    old, new, gone = (client.create_session(name=name) for name in ("old", "new", "gone"))
+    old.query("echo a")
+    gone.delete()
+
+    listed = client.list_sessions()
+
+    ids = [session.id for session in listed]
+    assert ids.index(old.session_id) < ids.index(new.session_id)
+    assert gone.session_id not in ids
+    assert {len(session.messages) for session in listed} == {0}
+    assert client.resume_session(listed[ids.index(old.session_id)].id).name == "old"
+
+
+def test_a_user_sees_whose_key_it_is_and_what_it_may_do(client: Svc):
+    session = client.create_session()
+
+    info = client.get_user_info()
+
+    assert (info.user.id, info.user.type, info.user.rpm) == ("local", svc.UserType.USER, 0)
+    assert info.user.can_disable_logging
+    assert [model.model_string for model in info.available_models] == ["svc-1.1", "svc-1.2-experimental"]
+    assert session.session_id in [listed.id for listed in info.sessions]

@@ -12,7 +12,7 @@ import pytest
 import svc
 from svc import _requests
 from svc._requests import Reply, parse_retry_after, read_error, read_reply
-from svc.messages import RegisterRequest
+from svc.messages import RegisterRequest, UpdateRequest
 
 FILE = {"name": "a", "size": 1, "sha256": "0", "mime_type": "text/plain", "content_type_label": "txt", "new": 1}
 
@@ -34,6 +34,11 @@ def test_a_registration_carries_what_was_given_alone():
         pytest.param(_requests.upload_file("s1", "a"), False, id="upload"),
         pytest.param(_requests.detach_file("s1", 0), False, id="detach"),
         pytest.param(_requests.delete("s1"), False, id="delete"),
+        pytest.param(_requests.update(UpdateRequest(id="s1")), True, id="update"),
+        pytest.param(_requests.list_sessions(), True, id="list"),
+        pytest.param(_requests.user_info(), True, id="user-info"),
+        pytest.param(_requests.send_feedback("s1", 1, "", ""), False, id="feedback"),
+        pytest.param(_requests.send_bug_report("s1", "bug", ""), False, id="bug-report"),
     ],
 )
 def test_only_what_is_the_same_twice_is_repeated(call: _requests.Call[object], is_repeatable: bool):
@@ -114,3 +119,21 @@ def test_an_error_without_the_wires_body_is_told_apart(status: int, cls: type[Ex
 )  # fmt: skip
 def test_retry_after_is_read_where_it_is_seconds(text: str | None, seconds: float | None):
     assert parse_retry_after(text) == seconds
+
+
+def test_feedback_names_the_group_where_there_is_one():
+    about_all = _requests.send_feedback("s1", 4, "good", "")
+    about_one = _requests.send_bug_report("s1", "it broke", "g1")
+
+    assert json.loads(about_all.body or b"") == {
+        "session_id": "s1", "type": "user_feedback", "score": 4, "comment": "good",
+    }  # fmt: skip
+    assert json.loads(about_one.body or b"") == {
+        "session_id": "s1", "type": "bug_report", "comment": "it broke", "group_id": "g1",
+    }  # fmt: skip
+
+
+def test_an_update_may_be_answered_without_the_session():
+    call = _requests.update(UpdateRequest(id="s1", name="n"))
+
+    assert read_reply(call, Reply(200, b'{"ok": true, "data": null}')) is None

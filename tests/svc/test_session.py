@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import random
 import signal
 import threading
@@ -14,6 +15,7 @@ from typing import Any
 
 import pytest
 from fault_proxy import FaultProxy
+from rich.console import Console
 
 import svc
 from svc import InteractiveSession, Message, MessageType, Svc
@@ -255,6 +257,110 @@ def test_a_session_is_updated_resumed_and_deleted(client: Svc):
     again.delete()
     with pytest.raises((svc.SessionNotFoundError, svc.SessionExpiredError)):
         client.resume_session(session.session_id)
+
+
+def test_an_update_is_known_without_asking_again(client: Svc):
+    session = client.create_session(ttl=600)
+    session.update(name="second", description="d", ttl=900)
+
+    assert (session.name, session.description, session.ttl) == ("second", "d", 900)
+    assert session.info == client.resume_session(session.session_id).info
+
+
+def test_after_a_turn_the_properties_are_what_the_service_says(client: Svc):
+    session = client.create_session(name="n", description="d", language="de")
+    client.resume_session(session.session_id).query("count 1")  # another client's turn counts as well
+    session.query("count 3")
+
+    known = session.info
+    assert known == session.refresh().info
+    assert (session.turns, session.state, session.num_messages) == (2, svc.State.AGENT_DONE, len(session.history()))
+    assert (session.language, session.description, session.usage) == ("de", "d", known.usage)
+    assert session.create_time <= session.update_time < session.expire_time
+
+
+def test_a_turn_that_failed_counts_too(client: Svc):
+    session = client.create_session()
+    with pytest.raises(svc.UpstreamError):
+        session.query("fail now")
+
+    known = session.info
+    session.refresh()
+    assert (known.turns, known.state, known.num_messages) == (session.turns, session.state, session.num_messages)
+    assert (session.turns, session.state, session.num_messages) == (1, svc.State.AGENT_DONE, 3)
+
+
+def test_what_another_client_did_shows_after_a_refresh(client: Svc):
+    session = client.create_session()
+    client.resume_session(session.session_id).update(name="theirs")
+
+    assert session.name != "theirs"
+    assert session.refresh().name == "theirs"
+
+
+def test_the_same_file_twice_is_one_file(client: Svc):
+    session = client.create_session()
+
+    assert session.attach_file("a.txt", "a") == session.attach_file("a.txt", "a")
+    assert len(session.files) == 1 == len(session.refresh().files)
+
+
+def test_a_file_is_taken_away_though_another_client_moved_it(client: Svc):
+    session = client.create_session()
+    session.attach_file("a.txt", "a")
+    file = session.attach_file("b.txt", "b")
+    session.attach_file("c.txt", "c")
+    client.resume_session(session.session_id).detach_file(0)
+
+    session.detach_file(file)
+
+    assert [f.name for f in session.refresh().files] == ["c.txt"]
+
+
+def test_feedback_and_bug_reports_are_taken(client: Svc):
+    session = client.create_session()
+    answer = session.query("echo a").messages[-1]
+
+    session.send_feedback(5, "right at once")
+    session.send_feedback(-1, "", group_id=answer.group)
+    session.send_bug_report("it said echo", group_id=answer.group)
+
+
+@pytest.mark.parametrize(
+    ("send", "param"),
+    [
+        pytest.param(lambda session: session.send_bug_report(" "), "comment", id="empty-bug"),
+        pytest.param(lambda session: session.send_feedback(10**9, ""), "score", id="score"),
+        pytest.param(lambda session: session.send_feedback(1, "", group_id="a b"), "group_id", id="group"),
+    ],
+)
+def test_feedback_that_cannot_be_kept_says_which_field(
+    client: Svc, send: Callable[[InteractiveSession], None], param: str
+):
+    with pytest.raises(svc.InvalidRequestError) as caught:
+        send(client.create_session())
+
+    assert caught.value.param == param
+
+
+def test_a_session_is_shown_as_a_tree_of_what_it_is_now(client: Svc):
+    session = client.create_session(name="Ticket [b]4711[/b]")
+    client.resume_session(session.session_id).query("count 2")
+    console = Console(file=io.StringIO(), width=120, color_system=None)
+
+    session.visualize(console)
+
+    lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+    assert lines[0].startswith(f"Ticket [b]4711[/b]  {session.session_id}")
+    assert "1 turn, 5 messages" in lines[1]
+    assert [line.split()[2] for line in lines[3:]] == ["query", "info", "info", "result", "info"]
+    assert session.turns == 1
+
+
+def test_a_tree_goes_to_the_terminal_unless_told_otherwise(client: Svc, capsys: pytest.CaptureFixture[str]):
+    client.create_session(name="n").visualize()
+
+    assert "no messages yet" in capsys.readouterr().out
 
 
 def test_a_model_may_be_given_as_an_object(client: Svc):

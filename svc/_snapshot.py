@@ -1,0 +1,31 @@
+"""What a session is after one more of its messages. Pure; counts as the service does (the wire page, "Session").
+
+What messages do not tell (a file that the service adds, another client's update) comes with the next whole reading.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from svc.messages import Message, MessageType, Session, State
+
+
+def with_message(session: Session, message: Message) -> Session:
+    """The session after ``message``; the same where its count holds that message already, or has a gap before it."""
+    if message.seq != session.num_messages + 1:
+        return session
+    is_query = message.message_type == MessageType.QUERY
+    state = State.RUNNING_AGENT if is_query else State.AGENT_DONE if message.ends_turn else session.state
+    return msgspec.structs.replace(
+        session,
+        num_messages=message.seq,
+        turns=session.turns + is_query,
+        update_time=max(session.update_time, message.timestamp),
+        usage=session.usage if message.usage is None else session.usage + message.usage,
+        state=state,
+    )
+
+
+def without_messages(session: Session) -> Session:
+    """The session as it is held for long: its messages may be many megabytes."""
+    return msgspec.structs.replace(session, messages=[])
