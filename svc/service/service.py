@@ -181,7 +181,7 @@ class Service:
         sessions.check_file_name(name, self.settings)
         self._check_room(place)
         received = await place.files.receive(chunks, limit)
-        mime_type, label = read_type(received.head, hint)
+        mime_type, label = read_type(received.head, name, hint)
         file = self._file(received, name, mime_type, label)
         now = await self.places.find(session_id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
@@ -224,7 +224,7 @@ class Service:
     async def _keep_text(self, place: Place, name: str, data: bytes) -> str:
         """Keep what a message cannot carry among the session's files; the file's name."""
         received = await place.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
-        mime_type, label = read_type(received.head, "text/markdown" if name.endswith(".md") else None)
+        mime_type, label = read_type(received.head, name)
         file = self._file(received, name, mime_type, label)
         await self._register_file(place, file, self.settings.max_session_files + SPARE_FILES)
         return name

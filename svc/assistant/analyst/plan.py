@@ -34,6 +34,10 @@ LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NOT = re.compile(r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE)
+_ALL_FILES = re.compile(
+    r"\b(?:all|both|every|each|any)\b[^.?!\n]{0,30}\b(?:files?|attach\w+|logs?|reports?|documents?|evidence)\b",
+    re.IGNORECASE,
+)
 _CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
 
 
@@ -155,7 +159,7 @@ def _ask(
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
     chosen = named or [file for file in readable if file.name not in elsewhere] or readable
     if not named and not elsewhere:
-        chosen = _fitting(entry.skill, chosen)
+        chosen = _brought(_fitting(entry.skill, chosen), question)
     inputs: list[TurnFile | str] = list(chosen)
     has_material = not named and _has_material(entry.skill, question, prompt)
     if has_material and not elsewhere and not FILE_WORDS.search(entry.clause):
@@ -181,6 +185,12 @@ def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
     return [file for file in files if is_login_log(file)] or list(files)
 
 
+def _brought(files: Sequence[TurnFile], question: str) -> list[TurnFile]:
+    """The files that came with this question; all of them where none did, or all are asked for."""
+    brought = [] if _ALL_FILES.search(question) else [file for file in files if file.is_new]
+    return brought or list(files)
+
+
 def _has_material(skill: Skill, question: str, prompt: str) -> bool:
     """Whether the prompt itself brings what the skill is for, beside the files."""
     sample = prompt[:SAMPLE_CHARS]
@@ -192,7 +202,7 @@ def _has_material(skill: Skill, question: str, prompt: str) -> bool:
 
 def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]) -> list[Ask]:
     """No words tell what is wanted: what the files are, else what the prompt looks like."""
-    readable = [file for file in files if is_readable(file)]
+    readable = _brought([file for file in files if is_readable(file)], question)
     if readable:
         logins = [file for file in readable if is_login_log(file)]
         others = [file for file in readable if not is_login_log(file)]

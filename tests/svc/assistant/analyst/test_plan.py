@@ -1,5 +1,6 @@
 """From words, files and content to the right tools, in order."""
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,6 +41,10 @@ def file(name, label):
 AUTH = file("auth.log", "authlog")
 TEXT = file("report.txt", "txt")
 PCAP = file("capture.pcap", "pcap")
+
+
+def earlier(one):
+    return msgspec.structs.replace(one, is_new=False)
 
 
 def calls(prompt, *files):
@@ -163,3 +168,22 @@ def test_any_prompt_has_a_plan(prompt, has_file):
     planned = plan(prompt, (AUTH, TEXT, PCAP) if has_file else ())
     assert all(ask.calls for ask in planned.asks)
     assert len({ask.skill.name for ask in planned.asks}) == len(planned.asks)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "files", "expected"),
+    [
+        pytest.param("extract the indicators", [earlier(AUTH), TEXT], ["report.txt"], id="what came with the question"),
+        pytest.param(
+            "extract the indicators from all files", [earlier(AUTH), TEXT], ["auth.log", "report.txt"], id="all"
+        ),
+        pytest.param(
+            "extract the indicators", [earlier(AUTH), earlier(TEXT)], ["auth.log", "report.txt"], id="none new"
+        ),
+        pytest.param("who was brute-forced?", [earlier(AUTH), TEXT], ["auth.log"], id="the only log is an earlier one"),
+        pytest.param("indicators in auth.log", [earlier(AUTH), TEXT], ["auth.log"], id="an earlier one by its name"),
+    ],
+)
+def test_files_that_came_with_the_question_are_meant_before_earlier_ones(prompt, files, expected):
+    [ask] = plan(prompt, files).asks
+    assert [call.name for call in ask.calls] == expected
