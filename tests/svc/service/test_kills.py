@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import random
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,24 @@ class Client:
                 return
 
 
+def figures_of(client: Client, stored: list[Frame]) -> Counter[str]:
+    """What was seen against what is stored; lost is what was seen and is not stored, or differs."""
+    seen = [frame["seq"] for frame in client.seen]
+    seqs = [frame["seq"] for frame in stored]
+    by_seq = {frame["seq"]: frame for frame in stored}
+    return Counter(
+        turns=sum(frame["message_type"] == "query" for frame in stored),
+        taken_up=sum(frame["content"] == AGAIN for frame in stored),
+        died_twice=sum(frame["status_message"] == "internal_error" for frame in stored),
+        stored=len(stored),
+        seen=len(seen),
+        lost=sum(by_seq.get(frame["seq"]) != frame for frame in client.seen),
+        doubled=len(seen) - len(set(seen)) + len(stored) - len({frame["id"] for frame in stored}),
+        out_of_order=sum(later <= earlier for earlier, later in itertools.pairwise(seen)),
+        gaps=sum(seq != at for at, seq in enumerate(seen, 1)) + sum(seq != at for at, seq in enumerate(seqs, 1)),
+    )
+
+
 def check_history(client: Client, stored: list[Frame]) -> None:
     """What was seen is what is stored, to the letter; seq has no gap; every query has one end, one RESULT at most."""
     assert [frame["seq"] for frame in stored] == list(range(1, len(stored) + 1))
@@ -73,6 +93,7 @@ def check_runs(of_turn: list[Frame]) -> None:
 
 
 async def kill_again_and_again(folder: Path, kills: int, clients: int, seed: int) -> None:
+    figures = Counter(kills=kills)
     chance = random.Random(seed)
     with live_process(folder, "Steady") as service:
         everyone = [Client(register(service)) for _ in range(clients)]
@@ -84,17 +105,22 @@ async def kill_again_and_again(folder: Path, kills: int, clients: int, seed: int
             service.__init__(folder, "Steady")
         with service.http() as http:
             for client in everyone:
-                await asyncio.to_thread(finish_and_check, http, client)
+                figures.update(await asyncio.to_thread(finish_and_check, http, client))
+    print(dict(figures))  # the long form's result: pytest -s, or -rP
     assert sum(client.answered for client in everyone) > 0
-    assert any(frame["content"] == AGAIN for client in everyone for frame in client.seen), "no kill hit a turn"
+    assert figures["taken_up"] > 0, "no kill hit a turn"
 
 
-def finish_and_check(http, client: Client) -> None:
+def finish_and_check(http, client: Client) -> Counter[str]:
     def session() -> Frame:
         return http.get("/session/get", params={"session_id": client.session_id}).json()
 
     wait_until(lambda: session()["state"] != State.RUNNING_AGENT, "the last turn's end", 60)
-    check_history(client, session()["messages"])
+    stored = session()["messages"]
+    figures = figures_of(client, stored)
+    assert not [figures[wrong] for wrong in ("lost", "doubled", "out_of_order", "gaps") if figures[wrong]], figures
+    check_history(client, stored)
+    return figures
 
 
 async def test_a_few_kills_lose_nothing(tmp_path: Path):
