@@ -115,6 +115,11 @@ class StreamConnection:
         with self._translated():
             return await self._connection.recv()
 
+    async def ping(self) -> float:
+        """Seconds that one round trip takes."""
+        with self._translated():
+            return await (await self._connection.ping())
+
     async def close(self) -> None:
         """Close properly, within the settings' ``close_seconds``; never raises for a peer that is gone."""
         await self._connection.close()

@@ -19,6 +19,7 @@ import msgspec
 
 import svc
 from svc._terminal import visible
+from svc.cli_doctor import doctor
 from svc.cli_service import keys, serve
 from svc.errors import SvcError, TurnTimeoutError
 from svc.messages import Message, MessageType, State
@@ -127,6 +128,7 @@ async def _follow(session: InteractiveSession, question: str, timeout_seconds: f
     return messages
 
 
+main.add_command(doctor)
 main.add_command(serve)
 main.add_command(keys)
 

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -68,6 +69,42 @@ def find_or_start(folder: Path | None = None) -> Config:
         ) from error
     except OSError as error:
         raise _unusable(place.folder, error) from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class LocalFiles:
+    """What the files of the local service say. ``pid`` and ``started`` (seconds since the epoch) are the last one's.
+
+    They are None where none has run yet; ``database_bytes`` counts what SQLite keeps beside the database, too.
+    """
+
+    folder: Path
+    log: Path
+    log_bytes: int
+    database_bytes: int
+    pid: int | None
+    started: float | None
+
+
+def describe(folder: Path | None = None) -> LocalFiles:
+    """What is in the state folder now. Starts and changes nothing. Raises LocalServiceError where it cannot be read."""
+    place = _Place(folder or state_folder())
+    try:
+        connection = place.read_connection()
+        return LocalFiles(
+            folder=place.folder,
+            log=place.log,
+            log_bytes=_size(place.log),
+            database_bytes=sum(_size(place.database.with_name(place.database.name + end)) for end in ("", "-wal")),
+            pid=connection.pid if connection else None,
+            started=place.connection_file.stat().st_mtime if connection else None,
+        )
+    except OSError as error:
+        raise _unusable(place.folder, error) from error
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size if file.exists() else 0
 
 
 class _Place:

@@ -1,0 +1,175 @@
+"""``svc doctor``: what is well, what is wrong and what to do, for people and as JSON; never a key."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from local_services import local_service_pid
+
+import svc
+from svc.config import Config
+from svc.doctor import examine, load_knowledge
+
+NOW = 1_795_200_000.0
+TODAY = date(2026, 11, 20)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def doctor(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "svc.cli", "doctor", *words]
+    environment = os.environ | {"PYTHONUTF8": "1", "COLUMNS": "200"} | environ
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def statuses(environ: dict[str, str]) -> dict[str, str]:
+    return {check.name: check.status for check in examine(TODAY, NOW, environ).checks}
+
+
+def environ_of(config: Config, **changes: str) -> dict[str, str]:
+    return {"SVC_API_KEY": config.api_key, "SVC_BASE_URL": config.base_url} | changes
+
+
+def test_with_nothing_configured_the_local_service_is_started_and_described(scripted_local: Path):
+    done = doctor("--json")
+
+    found = json.loads(done.stdout)
+    assert (done.returncode, found["is_well"], found["service"]) == (0, True, "local")
+    assert [check["name"] for check in found["checks"] if check["status"] == "ok"] == [
+        "configuration", "local service", "service", "key", "stream", "state folder", "knowledge",
+    ]  # fmt: skip
+    assert found["local"]["folder"] == str(scripted_local)
+    assert found["local"]["log"] == str(scripted_local / "service.log")
+    assert found["local"]["pid"] == local_service_pid(scripted_local)
+    assert found["local"]["database_bytes"] >= (scripted_local / "service.db").stat().st_size > 0
+    assert 0 <= found["local"]["age_seconds"] < 60
+    assert (found["version"], found["service_version"]) == (svc.__version__, svc.__version__)
+
+
+def test_people_see_the_same_in_lines(scripted_local: Path):
+    done = doctor()
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[0].startswith(f"svc {svc.__version__}, Python 3.")
+    assert str(scripted_local / "service.log") in done.stdout
+    assert done.stdout.rstrip().endswith("All is well.")
+
+
+def test_the_probe_leaves_no_session(scripted_service: Config, client: svc.Svc):
+    before = {session.id for session in client.list_sessions()}
+
+    assert statuses(environ_of(scripted_service)) == {
+        "configuration": "ok", "service": "ok", "key": "ok", "stream": "ok", "knowledge": "ok",
+    }  # fmt: skip
+    assert {session.id for session in client.list_sessions()} == before
+
+
+def test_a_hosted_service_is_said_with_its_addresses(scripted_service: Config):
+    found = examine(TODAY, NOW, environ_of(scripted_service))
+
+    assert (found.service, found.base_url, found.ws_url) == (
+        "hosted", scripted_service.base_url, scripted_service.ws_url,
+    )  # fmt: skip
+    assert found.local is None
+    timed = {check.name for check in found.checks if check.milliseconds is not None}
+    assert {"service", "key", "stream"} <= timed
+
+
+def test_the_key_is_never_shown(scripted_service: Config):
+    environ = environ_of(scripted_service)
+    shown = "".join(done.stdout + done.stderr for done in (doctor(**environ), doctor("--json", **environ)))
+
+    assert "key of SVC_API_KEY with SHA-256" in shown
+    assert scripted_service.api_key not in shown
+    assert scripted_service.api_key[4:16] not in shown
+
+
+def test_what_is_wrong_exits_with_1_and_says_what_to_do():
+    done = doctor(SVC_API_KEY="svc_x", SVC_BASE_URL=f"http://127.0.0.1:{free_port()}")
+
+    assert done.returncode == 1
+    assert "Check that the service runs and the address is right." in done.stdout
+    assert "1 of 4 checks found something wrong." in done.stdout
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environ", "wrong", "text"),
+    [
+        pytest.param({"SVC_BASE_URL": "https://svc.example.org"}, "configuration", "Set SVC_API_KEY", id="no-key"),
+        pytest.param({"SVC_API_KEY": "svc_ x"}, "configuration", "Copy it again", id="broken-key"),
+        pytest.param(
+            {"SVC_API_KEY": "svc_x", "SVC_BASE_URL": "http://svc.example.org"}, "configuration", "Use https://",
+            id="in-the-open",
+        ),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_used_is_wrong_and_the_rest_is_not_tried(environ: dict[str, str], wrong: str, text: str):
+    found = examine(TODAY, NOW, environ)
+
+    assert [check.name for check in found.checks if check.status == "wrong"] == [wrong]
+    assert text in found.checks[0].text
+    assert not found.is_well
+    assert {check.name for check in found.checks} == {"configuration", "knowledge"}
+
+
+def test_a_wrong_key_is_told_from_a_service_that_is_away(scripted_service: Config):
+    key = scripted_service.api_key
+    wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
+
+    assert statuses(environ_of(scripted_service, SVC_API_KEY=wrong)) == {
+        "configuration": "ok", "service": "ok", "key": "wrong", "knowledge": "ok",
+    }  # fmt: skip
+
+
+def test_a_stream_address_that_leads_nowhere_is_wrong(scripted_service: Config):
+    environ = environ_of(scripted_service, SVC_WS_URL=f"ws://127.0.0.1:{free_port()}")
+
+    assert statuses(environ)["stream"] == "wrong"
+
+
+def test_a_local_service_that_cannot_start_is_wrong_and_its_log_is_named(
+    scripted_local: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant no.such:Thing")
+
+    found = examine(TODAY, NOW, {})
+
+    wrong = {check.name: check.text for check in found.checks if check.status == "wrong"}
+    assert list(wrong) == ["local service"]
+    assert str(scripted_local / "service.log") in wrong["local service"]
+    assert "no.such" in wrong["local service"].partition("Its last lines: ")[2]
+    assert len(wrong["local service"].splitlines()) == 1
+    assert found.local is not None
+    assert found.local.log_bytes > 0
+
+
+def test_every_table_of_knowledge_has_its_age():
+    tables = {table.name: table for table in load_knowledge(TODAY)}
+
+    assert {"cvss_metrics", "file_magic", "indicators", "publicsuffixlist"} <= set(tables)
+    for table in tables.values():
+        assert table.age_days == (TODAY - table.date).days
+        assert table.version
+        assert table.source
+
+
+def test_old_knowledge_is_noted_and_does_not_fail():
+    later = max(table.date for table in load_knowledge(TODAY)) + timedelta(days=366)
+
+    found = examine(later, NOW, {"SVC_BASE_URL": "https://svc.example.org"})
+
+    assert found.checks[-1].status == "note"
+    assert "Install a newer svc-jupyter." in found.checks[-1].text
