@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 from svc.service.files import DiskFiles, MemoryFiles
 from svc.service.store import SessionRecord, Store
@@ -26,7 +27,8 @@ class Places:
         self.disk = disk
         self.memory = memory
         self._private_ids: set[str] = set()
-        self._adding = asyncio.Lock()  # an id is looked for in both stores before it is added to one
+        # An id is looked for in both stores before it is added to one; its lock lives as long as somebody adds it.
+        self._adding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def find(self, session_id: str) -> Place | None:
         """The session's place, expired ones included, or None."""
@@ -36,9 +38,10 @@ class Places:
 
     async def add(self, session: SessionRecord) -> Place:
         """Keep a new session where it may be, or find the one that has its id."""
-        async with self._adding:
+        async with self._lock(session.id):
             if (known := await self.find(session.id)) is not None:
                 return known
+            self._private_ids.discard(session.id)
             if session.can_log:
                 return self._place(await self.logged.add_session(session), is_private=False)
             added = await self.private.add_session(session)
@@ -66,9 +69,14 @@ class Places:
         """Erase logged sessions after their retention, private ones at their end; then their id and times are kept."""
         await self.disk.remove(await self.logged.purge(ended_before=now - retention_seconds))
         await self.memory.remove(await self.private.forget(ended_before=now))
-        async with self._adding:
-            await self.private.purge(ended_before=now - retention_seconds)
-            self._private_ids = await self.private.alive(self._private_ids, now - retention_seconds)
+        await self.private.purge(ended_before=now - retention_seconds)
+        for session_id in self._private_ids - await self.private.alive(self._private_ids, now - retention_seconds):
+            async with self._lock(session_id):
+                if await self.private.session(session_id) is None:
+                    self._private_ids.discard(session_id)
+
+    def _lock(self, session_id: str) -> asyncio.Lock:
+        return self._adding.setdefault(session_id, asyncio.Lock())
 
     def _place(self, session: SessionRecord, *, is_private: bool) -> Place:
         if is_private:
