@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import cast
 from urllib.parse import urlsplit
 
 import httptools
 import msgspec
 import uvloop
+
+PATIENCE_SECONDS = 60.0  # for the answers that are under way at the deadline
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -36,8 +39,7 @@ class _Connection(asyncio.Protocol):
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by class
         self._send()
 
     def _send(self) -> None:
@@ -97,6 +99,7 @@ async def _load(url: str, request: bytes, connections: int, seconds: float) -> L
         (await loop.create_connection(lambda: _Connection(request, started + seconds), parts.hostname, parts.port))[1]
         for _ in range(connections)
     ]
-    await asyncio.gather(*(connection.finished for connection in opened))
+    async with asyncio.timeout(seconds + PATIENCE_SECONDS):
+        await asyncio.gather(*(connection.finished for connection in opened))
     taken = sorted(one for connection in opened for one in connection.seconds)
     return Load(len(taken) / (time.perf_counter() - started), taken)

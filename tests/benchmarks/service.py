@@ -40,8 +40,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-HERE = Path(__file__).parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "svc" / "service")]
+sys.path.insert(0, str(Path(__file__).parents[1] / "svc" / "service"))  # how tests start a service
 
 import msgspec
 import psutil
@@ -110,9 +109,7 @@ class StreamClient:
     @contextlib.contextmanager
     def idle(self, urls: list[str], key: str) -> Iterator[None]:
         """All of them open; fails where one was closed meanwhile."""
-        client = subprocess.Popen(
-            [*self._command, "idle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
+        client = subprocess.Popen([*self._command, "idle"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert client.stdin is not None
         assert client.stdout is not None
         try:

@@ -64,9 +64,7 @@ class Counting(picows.WSListener):
 
 async def connect(url: str, key: str) -> tuple[picows.WSTransport, Counting]:
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    transport, listener = await picows.ws_connect(
-        Counting, url, extra_headers=headers, websocket_handshake_timeout=30
-    )
+    transport, listener = await picows.ws_connect(Counting, url, extra_headers=headers, websocket_handshake_timeout=30)
     assert isinstance(listener, Counting)
     return transport, listener
 
