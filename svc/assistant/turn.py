@@ -5,13 +5,13 @@ Knows no HTTP and no store. ``service/turns.py`` builds the Turn, runs the assis
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
-from svc.messages import MessageType, MimeType, State, Usage
+from svc.messages import MessageType, MimeType, State, Toolset, Usage
 
 
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +82,9 @@ class Assistant(Protocol):
     whatever the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else
     that is raised becomes ``internal_error`` with an id.
     """
+
+    toolsets: Sequence[Toolset] = ()
+    """What it has, as the wire lists it with a model; an experimental one is used by the experimental model alone."""
 
     async def start(self) -> None:
         """Called once, in the service's loop, before the first turn."""

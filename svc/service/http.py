@@ -30,7 +30,6 @@ from svc.service.conversation import ChatRequest
 from svc.service.decoding import decode
 from svc.service.keys import KeyRecord
 from svc.service.metrics import CONTENT_TYPE
-from svc.service.models import model_list
 from svc.service.replies import done, reply
 from svc.service.service import Service
 
@@ -131,7 +130,7 @@ async def ticket(service: Service, key: KeyRecord, request: Request) -> Response
 
 async def models(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /models, in OpenAI's shape."""
-    return reply(model_list())
+    return reply(service.models.listed())
 
 
 async def chat_completions(service: Service, key: KeyRecord, request: Request) -> Response:

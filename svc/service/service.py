@@ -44,7 +44,7 @@ from svc.service.file_type import read_type
 from svc.service.files import Received
 from svc.service.keys import KeyRecord
 from svc.service.metrics import Metrics
-from svc.service.models import available_models
+from svc.service.models import Models
 from svc.service.places import Place, Places
 from svc.service.rates import Rates
 from svc.service.settings import Settings
@@ -70,6 +70,7 @@ class Service:
         self.auth = Authenticator(places.logged, clock)
         self.rates = Rates(clock)
         self.tickets = Tickets(clock)
+        self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.turns = Turns(
             assistant, bus=bus, settings=settings, clock=clock, keep=self._keep_text, metrics=self.metrics
@@ -93,7 +94,9 @@ class Service:
     async def register(self, key: KeyRecord, request: RegisterRequest, *, instructions: str = "") -> Session:
         """A new session, or the caller's own of that id."""
         sessions.check_content_size(instructions, self.settings)
-        wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings, instructions=instructions)
+        wanted = sessions.new_session(
+            request, key, now=self.clock(), settings=self.settings, models=self.models, instructions=instructions
+        )
         place = await self.places.add(wanted)
         if place.session.user_id != key.user_id:
             raise SessionIdTakenError(
@@ -130,7 +133,7 @@ class Service:
             tpm=key.tpm,
             rpm=key.rpm,
         )
-        models = available_models(allow_experimental=key.allow_experimental)
+        models = self.models.available(allow_experimental=key.allow_experimental)
         return UserInfo(user=user, sessions=await self.list(key), available_models=models)
 
     async def update(self, key: KeyRecord, request: UpdateRequest) -> Session:

@@ -28,7 +28,7 @@ from svc.messages import (
     new_id,
 )
 from svc.service.keys import KeyRecord, Logging
-from svc.service.models import choose_model
+from svc.service.models import Models
 from svc.service.settings import Settings
 from svc.service.store import FileRecord, SessionRecord
 
@@ -39,7 +39,13 @@ _NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 def new_session(
-    request: RegisterRequest, key: KeyRecord, *, now: float, settings: Settings, instructions: str = ""
+    request: RegisterRequest,
+    key: KeyRecord,
+    *,
+    now: float,
+    settings: Settings,
+    models: Models,
+    instructions: str = "",
 ) -> SessionRecord:
     """The session that a request asks for; raises what the wire page has for each field that breaks a rule."""
     ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
@@ -47,7 +53,7 @@ def new_session(
         id=check_id(request.id, "id") if request.id else new_id(),
         user_id=key.user_id,
         org_id=key.org_id,
-        model=choose_model(request.model, allow_experimental=key.allow_experimental),
+        model=models.choose(request.model, allow_experimental=key.allow_experimental),
         ttl=ttl,
         language=check_language(request.language or "en"),
         name=_check_text(request.name or "", "name", settings.max_name_chars) or made_up_name(now),

@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 
 from svc.assistant.analyst import history, render
-from svc.assistant.analyst.catalogue import SKILLS
+from svc.assistant.analyst.catalogue import SKILLS, toolsets
 from svc.assistant.analyst.history import FollowUp, FollowUpKind
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.analyst.plan import Ask, Call, Plan, plan
@@ -29,6 +29,8 @@ _PRELOAD = tuple(skill.tool.partition(":")[0] for skill in SKILLS)
 class Analyst(Assistant):
     """The default assistant. ``start`` starts its workers ahead; a turn's closed iterator kills what it runs."""
 
+    toolsets = toolsets()
+
     def __init__(self, workers: Workers | None = None) -> None:
         self._workers = workers or Workers(preload=_PRELOAD)
 
@@ -43,7 +45,8 @@ class Analyst(Assistant):
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
         back = history.follow_up(turn.prompt, turn.history)
-        steps = self._follow(turn, back) if back is not None else self._investigate(turn, plan(turn.prompt, turn.files))
+        planned = plan(turn.prompt, turn.files, use_experimental=turn.use_experimental)
+        steps = self._follow(turn, back) if back is not None else self._investigate(turn, planned)
         async with aclosing(steps):
             async for step in steps:
                 yield step

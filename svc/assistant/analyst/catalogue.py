@@ -13,6 +13,7 @@ import msgspec
 from svc.assistant.file_types import TEXT_LABELS
 from svc.assistant.turn import TurnFile
 from svc.assistant.workers import Feed
+from svc.messages import Toolset, Vendor
 
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
 _TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
@@ -46,6 +47,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     strong: re.Pattern[str]
     weak: re.Pattern[str]
     content: re.Pattern[str]
+    is_experimental: bool = False  # only the experimental model has it
 
 
 def _words(*patterns: str) -> re.Pattern[str]:
@@ -127,7 +129,23 @@ DECODE = Skill(
         r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{6,}={1,2}(?![A-Za-z0-9=])",
     ),
 )
-SKILLS = (AUTH_LOG, INDICATORS, DECODE, CVSS)
+HASH_KIND = Skill(
+    name="hash_kind",
+    tool="svc.assistant.tools.hash_kind:identify",
+    feed=Feed.TEXT,
+    title="Hashes",
+    can="say what kind of hash something is, by its form",
+    kinds=("hash_kind",),
+    strong=_words(
+        r"\bwhat (?:(?:kind|type|sort) of )?hash(?:es)?\b",
+        r"\bidentify (?:this|the|these|those) hash(?:es)?\b",
+        r"\bhash (?:kinds?|types?)\b",
+    ),
+    weak=_words(r"\bkind of hash\b"),
+    content=_words(r"\b[0-9a-f]{32,128}\b", r"\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$"),
+    is_experimental=True,
+)
+SKILLS = (AUTH_LOG, INDICATORS, DECODE, CVSS, HASH_KIND)
 """In the order in which asks of one prompt are answered where the prompt itself has none."""
 
 FILE_WORDS = _words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
@@ -168,10 +186,6 @@ NOT_YET = (
     ),
     ("read packet captures", _words(r"\bpcap\w*\b", r"\bpacket captures?\b", r"\bbeacon\w*")),
     (
-        "say what kind of hash something is",
-        _words(r"\bwhat (?:(?:kind|type|sort) of )?hash\b", r"\bidentify (?:this|the) hash\b"),
-    ),
-    (
         "review code, a configuration or HTTP headers",
         _words(r"\breview (?:this|the|my) (?:code|config\w*|headers?|function|source)\b"),
     ),
@@ -201,6 +215,20 @@ def skill_of_kind(kind: str) -> Skill | None:
     return next((skill for skill in SKILLS if kind in skill.kinds), None)
 
 
+def enabled(*, use_experimental: bool) -> tuple[Skill, ...]:
+    """The skills that a model has."""
+    return tuple(skill for skill in SKILLS if use_experimental or not skill.is_experimental)
+
+
 def abilities() -> list[str]:
     """What the analyst can do, as sentences' ends."""
-    return [skill.can for skill in SKILLS]
+    return [skill.can + (" (the experimental model)" if skill.is_experimental else "") for skill in SKILLS]
+
+
+def toolsets() -> tuple[Toolset, ...]:
+    """The skills as the wire lists them with a model."""
+    vendor = Vendor(name="svc-jupyter", description="The embedded analyst's own tools.")
+    return tuple(
+        Toolset(name=skill.name, description=f"Can {skill.can}.", vendor=vendor, is_experimental=skill.is_experimental)
+        for skill in SKILLS
+    )

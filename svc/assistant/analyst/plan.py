@@ -21,6 +21,7 @@ from svc.assistant.analyst.catalogue import (
     NOT_YET,
     SKILLS,
     Skill,
+    enabled,
     is_login_log,
     is_readable,
 )
@@ -103,11 +104,18 @@ def _before_paste(question: str) -> str:
     return head if is_paste else question
 
 
-def plan(prompt: str, files: Sequence[TurnFile]) -> Plan:
+def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False) -> Plan:
     """The plan for a new question; follow-ups are ``history.follow_up``'s business."""
     question = question_of(prompt)
-    found = _by_words(question) or ([] if len(question) < len(prompt) // 2 else _by_words(prompt[:MAX_QUESTION_CHARS]))
-    cannot = tuple(what for what, words in NOT_YET if _search(words, question))
+    skills = enabled(use_experimental=use_experimental)
+    found = _by_words(question, skills) or (
+        [] if len(question) < len(prompt) // 2 else _by_words(prompt[:MAX_QUESTION_CHARS], skills)
+    )
+    cannot = tuple(what for what, words in NOT_YET if _search(words, question)) + tuple(
+        f"{skill.can} (ask the experimental model)"
+        for skill in SKILLS
+        if skill not in skills and _search(skill.strong, question)
+    )
     options = window_of(question)
     if found:
         asks = [_ask(entry, found, question, prompt, files, options) for entry in found]
@@ -125,12 +133,12 @@ def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next((m for m in words.finditer(text) if not _NOT.search(text, max(0, m.start() - 40), m.start())), None)
 
 
-def _by_words(question: str) -> list[_Found]:
+def _by_words(question: str, skills: Sequence[Skill]) -> list[_Found]:
     """Skills in the order in which the question names them; weak words count in clauses without strong ones."""
-    strong = [(skill, match) for skill in SKILLS for match in [_search(skill.strong, question)] if match]
+    strong = [(skill, match) for skill in skills for match in [_search(skill.strong, question)] if match]
     found = [_Found(skill, match.group().strip(), _clause(question, match), match.start()) for skill, match in strong]
     taken = {entry.clause for entry in found}
-    for skill in SKILLS:
+    for skill in skills:
         match = _search(skill.weak, question)
         if match is None or any(entry.skill is skill for entry in found) or _clause(question, match) in taken:
             continue

@@ -15,7 +15,7 @@ from svc.assistant.analyst.catalogue import SKILLS, Skill, abilities
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
 from svc.assistant.analyst.next_steps import next_steps
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.analyst.sections import auth_log, cvss, decode, indicators
+from svc.assistant.analyst.sections import auth_log, cvss, decode, hash_kind, indicators
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 from svc.assistant.workers import FAILED_KIND
@@ -41,6 +41,7 @@ _SECTIONS: dict[str, _Section] = {
     "auth_log": auth_log,
     "cvss": cvss,
     "decode": decode,
+    "hash_kind": hash_kind,
     "indicators": indicators,
 }
 

@@ -1,0 +1,55 @@
+"""The answer about hashes: what each could be, likeliest first. Kinds: ``tools/hash_kind``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from svc.assistant.analyst.markup import code_span, plural, table
+from svc.assistant.tools import Finding, Scalar
+
+
+def verdict(findings: Sequence[Finding]) -> str:
+    """The kind of the one hash, or how many of which kinds."""
+    if not findings:
+        return "**No hash that is known by its form.**"
+    if len(findings) == 1:
+        finding = findings[0]
+        known = finding.attributes["known"]
+        names = _names(finding)
+        if known:
+            return f"**{known}.**"
+        others = f" It could also be {', '.join(names[1:])}: the form does not tell them apart." if names[1:] else ""
+        return f"**{names[0]}.**{others}"
+    counts: dict[str, int] = {}
+    for finding in findings:
+        counts[_names(finding)[0]] = counts.get(_names(finding)[0], 0) + 1
+    listed = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
+    return f"**{plural(len(findings), 'different hash', 'different hashes')}:** {listed} (the likeliest kind of each)."
+
+
+def section(findings: Sequence[Finding]) -> str:
+    """One table, a row a hash."""
+    if not findings:
+        return ""
+    rows = [
+        [
+            code_span(str(finding.attributes["value"])),
+            str(finding.attributes["known"] or ", ".join(_names(finding))),
+            "yes" if finding.attributes["is_password"] else "no",
+            str(_list(finding, "notes")[0]),
+            str(finding.evidence[0].line),
+        ]
+        for finding in findings
+    ]
+    first = findings[0].attributes
+    origin = f"Forms: own table, version {first['table_version']} of {first['table_date']}."
+    return f"{table(['Hash', 'Kind, likeliest first', 'May be a password', 'Note', 'Line'], rows)}\n\n{origin}"
+
+
+def _names(finding: Finding) -> list[str]:
+    return [str(name) for name in _list(finding, "candidates")]
+
+
+def _list(finding: Finding, name: str) -> list[Scalar]:
+    value = finding.attributes[name]
+    return value if isinstance(value, list) else []
