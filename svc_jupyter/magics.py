@@ -111,9 +111,7 @@ class SvcMagics(Magics):
             answer = self._kernel.ask(question, files, wanted, area, ask.timeout_seconds or self.timeout)
         except KeyboardInterrupt:
             area.finish("interrupted")
-            raise AskInterrupted(
-                "the turn was cancelled on the service; the session goes on with the next question."
-            ) from None
+            raise AskInterrupted("a turn that ran is cancelled on the service, and the session goes on.") from None
         except (SvcError, OSError) as error:
             area.finish("failed")
             raise AskError(str(error)) from None
