@@ -21,7 +21,7 @@ from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Se
 MAX_FOUND = 200  # more tokens than that are a table of hashes: the first are enough to know the kind
 MAX_TOKEN_CHARS = 4_096  # a roasted Kerberos ticket has 2,000
 _AMBIGUOUS_SHORT = 14  # characters; below it a token counts only where the text is nothing but the token
-_STRIP = "\"'`<>()[],;."
+_STRIP = "\"'`<>()[],;?!"  # what stands around a token in a sentence; a full stop is tried both ways
 _TECHNIQUE_IN_NOTE = re.compile(r"T\d{4}(?:\.\d{3})?")
 
 
@@ -59,7 +59,11 @@ def identify(text: str, *, source: str) -> Iterator[Yielded]:
     for number, line in enumerate(text.split("\n"), start=1):
         for token in line.split():
             value = token.strip(_STRIP)
-            if value in seen or not (candidates := _candidates(value, is_alone=value == text.strip())):
+            candidates = _candidates(value, is_alone=value == text.strip())
+            if not candidates and value.endswith("."):
+                value = value.rstrip(".")
+                candidates = _candidates(value, is_alone=False)
+            if value in seen or not candidates:
                 continue
             if len(seen) >= MAX_FOUND:
                 yield Gap(text=f"only the first {MAX_FOUND} different hashes of {source} were looked at")

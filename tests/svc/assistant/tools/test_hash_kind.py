@@ -66,6 +66,11 @@ def test_hashes_of_nothing_are_known(value: str, what: str):
     assert what in section.verdict([finding])
 
 
+@pytest.mark.parametrize("sentence", ["what is {}?", "It is {}.", "({})", "`{}`, he said"])
+def test_a_hash_is_found_in_a_sentence(sentence: str):
+    assert candidates(sentence.format(FORMS["SHA-256"]))[0][0] == "SHA-256"
+
+
 @pytest.mark.parametrize("text", ["", "what hash is this?", "deadbeef in a sentence", "the password is hunter2 today"])
 def test_words_are_no_hashes(text: str):
     assert candidates(text) == []
