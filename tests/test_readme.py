@@ -36,14 +36,15 @@ def test_python_examples_run_one_after_the_other(local_state: Path):
     assert "203[.]0[.]113[.]9" in done.stdout
 
 
-@pytest.mark.parametrize("line", re.findall(r"^\$ (.*)$", "\n".join(blocks("console")), flags=re.MULTILINE))
-def test_console_examples_run(line: str, local_state: Path, tmp_path: Path):
-    command = [str(Path(sys.executable).with_name("svc")), *shlex.split(line)[1:]]
+@pytest.mark.parametrize("block", blocks("console"), ids=lambda block: block.splitlines()[0].removeprefix("$ "))
+def test_console_examples_run_one_after_the_other(block: str, local_state: Path, tmp_path: Path):
+    for line in re.findall(r"^\$ (.*)$", block, flags=re.MULTILINE):
+        command = [str(Path(sys.executable).with_name("svc")), *shlex.split(line)[1:]]
 
-    done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(command, cwd=tmp_path, env=os.environ, capture_output=True, text=True, timeout=60)
 
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip()
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.strip()
 
 
 def test_pictures_and_files_that_readme_names_are_there():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import svc
-from svc.errors import ServiceError, service_error
+from svc.errors import _CLASSES, ServiceError, service_error
 
 ROWS = [
     (400, "invalid_request", svc.InvalidRequestError, "invalid_request_error"),
@@ -51,3 +51,7 @@ def test_every_public_name_is_there_and_every_error_is_an_svc_error():
         value = getattr(svc, name)
         if name.endswith("Error"):
             assert issubclass(value, svc.SvcError)
+
+
+def test_the_table_has_every_code_of_the_wire():
+    assert {code: cls for _, code, cls, _ in ROWS} == _CLASSES

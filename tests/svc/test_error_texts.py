@@ -1,0 +1,213 @@
+"""The text of every error that the SDK itself makes, to the letter: what happened, with values, and what to do.
+
+What the service says is pinned where the service is tested; ``test_errors`` maps its codes to classes.
+"""
+
+# ruff: noqa: E501 - one row a text
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import msgspec
+import pytest
+import websockets
+from websockets.datastructures import Headers
+from websockets.frames import Close
+from websockets.http11 import Response
+
+import svc
+from svc import Svc, _protocol, _requests, _transport, client, config, messages
+from svc._protocol import CancelProtocol, Fail, TurnProtocol
+from svc._requests import Reply, read_error, read_reply
+from svc._transport import StreamConnection, Transport
+from svc.config import Config, resolve
+from svc.errors import SvcError
+from svc.local import find_or_start
+from svc.messages import Message, MessageType, MimeType, UpdateRequest
+
+KEY = "svc_secret"
+HERE = "https://svc.example.org"
+PINNED_WHOLE = (config, _requests, _protocol, client, messages)  # no error of theirs may be missing below
+
+
+def resolved(**environ: str) -> Callable[[], object]:
+    return lambda: resolve(environ=environ)
+
+
+def received(*frames: Message | str, earlier_after: int = 0) -> Callable[[], None]:
+    """What a turn fails with that receives these."""
+
+    def follow() -> None:
+        query = Message(message_type=MessageType.QUERY, id="q", turn="t", content="?")
+        turn = TurnProtocol(query, earlier_after)
+        turn.connected()
+        for frame in frames:
+            step = turn.receive(frame if isinstance(frame, str) else msgspec.json.encode(frame))
+            if isinstance(step, Fail):
+                raise step.error
+
+    return follow
+
+
+def closed(code: int, reason: str = "") -> Callable[[], None]:
+    def read() -> None:
+        close = Close(code, reason)
+        with StreamConnection(None, "wss://svc.example.org")._translated():  # type: ignore[arg-type]
+            raise websockets.ConnectionClosedError(close, close, True)
+
+    return read
+
+
+def upgrade(status: int, body: bytes) -> Callable[[], None]:
+    def read() -> None:
+        refused = websockets.InvalidStatus(Response(status, "", Headers(), body))
+        raise _transport._refused(refused, "wss://svc.example.org")
+
+    return read
+
+
+def raising(make: Callable[..., SvcError], *values: object) -> Callable[[], None]:
+    def read() -> None:
+        raise make(*values)
+
+    return read
+
+
+def trusting(path: str) -> Callable[[], object]:
+    there = Config(base_url=HERE, ws_url="wss://svc.example.org", api_key=KEY, ca_file=Path(path))
+    return lambda: Transport(there).call(_requests.health())
+
+
+def call_of(*, base_url: str) -> Callable[[], object]:
+    there = Config(base_url=base_url, ws_url="ws://127.0.0.1", api_key=KEY)
+    return lambda: Transport(there).call(_requests.health(), limit_seconds=0.0)
+
+
+def unreadable(reply: Reply) -> Callable[[], object]:
+    return lambda: read_reply(_requests.health(), reply)
+
+
+def wire(code: str, text: str) -> bytes:
+    return msgspec.json.encode({"error": {"code": code, "message": text, "type": "x", "param": None}})
+
+
+ROWS = [
+    # config
+    ("no-key", resolved(SVC_BASE_URL=HERE), svc.ConfigError, "base_url 'https://svc.example.org' needs a key. Set SVC_API_KEY (`svc keys create` makes one), or leave base_url and SVC_BASE_URL out to use the local service."),
+    ("ws-alone", resolved(SVC_WS_URL="wss://a"), svc.ConfigError, "ws_url is given without base_url. Set base_url (SVC_BASE_URL), too; ws_url may be left out."),
+    ("key-for-local", lambda: resolve(KEY, "local"), svc.ConfigError, 'base_url="local" brings its own key and ws_url. Leave both out, or give the address.'),
+    ("key-is-an-address", resolved(SVC_API_KEY=HERE), svc.ConfigError, "api_key holds an address. The key comes first: Svc(api_key, base_url=...)."),
+    ("key-broken", resolved(SVC_API_KEY="svc_a b"), svc.ConfigError, "the key holds spaces or characters that no key has. Copy it again, alone, on one line."),
+    ("address-is-a-key", resolved(SVC_API_KEY="x", SVC_BASE_URL=KEY), svc.ConfigError, "base_url is not an address. It looks like a key: the key comes first. Give it whole, as https://svc.example.org."),
+    ("scheme", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="ftp://a.example.org"), svc.ConfigError, "base_url 'ftp://a.example.org' must begin with https:// or, on this machine, http://."),
+    ("no-host", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://"), svc.ConfigError, "base_url 'https://' has no usable host and port. Give it whole, as https://svc.example.org."),
+    ("password", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://u:pw@a.example.org"), svc.ConfigError, "base_url 'https://a.example.org' carries a password, a query or a fragment, and addresses end up in logs. Give the address alone; the key goes into SVC_API_KEY."),
+    ("in-the-open", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="http://a.example.org"), svc.ConfigError, "base_url 'http://a.example.org' would send the key unencrypted over the network. Use https://; http:// is for this machine alone."),
+    ("port", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://a:99999"), svc.ConfigError, "base_url is not an address that can be read. Check its host and port."),
+    # _requests
+    ("file-without-a-name", lambda: _requests.upload_file("s", ""), svc.InvalidRequestError, "the file has no name. Give one: it is how a question refers to it."),
+    ("no-mime-type", lambda: _requests.upload_file("s", "a", "text"), svc.InvalidRequestError, "mime_type_hint 'text' is not a MIME type. Give one as text/plain, or leave it out."),
+    ("half-a-character", lambda: _requests.update(UpdateRequest(id="s", name="\ud800")), svc.InvalidRequestError, "'\\ud800' holds half a character, which is no text. Leave it out."),
+    ("empty-bug", lambda: _requests.send_bug_report("s", " ", ""), svc.InvalidRequestError, "the bug report is empty. Say what happened and what you expected."),
+    ("not-of-the-wire", unreadable(Reply(200, b"{}")), svc.ProtocolError, "GET /health was answered with what is not of the wire: Object missing required field `status`. Check that base_url is a svc service, and that both have about the same version."),
+    ("another-server", raising(read_error, Reply(404, b"<h1>")), svc.ProtocolError, "HTTP 404 came back without the wire's error body. Check that base_url and ws_url are a svc service's, path prefix and all."),
+    ("gateway", raising(read_error, Reply(502, b"<h1>")), svc.UpstreamError, "something between here and the service answered HTTP 502. Try again; if it stays, ask its admin."),
+    ("gateway-away", raising(read_error, Reply(504, b"<h1>")), svc.UnavailableError, "something between here and the service answered HTTP 504. Try again; if it stays, ask its admin."),
+    ("the-services-own-words", unreadable(Reply(410, wire("session_expired", "it ended; make another"))), svc.SessionExpiredError, "it ended; make another"),
+    # _protocol
+    ("question-too-long", lambda: TurnProtocol(Message(message_type=MessageType.QUERY, id="q", turn="t", content="x" * 1_048_576, created_at=1.0), 0), svc.TooLargeError, "the question is 1,048,842 bytes on the wire; the service takes 1,048,576. Attach the long part as a file and ask about it."),
+    ("frame-is-no-message", received("{}"), svc.ProtocolError, "the stream sent what is no message (Object missing required field `message_type`): '{}'"),
+    ("frame-is-no-message-while-cancelling", lambda: CancelProtocol("t", 0).receive("{}"), svc.ProtocolError, "the stream sent what is no message: Object missing required field `message_type`"),
+    ("set-back", received(Message(message_type=MessageType.QUERY, id="q", turn="t", seq=3), earlier_after=5), svc.ProtocolError, "the session went back to message 3, after 5 had been there: the service was set back to an older state. Resume the session to go on from what it has."),
+    ("turn-error", received(Message(message_type=MessageType.ERROR, turn="t", seq=1, status_code=502, status_message="upstream_error", content="the model is gone")), svc.UpstreamError, "the model is gone"),
+    ("query-refused", received(Message(message_type=MessageType.ERROR, turn="t", parent_id="q", status_code=409, status_message="turn_in_progress", content="a turn runs; wait")), svc.TurnInProgressError, "a turn runs; wait"),
+    # _transport
+    ("closed", closed(1011), svc.UnreachableError, "wss://svc.example.org closed the stream (code 1011, no reason)."),
+    ("key-revoked", closed(4401, "revoked"), svc.InvalidApiKeyError, "the key is no longer valid (revoked). Set a new one."),
+    ("session-ended", closed(4410), svc.SessionExpiredError, "the session has ended (expired or deleted). Make a new session."),
+    ("closed-strangely", closed(1003, "what?"), svc.ProtocolError, "wss://svc.example.org closed the stream with code 1003 (what?)."),
+    ("upgrade-refused-for-now", upgrade(503, wire("unavailable", "stopping")), svc.UnreachableError, "wss://svc.example.org answered HTTP 503."),
+    ("upgrade-refused", upgrade(404, wire("session_not_found", "no such session")), svc.SessionNotFoundError, "no such session"),
+    ("refused-connection", call_of(base_url="http://127.0.0.1:1"), svc.UnreachableError, "http://127.0.0.1:1 does not answer ([Errno 111] Connection refused). Check that the service runs and the address is right."),
+    ("untrusted", raising(_transport._untrusted, HERE, OSError("self-signed")), svc.UnreachableError, "https://svc.example.org shows a certificate that is not trusted here (self-signed). Where that is your own authority, name its certificate file in SVC_CA_BUNDLE."),
+    ("ca-bundle", trusting("/no/such.pem"), svc.ConfigError, "SVC_CA_BUNDLE names '/no/such.pem', which cannot be used as certificates ([Errno 2] No such file or directory). It must be a file in PEM format."),
+    ("socks", raising(_transport._socks, ImportError("socksio is not installed")), svc.ConfigError, "the proxy of HTTPS_PROXY cannot be used: socksio is not installed. Install that, or use an HTTP proxy."),
+    # messages, client
+    ("broken-base64", lambda: Message(message_type=MessageType.INFO, id="m", mime_type=MimeType.PNG, content="a").get_content(), svc.ProtocolError, "message m: its image/png content is not base64: Invalid base64-encoded string: number of data characters (1) cannot be 1 more than a multiple of 4"),
+    ("no-session-id", lambda: Svc(KEY, HERE).resume_session(""), svc.InvalidRequestError, "session_id is empty. A session's id is its session_id."),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("act", "cls", "text"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
+def test_the_text_is_this(act: Callable[[], object], cls: type[SvcError], text: str):
+    with pytest.raises(cls) as caught:
+        act()
+
+    assert str(caught.value) == text
+
+
+@pytest.fixture
+def made_at(monkeypatch: pytest.MonkeyPatch) -> set[tuple[str, int]]:
+    """Where errors were made while the test ran: file and line."""
+    places: set[tuple[str, int]] = set()
+
+    def make(cls: type[SvcError], *args: object, **kwargs: object) -> SvcError:
+        frame = sys._getframe(1)
+        places.add((frame.f_code.co_filename, frame.f_lineno))
+        return Exception.__new__(cls, *args)
+
+    monkeypatch.setattr(SvcError, "__new__", make)
+    return places
+
+
+@pytest.mark.parametrize("module", PINNED_WHOLE, ids=lambda module: module.__name__)
+def test_no_error_is_missing_from_the_table(module: ModuleType, made_at: set[tuple[str, int]]):
+    for _, act, cls, _ in ROWS:
+        with pytest.raises(cls):
+            act()
+
+    lines = {line for file, line in made_at if file == module.__file__}
+    makings = [
+        node
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Error")
+    ]
+    missing = [node.lineno for node in makings if not any(node.lineno <= n <= (node.end_lineno or 0) for n in lines)]
+    assert missing == []
+
+
+@pytest.mark.parametrize(
+    ("act", "cls", "text"),
+    [
+        pytest.param(lambda s: s.stream(" "), svc.InvalidRequestError, "the question is empty. Write it out.", id="empty-question"),
+        pytest.param(lambda s: s.query("wait", timeout_seconds=0.2), svc.TurnTimeoutError, "no answer within 0.2 s; the turn was cancelled. Give it a longer time limit, or ask for less at once.", id="timeout"),
+        pytest.param(lambda s: s.detach_file(7), svc.SessionFileNotFoundError, "no such file: 7. The session has 1: a.txt.", id="no-file"),
+    ],
+)  # fmt: skip
+def test_a_sessions_own_text_is_this(client: Svc, act: Callable[[object], object], cls: type[SvcError], text: str):
+    session = client.create_session()
+    session.attach_file("a.txt", "a")
+
+    with pytest.raises(cls) as caught:
+        act(session)
+
+    assert str(caught.value) == text
+
+
+def test_a_folder_that_is_none_says_what_to_set(tmp_path: Path):
+    folder = tmp_path / "file" / "state"
+    folder.parent.write_text("", encoding="utf-8")
+
+    with pytest.raises(svc.LocalServiceError) as caught:
+        find_or_start(folder)
+
+    assert str(caught.value) == (
+        f"{folder} cannot be used for the local service ([Errno 20] Not a directory: '{folder}'). "
+        "Set SVC_STATE_DIR to a folder of your own."
+    )
