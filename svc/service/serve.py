@@ -21,6 +21,7 @@ from types import FrameType
 import filelock
 import msgspec
 import uvicorn
+from starlette.types import ASGIApp
 
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
@@ -29,7 +30,9 @@ from svc.service.guard import allowed_hosts, is_loopback
 from svc.service.http import VERSION
 from svc.service.keys import KeyRecord, is_well_formed, key_digest, make_key
 from svc.service.logs import set_up_logs
+from svc.service.gathering import GatheringProtocol
 from svc.service.settings import Settings
+from svc.service.telemetry import traced
 
 log = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
@@ -119,7 +122,10 @@ class Server(uvicorn.Server):
         self._listener = listener
         settings = running.service.settings
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
-        super().__init__(_uvicorn_config(options, create_app(running, hosts=hosts), settings))
+        app: ASGIApp = create_app(running, hosts=hosts)
+        if settings.telemetry:
+            app = traced(app)
+        super().__init__(_uvicorn_config(options, app, settings))
 
     @property
     def connection(self) -> Connection:
@@ -184,10 +190,10 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _uvicorn_config(options: Options, app: object, settings: Settings) -> uvicorn.Config:
+def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
-        app,  # type: ignore[arg-type]  # a Starlette application
-        ws="websockets-sansio",
+        app,
+        ws=GatheringProtocol,
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.ping_seconds,

@@ -82,6 +82,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...], Meta(description="names that it answers to; empty: loopback, or any behind a proxy")
     ] = ()
     metrics: Annotated[bool, Meta(description="whether GET /metrics is served")] = False
+    telemetry: Annotated[bool, Meta(description="whether requests are traced (extra otel, OTEL_… variables)")] = False
+
+
+_WORDS = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 
 
 class Described(msgspec.Struct, frozen=True, kw_only=True):
@@ -124,7 +128,11 @@ def settings_from(environment: Mapping[str, str], options: Mapping[str, str] | N
         if not (text := text.strip()):
             continue
         _check_finite(source, text)
-        value = [part.strip() for part in text.split(",") if part.strip()] if row.is_list else text
+        value = (
+            [part.strip() for part in text.split(",") if part.strip()]
+            if row.is_list
+            else _WORDS.get(text.lower(), text)
+        )
         chosen[row.name] = value
         try:
             msgspec.convert({row.name: value}, Settings, strict=False)

@@ -1,0 +1,47 @@
+"""Spans of requests where they are switched on: path and status, and no word of a query."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
+from starlette.testclient import TestClient
+
+from svc.service.telemetry import traced
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_a_request_is_a_span_without_its_query():
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+
+    async def show(request: Request) -> PlainTextResponse:
+        return PlainTextResponse(request.query_params["word"])
+
+    client = TestClient(traced(Starlette(routes=[Route("/show", show)]), provider))
+
+    assert client.get("/show?word=zebra", headers={"Authorization": "Bearer svc_zebra"}).text == "zebra"
+    [span] = exporter.get_finished_spans()
+    assert "/show" in span.name
+    assert "zebra" not in span.to_json()
+    assert 200 in span.attributes.values()
+
+
+def test_without_the_extra_the_service_says_what_to_install(tmp_path):
+    program = (
+        "import sys; sys.modules['opentelemetry.instrumentation'] = None\n"
+        "from svc.cli import main; main(['serve', '--telemetry', 'yes', '--port', '0', '--assistant',"
+        f" 'svc.assistant.turn:Assistant', '--database', 'sqlite:///{tmp_path}/s.db'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1
+    assert 'pip install "svc-jupyter[otel]"' in done.stderr
