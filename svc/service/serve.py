@@ -26,11 +26,11 @@ from starlette.types import ASGIApp
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
 from svc.service.app import Running, build, create_app
+from svc.service.gathering import GatheringProtocol
 from svc.service.guard import allowed_hosts, is_loopback
 from svc.service.http import VERSION
 from svc.service.keys import KeyRecord, is_well_formed, key_digest, make_key
 from svc.service.logs import set_up_logs
-from svc.service.gathering import GatheringProtocol
 from svc.service.settings import Settings
 from svc.service.telemetry import traced
 
@@ -67,6 +67,7 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options, settings: Settings) -> None:
     """Serve until a signal, or until idle; raises ConfigError where the service cannot start as asked."""
     set_up_logs()
+    import sys; sys.setswitchinterval(float(os.environ.get("XSW","0.005")))
     check_transport(options)
     database = database_path(options.database)
     assistant = load_assistant(options.assistant)
@@ -110,7 +111,10 @@ def load_assistant(name: str) -> Assistant:
         factory: Callable[[], Assistant] = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"--assistant {name} cannot be loaded: {error}") from error
-    return factory()
+    try:
+        return factory()
+    except TypeError as error:
+        raise ConfigError(f"--assistant {name} cannot be made by a call without arguments: {error}") from error
 
 
 class Server(uvicorn.Server):

@@ -40,7 +40,7 @@ def test_without_the_extra_the_service_says_what_to_install(tmp_path):
     program = (
         "import sys; sys.modules['opentelemetry.instrumentation'] = None\n"
         "from svc.cli import main; main(['serve', '--telemetry', 'yes', '--port', '0', '--assistant',"
-        f" 'svc.assistant.turn:Assistant', '--database', 'sqlite:///{tmp_path}/s.db'])"
+        f" 'svc.assistant.analyst:Analyst', '--database', 'sqlite:///{tmp_path}/s.db'])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30)
     assert done.returncode == 1
