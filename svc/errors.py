@@ -245,6 +245,9 @@ _CLASSES: dict[str, type[ServiceError]] = {
     )
 }
 
+CODES: tuple[str, ...] = tuple(_CLASSES)
+"""Every code of the wire page."""
+
 
 def service_error(
     code: str, message: str, *, status: int, param: str | None = None, retry_after: float | None = None

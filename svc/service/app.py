@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -78,6 +80,16 @@ class Operation(NamedTuple):
         return ((self.handler or self.open_handler).__doc__ or "").partition("\n")[0]
 
 
+async def _openapi(service: Service, request: Request) -> Response:
+    """GET /openapi.json: this table for machines."""
+    return Response(_document(service.settings), media_type="application/json")
+
+
+@functools.cache
+def _document(settings: Settings) -> bytes:
+    return build_document(OPERATIONS, http.VERSION, settings)
+
+
 _OF_SESSION = (404, 410)
 OPERATIONS = (
     Operation("GET", "/health", open_handler=http.health, answer=Health),
@@ -111,6 +123,7 @@ OPERATIONS = (
     ),
     Operation("GET", "/models", http.models, answer=ModelList),
     Operation("GET", "/metrics", http.metrics, answer=None, errors=(404,)),
+    Operation("GET", "/openapi.json", open_handler=_openapi, answer=dict[str, msgspec.Raw]),
 )  # fmt: skip
 
 
@@ -204,18 +217,13 @@ def _routes(running: Running) -> list[BaseRoute]:
         for operation in OPERATIONS
     ]
 
-    document = build_document(OPERATIONS, http.VERSION)
-
-    async def openapi(request: Request) -> Response:
-        return Response(document, media_type="application/json")
-
     async def open_stream(websocket: WebSocket) -> None:
         try:
             await stream(websocket, running.service, running.streams)
         except Exception as error:  # noqa: BLE001  # told to the client, or logged under an id
             await _refuse_upgrade(websocket, error)
 
-    return [*routes, Route("/openapi.json", openapi, methods=["GET"]), WebSocketRoute("/stream", open_stream)]
+    return [*routes, WebSocketRoute("/stream", open_stream)]
 
 
 def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:
@@ -247,7 +255,9 @@ async def _not_on_the_page(request: Request, error: Exception) -> Response:
     where = f"{request.method[:10]} {request.url.path[:80]}"
     if isinstance(error, HTTPException) and error.status_code == 405:
         allowed = (error.headers or {}).get("Allow", "")
-        return error_reply(MethodNotAllowedError(f"{where} is not offered; this address takes {allowed}"))
+        refusal = error_reply(MethodNotAllowedError(f"{where} is not offered; this address takes {allowed}"))
+        refusal.headers["Allow"] = allowed
+        return refusal
     if isinstance(error, HTTPException) and error.status_code == 404:
         return error_reply(AddressNotFoundError(f"{where} is no address of this service"))
     return error_reply(InvalidRequestError(f"{where} cannot be served as it was sent"))
