@@ -17,7 +17,8 @@ from svc._terminal import one_line
 from svc.messages import Message, MessageType, Session, Usage
 
 CONTENT_CHARS = 200  # of one message; a terminal's width cuts earlier
-LABEL_CHARS = 80  # of a name, an actor, a type
+NAME_CHARS = 80  # of a session's, a file's, a model's name
+ACTOR_CHARS = 24  # of an actor, a type, a status: a long one may not push the rest off the line
 _STYLES = {
     MessageType.QUERY: "bold cyan",
     MessageType.RESULT: "bold green",
@@ -58,12 +59,12 @@ def _turns(messages: Sequence[Message]) -> list[list[Message]]:
 
 
 def _session_label(session: Session) -> Text:
-    files = f", files: {', '.join(one_line(f.name, LABEL_CHARS) for f in session.files)}" if session.files else ""
+    files = f"\nfiles: {', '.join(one_line(f.name, NAME_CHARS) for f in session.files)}" if session.files else ""
     counts = (session.turns, "turn"), (session.num_messages, "message"), (session.usage.total_tokens, "token")
     end = f"expires {_day(session.expire_time)} {_clock(session.expire_time)} UTC"
     return _line(
-        (one_line(session.name, LABEL_CHARS), "bold"),
-        (f"  {session.id}  {one_line(session.model.model_string, LABEL_CHARS)}", "dim"),
+        (one_line(session.name, NAME_CHARS), "bold"),
+        (f"\n{session.id}  {one_line(session.model.model_string, NAME_CHARS)}", "dim"),
         (f"\n{', '.join(_count(*count) for count in counts)}, {end}{files}", ""),
     )
 
@@ -71,25 +72,25 @@ def _session_label(session: Session) -> Text:
 def _turn_label(number: int, turn: Sequence[Message]) -> Text:
     begin, last = turn[0].created_at, turn[-1]
     tokens = sum((m.usage for m in turn if m.usage), start=Usage()).total_tokens
-    facts = f"  {_day(begin)} {_clock(begin)} UTC, {_count(len(turn), 'message')}, {_span(last.created_at - begin)}"
-    return _line((f"turn {number:,}", "bold"), (f"{facts}, {_count(tokens, 'token')}, ", ""), _outcome(last))
+    counts = f"{_count(len(turn), 'message')}, {_span(last.created_at - begin)}, {_count(tokens, 'token')}"
+    return _line((f"turn {number:,} ", "bold"), _outcome(last), (f"  {_day(begin)} {_clock(begin)} UTC, {counts}", ""))
 
 
 def _outcome(last: Message) -> tuple[str, str]:
     if not last.ends_turn:
         return "not ended", "yellow"
     if last.message_type == MessageType.ERROR:
-        return one_line(last.status_message, LABEL_CHARS), "red"
+        return one_line(last.status_message, ACTOR_CHARS), "red"
     return "answered", "green"
 
 
 def _message_label(message: Message, begin: float) -> Text:
-    kind = one_line(message.message_type, LABEL_CHARS)
+    kind = one_line(message.message_type, ACTOR_CHARS)
     facts = f"+{_span(message.created_at - begin)} {content_bytes(message):,} B"
     return _line(
         (f"{message.seq:>4} ", "dim"),
         (kind, _STYLES.get(message.message_type, "")),
-        (f" {one_line(message.actor, LABEL_CHARS)} ", ""),
+        (f" {one_line(message.actor, ACTOR_CHARS)} ", ""),
         (f"{facts}  ", "dim"),
         (_shown(message), ""),
     )
@@ -97,7 +98,7 @@ def _message_label(message: Message, begin: float) -> Text:
 
 def _shown(message: Message) -> str:
     if not message.mime_type.is_text:
-        return one_line(message.mime_type, LABEL_CHARS)
+        return one_line(message.mime_type, NAME_CHARS)
     title = f"{message.title}: " if message.title else ""
     return one_line(f"{title}{message.content or ''}", CONTENT_CHARS)
 

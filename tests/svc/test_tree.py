@@ -39,13 +39,15 @@ def test_it_says_the_session_its_turns_and_every_message():
     lines = shown(turn("t1", "who?", first=1) + turn("t2", "and now?", first=4, end=MessageType.ERROR), files=[file])
 
     assert lines == [
-        "n  s  svc-1.1",
-        "1 turn, 2 messages, 10 tokens, expires 1970-01-01 00:05:01 UTC, files: a.log",
-        "├── turn 1  1970-01-01 00:16:40 UTC, 3 messages, 1.5 s, 1,234 tokens, answered",
+        "n",
+        "s  svc-1.1",
+        "1 turn, 2 messages, 10 tokens, expires 1970-01-01 00:05:01 UTC",
+        "files: a.log",
+        "├── turn 1 answered  1970-01-01 00:16:40 UTC, 3 messages, 1.5 s, 1,234 tokens",
         "│   ├──    1 query user +0.0 s 4 B  who?",
         "│   ├──    2 result analyst +1.2 s 4 B  done",
         "│   └──    3 info service +1.5 s 0 B  ",
-        "└── turn 2  1970-01-01 00:16:40 UTC, 3 messages, 1.5 s, 1,234 tokens, upstream_error",
+        "└── turn 2 upstream_error  1970-01-01 00:16:40 UTC, 3 messages, 1.5 s, 1,234 tokens",
         "    ├──    4 query user +0.0 s 8 B  and now?",
         "    ├──    5 result analyst +1.2 s 4 B  done",
         "    └──    6 error service +1.5 s 0 B  ",
@@ -57,13 +59,13 @@ def test_nothing_asked_yet_is_said():
 
 
 def test_a_turn_that_runs_is_not_called_answered():
-    assert shown(turn("t", "who?", first=1)[:2])[2].endswith("not ended")
+    assert shown(turn("t", "who?", first=1)[:2])[3].startswith("└── turn 1 not ended ")
 
 
 @pytest.mark.parametrize("place", ["content", "title", "actor"])
 @pytest.mark.parametrize(
     "text",
-    ["[bold]x[/bold]", "[/]", "[link=https://evil.top]x[/link]", "a\n└── turn 9", "\x1b[2J\x1b]0;x\x07", ":skull:"],
+    ["[bold]x[/bold]", "[/]", "[link=//evil.top]x[/]", "a\n└── turn 9", "\x1b[2J\x1b]0;x\x07", ":skull:"],
     ids=["markup", "closing", "link", "line", "escape", "emoji"],
 )  # fmt: skip
 def test_what_a_message_says_is_text_on_its_line(place: str, text: str):
@@ -71,9 +73,9 @@ def test_what_a_message_says_is_text_on_its_line(place: str, text: str):
 
     lines = shown([message], name=text, files=[])
 
-    assert len(lines) == 4
+    assert len(lines) == 5
     assert "\x1b" not in "".join(lines)
-    assert text.split()[0].replace("\x1b", "�").replace("\x07", "�") in lines[3]
+    assert text.split()[0].replace("\x1b", "�").replace("\x07", "�") in lines[4]
 
 
 def test_a_thousand_long_messages_are_a_thousand_short_lines():
@@ -84,9 +86,9 @@ def test_a_thousand_long_messages_are_a_thousand_short_lines():
 
     lines = shown(messages, width=100)
 
-    assert len(lines) == 2 + 10 + 1_000
+    assert len(lines) == 3 + 10 + 1_000
     assert max(map(len, lines)) <= 100
-    assert lines[3].endswith("…")
+    assert lines[4].endswith("…")
 
 
 @pytest.mark.parametrize(
@@ -111,4 +113,10 @@ def test_a_picture_is_named_not_shown():
 def test_a_time_that_is_none_does_not_break_the_tree(time: float):
     message = Message(message_type=MessageType.INFO, turn="t", seq=1, created_at=time, timestamp=1)
 
-    assert "no time" in shown([message])[2]
+    assert "no time" in shown([message])[3]
+
+
+def test_a_long_actor_does_not_push_off_what_is_said():
+    message = Message(message_type=MessageType.INFO, turn="t", seq=1, actor="a" * 300, content="who?")
+
+    assert shown([message], width=80)[-1].endswith("a… +0.0 s 4 B  who?")
