@@ -67,7 +67,6 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 def run(options: Options, settings: Settings) -> None:
     """Serve until a signal, or until idle; raises ConfigError where the service cannot start as asked."""
     set_up_logs()
-    import sys; sys.setswitchinterval(float(os.environ.get("XSW","0.005")))
     check_transport(options)
     database = database_path(options.database)
     assistant = load_assistant(options.assistant)

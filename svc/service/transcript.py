@@ -28,6 +28,7 @@ class Transcript:
         self.query = query
         self.group = new_id()
         self._settings = settings
+        self._number = 0
 
     def fits(self, content: str) -> bool:
         """Whether a message can carry the content whole."""
@@ -83,8 +84,10 @@ class Transcript:
         return message
 
     def _message(self, kind: MessageType, role: Role, actor: str, state: State, content: str, now: float) -> Message:
+        self._number += 1
         return Message(
             message_type=kind,
+            id=f"{self.group[:24]}{self._number:08x}",  # unique as its group is, without asking the system each time
             parent_id=self.query.id,
             turn=self.query.turn,
             group=self.group,

@@ -13,7 +13,13 @@ from svc.service.store import Begun, Ending, LeaseLostError, Stored, TurnRecord,
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
 
 _ENCODER = msgspec.json.Encoder()
-_INSERT = "INSERT INTO messages (session_number, seq, turn_number, message_type, id, body) VALUES (?, ?, ?, ?, ?, ?)"
+# Each statement gives the interpreter's lock away and has to get it back: many rows in one cost a fraction.
+_ROWS_AT_ONCE = (64, 16, 4, 1)
+_COLUMNS = "session_number, seq, turn_number, message_type, id, body"
+_INSERTS = {
+    size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
+    for size in _ROWS_AT_ONCE
+}
 
 
 def begin(connection: sqlite3.Connection, session_id: str, query: Message, owner: str) -> Begun:
@@ -134,12 +140,18 @@ def _make_fit(connection: sqlite3.Connection, number: int, query: Message) -> No
 def _insert(connection: sqlite3.Connection, number: int, turn_number: int, messages: Sequence[Message]) -> list[Stored]:
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last = connection.execute(sql, [len(messages), number]).fetchone()[0]
-    rows = []
+    stored = []
+    rows: list[tuple[int, int, int, str, str, bytes]] = []
     for seq, message in enumerate(messages, start=last - len(messages) + 1):
         message.seq = seq
-        rows.append((number, seq, turn_number, message.message_type.value, message.id, _ENCODER.encode(message)))
-    connection.executemany(_INSERT, rows)
-    return [Stored(row[1], row[5].decode()) for row in rows]
+        body = _ENCODER.encode(message)
+        rows.append((number, seq, turn_number, message.message_type.value, message.id, body))
+        stored.append(Stored(seq, body.decode()))
+    for size in _ROWS_AT_ONCE:
+        while len(rows) >= size:
+            connection.execute(_INSERTS[size], [value for row in rows[:size] for value in row])
+            del rows[:size]
+    return stored
 
 
 def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, ending: Ending) -> None:
