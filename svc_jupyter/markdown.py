@@ -187,18 +187,14 @@ class _Writer:
         is_ordered = node.type == "ordered_list"
         tight = all(_is_tight(item) for item in node.children)
         start = int(node.attrs.get("start", 1)) if is_ordered else 0
+        contents = filter(None, (self.blocks(item.children, tight=tight) for item in node.children))
         items = []
-        for number, item in enumerate(node.children, start):
-            bullet = (
-                f"{min(number, 999_999_999)}{')' if alternate else '.'}" if is_ordered else "*" if alternate else "-"
-            )
-            if not (content := self.blocks(item.children, tight=tight)):
-                continue
-            lines = content.split("\n")
-            indent = " " * (len(bullet) + 1)
-            items.append(
-                "\n".join([f"{bullet} {lines[0]}".rstrip(), *(f"{indent}{line}".rstrip() for line in lines[1:])])
-            )
+        for number, content in enumerate(contents, start):
+            bullet = "*" if alternate else "-"
+            if is_ordered:
+                bullet = f"{min(number, 999_999_999)}{')' if alternate else '.'}"
+            indented = content.replace("\n", "\n" + " " * (len(bullet) + 1))
+            items.append("\n".join(line.rstrip() for line in f"{bullet} {indented}".split("\n")))
         return ("\n" if tight else "\n\n").join(items)
 
     def code_block(self, content: str, *, language: str) -> str:

@@ -7,15 +7,20 @@ from pathlib import Path
 
 import pytest
 from kernels import Kernel
+from local_services import stop_local_service
 
-SCRIPTED = Path(__file__).parents[1] / "svc"  # scripted_assistants.py
+SCRIPTED = {
+    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
+    "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
+}
+NOT_CONFIGURED = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
 
 
 @pytest.fixture
 def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local service of the test's own that answers by script, not started yet: its state folder."""
-    monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted")
-    monkeypatch.setenv("PYTHONPATH", str(SCRIPTED))
+    for name, value in SCRIPTED.items():
+        monkeypatch.setenv(name, value)
     return local_state
 
 
@@ -24,3 +29,12 @@ def kernel(scripted_local: Path, tmp_path: Path) -> Iterator[Kernel]:
     """A kernel whose questions go to the scripted local service."""
     with Kernel(tmp_path / "kernel") as kernel:
         yield kernel
+
+
+@pytest.fixture(scope="module")
+def shared_kernel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kernel]:
+    """One kernel for the tests of a module that ask nothing of its session."""
+    folder = tmp_path_factory.mktemp("shared")
+    with Kernel(folder / "kernel", {**SCRIPTED, **NOT_CONFIGURED, "SVC_STATE_DIR": str(folder / "state")}) as kernel:
+        yield kernel
+    stop_local_service(folder / "state")

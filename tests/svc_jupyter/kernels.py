@@ -54,15 +54,16 @@ class Execution:
 class Kernel:
     """A kernel with a front end that a person sits at."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environment: dict[str, str] | None = None) -> None:
         folder.mkdir(exist_ok=True)
+        self.environment = {**os.environ, **(environment or {})}
         self.manager = KernelManager(
             kernel_name="python3", connection_file=str(folder / "kernel-test.json"), **ipc(folder)
         )
         self.client: BlockingKernelClient
 
     def __enter__(self) -> Self:
-        self.manager.start_kernel()
+        self.manager.start_kernel(env=self.environment)
         self._connect()
         return self
 
@@ -96,8 +97,14 @@ class Kernel:
             if not is_called and when(seen):
                 is_called = True
                 then()
-        seen.status = self.client.get_shell_msg(timeout=LIMIT_SECONDS)["content"]["status"]
+        seen.status = self._reply(parent)["content"]["status"]
         return seen
+
+    def _reply(self, parent: str) -> NotebookNode:
+        while True:  # a busy start may have left more than one answer to "are you there"
+            reply = self.client.get_shell_msg(timeout=LIMIT_SECONDS)
+            if reply["parent_header"].get("msg_id") == parent:
+                return reply
 
     def _connect(self) -> None:
         self.client = self.manager.blocking_client()

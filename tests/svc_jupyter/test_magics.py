@@ -35,9 +35,9 @@ def session(scripted_local: Path) -> Iterator[SessionOf]:
         yield resume
 
 
-def test_a_cell_shows_its_steps_and_then_its_answer(kernel: Kernel):
-    seen = kernel.run("%%svc --into answer\ncount 3")
-    kernel_text = kernel.run("print(answer.text, len(answer.messages), sep='|')").text
+def test_a_cell_shows_its_steps_and_then_its_answer(shared_kernel: Kernel):
+    seen = shared_kernel.run("%%svc --new --into answer\ncount 3")
+    kernel_text = shared_kernel.run("print(answer.text, len(answer.messages), sep='|')").text
 
     steps, answer = seen.displays
     assert seen.status == "ok"
@@ -56,8 +56,8 @@ def test_a_line_asks_and_the_session_goes_on(kernel: Kernel):
     )
 
 
-def test_every_line_of_a_cell_is_shown(kernel: Kernel):
-    seen = kernel.run("%svc echo one\n%svc echo two")
+def test_every_line_of_a_cell_is_shown(shared_kernel: Kernel):
+    seen = shared_kernel.run("%svc --new echo one\n%svc echo two")
 
     assert [d["data"]["text/markdown"] for d in seen.displays if "text/markdown" in d["data"]] == [
         "echo one (after 0)",
@@ -71,23 +71,25 @@ def test_a_fresh_session_knows_nothing(kernel: Kernel):
     assert "echo two (after 0)" in kernel.run("%svc --new echo two").shown()
 
 
-def test_another_model_starts_a_fresh_session_and_says_so(kernel: Kernel):
-    kernel.run("%svc --model stable echo one")
-    same = kernel.run("%svc --model svc-1.1 echo two").shown()
-    other = kernel.run("%svc --model svc-1.2-experimental echo three").shown()
+def test_another_model_starts_a_fresh_session_and_says_so(shared_kernel: Kernel):
+    shared_kernel.run("%svc --new --model stable echo one")
+    same = shared_kernel.run("%svc --model svc-1.1 echo two").shown()
+    other = shared_kernel.run("%svc --model svc-1.2-experimental echo three").shown()
 
     assert "(after 1)" in same
     assert "A new session is used: the one before is answered by svc-1.1." in other
     assert "(after 0)" in other
 
 
-def test_values_are_filled_in_once_and_only_when_asked(kernel: Kernel):
-    kernel.run("a, b = '{b}', 'secret'")
+def test_values_are_filled_in_once_and_only_when_asked(shared_kernel: Kernel):
+    shared_kernel.run("a, b = '{b}', 'secret'")
 
-    assert "echo {a} (after 0)" in kernel.run("%svc echo {a}").shown()
-    assert "echo {b} (after 1)" in kernel.run("%svc --fill echo {a}").shown()
-    assert "echo secret (after 2)" in kernel.run("def f(b):\n    %svc --fill echo {b}\nf(b)").shown()
-    assert kernel.run("%svc --fill echo {nothing}").error.startswith("AskError: --fill: there is no variable nothing.")
+    assert "echo {a} (after 0)" in shared_kernel.run("%svc --new echo {a}").shown()
+    assert "echo {b} (after 1)" in shared_kernel.run("%svc --fill echo {a}").shown()
+    assert "echo secret (after 2)" in shared_kernel.run("def f(b):\n    %svc --fill echo {b}\nf(b)").shown()
+    assert shared_kernel.run("%svc --fill echo {nothing}").error.startswith(
+        "AskError: --fill: there is no variable nothing."
+    )
 
 
 def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, tmp_path: Path):
@@ -121,17 +123,17 @@ def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, t
         ),
     ],
 )
-def test_an_error_is_one_line_and_the_next_question_works(kernel: Kernel, cell: str, error: str):
-    seen = kernel.run(cell)
+def test_an_error_is_one_line_and_the_next_question_works(shared_kernel: Kernel, cell: str, error: str):
+    seen = shared_kernel.run(cell)
 
     assert seen.status == "error"
     assert seen.error.startswith(error)
     assert "\n" not in seen.error
-    assert kernel.run("%svc echo again").status == "ok"
+    assert shared_kernel.run("%svc echo again").status == "ok"
 
 
-def test_help_shows_options_and_examples(kernel: Kernel):
-    text = kernel.run("%svc --help").text
+def test_help_shows_options_and_examples(shared_kernel: Kernel):
+    text = shared_kernel.run("%svc --help").text
 
     for part in ("--attach FILE", "--into NAME", "--timeout SECONDS", "%%svc --attach /var/log/auth.log --into answer"):
         assert part in text
@@ -147,8 +149,8 @@ def test_an_interrupt_cancels_the_turn_on_the_service(kernel: Kernel, session: S
     assert "echo next" in kernel.run("%svc echo next").shown()
 
 
-def test_eight_thousand_steps_are_drawn_a_few_times(kernel: Kernel):
-    seen = kernel.run("%svc count 8000")
+def test_eight_thousand_steps_are_drawn_a_few_times(shared_kernel: Kernel):
+    seen = shared_kernel.run("%svc --new count 8000")
 
     seconds = float(seen.displays[0]["data"]["text/plain"].removesuffix(" s").rpartition(" ")[2])
     assert seen.displays[0]["data"]["text/plain"].startswith("8,000 steps, ")
