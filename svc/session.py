@@ -129,7 +129,7 @@ class InteractiveSession:
 
     @property
     def usage(self) -> Usage:
-        """The tokens of all its turns; what a failed one took shows after ``refresh``."""
+        """The tokens of all its turns."""
         return self._info.usage
 
     @property

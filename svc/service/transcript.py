@@ -75,12 +75,13 @@ class Transcript:
         )
         return [result, closing]
 
-    def failure(self, error: ServiceError, now: float) -> Message:
+    def failure(self, error: ServiceError, usage: Usage, now: float) -> Message:
         """The error that ends the turn."""
         content = self.cut(error.message, "… [cut]")
         message = self._message(MessageType.ERROR, Role.AGENT, SPEAKER, State.END, content, now)
         message.status_code = error.status
         message.status_message = error.code
+        message.usage = usage
         return message
 
     def _message(self, kind: MessageType, role: Role, actor: str, state: State, content: str, now: float) -> Message:

@@ -91,7 +91,7 @@ class TurnRun:
         """End the turn with this error, unless its end is decided already. What was gathered is stored before it."""
         if not self._end and not self._is_handed_back:
             self.usage = count_usage(self._transcript.query.content or "", None)
-            self._finish([self._transcript.failure(error, self._clock())], TurnState.FAILED)
+            self._finish([self._transcript.failure(error, self.usage, self._clock())], TurnState.FAILED)
             if self._producer is not None:
                 self._producer.cancel()
 

@@ -42,7 +42,7 @@ def test_an_answer_is_a_plain_text_result_and_the_closing_info():
 
 
 def test_a_failure_is_an_error_with_the_wires_code():
-    message = Transcript(QUERY, SMALL).failure(UpstreamError("the model is gone"), 101.0)
+    message = Transcript(QUERY, SMALL).failure(UpstreamError("the model is gone"), Usage(total_tokens=3), 101.0)
     assert (message.status_code, message.status_message, message.content) == (
         502,
         "upstream_error",
