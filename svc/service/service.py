@@ -182,7 +182,7 @@ class Service:
         """Take in a file. The same name with the same content again is the file that is there: a retry is safe."""
         place = await self.place(key, session_id)
         sessions.check_file_name(name, self.settings)
-        self._check_room(place)
+        self._check_room(place, name)
         received = await place.files.receive(chunks, limit)
         mime_type, label = read_type(received.head, name, hint)
         file = self._file(received, name, mime_type, label)
@@ -204,8 +204,10 @@ class Service:
         if not is_added:
             raise self._too_many_files(limit)
 
-    def _check_room(self, place: Place) -> None:
-        if len(place.session.files) >= self.settings.max_session_files:
+    def _check_room(self, place: Place, name: str) -> None:
+        """Refuse before the file comes, unless it may be one that is there, sent again."""
+        is_known = any(file.name == name for file in place.session.files)
+        if not is_known and len(place.session.files) >= self.settings.max_session_files:
             raise self._too_many_files(len(place.session.files))
 
     def _too_many_files(self, have: int) -> TooLargeError:
