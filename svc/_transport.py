@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import BinaryIO, TypeVar
 from urllib.parse import urlencode, urlsplit
 
@@ -28,12 +29,14 @@ from svc._requests import Call, Reply, parse_retry_after, read_error, read_reply
 from svc.config import Config, is_loopback
 from svc.errors import (
     ConfigError,
+    InternalServiceError,
     InvalidApiKeyError,
     ProtocolError,
     ServiceError,
     SessionExpiredError,
     SvcError,
     UnreachableError,
+    service_error,
 )
 
 T = TypeVar("T")
@@ -135,7 +138,8 @@ class StreamConnection:
 class Transport:
     """One service, over HTTP and websocket. Safe to use from several threads; ``close`` ends the idle connections.
 
-    ``refind`` gives the service's present address and key after a failure, where these can change (the local service).
+    ``log`` is the service's log where it is a file of this machine. ``refind`` gives the service's present address
+    and key after a failure, where these can change (the local service).
     """
 
     def __init__(
@@ -145,10 +149,12 @@ class Transport:
         *,
         settings: StreamSettings | None = None,
         reply_seconds: float = REPLY_SECONDS,
+        log: Path | None = None,
     ) -> None:
         self._config = config
         self._reply_seconds = reply_seconds
         self._refind = refind
+        self._log = log
         self._settings = settings or StreamSettings()
         self._lock = threading.Lock()
         self._client: httpx.Client | None = None
@@ -158,6 +164,12 @@ class Transport:
     def config(self) -> Config:
         """The service as it is reached now."""
         return self._config
+
+    def explained(self, error: SvcError) -> SvcError:
+        """The error, and where the service's log is where that is a file of this machine and the log says more."""
+        if self._log is None or not isinstance(error, InternalServiceError):
+            return error
+        return service_error(error.code, f"{error.message}. That log is {self._log}", status=error.status)
 
     def call(self, call: Call[T], limit_seconds: float = _retry.CALL_LIMIT_SECONDS) -> T:
         """Send, repeat what may be repeated, read. Raises ServiceError, UnreachableError, ProtocolError."""
@@ -214,7 +226,7 @@ class Transport:
                 failure = lost
             else:
                 if not _retry.is_retried_status(reply.status, is_repeatable=call.is_repeatable):
-                    return read_reply(call, reply)
+                    return self._read(call, reply)
                 failure, asked = read_error(reply), reply.retry_after
             delay = patience.next_delay(time.monotonic(), random.random(), asked)  # noqa: S311 - jitter, no secret
             if delay is None:
@@ -222,6 +234,12 @@ class Transport:
             time.sleep(delay)
             if isinstance(failure, LostConnectionError):
                 self.refresh()
+
+    def _read(self, call: Call[T], reply: Reply) -> T:
+        try:
+            return read_reply(call, reply)
+        except InternalServiceError as error:
+            raise self.explained(error) from None
 
     def _send(self, call: Call[T], body: bytes | BinaryIO | None) -> Reply:
         """One attempt. LostConnectionError where it may come again, UnreachableError where that might do it twice."""

@@ -98,6 +98,6 @@ class Svc:
 
 
 def _local_transport() -> Transport:
-    from svc.local import find_or_start  # a configured client never needs it
+    from svc.local import describe, find_or_start  # a configured client never needs it
 
-    return Transport(find_or_start(), refind=find_or_start)
+    return Transport(find_or_start(), refind=find_or_start, log=describe().log)

@@ -360,7 +360,7 @@ class _TurnReader:
             case ComeBack(reason):
                 await self._come_back_after(LostConnectionError(f"{self._transport.config.ws_url}: {reason}."))
             case Fail(error):
-                raise error
+                raise self._transport.explained(error)
         return None
 
     async def leave(self, *, is_cancelling: bool) -> None:

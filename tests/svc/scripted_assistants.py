@@ -1,7 +1,7 @@
 """An assistant with a script, for the tests of the SDK: ``--assistant scripted_assistants:Scripted``, by PYTHONPATH.
 
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
-long; ``wait``: until cancelled; ``fail …``: with that text; ``files``: what is attached.
+long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is attached.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ class Scripted(Assistant):
             case "fail":
                 yield Step(content="failing")
                 raise UpstreamError(" ".join(rest))
+            case "break":
+                raise ZeroDivisionError
             case "files":
                 yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))
                 return

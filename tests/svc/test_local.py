@@ -55,6 +55,16 @@ def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_
         assert client.resume_session(session.session_id).history()
 
 
+def test_a_fault_of_the_local_service_names_the_log_that_tells_more(scripted_local: Path):
+    with Svc() as client, pytest.raises(svc.InternalServiceError) as caught:
+        client.create_session().query("break")
+
+    log = scripted_local / "service.log"
+    assert str(caught.value).endswith(f"That log is {log}")
+    fault = str(caught.value).split()[2].rstrip(":")
+    assert fault in log.read_text(encoding="utf-8")
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "stop"])
 def test_a_service_that_goes_in_the_middle_of_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
     with Svc() as client:
