@@ -1,7 +1,8 @@
 """An assistant with a script, for the tests of the SDK: ``--assistant scripted_assistants:Scripted``, by PYTHONPATH.
 
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
-long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is attached.
+long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is
+attached.
 """
 
 from __future__ import annotations
