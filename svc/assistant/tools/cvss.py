@@ -414,7 +414,7 @@ def score(text: str, *, source: str = "prompt") -> Iterator[Yielded]:
         yield Gap(text=f"no CVSS vector found in {source}")
         return
     yield Progress(
-        text=f"found {sum(seen.count for seen in vectors.values()):,} CVSS vectors, {len(vectors):,} different"
+        text=f"CVSS vectors: {sum(seen.count for seen in vectors.values()):,}, different ones: {len(vectors):,}"
     )
     for index, seen in enumerate(vectors.values()):
         yield _judge(seen, is_explained=index < MAX_EXPLAINED)

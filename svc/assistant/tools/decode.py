@@ -26,19 +26,33 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded, indicators
-from svc.assistant.tools.decoders import LOOSE, STRICT, Reading, compressed
+from svc.assistant.tools.decoders import (
+    BULK,
+    LOOSE,
+    NARROW,
+    STRICT,
+    Reading,
+    backwards,
+    base58_text,
+    base85_text,
+    compressed,
+)
 from svc.assistant.tools.plausibility import file_kind, plausibility, text_of
 
 MAX_LAYERS = 16
-MAX_READINGS = 2_000  # looked at per text; a part alone may use half of what is left
-MAX_SEARCH_BYTES = 40_000_000  # read and written per chain
+MAX_READINGS = 3_000  # looked at per text; a part alone may use half of what is left
+MAX_SEARCH_BYTES = 30_000_000  # read and written per chain
 MIN_BUDGET = 40  # readings that one part needs at least
 MAX_LOOSE_BYTES = 60_000  # larger layers are not shifted, reversed or tried with keys
+EXPANSION_COST = 25  # how often the decoders go over a layer
+MAX_PATTERN_BYTES = 1_000_000  # larger layers are read as one blob or not at all
+MAX_INDICATOR_CHARS = 1_000_000  # of a result that is searched for indicators
 MAX_CHAINS = 40  # encoded parts of one text
 PREVIEW_CHARS = 300
 TEXT_CHARS = 20_000
 GOOD = 0.5  # plausibility from which on a result is believed
 CLEAR = 0.72  # from which on no guess can make it better
+CERTAIN = 0.85  # the same for reading it from its end: words stay half plausible backwards
 EXCERPT_CHARS = 160
 
 _ASKING = re.compile(
@@ -48,25 +62,25 @@ _ASKING = re.compile(
 )
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<!`)`([^`\n]{4,})`(?!`)", re.DOTALL)
 _PARTS: tuple[re.Pattern[str], ...] = (
-    re.compile(r"begin [0-7]{3,4} [^\n]*\n.*?\n[` ]?\n?end\b", re.DOTALL),
+    re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?:[ -`]{0,62}\r?\n)+end\b"),
     re.compile(r"<~[^~\n]{4,}~>"),
-    re.compile(r"eyJ[\w-]{8,}\.eyJ[\w-]{4,}\.[\w-]*"),
+    re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{4,}\.[\w-]*"),
     re.compile(
-        r"(?:\\+x[0-9A-Fa-f]{2}){3,}|(?:%u[0-9A-Fa-f]{4}){2,}|(?:\\u[0-9A-Fa-f]{4}){3,}"
+        r"(?:\\{1,4}x[0-9A-Fa-f]{2}){3,}|(?:%u[0-9A-Fa-f]{4}){2,}|(?:\\u[0-9A-Fa-f]{4}){3,}"
         r"|(?:\\[0-3]?[0-7]{2}){4,}|(?:&#x?[0-9A-Fa-f]{1,6};){3,}"
     ),
     re.compile(
-        r"(?:(?:\[char\]\s*\(?|\bchrw?\s*\()\s*(?:0x)?[0-9A-Fa-f]{1,5}\)?\s*[+&,.]?\s*){3,}"
-        r"|fromCharCode\s*\([^()]{6,}\)",
+        r"(?:(?:\[char\]\s{0,8}\(?|\bchrw?\s{0,8}\()\s{0,8}(?:0x)?[0-9A-Fa-f]{1,5}\)?\s{0,8}[+&,.]?\s{0,8}){3,}"
+        r"|fromCharCode\s{0,8}\([^()]{6,}\)",
         re.IGNORECASE,
     ),
     re.compile(
-        r"(?:0x[0-9A-Fa-f]{2}\s*,\s*){4,}0x[0-9A-Fa-f]{2}|\b(?:\d{2,3}\s*,\s*){5,}\d{2,3}\b"
+        r"(?:0x[0-9A-Fa-f]{2}\s{0,8},\s{0,8}){4,}0x[0-9A-Fa-f]{2}|\b(?:\d{2,3}\s{0,8},\s{0,8}){5,}\d{2,3}\b"
         r"|\b(?:\d{2,3} ){5,}\d{2,3}\b|\b(?:[01]{8}\s?){3,}"
     ),
     re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :]){7,}[0-9A-Fa-f]{2}\b"),
-    re.compile(r"[A-Za-z0-9+/_-]{4,}(?:\r?\n[A-Za-z0-9+/_-]{4,}){2,}={0,2}(?=\s|$)"),
-    re.compile(r"(?<![A-Za-z0-9+/_=-])=?=?[A-Za-z0-9+/_-]{8,}={0,2}(?![A-Za-z0-9+/_=-])"),
+    re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{4,}(?:\r?\n[A-Za-z0-9+/_-]{4,}){2,}={0,2}(?=\s|$)"),
+    re.compile(r"(?<![A-Za-z0-9+/_=-])=?=?[A-Za-z0-9+/_-]{6,}={0,2}(?![A-Za-z0-9+/_=-])"),
     re.compile(r"(?:[^\s%]{0,40}%[0-9A-Fa-f]{2}){3,}[^\s\"'<>]*"),
 )
 _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
@@ -100,21 +114,18 @@ class _Part(msgspec.Struct, frozen=True):
 
 def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
     """Each encoded part of ``text`` as its layers, its result and the indicators in it; a Gap where none is."""
+    yield Progress(text=f"looking for encoded parts in {len(text):,} characters of {source}")
     parts = list(_parts(text))
-    yield Progress(text=f"{len(parts):,} parts of {source} may be encoded ({len(text):,} characters)")
+    yield Progress(text=f"parts of {source} that may be encoded: {len(parts):,}")
     chains, covered, budget = 0, "", MAX_READINGS
     for part in parts:
         if chains >= MAX_CHAINS:
-            yield Gap(
-                text=f"stopped after {MAX_CHAINS} decoded parts of {source}; from line {part.line} on nothing was decoded"
-            )
+            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts of {source}, before line {part.line}")
             break
         if part.text in covered:
             continue
         if budget < MIN_BUDGET:
-            yield Gap(
-                text=f"{len(parts):,} parts of {source} may be encoded; those from line {part.line} on were not tried"
-            )
+            yield Gap(text=f"of {len(parts):,} parts of {source}, those from line {part.line} on were not tried")
             break
         steps, looked = _best_chain(part, budget // 2)
         budget -= looked
@@ -123,7 +134,7 @@ def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
         chains += 1
         covered += part.text + "\n"
         names = ", ".join(step.name for step in steps)
-        yield Progress(text=f"part {chains}: {len(steps)} layers ({names}), {looked:,} readings looked at")
+        yield Progress(text=f"part {chains} decoded: {names} ({looked:,} readings looked at)")
         yield from _findings(part, steps, chains, source)
         if part.is_whole:
             break
@@ -193,8 +204,9 @@ def _best_chain(part: _Part, budget: int) -> tuple[tuple[Reading, ...], int]:
     seen, looked, moved = {data}, 0, 0
     while queue and looked < budget and moved < MAX_SEARCH_BYTES:
         _, _, node = heapq.heappop(queue)
+        moved += _cost(node)
         for child in _children(node):
-            looked, moved = looked + 1, moved + len(child.data)
+            looked, moved = looked + 1, moved + (_cost(child) if child.is_guessed else len(child.data))
             if child.data in seen:
                 continue
             seen.add(child.data)
@@ -209,13 +221,14 @@ def _best_chain(part: _Part, budget: int) -> tuple[tuple[Reading, ...], int]:
 
 
 def _children(node: _Node) -> Iterator[_Node]:
-    for decoder in STRICT:
+    is_bulk = len(node.data) > MAX_PATTERN_BYTES
+    for decoder in BULK if is_bulk else STRICT:
         for reading in decoder(node.data, node.text):
             yield _child(node, reading)
-    if node.text is not None and node.worth >= 0.25:
+    if node.text is not None and node.worth >= 0.25 and not is_bulk:
         yield from _inner(node)
-    if node.worth < CLEAR and not node.is_guessed and node.loose < 3 and len(node.data) <= MAX_LOOSE_BYTES:
-        for decoder in LOOSE:
+    if not node.is_guessed and node.loose < 3 and len(node.data) <= MAX_LOOSE_BYTES:
+        for decoder in LOOSE if node.worth < CLEAR else (backwards,) if node.worth < CERTAIN else ():
             for reading in decoder(node.data, node.text):
                 yield msgspec.structs.replace(_child(node, reading), is_guessed=True)
 
@@ -261,7 +274,7 @@ def _score(node: _Node) -> float:
 def _needed(node: _Node) -> float:
     """What a result must reach: guesses need more than forms, and short ones more than long."""
     return (
-        GOOD + 0.08 * node.loose - (0.25 if not node.loose and len(node.data) >= 8 and node.text is not None else 0.0)
+        GOOD + 0.08 * node.loose - (0.25 if not node.loose and len(node.data) >= 4 and node.text is not None else 0.0)
     )
 
 
@@ -271,23 +284,32 @@ def _done_at(best: _Node) -> float:
 
 def _leads_on(node: _Node) -> bool:
     """Whether a layer is worth a look inside: a guess only where it reads well or a form stands behind it."""
-    if node.steps[-1].is_strict or node.worth >= 0.3:
+    if not node.is_guessed or node.worth >= 0.3:
         return True
-    readings = (reading for decoder in STRICT for reading in decoder(node.data, node.text) if reading.is_strict)
+    if any(True for decoder in NARROW for _ in decoder(node.data, node.text)):
+        return True
+    is_framed = (node.text or "").lstrip().startswith("<~")
+    forms = (decoder for decoder in STRICT if decoder is not base58_text and (is_framed or decoder is not base85_text))
+    readings = (reading for decoder in forms for reading in decoder(node.data, node.text) if reading.is_strict)
     return any(_is_packed(reading.data) or _is_readable(_child(node, reading)) for reading in readings)
+
+
+def _cost(node: _Node) -> int:
+    """The bytes that looking inside a layer goes over."""
+    return len(node.data) * (1 if len(node.data) > MAX_PATTERN_BYTES else EXPANSION_COST)
 
 
 def _priority(node: _Node) -> float | None:
     """Lower is sooner; None where a layer leads nowhere: bytes without form that only a guess could read."""
     is_strict = node.steps[-1].is_strict
     if _is_packed(node.data) or file_kind(node.data):
-        promise = 1.0
+        promise: float | None = 1.0
     elif node.text is not None:
         promise = 0.7 if is_strict else 0.35
-    elif is_strict and len(node.data) >= 6:
-        promise = 1.0 if any(compressed(node.data, None)) else 0.45
+    elif not node.is_guessed and len(node.data) >= 6 and any(compressed(node.data, None)):
+        promise = 1.0
     else:
-        promise = None
+        promise = 0.45 if is_strict and len(node.data) >= 6 else None
     if promise is None:
         return None
     return (
@@ -323,7 +345,7 @@ def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) 
     if text:
         inside = (
             item
-            for item in indicators.extract(text[0], source=f"last layer of part {chain}")
+            for item in indicators.extract(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}")
             if isinstance(item, Finding)
         )
         yield from inside
@@ -345,7 +367,7 @@ def _result(steps: tuple[Reading, ...], chain: int, evidence: tuple[Evidence, ..
     why = f"it holds {', '.join(risky[:5])}" if risky else "it is a program" if is_program else ""
     return Finding(
         kind="decoded",
-        title=f"decoded through {len(steps)} layers: {form}",
+        title=f"decoded ({', '.join(map(_named, steps))}): {form}",
         severity=Severity.HIGH if risky or is_program else Severity.INFO,
         confidence=Confidence.MEDIUM if guesses else Confidence.HIGH,
         why="; ".join(filter(None, (why, f"guessed by what came out: {', '.join(guesses)}" if guesses else ""))),

@@ -28,6 +28,7 @@ import msgspec
 
 from svc.assistant.tools.plausibility import file_kind, plausibility, text_of
 
+MAX_SLOW_CHARS = 200_000  # read by the decoders that go character by character
 MAX_LAYER_BYTES = 8_000_000  # of one layer; a bomb is cut there and said so
 
 
@@ -45,23 +46,26 @@ class Reading(msgspec.Struct, frozen=True):
 Decoder = Callable[[bytes, str | None], Iterator[Reading]]
 
 _SPACES = re.compile(r"\s+")
+_BLOB_START = re.compile(r"[A-Za-z0-9+/=_\s'\",;-]*")
 _BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
 _BASE64_URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
 _BASE32 = re.compile(r"[A-Z2-7]{8,}={0,6}|[a-z2-7]{16,}={0,6}")
 _HEX = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{2})+")
 _HEX_SPACED = re.compile(
-    r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:\s*[,;:|\s-]\s*(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?",
+    r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:[,;:|\s-]{1,4}(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?",
     re.IGNORECASE,
 )
-_HEX_ESCAPES = re.compile(r"(?:\\+x[0-9A-Fa-f]{2})+")
-_UNICODE_ESCAPES = re.compile(r"(?:\\+u|%u|\\+U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
+_HEX_ESCAPES = re.compile(r"(?:\\{1,4}x[0-9A-Fa-f]{2})+")
+_UNICODE_ESCAPES = re.compile(r"(?:\\{1,4}u|%u|\\{1,4}U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_DECIMAL = re.compile(r"\[?\(?\s*\d{1,3}(?:\s*[,;:|\s+-]\s*\d{1,3}){2,}\s*[,;]?\)?\]?")
-_CHAR_CALL = re.compile(r"(?:\[char\]\s*\(?\s*|\bchrw?\$?\s*\(\s*)(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s*\)?", re.IGNORECASE)
+_DECIMAL = re.compile(r"\[?\(?\s*\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
+_CHAR_CALL = re.compile(
+    r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
+)
 _CHAR_LIST = re.compile(
     r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes"
-    r"|bytearray)\s*\(?\s*[\[(@]*\s*((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s*,\s*){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
+    r"|bytearray)\s{0,8}\(?\s{0,8}[\[(@]*\s{0,8}((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8},\s{0,8}){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
     re.IGNORECASE,
 )
 _OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
@@ -70,12 +74,12 @@ _BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{10,}")
 _ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)
 _QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
-_UU = re.compile(r"begin [0-7]{3,4} [^\n]*\n(?P<body>.*?)\n[` ]?\n?end\b", re.DOTALL)
+_UU = re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?P<body>(?:[ -`]{0,62}\n)+)end\b")
 _JWT = re.compile(r"(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)")
 _MORSE = re.compile(r"[.\-\u2013\u2014\u00b7/|\s]+")
-_CONCATENATED = re.compile(r"(?P<quote>['\"])\s*[+&]\s*(?P=quote)")
+_CONCATENATED = re.compile(r"(?P<quote>['\"])\s{0,8}[+&]\s{0,8}(?P=quote)")
 _FORMAT = re.compile(
-    r"\(?\s*(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s*-f\s*(?P<values>(?:['\"][^'\"]*['\"]\s*,\s*)*['\"][^'\"]*['\"])\s*\)?",
+    r"\(?\s{0,8}(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s{0,8}-f\s{0,8}(?P<values>(?:['\"][^'\"]*['\"]\s{0,8},\s{0,8})*['\"][^'\"]*['\"])\s{0,8}\)?",
     re.IGNORECASE,
 )
 _BASE58_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
@@ -139,9 +143,14 @@ _MORSE_CODE = dict(
 )
 
 
+def _joined(text: str | None) -> str:
+    """``text`` without white space where it starts like one blob of letters and digits; ``""`` where it does not."""
+    return _SPACES.sub("", text) if text and _BLOB_START.fullmatch(text[:400]) else ""
+
+
 def base64_text(data: bytes, text: str | None) -> Iterator[Reading]:
     """Base64 in both alphabets, with or without padding, broken over lines."""
-    joined = _SPACES.sub("", text or "").strip("'\",;")
+    joined = _joined(text).strip("'\",;")
     for pattern, name, altchars in ((_BASE64, "Base64", b"+/"), (_BASE64_URL, "Base64 (URL alphabet)", b"-_")):
         if len(joined) < 4 or not pattern.fullmatch(joined) or (altchars == b"-_" and not set("-_") & set(joined)):
             continue
@@ -152,7 +161,7 @@ def base64_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 def base32_text(data: bytes, text: str | None) -> Iterator[Reading]:
     """Base32, and its extended hex alphabet."""
-    joined = _SPACES.sub("", text or "")
+    joined = _joined(text)
     bare = joined.rstrip("=")
     if not _BASE32.fullmatch(joined) or len(bare) % 8 in (1, 3, 6):
         return
@@ -163,7 +172,7 @@ def hex_text(data: bytes, text: str | None) -> Iterator[Reading]:
     """Hex digits: plain, with separators, with 0x or \\x before each pair."""
     joined = (text or "").strip().strip("{}[]()'\"; ")
     if _HEX_SPACED.fullmatch(joined):
-        digits = re.sub(r"(?:0x|\\+x|(?<![0-9A-Fa-f])x)", " ", joined, flags=re.IGNORECASE)
+        digits = re.sub(r"(?:0x|\\{1,4}x|(?<![0-9A-Fa-f])x)", " ", joined, flags=re.IGNORECASE)
         yield Reading("hex", bytes.fromhex("".join(re.findall(r"[0-9A-Fa-f]{2}", digits))))
         return
     squeezed = _SPACES.sub("", joined)
@@ -177,7 +186,9 @@ def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
         return
     if _HEX_ESCAPES.search(text):
         raw = re.sub(
-            rb"(?:\\+x[0-9A-Fa-f]{2})+", lambda m: bytes.fromhex(re.sub(rb"\\+x", b"", m[0]).decode()), text.encode()
+            rb"(?:\\{1,4}x[0-9A-Fa-f]{2})+",
+            lambda m: bytes.fromhex(re.sub(rb"\\{1,4}x", b"", m[0]).decode()),
+            text.encode(),
         )
         yield Reading("\\x escapes", raw)
     if len(_UNICODE_ESCAPES.findall(text)) >= 2:
@@ -272,7 +283,7 @@ def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
     stripped = (text or "").strip()
     framed = _ASCII85.fullmatch(stripped)
     joined = _SPACES.sub("", framed[1] if framed else stripped)
-    if len(joined) < 10 or not joined.isascii():
+    if not 10 <= len(joined) <= MAX_SLOW_CHARS or not joined.isascii():
         return
     readers: list[tuple[str, Callable[[bytes], bytes]]] = [("Ascii85", base64.a85decode)]
     if not framed and not _BASE64.fullmatch(joined):
@@ -417,8 +428,9 @@ def backwards(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading("reversed", text[::-1].encode() if text else data[::-1], is_strict=False)
 
 
-MAX_KEYS = 12  # of one layer that are looked at
-_ALPHANUMERIC = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+_DIGIT_BYTES = b"0123456789abcdefABCDEFx\\ ,;%&#=[]()+\n"
+MAX_KEYS = 16  # of one layer that are looked at
+_BLOB_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 def xored(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -432,11 +444,18 @@ def xored(data: bytes, text: str | None) -> Iterator[Reading]:
         table = bytes(value ^ key for value in range(256))
         out = sample.translate(table)
         if len(out.translate(None, readable)) <= len(out) * 0.02 or _starts_known(out):
-            found.append((plausibility(out), sum(map(out[:200].count, _ALPHANUMERIC)), key, table))
-    for _, _, key, table in sorted(found, reverse=True, key=lambda item: item[:2])[: MAX_KEYS if text is None else 3]:
+            found.append((max(plausibility(out), _likeness_of_form(out)), key, table))
+    for _, key, table in sorted(found, reverse=True, key=lambda item: item[0])[: MAX_KEYS if text is None else 3]:
         yield Reading(
             f"XOR with 0x{key:02x}", data.translate(table), is_strict=False, rarity=0.0 if text is None else 0.4
         )
+
+
+def _likeness_of_form(out: bytes) -> float:
+    """How much bytes look like another encoding, up to 0.7: every character of theirs is one that it uses."""
+    strange_digits = len(out.translate(None, _DIGIT_BYTES)) / len(out)
+    strange = len(out.translate(None, _BLOB_BYTES)) / len(out)
+    return max(0.7 - 5 * strange_digits, 0.6 - 5 * strange, 0.0)
 
 
 def _starts_known(out: bytes) -> bool:
@@ -454,4 +473,8 @@ STRICT: tuple[Decoder, ...] = (
     utf16_text, compressed, jwt_parts, uuencoded, numbers, morse, hex_text, base32_text, base64_text,
     character_calls, escapes, entities, percent, quoted_printable, joined_strings, base85_text, base58_text,
 )  # fmt: skip
+BULK: tuple[Decoder, ...] = (utf16_text, compressed, uuencoded, hex_text, base32_text, base64_text)
+"""Those that read layers of megabytes; the others look for forms that people write by hand."""
+NARROW: tuple[Decoder, ...] = (hex_text, numbers, character_calls, jwt_parts, uuencoded)
+"""Those whose form hardly any text has by chance."""
 LOOSE: tuple[Decoder, ...] = (backwards, shifted, xored)

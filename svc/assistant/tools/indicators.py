@@ -182,9 +182,12 @@ def _find_labelled_hashes(text: str, ledger: _Ledger) -> None:
     lowered = text.lower()
     if not any(label in lowered for label in looks.HASH_LABELS):
         return
+    by_label: dict[str, list[tuple[int, str]]] = {}
     for match in looks.LABELLED_HASH.finditer(text):
         kind = re.sub(r"[ _-]", "", match["label"].lower()).replace("importhash", "imphash")
-        _count_lines(kind, text, iter([(match.start(), match["hash"].strip(":/+"))]), ledger)
+        by_label.setdefault(kind, []).append((match.start(), match["hash"].strip(":/+")))
+    for kind, found in by_label.items():
+        _count_lines(kind, text, iter(found), ledger)
 
 
 def _matches(pattern: re.Pattern[str], group: int | str) -> Callable[[str], Iterator[tuple[int, str]]]:

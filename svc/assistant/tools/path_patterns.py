@@ -41,13 +41,15 @@ _WORD = re.compile(r"\S+")
 
 def windows_paths(text: str) -> Iterator[tuple[int, str]]:
     """Each Windows, UNC or %VARIABLE% path: where it starts and what it is, double backslashes made single."""
-    for match in _WINDOWS.finditer(text):
+    match = _WINDOWS.search(text)
+    while match:
         start, end = match.start(), match.end("folders")
         stop = _STOP_WORDS.search(text, match.start("folders"), end)
-        path = text[start : stop.start()] if stop else text[start:end] + _last_name(match["last"])
-        path = re.sub(r"(?<=.)\\\\", r"\\", path).rstrip(" .,;)]")
+        raw = text[start : stop.start()] if stop else text[start:end] + _last_name(match["last"])
+        path = re.sub(r"(?<=.)\\\\", r"\\", raw).rstrip(" .,;)]")
         if len(path) > 3:
             yield start, path
+        match = _WINDOWS.search(text, start + max(len(raw), 2))
 
 
 def _last_name(text: str) -> str:
@@ -69,17 +71,19 @@ def unix_paths(text: str) -> Iterator[tuple[int, str]]:
 
 def registry_keys(text: str) -> Iterator[tuple[int, str]]:
     """Each registry key or value, from its root on; ``<HKLM>`` and ``HKLM:`` are written ``HKLM``."""
-    for match in _REGISTRY.finditer(text):
+    match = _REGISTRY.search(text)
+    while match:
         rest = match["rest"]
         following = _REGISTRY_ROOT.search(rest, 1)
+        end = match.start("rest") + (following.start() if following else len(rest))
         rest = re.split(r" {2,}", rest[: following.start()] if following else rest)[0]
-        rest = re.sub(r"\\{2,}", r"\\", rest)
-        folders, separator, last = rest.rpartition("\\")
+        folders, separator, last = re.sub(r"\\{2,}", r"\\", rest).rpartition("\\")
         stop = _STOP_WORDS.search(folders + separator)
         key = folders[: stop.start()] if stop else folders + separator + _key_name(last)
         key = key.rstrip(" .,;:)]\\'`")
         if key.count("<") == key.count(">") and len(key) > 1:
             yield match.start(), match["root"].upper() + key
+        match = _REGISTRY.search(text, end)
 
 
 def _key_name(text: str) -> str:

@@ -128,14 +128,15 @@ def file_kind(data: bytes) -> str:
 
 def plausibility(data: bytes) -> float:
     """How much ``data`` looks meant; see the module's docstring."""
-    if file_kind(data):
-        return 0.9
+    kind = file_kind(data)
+    if kind:
+        return 0.5 if "archive" in kind else 0.9  # what is in an archive says more
     found = text_of(data)
     return plausibility_of_text(found[0]) if found else 0.0
 
 
 _ENCODED_FORMS = re.compile(
-    r"(?:\\+x[0-9A-Fa-f]{2}|%u?[0-9A-Fa-f]{2}|\\+u[0-9A-Fa-f]{4}|\\[0-3]?[0-7]{2}|&#x?[0-9A-Fa-f]{1,6};"
+    r"(?:\\{1,4}x[0-9A-Fa-f]{2}|%u?[0-9A-Fa-f]{2}|\\{1,4}u[0-9A-Fa-f]{4}|\\[0-3]?[0-7]{2}|&#x?[0-9A-Fa-f]{1,6};"
     r"|=[0-9A-F]{2}|(?:\[char\]|chrw?)\s*\(?\d+\)?"
     r"|(?:0x[0-9a-fA-F]{1,2}|\d{1,3})\s*[,+;]\s?)",
     re.IGNORECASE,

