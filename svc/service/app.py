@@ -223,7 +223,11 @@ def _routes(running: Running) -> list[BaseRoute]:
         except Exception as error:  # noqa: BLE001  # told to the client, or logged under an id
             await _refuse_upgrade(websocket, error)
 
-    return [*routes, WebSocketRoute("/stream", open_stream)]
+    async def open_elsewhere(websocket: WebSocket) -> None:
+        where = websocket.url.path[:80]
+        await _refuse_upgrade(websocket, AddressNotFoundError(f"{where} is no stream of this service; open /stream"))
+
+    return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", open_elsewhere)]
 
 
 def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:

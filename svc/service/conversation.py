@@ -39,8 +39,8 @@ class ChatRequest(msgspec.Struct, kw_only=True):
     messages: list[ChatMessage]
     stream: bool | None = False
     n: int | None = 1
-    tools: msgspec.Raw | None = None
-    functions: msgspec.Raw | None = None
+    tools: list[msgspec.Raw] | None = None
+    functions: list[msgspec.Raw] | None = None
 
 
 class ChatReply(msgspec.Struct, kw_only=True):
@@ -123,7 +123,7 @@ def _refuse_what_is_not_done(request: ChatRequest) -> None:
     if request.n not in (None, 1):
         raise InvalidRequestError(f"n is {request.n}; this service gives one choice. Send n: 1.", param="n")
     for name, value in (("tools", request.tools), ("functions", request.functions)):
-        if value is not None and bytes(value) not in (b"null", b"[]"):
+        if value:
             raise InvalidRequestError(
                 f"{name} are not taken here: the service uses its own. Leave {name} out.", param=name
             )
