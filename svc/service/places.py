@@ -48,6 +48,12 @@ class Places:
             self._private_ids.add(session.id)
             return self._place(added, is_private=True)
 
+    def new(self, session: SessionRecord) -> Place:
+        """Where a session whose id was made just now will live; its first write keeps it."""
+        if not session.can_log:
+            self._private_ids.add(session.id)
+        return self._place(session, is_private=not session.can_log)
+
     async def of_user(self, user_id: str) -> list[SessionRecord]:
         """The user's sessions, oldest first, expired ones included."""
         found = [*await self.logged.sessions_of(user_id), *await self.private.sessions_of(user_id)]

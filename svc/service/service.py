@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from functools import partial
 
 import msgspec
 
@@ -91,12 +92,9 @@ class Service:
             )
         return place
 
-    async def register(self, key: KeyRecord, request: RegisterRequest, *, instructions: str = "") -> Session:
+    async def register(self, key: KeyRecord, request: RegisterRequest) -> Session:
         """A new session, or the caller's own of that id."""
-        sessions.check_content_size(instructions, self.settings)
-        wanted = sessions.new_session(
-            request, key, now=self.clock(), settings=self.settings, models=self.models, instructions=instructions
-        )
+        wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
         place = await self.places.add(wanted)
         if place.session.user_id != key.user_id:
             raise SessionIdTakenError(
@@ -167,14 +165,7 @@ class Service:
         """The whole turn, when it has ended; raises the error that ended it."""
         place, begun = await self.ask(key, session_id, query)
         turn = await self.turns.wait(place.store, begun.turn)
-        messages = await place.store.turn_messages(turn)
-        if not messages:  # erased between the two readings
-            raise deleted()
-        for message in messages:
-            if message.message_type == MessageType.ERROR and message.ends_turn:
-                raise sessions.error_of(message)
-        usages = [message.usage for message in messages if message.usage is not None]
-        return SessionResponse(id=session_id, messages=messages, usage=sum(usages, Usage()))
+        return _response(session_id, await place.store.turn_messages(turn))
 
     async def attach(
         self, key: KeyRecord, session_id: str, name: str, chunks: AsyncIterator[bytes], *, hint: str | None, limit: int
@@ -285,11 +276,13 @@ class Service:
         )
         self.rates.check_tokens(key)
         wanted = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
-        session = await self.register(key, wanted, instructions=conversation.instructions)
-        place = await self.place(key, session.id)
-        if queries:
-            await place.store.add_exchanges(session.id, queries, owner=self.turns.owner, time=now)
-        response = await self.generate(key, session.id, prompt)
+        sessions.check_content_size(conversation.instructions, self.settings)
+        session = sessions.new_session(
+            wanted, key, now=now, settings=self.settings, models=self.models, instructions=conversation.instructions
+        )
+        place = self.places.new(msgspec.structs.replace(session, turns=len(queries)))
+        begun = await self.turns.open(place, queries, prompt, spend=partial(self.rates.spend_tokens, key))
+        response = _response(session.id, await self.turns.ending(place.store, begun.turn))
         return session.id, build_completion(
             session_id=session.id, created=int(now), model=session.model.model_string, response=response
         )
@@ -324,6 +317,17 @@ class Service:
             except Exception:
                 log.exception("purge failed")
             await asyncio.sleep(self.settings.purge_interval_seconds)
+
+
+def _response(session_id: str, messages: Sequence[Message]) -> SessionResponse:
+    """What the messages of an ended turn say; raises the error that ended it."""
+    if not messages:  # erased between the two readings
+        raise deleted()
+    for message in messages:
+        if message.message_type == MessageType.ERROR and message.ends_turn:
+            raise sessions.error_of(message)
+    usages = [message.usage for message in messages if message.usage is not None]
+    return SessionResponse(id=session_id, messages=list(messages), usage=sum(usages, Usage()))
 
 
 async def _once(data: bytes) -> AsyncIterator[bytes]:

@@ -46,6 +46,7 @@ class TurnRun:
         self.turn = turn
         self.done = asyncio.Event()
         self.usage = Usage()
+        self.ending: list[Message] = []  # what ended the turn, once it is stored
         self.stored = 0  # messages so far
         self._transcript = transcript
         self._store = store
@@ -203,6 +204,8 @@ class TurnRun:
         if messages:
             self._bus.tell(self.turn.session_id, await self._store.append(self.turn, messages, ending))
             self.stored += len(messages)
+        if ending is not None:
+            self.ending = self._end
         return ending is not None
 
     def _batch(self) -> list[Message]:

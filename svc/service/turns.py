@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn, TurnFile
@@ -26,6 +26,7 @@ log = logging.getLogger("svc.turns")
 AGAIN = "started again after a restart"  # the wire of a turn whose process died
 
 Spend = Callable[[int], None]
+Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
 KeepText = Callable[[Place, str, bytes], Awaitable[str]]
 
 
@@ -63,16 +64,34 @@ class Turns:
 
         Once stored it is started, even where the caller goes away meanwhile.
         """
+        begin = partial(place.store.begin_turn, place.session.id, query, owner=self.owner)
+        return await self._admit(place, query, begin, spend)
+
+    async def open(self, place: Place, exchanges: Exchanges, query: Message, *, spend: Spend) -> Begun:
+        """Store a new session, what was said in it elsewhere, and its first query, in one commit; start the turn."""
+        begin = partial(place.store.begin_session, place.session, exchanges, query, owner=self.owner)
+        return await self._admit(place, query, begin, spend)
+
+    async def _admit(self, place: Place, query: Message, begin: Callable[[], Awaitable[Begun]], spend: Spend) -> Begun:
         if self.is_stopping:
             raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
-        return await asyncio.shield(asyncio.create_task(self._ask(place, query, spend)))
+        return await asyncio.shield(asyncio.create_task(self._begin(place, query, begin, spend)))
 
-    async def _ask(self, place: Place, query: Message, spend: Spend) -> Begun:
-        begun = await place.store.begin_turn(place.session.id, query, owner=self.owner)
+    async def _begin(self, place: Place, query: Message, begin: Callable[[], Awaitable[Begun]], spend: Spend) -> Begun:
+        begun = await begin()
         if begun.is_new:
             self._bus.tell(place.session.id, begun.stored)
             self._start(place, begun.turn, query, spend=spend)
         return begun
+
+    async def ending(self, store: Store, turn: TurnRecord) -> list[Message]:
+        """The last messages of the turn, at least those that end it, once they are stored; raises as ``wait`` does."""
+        run = self._runs.get(turn.session_id)
+        if run is not None and run.turn.id == turn.id:
+            await run.done.wait()
+            if run.ending:
+                return run.ending
+        return await store.turn_messages(await self.wait(store, turn))
 
     async def wait(self, store: Store, turn: TurnRecord) -> TurnRecord:
         """The turn when it has ended; raises UnavailableError where the service stops before."""

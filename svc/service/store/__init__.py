@@ -181,10 +181,16 @@ class Store(Protocol):
         """
         ...
 
-    async def add_exchanges(
-        self, session_id: str, exchanges: Sequence[tuple[Message, Sequence[Message]]], *, owner: str, time: float
-    ) -> None:
-        """Store turns that were answered elsewhere: each query with the messages that answer it, all or none."""
+    async def begin_session(
+        self,
+        session: SessionRecord,
+        exchanges: Sequence[tuple[Message, Sequence[Message]]],
+        query: Message,
+        *,
+        owner: str,
+    ) -> Begun:
+        """Keep a new session and the turns that were answered elsewhere, and take its query's turn: all or none."""
+        ...
 
     async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
         """Store messages of a turn that is held; raises LeaseLostError."""

@@ -23,7 +23,9 @@ TURN_COLUMNS = (
 Row = tuple[str, str, int, str, int, str, int, int, str]
 _SESSION_COLUMNS = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
-    " last_seq, turns, usage, number, instructions"
+    " last_seq, turns, usage, number, instructions,"
+    " EXISTS (SELECT 1 FROM turns t WHERE t.session_number = sessions.number AND t.state = 'running'),"
+    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number)"
 )
 
 
@@ -39,9 +41,11 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
     row = connection.execute(sql, [session_id]).fetchone()
     if row is None:
         return None
-    number = row[14]
-    files = connection.execute("SELECT record FROM files WHERE session_number = ? ORDER BY number", [number])
-    running = connection.execute("SELECT 1 FROM turns WHERE session_number = ? AND state = 'running'", [number])
+    files = []
+    if row[17]:
+        files = connection.execute(
+            "SELECT record FROM files WHERE session_number = ? ORDER BY number", [row[14]]
+        ).fetchall()
     return SessionRecord(
         id=session_id,
         user_id=row[0],
@@ -59,7 +63,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         last_seq=max(row[11], 0),
         turns=row[12],
         usage=USAGE_DECODER.decode(row[13]),
-        is_running=running.fetchone() is not None,
+        is_running=bool(row[16]),
         files=tuple(FILE_DECODER.decode(file[0]) for file in files),
     )
 

@@ -112,13 +112,20 @@ class SqliteStore:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._reader(busy_milliseconds=BUSY_MILLISECONDS)
-        return _in_one_snapshot(connection, operation)
+        connection.execute("BEGIN")  # one snapshot for all that the operation reads
+        try:
+            return operation(connection)
+        finally:
+            connection.execute("COMMIT")
 
     async def _look(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Read a few rows by an index without leaving the thread; where the database is busy, wait for it elsewhere."""
+        """Read a few rows by an index without leaving the thread; where the database is busy, wait for it elsewhere.
+
+        Each statement sees a snapshot of its own: two of them are two more statements to begin and end one for both.
+        """
         if self._glance is not None:
             with contextlib.suppress(sqlite3.OperationalError):
-                return _in_one_snapshot(self._glance, operation)
+                return operation(self._glance)
         return await self._read(operation)
 
     async def check(self) -> None:
@@ -133,9 +140,7 @@ class SqliteStore:
         def operation(connection: sqlite3.Connection) -> SessionRecord:
             if (known := session_row(connection, session.id)) is not None:
                 return known
-            values = session_values(session)
-            names, marks = ", ".join(values), ", ".join("?" * len(values))
-            connection.execute(f"INSERT INTO sessions ({names}) VALUES ({marks})", list(values.values()))  # noqa: S608
+            _insert_session(connection, session)
             return session
 
         return await self._write(operation)
@@ -243,20 +248,27 @@ class SqliteStore:
         """Store a query and take its turn, or return the turn that this query id made before."""
         return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner))
 
-    async def add_exchanges(
-        self, session_id: str, exchanges: Sequence[tuple[Message, Sequence[Message]]], *, owner: str, time: float
-    ) -> None:
-        """Store turns that were answered elsewhere, all or none."""
+    async def begin_session(
+        self,
+        session: SessionRecord,
+        exchanges: Sequence[tuple[Message, Sequence[Message]]],
+        query: Message,
+        *,
+        owner: str,
+    ) -> Begun:
+        """Keep a new session with the turns that were answered elsewhere, and take the turn of its query."""
 
-        def operation(connection: sqlite3.Connection) -> None:
-            ending = Ending(state=TurnState.ANSWERED, time=time, usage=Usage())
-            for query, answers in exchanges:
-                turn = turn_rows.begin(connection, session_id, query, owner).turn
+        def operation(connection: sqlite3.Connection) -> Begun:
+            _insert_session(connection, session)
+            ending = Ending(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
+            for asked, answers in exchanges:
+                turn = turn_rows.begin(connection, session.id, asked, owner).turn
                 for message in answers:
                     message.turn = turn.id
                 turn_rows.append(connection, turn, answers, ending)
+            return turn_rows.begin(connection, session.id, query, owner)
 
-        await self._write(operation)
+        return await self._write(operation)
 
     async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
         """Store messages of a turn that is held."""
@@ -349,12 +361,10 @@ class SqliteStore:
         return await self._write(lambda c: c.execute(sql, [now, key_id]).rowcount) > 0
 
 
-def _in_one_snapshot(connection: sqlite3.Connection, operation: Callable[[sqlite3.Connection], T]) -> T:
-    connection.execute("BEGIN")
-    try:
-        return operation(connection)
-    finally:
-        connection.execute("COMMIT")
+def _insert_session(connection: sqlite3.Connection, session: SessionRecord) -> None:
+    values = session_values(session)
+    names, marks = ", ".join(values), ", ".join("?" * len(values))
+    connection.execute(f"INSERT INTO sessions ({names}) VALUES ({marks})", list(values.values()))  # noqa: S608
 
 
 def _keys(connection: sqlite3.Connection, clause: str, values: list[str]) -> list[KeyRecord]:
