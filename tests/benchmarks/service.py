@@ -11,8 +11,10 @@ after the other, the order turned round from round to round. A row's ratio is th
 The rows:
 
 - **durable push**: INFOs of one turn that arrive at a client in a second, each stored before it is sent; a picows
-  server sends the same bytes and stores nothing.
+  server sends the same bytes and stores nothing. Two rows, by the client that counts on both sides: picows, which costs
+  next to nothing, so that the servers are compared; and the SDK's library, ``websockets``, which is what users have.
 - **first INFO**: from sending a query until its first INFO is there, two commits later; a raw echo of the same query.
+  The same two clients. Two commits cannot take less than the two fdatasyncs that the first line shows.
 - **chat requests**, **chat latency**: POST /chat/completions with a key over kept connections, a stored session and
   turn each; LiteLLM's proxy with a master key and a mock answer, no database. Latency is the median, under that load,
   and with one connection.
@@ -50,6 +52,7 @@ from processes import PEERS, free_port, listening, peer_environment, proportiona
 
 from svc.messages import Message, MessageType
 
+HERE = Path(__file__).parent
 GIB = 1_073_741_824
 MIB = 1_048_576
 CHAT_CONNECTIONS = 32
@@ -94,10 +97,10 @@ class Row:
 
 
 class StreamClient:
-    """Runs ``peers/stream_client.py``."""
+    """Runs a client as a process of its own."""
 
-    def __init__(self, python: Path) -> None:
-        self._command = [str(python), str(PEERS / "stream_client.py")]
+    def __init__(self, python: Path | str, program: Path) -> None:
+        self._command = [str(python), str(program)]
 
     def run(self, action: str, **job: object) -> object:
         done = subprocess.run(
@@ -129,7 +132,7 @@ class Bench:
     """Everything that runs, and what was measured."""
 
     scale: Scale
-    client: StreamClient
+    clients: dict[str, StreamClient]  # by what a row says of it
     service: ProcessService
     picows_url: str
     echo_url: str
@@ -146,12 +149,13 @@ class Bench:
 
     def round(self, number: int) -> None:
         """Every row but the last, once."""
-        self._push(number)
-        self._first(number)
+        for name, client in self.clients.items():
+            self._push(number, name, client)
+            self._first(number, name, client)
         self._chat(number)
 
-    def _push(self, number: int) -> None:
-        count, stream = self.scale.pushed, self.client
+    def _push(self, number: int, client: str, stream: StreamClient) -> None:
+        count = self.scale.pushed
 
         def ours() -> float:
             job = {"urls": [stream_url(self.service)], "key": self.service.key, "texts": [query(str(count))]}
@@ -162,18 +166,19 @@ class Bench:
             seconds = stream.run("push", urls=[self.picows_url], texts=[str(count)], frames=count)
             return count / float(str(seconds))
 
-        self.both(Row(name="durable push", unit="messages/s", peer="picows", at_least=0.2), ours, theirs, number)
+        row = Row(name=f"durable push, {client}", unit="messages/s", peer="picows", at_least=0.2)
+        self.both(row, ours, theirs, number)
 
-    def _first(self, number: int) -> None:
+    def _first(self, number: int, client: str, stream: StreamClient) -> None:
         texts = [query("1") for _ in range(self.scale.queries)]
 
         def median_ms(url: str, key: str, frames: int, marker: str) -> float:
-            seconds = self.client.run("first", urls=[url], key=key, texts=texts, frames=frames, marker=marker)
+            seconds = stream.run("first", urls=[url], key=key, texts=texts, frames=frames, marker=marker)
             assert isinstance(seconds, list)
             return statistics.median(seconds) * 1000
 
         self.both(
-            Row(name="first INFO", unit="ms", peer="raw echo", at_most=10),
+            Row(name=f"first INFO, {client}", unit="ms", peer="raw echo", at_most=10),
             lambda: median_ms(stream_url(self.service), self.service.key, 4, '"message_type":"info"'),
             lambda: median_ms(self.echo_url, "", 1, "message_type"),
             number,
@@ -288,7 +293,10 @@ def everything(scale: Scale, python: Path, folder: Path) -> Iterator[Bench]:
         litellm = start([*proxy, "--port", str(litellm_port), "--telemetry", "False"], litellm_port, "litellm", **quiet)
         yield Bench(
             scale=scale,
-            client=StreamClient(python),
+            clients={
+                "picows": StreamClient(python, PEERS / "stream_client.py"),
+                "SDK's": StreamClient(sys.executable, HERE / "library_client.py"),
+            },
             service=service,
             picows_url=f"ws://127.0.0.1:{picows_port}/",
             echo_url=f"ws://127.0.0.1:{echo_port}/",
@@ -330,7 +338,7 @@ def figures(values: Sequence[float]) -> str:
 
 def print_table(rows: Sequence[Row]) -> None:
     """Each row with its target."""
-    line = "{:<17} {:<11} {:<30} {:<30} {:<9} {:<26} {:<9} {}"
+    line = "{:<21} {:<11} {:<30} {:<30} {:<9} {:<26} {:<9} {}"
     print(line.format("what", "unit", "service", "peer", "", "ratio", "target", ""))
     for row in rows:
         target = f"≥ {row.at_least:g}" if row.at_least is not None else f"≤ {row.at_most:.3g}"
@@ -353,7 +361,7 @@ def run(scale: Scale, python: Path, folder: Path, *, only: str) -> None:
         rows += bench.rows.values()
         analyst = analyst_bytes(folder / "analyst")
     if only in ("", "connections"):
-        each = connection_bytes(StreamClient(python), scale, folder)
+        each = connection_bytes(StreamClient(python, PEERS / "stream_client.py"), scale, folder)
         sessions = Row(name="sessions a GiB", unit="sessions", peer="(1)", at_least=20_000)
         sessions.ours, sessions.theirs = [GIB / one for one in each], [1.0] * len(each)
         rows.append(sessions)

@@ -58,6 +58,8 @@ CREATE TABLE messages (
   PRIMARY KEY (session_number, seq)
 );
 CREATE INDEX messages_of_turn ON messages (turn_number);
+-- What the next question of a session is told of the earlier ones: few among many that only showed progress.
+CREATE INDEX messages_of_history ON messages (session_number, seq) WHERE message_type IN ('query', 'source', 'result');
 CREATE UNIQUE INDEX one_result ON messages (turn_number) WHERE message_type = 'result';
 
 CREATE TABLE files (
