@@ -59,7 +59,7 @@ _HEX_ESCAPES = re.compile(r"(?:\\{1,4}x[0-9A-Fa-f]{2})+")
 _UNICODE_ESCAPES = re.compile(r"(?:\\{1,4}u|%u|\\{1,4}U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_DECIMAL = re.compile(r"\[?\(?\s*\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
+_DECIMAL = re.compile(r"[\[(]{0,2}\s{0,8}\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
 _CHAR_CALL = re.compile(
     r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
 )

@@ -11,6 +11,7 @@ import datetime
 import hashlib
 import ipaddress
 import re
+from collections.abc import Iterator
 from functools import cache
 
 import msgspec
@@ -63,7 +64,7 @@ HASH_LABELS = ("imphash", "import hash", "authentihash", "ja3", "pehash", "vhash
 SSDEEP = re.compile(r"(?<![\w/+:])(?P<block>\d{1,10}):[A-Za-z0-9/+]{3,64}:[A-Za-z0-9/+]{3,64}(?![\w/+:])")
 TLSH = re.compile(r"(?<![A-Za-z0-9])T1[0-9A-F]{70}(?![A-Za-z0-9])")
 CVE = re.compile(
-    r"(?<![A-Za-z0-9])CVE[-_ \u2010-\u2015]{1,2}((?:19|20)\d\d)[-_\u2010-\u2015](\d{4,7})(?![A-Za-z0-9])", re.IGNORECASE
+    r"(?<![A-Za-z0-9])CVE[-_ \u2010-\u2015]{1,2}([12]\d{3})[-_\u2010-\u2015](\d{4,7})(?![A-Za-z0-9])", re.IGNORECASE
 )
 ATTACK = re.compile(
     r"(?<![A-Za-z0-9.])(?P<id>TA00\d\d|T1\d{3}(?:\.\d{3})?|(?:[SG][01]|M1)\d{3}|DS00\d\d)(?![A-Za-z0-9]|\.\d)"
@@ -93,8 +94,9 @@ MUTEX = re.compile(
     re.IGNORECASE,
 )
 USER_AGENT = re.compile(
-    r"\bMozilla/\d\.\d{1,2} \([^()\n\"]{1,400}(?:\([^()\n\"]{0,100}\)[^()\n\"]{0,200})?\)"
-    r"(?: (?:[A-Za-z][\w.!;-]{0,60}/[\w.+-]{1,60}|\([^()\n\"]{1,200}\)|Mobile|Safari|like Gecko)){0,20}"
+    r"\b(?i:mozilla)/\d\.\d{1,2} \([^()\n\"]{1,400}(?:\([^()\n\"]{0,100}\)[^()\n\"]{0,200})?\)"
+    r"(?: (?:(?!(?i:mozilla)/)[A-Za-z][\w.!;-]{0,60}/[\w.+-]{1,60}"
+    r"|\([^()\n\"]{1,200}\)|(?i:mobile|safari|like gecko|gecko)(?![\w/]))){0,20}"
     r"|(?<![\w/.])(?:curl|Wget|python-requests|Python-urllib|aiohttp|Go-http-client|libwww-perl|okhttp"
     r"|Java|sqlmap|Nikto|masscan|zgrab|Nmap Scripting Engine|WinHTTP|"
     r"PowerShell|axios|node-fetch|HeadlessChrome|Ruby|GuzzleHttp|Apache-HttpClient|Hydra)/\d[\w.+-]{0,30}(?<![.])"
@@ -103,7 +105,7 @@ VERSION = re.compile(
     r"(?<![\w-])(?P<word>[A-Za-z]{1,16})[\s:=(\"']{0,3}v?\.?(?P<number>\d{1,5}(?:\.\d{1,5}){3})(?![\w]|\.\d)"
 )
 
-_CUTS = re.compile(r",(?=https?://)|[&?;]?(?:amp;)?(?=https?://)(?!^)", re.IGNORECASE)
+_LISTED_WORDS = re.compile(r"(?:,[A-Za-z]{1,20}){1,8}$")
 
 
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,6 +124,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     common_domains: frozenset[str]
     file_endings: frozenset[str]
     version_words: frozenset[str]
+    caseless_types: frozenset[str]
     type_order: tuple[str, ...]
     scope_notes: dict[str, str]
     empty_hashes: dict[str, str]
@@ -179,7 +182,8 @@ def trimmed_url(url: str, *, is_listed: bool) -> str:
     """A URL without the punctuation of the sentence around it. ``is_listed``: it stands in a list with commas."""
     cut = re.search(r",(?=[A-Za-z]{2,6}://)", url)
     url = url[: cut.start()] if cut else url
-    url = url.partition(",")[0] if is_listed else url
+    tail = _LISTED_WORDS.search(url)
+    url = url.partition(",")[0] if is_listed else url[: tail.start()] if tail and "?" not in url else url
     while url:
         last = url[-1]
         if last in ".,;:!?*'\"\u201c\u201d\u2019\u00bb\u2026" + DOT or (
@@ -205,6 +209,13 @@ def host_and_port(url: str) -> tuple[str, int | None]:
         return host, _port(port.lstrip(":"))
     host, _, port = authority.partition(":")
     return host.rstrip("." + DOT), _port(port)
+
+
+def names_in(url: str) -> Iterator[str]:
+    """The hosts that stand as whole parts of a URL's path or query, as redirects have them."""
+    for part in re.split(r"[/?&=#;]", url.partition("://")[2])[1:]:
+        if DOMAIN.fullmatch(part) and is_host(part, is_certain=False):
+            yield part
 
 
 def _port(text: str) -> int | None:

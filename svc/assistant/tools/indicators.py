@@ -12,7 +12,7 @@ attack_group, attack_mitigation, file_path, file_name, registry_key, mutex, name
 mac, user_agent, analytics_id, tlp), value (str, as it works), defanged (str, to show), count (int), line (int, first),
 scope (str: public, private, loopback, link-local, multicast, unspecified, reserved, netmask, documentation, internal,
 tor, common, or "" where it has none), note (str: why it is marked, or ""), ports (list of int), was_defanged (bool),
-within (str: "url", "email" or "" where it stands by itself).
+within (str: "url", "email", "cidr" or "" where it stands by itself).
 """
 
 from __future__ import annotations
@@ -94,21 +94,7 @@ class _Ledger:
 
 def _folded(kind: str, value: str) -> str:
     """How equal indicators are written alike: hosts and hashes in lower case, the rest as it stands."""
-    if kind in (
-        "domain",
-        "email",
-        "xmpp",
-        "md5",
-        "sha1",
-        "sha224",
-        "sha256",
-        "sha384",
-        "sha512",
-        "imphash",
-        "authentihash",
-        "mac",
-        "ethereum",
-    ):
+    if kind in looks.words().caseless_types:
         return value.lower()
     if kind == "url" and "://" in value:
         scheme, _, rest = value.partition("://")
@@ -273,6 +259,8 @@ def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: str = 
     ledger.add("url", url, count, line, within=within)
     host, port = looks.host_and_port(url)
     _add_host(host, count, line, ledger, within="url", port=port)
+    for name in () if within else looks.names_in(url):
+        ledger.add("domain", name, count, line, within="url")
     for nested in () if within else looks.NESTED_URL.finditer(url, 8):
         inner = looks.trimmed_url(unquote(nested[0]), is_listed=False)
         _add_url(inner, count, line, ledger, within="url")
@@ -339,6 +327,8 @@ def _add_ipv4(match: re.Match[str], count: int, line: int, ledger: _Ledger, vers
     bits = found.get("bits")
     if bits and int(bits) <= 32:
         ledger.add("ipv4_cidr", f"{value}/{bits}", count, line)
+        if int(address) & ((1 << (32 - int(bits))) - 1):  # an address with its mask, not a network
+            ledger.add("ipv4", value, count, line, within="cidr")
     else:
         port = found.get("port")
         ledger.add("ipv4", value, count, line, port=int(port) if port and 0 < int(port) < 65_536 else None)

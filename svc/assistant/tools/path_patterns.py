@@ -27,7 +27,8 @@ _SPACED_NAME = re.compile(
 _UNIX = re.compile(
     r"(?<![\w:/.~%=&?-])(?:~|/(?:etc|usr|var|tmp|home|opt|s?bin|root|dev|proc|lib(?:32|64)?|Library"
     r"|Applications|System|Users|private|mnt|srv|run|boot|media|sys|Volumes|data))"
-    r"(?:/(?:[\w.+@%~$#-]|\\ |(?<=[A-Z][a-z]{2}) (?=[A-Z][a-z]+(?: [A-Z][a-z]+)?/)|(?<=[a-z]{4}) (?=[A-Z][a-z]+/))+)+/?"
+    r"(?:/(?:[\w.+@%~$#-]|\\ |(?<=[A-Z][a-z]{2}) (?=[A-Z][a-z]+(?: [A-Z][a-z]+)?/)"
+    r"|(?<=[A-Za-z]{3}) (?=[A-Z][a-z]+/))+)+/?"
 )
 _REGISTRY = re.compile(
     r"(?<![A-Za-z0-9])<?(?P<root>HKEY_(?:LOCAL_MACHINE|CURRENT_USER|CLASSES_ROOT|USERS|CURRENT_CONFIG"

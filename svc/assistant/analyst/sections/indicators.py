@@ -25,6 +25,7 @@ _QUIET_SCOPES = frozenset(
         "common",
     ]
 )
+_WITHIN = {"url": "host of a URL", "email": "host of a mail address", "cidr": "written with a mask"}
 _NAMES = {
     "url": ("URL", "URLs"),
     "domain": ("domain", "domains"),
@@ -110,7 +111,7 @@ def _note(finding: Finding) -> str:
     if isinstance(ports, list) and ports:
         parts.append(f"port {', '.join(map(str, ports[:5]))}")
     if finding.attributes["within"]:
-        parts.append("host of a URL" if finding.attributes["within"] == "url" else "host of a mail address")
+        parts.append(_WITHIN[str(finding.attributes["within"])])
     return escape("; ".join(part for part in parts if part))
 
 
