@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
 from svc.service.app import Running, build, create_app
+from svc.service.connection_limits import bounded_protocol
 from svc.service.gathering import GatheringProtocol
 from svc.service.guard import allowed_hosts, is_loopback
 from svc.service.http import VERSION
@@ -196,6 +197,7 @@ class Server(uvicorn.Server):
 def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
+        http=bounded_protocol(settings),  # type: ignore[arg-type]  # what makes one serves as well as its class
         ws=GatheringProtocol,
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,

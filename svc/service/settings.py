@@ -77,6 +77,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     body_idle_seconds: Annotated[float, Meta(gt=0, description="a request's body may pause before it is given up")] = (
         30.0
     )
+    head_seconds: Annotated[float, Meta(gt=0, description="a connection may take to send a request's head")] = 10.0
+    max_head_bytes: Annotated[int, Meta(ge=1, description="of a request's address and headers together")] = 65_536
     allowed_origins: Annotated[tuple[str, ...], Meta(description="beside the service's own; they get CORS")] = ()
     allowed_hosts: Annotated[
         tuple[str, ...], Meta(description="names that it answers to; empty: loopback, or any behind a proxy")
