@@ -61,9 +61,9 @@ def check_origin(origin: str | None, host: str, allowed: Sequence[str]) -> None:
     )
 
 
-def check_address(query_string: str) -> None:
-    """Raise InvalidRequestError where a key stands in the address."""
-    if KEY_PATTERN.search(unquote(query_string)):
+def check_address(address: str) -> None:
+    """Raise InvalidRequestError where a key stands in path or query."""
+    if KEY_PATTERN.search(unquote(address)):
         raise InvalidRequestError(
             "an API key stands in the address, where logs keep it: revoke it (`svc keys revoke`), and send the new one "
             "as `Authorization: Bearer`"
@@ -104,7 +104,7 @@ class Guard:
             seconds = time.perf_counter() - started
             method = scope.get("method", "WEBSOCKET")
             self._metrics.request_ended(method, scope["path"], sender.status, seconds)
-            _log(scope, sender, seconds)
+            _log(scope, sender, seconds, self._metrics.known(scope["path"]))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -112,7 +112,7 @@ class Guard:
         try:
             check_host(host, self._hosts)
             check_origin(headers.get("origin"), host, self._origins)
-            check_address(scope["query_string"].decode("latin-1"))
+            check_address(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
         except ServiceError as error:
             await error_reply(error)(scope, receive, send)
             return
@@ -139,13 +139,13 @@ class _Sender:
         await self._send(message)
 
 
-def _log(scope: Scope, sender: _Sender, seconds: float) -> None:
+def _log(scope: Scope, sender: _Sender, seconds: float, path: str) -> None:
     log.info(
         "request",
         extra={
             "request": sender.request_id,
             "method": scope.get("method", "WEBSOCKET"),
-            "path": scope["path"][:200],
+            "path": path,
             "status": sender.status,
             "ms": round(seconds * 1000, 1),
             "key": scope.get("key_id"),

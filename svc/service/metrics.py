@@ -39,13 +39,17 @@ class Metrics:
         """The paths that count by name."""
         self._paths = paths
 
+    def known(self, path: str) -> str:
+        """The path, or ``other``: anybody can ask for an address with any word in it."""
+        return path if path in self._paths else OTHER
+
     def watch(self, name: str, meaning: str, count: Callable[[], int]) -> None:
         """A figure that is asked for whenever the metrics are read."""
         Gauge(name, meaning, registry=self._registry).set_function(count)
 
     def request_ended(self, method: str, path: str, status: int, seconds: float) -> None:
         """A request was answered, or a stream closed; ``status`` may be a websocket's close code."""
-        known = path if path in self._paths else OTHER
+        known = self.known(path)
         self._requests.labels(method if known != OTHER else OTHER, known, str(status)).inc()
         self._request_seconds.labels(known).observe(seconds)
 

@@ -201,6 +201,7 @@ ROWS = {
         "filename",
     ),
     "tools": Row(400, "invalid_request", lambda w: chat(w, tools=[{}]), ("tools", "Leave tools out"), "tools"),
+    "a key in the path": Row(400, "invalid_request", lambda w: get(w, f"/{w.service.key}"), ("revoke",)),
     "a key in the address": Row(
         400, "invalid_request", lambda w: get(w, "/session/get", session_id=w.service.key), ("revoke",)
     ),
