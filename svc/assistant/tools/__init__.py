@@ -65,7 +65,10 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """Something that was not looked at, and why: a skipped part, a bound that was reached, a fact not known offline."""
+    """Something that was not looked at, and why: a skipped part, a bound that was reached, a fact not known offline.
+
+    It does not name its input: whoever shows it does.
+    """
 
     text: str
 

@@ -411,7 +411,7 @@ def score(text: str, *, source: str = "prompt") -> Iterator[Yielded]:
             yield Gap(text=f"stopped after {MAX_VECTORS:,} different CVSS vectors; line {seen.evidence.line} and on")
             break
     if not vectors:
-        yield Gap(text=f"no CVSS vector found in {source}")
+        yield Gap(text="no CVSS vector found")
         return
     yield Progress(
         text=f"CVSS vectors: {sum(seen.count for seen in vectors.values()):,}, different ones: {len(vectors):,}"

@@ -120,12 +120,12 @@ def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
     chains, covered, budget = 0, "", MAX_READINGS
     for part in parts:
         if chains >= MAX_CHAINS:
-            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts of {source}, before line {part.line}")
+            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts, before line {part.line}")
             break
         if part.text in covered:
             continue
         if budget < MIN_BUDGET:
-            yield Gap(text=f"of {len(parts):,} parts of {source}, those from line {part.line} on were not tried")
+            yield Gap(text=f"of {len(parts):,} parts, those from line {part.line} on were not tried")
             break
         steps, looked = _best_chain(part, budget // 2)
         budget -= looked
@@ -139,13 +139,13 @@ def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
         if part.is_whole:
             break
     if not chains:
-        yield Gap(text=_nothing_found(parts, source))
+        yield Gap(text=_nothing_found(parts))
 
 
-def _nothing_found(parts: list[_Part], source: str) -> str:
+def _nothing_found(parts: list[_Part]) -> str:
     if not parts:
-        return f"nothing in {source} looks encoded"
-    return f"nothing in {source} could be decoded; {len(parts):,} parts were tried (a key may be missing)"
+        return "nothing looks encoded"
+    return f"nothing could be decoded; {len(parts):,} parts were tried (a key may be missing)"
 
 
 def _parts(text: str) -> Iterator[_Part]:

@@ -66,7 +66,7 @@ def identify(text: str, *, source: str) -> Iterator[Yielded]:
             if value in seen or not candidates:
                 continue
             if len(seen) >= MAX_FOUND:
-                yield Gap(text=f"only the first {MAX_FOUND} different hashes of {source} were looked at")
+                yield Gap(text=f"only the first {MAX_FOUND} different hashes were looked at")
                 return
             seen.add(value)
             yield _finding(value, candidates, Evidence(source=source, excerpt=value, line=number))

@@ -121,7 +121,7 @@ def extract(text: str, *, source: str) -> Iterator[Yielded]:
     yield Progress(text=f"found {len(hits):,} indicators of {len({hit.kind for hit in hits}):,} types in {source}")
     for hit in hits:
         yield _finding(hit, original, source)
-    yield from _gaps(ledger, source)
+    yield from _gaps(ledger)
 
 
 def _rank(kind: str) -> int:
@@ -477,14 +477,12 @@ def _excerpt(line: str, value: str) -> str:
     )
 
 
-def _gaps(ledger: _Ledger, source: str) -> Iterator[Gap]:
+def _gaps(ledger: _Ledger) -> Iterator[Gap]:
     for reason, values in ledger.left_out.items():
         examples = ", ".join(value[:60] for value, _ in values.most_common(5))
-        yield Gap(
-            text=f"left out of {source}: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})"
-        )
+        yield Gap(text=f"left out: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})")
     if ledger.refused:
         more = f"{ledger.refused:,} more mentions were not listed"
-        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators of {source}; {more}")
+        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}")
     if not ledger.hits:
-        yield Gap(text=f"no indicator found in {source}")
+        yield Gap(text="no indicator found")

@@ -212,7 +212,7 @@ def test_counts_and_first_lines_of_a_large_log_are_those_it_was_made_with():
 def test_more_indicators_than_the_bound_are_counted_and_said(monkeypatch):
     monkeypatch.setattr(indicators, "MAX_INDICATORS", 5)
     said = gaps(" ".join(f"45.9.148.{n}" for n in range(1, 11)))
-    assert "kept the first 5 indicators of report; 5 more mentions were not listed" in said
+    assert "kept the first 5 indicators; 5 more mentions were not listed" in said
 
 
 @pytest.mark.parametrize(
