@@ -21,7 +21,7 @@ from svc.service.replies import error_reply
 from svc.service.settings import Settings
 
 
-class _Made(TypedDict, total=False):
+class Made(TypedDict, total=False):
     """What uvicorn makes a protocol from."""
 
     config: uvicorn.Config
@@ -35,7 +35,7 @@ def bounded_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
 
 
 class _BoundedHttp(HttpToolsProtocol):
-    def __init__(self, settings: Settings, **made: Unpack[_Made]) -> None:
+    def __init__(self, settings: Settings, **made: Unpack[Made]) -> None:
         super().__init__(**made)
         self._settings = settings
         self._beside_bodies = 0  # bytes since the last that counted as progress
@@ -108,3 +108,4 @@ class _BoundedHttp(HttpToolsProtocol):
             self._close_after(self._settings.head_seconds)  # an earlier request of the connection is being answered
         elif not self.transport.is_closing():
             self.transport.close()
+            self.loop.call_later(self._settings.close_seconds, self.transport.abort)

@@ -1,14 +1,17 @@
 """uvicorn's websocket, with all frames of one turn of the loop in one write: a write to the system for each costs most.
 
 Decides no frames and no flow: a buffer that fills is written at once, so that the transport can say that it is full.
+A peer that does not take what was written before the end is not waited for longer than ``close_seconds``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from typing import cast
+from typing import Unpack, cast
 
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from svc.service.connection_limits import Made
 
 FULL_BYTES = 65_536  # the transport's own mark for "full", by default
 
@@ -16,12 +19,13 @@ FULL_BYTES = 65_536  # the transport's own mark for "full", by default
 class GatheringTransport(asyncio.Transport):
     """A transport that writes later in the same turn of the loop, or before it closes."""
 
-    __slots__ = ("_loop", "_parts", "_size", "_transport")
+    __slots__ = ("_close_seconds", "_loop", "_parts", "_size", "_transport")
 
-    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, close_seconds: float) -> None:
         super().__init__()
         self._transport = transport
         self._loop = loop
+        self._close_seconds = close_seconds
         self._parts: list[bytes | bytearray | memoryview] = []
         self._size = 0
 
@@ -40,9 +44,13 @@ class GatheringTransport(asyncio.Transport):
             self._transport.write(b"".join(parts))
 
     def close(self) -> None:
-        """Write what was taken, then close."""
+        """Write what was taken, then close; what the peer has not taken in time is dropped."""
+        if self._transport.is_closing():
+            return
         self._flush()
         self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._loop.call_later(self._close_seconds, self._transport.abort)
 
     def abort(self) -> None:
         """Close at once."""
@@ -68,6 +76,11 @@ class GatheringTransport(asyncio.Transport):
 class GatheringProtocol(WebSocketsSansIOProtocol):
     """One websocket connection."""
 
+    def __init__(self, close_seconds: float, **made: Unpack[Made]) -> None:
+        super().__init__(**made)
+        self.close_timeout = close_seconds  # for the peer's own closing frame
+        self._close_seconds = close_seconds
+
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was upgraded."""
-        super().connection_made(GatheringTransport(cast(asyncio.Transport, transport), self.loop))
+        super().connection_made(GatheringTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))

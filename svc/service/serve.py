@@ -15,6 +15,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -198,7 +199,7 @@ def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvico
     return uvicorn.Config(
         app,
         http=bounded_protocol(settings),  # type: ignore[arg-type]  # what makes one serves as well as its class
-        ws=GatheringProtocol,
+        ws=partial(GatheringProtocol, settings.close_seconds),  # type: ignore[arg-type]  # the same
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.ping_seconds,

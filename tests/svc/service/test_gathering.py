@@ -13,6 +13,8 @@ class Recording(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.events: list[bytes | str] = []
+        self.unsent = 0
+        self.is_aborted = asyncio.Event()
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
         self.events.append(bytes(data))
@@ -20,13 +22,19 @@ class Recording(asyncio.Transport):
     def close(self) -> None:
         self.events.append("closed")
 
+    def get_write_buffer_size(self) -> int:
+        return self.unsent
+
+    def abort(self) -> None:
+        self.is_aborted.set()
+
     def is_closing(self) -> bool:
         return "closed" in self.events
 
 
 def gathering() -> tuple[Recording, GatheringTransport]:
     system = Recording()
-    return system, GatheringTransport(system, asyncio.get_running_loop())
+    return system, GatheringTransport(system, asyncio.get_running_loop(), close_seconds=0.01)
 
 
 async def test_what_one_turn_of_the_loop_writes_goes_out_in_one_piece_in_order():
@@ -62,3 +70,10 @@ async def test_what_comes_after_the_close_is_dropped():
     transport.write(b"too late")
     await asyncio.sleep(0)
     assert system.events == ["closed"]
+
+
+async def test_what_the_peer_does_not_take_before_the_end_is_dropped():
+    system, transport = gathering()
+    system.unsent = 7
+    transport.close()
+    await asyncio.wait_for(system.is_aborted.wait(), 5)
