@@ -26,6 +26,7 @@ log = logging.getLogger("svc.turns")
 AGAIN = "started again after a restart"  # the wire of a turn whose process died
 
 Spend = Callable[[int], None]
+Reading = asyncio.Task[list[Message]]
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
 KeepText = Callable[[Place, str, bytes], Awaitable[str]]
 
@@ -78,11 +79,25 @@ class Turns:
         return await asyncio.shield(asyncio.create_task(self._begin(place, query, begin, spend)))
 
     async def _begin(self, place: Place, query: Message, begin: Callable[[], Awaitable[Begun]], spend: Spend) -> Begun:
-        begun = await begin()
+        earlier = self._read_ahead(place)
+        try:
+            begun = await begin()
+        except BaseException:
+            _drop(earlier)
+            raise
+        if not begun.is_new or begun.turn.query_seq != place.session.last_seq + 1:
+            _drop(earlier)  # something was stored between the reading and the query
+            earlier = None
         if begun.is_new:
             self._bus.tell(place.session.id, begun.stored)
-            self._start(place, begun.turn, query, spend=spend)
+            self._start(place, begun.turn, query, earlier=earlier, spend=spend)
         return begun
+
+    def _read_ahead(self, place: Place) -> Reading | None:
+        """What was said in the session before, read while the query is being stored."""
+        if not (place.session.turns and place.session.last_seq):
+            return None
+        return asyncio.create_task(place.store.exchanges(place.session.id, self._settings.max_history_bytes))
 
     async def ending(self, store: Store, turn: TurnRecord) -> list[Message]:
         """The last messages of the turn, at least those that end it, once they are stored; raises as ``wait`` does."""
@@ -163,12 +178,19 @@ class Turns:
         )
 
     def _start(
-        self, place: Place, turn: TurnRecord, query: Message, *, first: str | None = None, spend: Spend | None = None
+        self,
+        place: Place,
+        turn: TurnRecord,
+        query: Message,
+        *,
+        earlier: Reading | None = None,
+        first: str | None = None,
+        spend: Spend | None = None,
     ) -> None:
         query.turn = turn.id
         run = self._run_of(place, turn, query)
         self._runs[turn.session_id] = run
-        task = asyncio.create_task(self._supervise(run, partial(self._steps, place, query), first, spend))
+        task = asyncio.create_task(self._supervise(run, partial(self._steps, place, query, earlier), first, spend))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -196,10 +218,14 @@ class Turns:
         if spend is not None:
             spend(run.usage.total_tokens)
 
-    async def _steps(self, place: Place, query: Message) -> AsyncIterator[Step | Answer]:
+    async def _steps(
+        self, place: Place, query: Message, reading: Reading | None = None
+    ) -> AsyncIterator[Step | Answer]:
         session = place.session
         earlier: list[Message] = []
-        if session.turns:
+        if reading is not None:
+            earlier = await reading
+        elif session.turns:
             earlier = await place.store.exchanges(session.id, self._settings.max_history_bytes)
         asked = max((message.created_at for message in earlier if message.message_type == MessageType.QUERY), default=0)
         files = [
@@ -225,6 +251,13 @@ class Turns:
             use_experimental=session.model.use_experimental,
         )
         return self._assistant.answer(turn)
+
+
+def _drop(reading: Reading | None) -> None:
+    """Let go of a reading that nobody waits for; its failure is nobody's either."""
+    if reading is not None:
+        reading.cancel()
+        reading.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def cancelled() -> TurnCancelledError:
