@@ -9,9 +9,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
+import multiprocessing.util
 import os
 import signal
 import socket
+import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
 from pathlib import Path
 
@@ -31,6 +33,7 @@ SLOTS = 2  # tools at once: the design's two cores
 QUEUE = 64  # jobs that may wait for a worker; one more is refused
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
+MAX_TEMP_CHARS = 70  # a Unix socket's address has 107 characters at most, of which multiprocessing adds 32
 _CONTEXT = multiprocessing.get_context("forkserver")
 
 _decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
@@ -47,6 +50,17 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     source: Path | bytes
     options: dict[str, str] = {}
+
+
+def _choose_socket_folder() -> None:
+    """Where TMPDIR is too long for a socket's address, keep the forkserver's in /tmp; nothing else moves there."""
+    if len(tempfile.gettempdir()) <= MAX_TEMP_CHARS:
+        return
+    before, tempfile.tempdir = tempfile.tempdir, "/tmp"  # noqa: S108  # a fresh folder of mode 0700 is made in it
+    try:
+        multiprocessing.util.get_temp_dir()  # is made once and remembered
+    finally:
+        tempfile.tempdir = before
 
 
 class _Worker:
@@ -133,6 +147,7 @@ class Workers:
 
     async def start(self) -> None:
         """Start processes ahead; returns before they are there."""
+        _choose_socket_folder()
         _CONTEXT.set_forkserver_preload(list(self._preload))
         for _ in range(self._slot_count):
             self._launch_one()

@@ -235,8 +235,12 @@ class SqliteStore:
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
-        bodies = await self._read(lambda c: turn_rows.exchange_bodies(c, session_id, limit_bytes))
-        return [MESSAGE_DECODER.decode(body) for body in bodies]
+
+        def operation(connection: sqlite3.Connection) -> list[Message]:
+            bodies = turn_rows.exchange_bodies(connection, session_id, limit_bytes)
+            return [MESSAGE_DECODER.decode(body) for body in bodies]  # here: a long session has megabytes of them
+
+        return await self._read(operation)
 
     async def turn_messages(self, turn: TurnRecord) -> list[Message]:
         """All messages of a turn, in order."""

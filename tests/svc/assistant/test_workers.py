@@ -3,6 +3,8 @@
 import asyncio
 import gzip
 import os
+import subprocess
+import sys
 from contextlib import aclosing
 
 import psutil
@@ -231,3 +233,26 @@ async def test_tools_see_no_secret_of_the_environment(monkeypatch):
     [told] = await run(workers, "environment")
     await workers.close()
     assert told.text == "{}"
+
+
+def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    program = (
+        "import asyncio\n"
+        "from svc.assistant.workers import Feed, Job, Workers\n"
+        "async def main():\n"
+        "    workers = Workers(slots=1)\n"
+        "    await workers.start()\n"
+        "    job = Job(tool='svc.assistant.tools.cvss:score', feed=Feed.TEXT, name='p', source=b'no vector')\n"
+        "    print([type(item).__name__ async for item in workers.run(job)])\n"
+        "    await workers.close()\n"
+        "if __name__ == '__main__':\n"
+        "    asyncio.run(main())\n"
+    )
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert "Gap" in done.stdout, done.stderr
