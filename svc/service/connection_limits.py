@@ -2,7 +2,8 @@
 
 A request's head must be complete within ``head_seconds``, and between two parts of a body no more than
 ``max_head_bytes`` may come (heads, trailers, the sizes of chunks). A body that goes on after its request was answered
-is taken for ``body_idle_seconds``, so that the client can read the answer. Bodies themselves: ``http.py``.
+is taken for ``body_idle_seconds``, so that the client can read the answer; an answer that the client does not take on
+is dropped after as long. Bodies themselves: ``http.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from uvicorn.server import ServerState
 from svc.errors import InvalidRequestError
 from svc.service.replies import error_reply
 from svc.service.settings import Settings
+
+MAX_PIPELINED = 16  # requests that wait for an earlier one of their connection: each has its head in memory
 
 
 class Made(TypedDict, total=False):
@@ -42,6 +45,7 @@ class _BoundedHttp(HttpToolsProtocol):
         self._has_progress = False
         self._is_in_head = True
         self._timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None  # runs while the client takes nothing of an answer
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
@@ -49,6 +53,7 @@ class _BoundedHttp(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._stop_timer()
+        self._stop_reader_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -61,7 +66,18 @@ class _BoundedHttp(HttpToolsProtocol):
                 "headers (SVC_MAX_HEAD_BYTES)"
             )
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_reader_timer()
+        self._reader_timer = self.loop.call_later(self._settings.body_idle_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_reader_timer()
+        super().resume_writing()
+
     def on_message_begin(self) -> None:
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise ValueError("too many requests at once")  # the parser makes its own error of it
         super().on_message_begin()
         self._is_in_head = True
         self._close_after(self._settings.head_seconds)
@@ -102,6 +118,11 @@ class _BoundedHttp(HttpToolsProtocol):
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
 
     def _time_is_up(self) -> None:
         if self._is_in_head and self.cycle is not None and not self.cycle.response_complete:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket as sockets
 import time
 
 import pytest
-from live import StartService, ThreadService
+from live import StartService, ThreadService, wait_until
 from scripted import Echo, Slow
 from wire_client import ask, opened, register
+
+from svc.service.connection_limits import MAX_PIPELINED
 
 HEAD = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
 
@@ -187,3 +190,38 @@ def test_a_large_body_within_the_bounds_is_taken_in_many_parts(strict: ThreadSer
         params = {"session_id": session_id, "filename": "a"}
         reply = http.post("/session/upload_file", params=params, content=parts())
     assert reply.json()["data"]["size"] == 200_000
+
+
+async def test_requests_that_are_sent_all_at_once_are_bounded(strict: ThreadService):
+    reader, writer = await connected(strict)
+    writer.write((HEAD + b"\r\n") * 5_000)
+    assert (await until_end(reader)).count(b"HTTP/1.1 200") <= MAX_PIPELINED + 1
+    writer.close()
+
+
+async def test_a_few_requests_at_once_are_answered_in_order(strict: ThreadService):
+    reader, writer = await connected(strict)
+    paths = [b"/health", b"/nope/1", b"/openapi.json", b"/nope/2"]
+    for path in paths:
+        writer.write(b"GET " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    replies = (await until_end(reader)).split(b"HTTP/1.1 ")[1:]
+    assert [reply[:3] for reply in replies] == [b"200", b"404", b"200", b"404"]
+    assert b"/nope/1" in replies[1]
+    assert b"/nope/2" in replies[3]
+    writer.close()
+
+
+async def test_an_answer_that_nobody_takes_is_dropped(strict: ThreadService):
+    session_id = await asyncio.to_thread(register, strict)
+    async with opened(strict, session_id) as socket:
+        for _ in range(8):
+            await ask(socket, "x" * 1_000_000)
+    host, _, port = strict.base_url.removeprefix("http://").partition(":")
+    with sockets.socket() as silent:
+        silent.setsockopt(sockets.SOL_SOCKET, sockets.SO_RCVBUF, 4_096)
+        silent.connect((host, int(port)))
+        request = f"GET /session/get?session_id={session_id} HTTP/1.1\r\nHost: {host}\r\n"
+        silent.sendall(f"{request}Authorization: Bearer {strict.key}\r\n\r\n".encode())
+        assert silent.recv(12) == b"HTTP/1.1 200"
+        is_there = strict.server.server_state.connections
+        await asyncio.to_thread(wait_until, lambda: not is_there, "the connection to be ended")
