@@ -98,7 +98,7 @@ def ask(
         with Svc() as client:
             session = client.resume_session(session_id) if session_id else client.create_session()
             for file in files:
-                session.attach_path(file)
+                session.attach_file_from_disk(file)
             messages = asyncio.run(_follow(session, question, timeout_seconds))
     except KeyboardInterrupt:
         click.echo("interrupted; the turn is cancelled", err=True)

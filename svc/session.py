@@ -210,7 +210,9 @@ class InteractiveSession:
         data = content.encode("utf-8", errors="replace") if isinstance(content, str) else bytes(content)
         return self._upload(name, mime_type_hint, lambda: io.BytesIO(data))
 
-    def attach_path(self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None) -> SessionFile:
+    def attach_file_from_disk(
+        self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
+    ) -> SessionFile:
         """Attach a file from disk, streamed, under its own name or ``name``. Raises OSError where it cannot be read."""
         file = Path(path).expanduser()
         return self._upload(name or file.name, mime_type_hint, lambda: file.open("rb"))

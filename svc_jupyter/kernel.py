@@ -185,7 +185,7 @@ def _attach(session: InteractiveSession, file: Attachment, area: Area) -> None:
     if isinstance(file.content, bytes):
         session.attach_file(file.name, file.content)
     else:
-        session.attach_path(file.content, file.name)
+        session.attach_file_from_disk(file.content, file.name)
     for old in known:
         session.detach_file(old)
         area.add(f"{file.name} has other content than before: the new one takes its place")

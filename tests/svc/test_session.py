@@ -225,7 +225,7 @@ def test_files_are_attached_from_memory_and_disk_and_taken_away(client: Svc, tmp
     session = client.create_session()
     (tmp_path / "ä b.log").write_bytes(b"x" * 300_000)
     session.attach_file("note.txt", "päß")
-    file = session.attach_path(tmp_path / "ä b.log")
+    file = session.attach_file_from_disk(tmp_path / "ä b.log")
     session.attach_file("raw", b"\x00\x01")
 
     assert session.query("files").text() == "note.txt (5), ä b.log (300000), raw (2)"
