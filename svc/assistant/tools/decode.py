@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded, indicators
+from svc.assistant.tools.declared import declared_parts
 from svc.assistant.tools.decoders import (
     BULK,
     LOOSE,
@@ -105,11 +106,12 @@ class _Node(msgspec.Struct, frozen=True):
 
 
 class _Part(msgspec.Struct, frozen=True):
-    """A part of the text that may be encoded, and where it starts."""
+    """A part of the text that may be encoded, and where it starts; ``declared``: what it is by the text's own word."""
 
     text: str
     line: int
     is_whole: bool = False
+    declared: Reading | None = None
 
 
 def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
@@ -155,9 +157,11 @@ def _parts(text: str) -> Iterator[_Part]:
     asking = _ASKING.match(text)
     if asking:
         subject = text[asking.end() :].strip()
+    for part in (told := list(declared_parts(text))):
+        yield _Part(part.text, 1 + text.count("\n", 0, part.start), declared=part.reading)
     line = 1 + text.count("\n", 0, text.find(subject)) if subject else 1
     fenced = [match[1] or match[2] for match in _FENCED.finditer(text)]
-    if subject and not fenced:
+    if subject and not fenced and not any(part.text in subject for part in told):
         yield _Part(_unquoted(subject), line, is_whole=True)
     for block in fenced:
         yield _Part(block.strip(), 1 + text.count("\n", 0, text.find(block)))
@@ -198,10 +202,12 @@ def _best_chain(part: _Part, budget: int) -> tuple[tuple[Reading, ...], int]:
     """The readings that lead to the most plausible result, and how many were looked at; none where none is better."""
     data = part.text.encode("utf-8", "surrogatepass")
     start = _Node(data, part.text, plausibility(data))
+    if part.declared is not None:
+        start = _child(start, part.declared)
     best, best_score = start, start.worth + (0.12 if start.worth >= GOOD else 0.0)
     order = itertools.count()
     queue: list[tuple[float, int, _Node]] = [(0.0, next(order), start)]
-    seen, looked, moved = {data}, 0, 0
+    seen, looked, moved = {data, start.data}, 0, 0
     while queue and looked < budget and moved < MAX_SEARCH_BYTES:
         _, _, node = heapq.heappop(queue)
         moved += _cost(node)
@@ -217,7 +223,7 @@ def _best_chain(part: _Part, budget: int) -> tuple[tuple[Reading, ...], int]:
                 heapq.heappush(queue, (priority, next(order), child))
         if best.worth >= CLEAR and best.steps and (not queue or queue[0][0] > _done_at(best)):
             break
-    return (best.steps, looked) if best.steps and best.worth >= _needed(best) else ((), looked)
+    return (best.steps if best.worth >= _needed(best) else start.steps), looked
 
 
 def _children(node: _Node) -> Iterator[_Node]:

@@ -184,3 +184,26 @@ def test_no_text_makes_it_raise(text):
 def test_no_bytes_inside_make_it_raise(data):
     for head in (b"\x1f\x8b\x08", b"x\x9c", b"BZh9", b"\xfd7zXZ\0", b"PK\x03\x04", b""):
         assert list(decode.unwrap(base64.b64encode(head + data).decode(), source="x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        pytest.param("explain powershell -enc SQBFAFgA", "IEX", id="three letters"),
+        pytest.param("pwsh -nop -e bABzAA==", "ls", id="two letters, the shortest option"),
+        pytest.param("powershell.exe /ec dwBoAG8AYQBtAGkA", "whoami", id="slash and ec"),
+        pytest.param("decode: POWERSHELL -EncodedCommand 'aQBkAA=='", "id", id="long option, quoted"),
+        pytest.param("[Convert]::FromBase64String('aWQ=')", "id", id="call of .NET"),
+        pytest.param("echo bHM= | base64 -d | sh", "ls", id="pipe of a shell"),
+        pytest.param("bash -c $(base64 --decode <<< aWQ=)", "id", id="here-string"),
+        pytest.param('eval(atob("YWxlcnQoMSk="))', "alert(1)", id="atob"),
+        pytest.param("data:text/plain;base64,aGk=", "hi", id="data address"),
+    ],
+)
+def test_what_the_text_declares_is_decoded_however_short(text: str, result: str):
+    assert results(text) == [result]
+
+
+@pytest.mark.parametrize("text", ["grep -e pattern file.txt", "powershell -ep bypass", "tar -exclude some/path"])
+def test_other_options_declare_nothing(text: str):
+    assert results(text) == []
