@@ -8,7 +8,10 @@ from collections.abc import Callable
 from typing import Literal
 from urllib.parse import urlsplit
 
-Fault = Literal["pass", "half", "cut", "swallow"]  # half: of the chunk, then a cut; swallow: a half-open connection
+Fault = Literal["pass", "delay", "half", "cut", "swallow"]
+"""half: of the chunk, then a cut; swallow: a half-open connection."""
+
+DELAY_SECONDS = 0.15  # most of what the tests' streams wait before they take a connection for dead
 
 
 class FaultProxy:
@@ -60,6 +63,10 @@ class FaultProxy:
                 chunk.data = data
                 match self.fault(chunk):
                     case "pass":
+                        writer.write(chunk.data)
+                        await writer.drain()
+                    case "delay":
+                        await asyncio.sleep(DELAY_SECONDS)
                         writer.write(chunk.data)
                         await writer.drain()
                     case "half":

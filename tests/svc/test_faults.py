@@ -7,6 +7,7 @@ import random
 from collections import Counter
 
 import pytest
+from doubling_proxy import doubling_proxy
 from fault_proxy import Fault, FaultProxy
 
 from svc import InteractiveSession, MessageType, Svc
@@ -24,7 +25,7 @@ async def through_faults(client: Svc, config: Config, proxy: FaultProxy, wanted:
     figures: Counter[str] = Counter()
 
     def fault(chunk: object) -> Fault:
-        (chosen,) = chance.choices(("pass", "cut", "half", "swallow"), (100, 5, 4, 1))
+        (chosen,) = chance.choices(("pass", "cut", "half", "swallow", "delay"), (100, 5, 4, 1, 3))
         figures[chosen] += 1
         return chosen
 
@@ -67,6 +68,18 @@ async def test_turns_through_dozens_of_faults_end_with_one_answer_each(
     client: Svc, scripted_service: Config, proxy: FaultProxy
 ):
     await through_faults(client, scripted_service, proxy, wanted=60, seed=1)
+
+
+async def test_messages_that_come_twice_are_seen_once_and_questions_that_go_twice_are_run_once(
+    client: Svc, scripted_service: Config
+):
+    async with doubling_proxy(scripted_service.ws_url) as address:
+        config = Config(base_url=scripted_service.base_url, ws_url=address, api_key=scripted_service.api_key)
+        session = InteractiveSession(Transport(config, settings=QUICK), client.create_session().info)
+        for turn in range(5):
+            said = [message.content async for message in session.stream(f"count {STEPS}")]
+            assert said[:-1] == [*map(str, range(1, STEPS + 1)), f"count {STEPS} (after {turn})"]
+    await asyncio.to_thread(check_kept, client.resume_session(session.session_id), 5)
 
 
 @pytest.mark.long
