@@ -129,7 +129,7 @@ class Server(uvicorn.Server):
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
         app: ASGIApp = create_app(running, hosts=hosts)
         if settings.telemetry:
-            app = traced(app)
+            app = traced(app, running.service.metrics.known)
         super().__init__(_uvicorn_config(options, app, settings))
 
     @property

@@ -1,10 +1,12 @@
 """Optional OpenTelemetry: a span a request or stream, exported as OTEL_… in the environment says. Extra ``otel``.
 
-A span has the method, the path and the status; never a query, a header or a word of what was asked.
+A span has the method, the path where it is on the table of routes, and the status; never a query, a header or a word of
+what was asked.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -14,13 +16,15 @@ from svc.errors import ConfigError
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-_QUERY = "svc.query_string"
+Known = Callable[[str], str]
+_ADDRESS = "svc.address"
+_HIDDEN = ("path", "raw_path", "query_string")
 
 
-def traced(app: ASGIApp, provider: TracerProvider | None = None) -> ASGIApp:
+def traced(app: ASGIApp, known: Known, provider: TracerProvider | None = None) -> ASGIApp:
     """The application with a span around each request; without ``provider``, one that exports by OTLP over HTTP.
 
-    Raises ConfigError where the extra is not installed.
+    ``known`` names a path as it may be shown. Raises ConfigError where the extra is not installed.
     """
     try:
         from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
@@ -31,8 +35,8 @@ def traced(app: ASGIApp, provider: TracerProvider | None = None) -> ASGIApp:
             f'telemetry is switched on, but {error.name} is not installed: pip install "svc-jupyter[otel]", '
             "or leave --telemetry (SVC_TELEMETRY) out"
         ) from error
-    inner = OpenTelemetryMiddleware(_WithQuery(app), tracer_provider=chosen, exclude_spans=["receive", "send"])
-    return _WithoutQuery(inner)
+    inner = OpenTelemetryMiddleware(_WithAddress(app), tracer_provider=chosen, exclude_spans=["receive", "send"])
+    return _WithoutAddress(inner, known)
 
 
 def _exporting() -> TracerProvider:
@@ -46,25 +50,27 @@ def _exporting() -> TracerProvider:
     return provider
 
 
-class _WithoutQuery:
-    """Hides the query from what is inside."""
+class _WithoutAddress:
+    """Hides the address from what is inside, all but a known path."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, known: Known) -> None:
         self._app = app
+        self._known = known
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if "query_string" in scope:
-            scope = {**scope, "query_string": b"", _QUERY: scope["query_string"]}
+        if scope["type"] in ("http", "websocket"):
+            path = self._known(scope["path"])
+            hidden = {"path": path, "raw_path": path.encode(), "query_string": b""}
+            scope = {**scope, **hidden, _ADDRESS: {name: scope[name] for name in _HIDDEN if name in scope}}
         await self._app(scope, receive, send)
 
 
-class _WithQuery:
-    """Gives the query back to what is inside."""
+class _WithAddress:
+    """Gives the address back to what is inside."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if _QUERY in scope:
-            scope["query_string"] = scope[_QUERY]
+        scope.update(scope.pop(_ADDRESS, {}))
         await self._app(scope, receive, send)

@@ -27,13 +27,17 @@ def test_a_request_is_a_span_without_its_query():
     async def show(request: Request) -> PlainTextResponse:
         return PlainTextResponse(request.query_params["word"])
 
-    client = TestClient(traced(Starlette(routes=[Route("/show", show)]), provider))
+    def known(path: str) -> str:
+        return path if path == "/show" else "other"
+
+    client = TestClient(traced(Starlette(routes=[Route("/show", show)]), known, provider))
 
     assert client.get("/show?word=zebra", headers={"Authorization": "Bearer svc_zebra"}).text == "zebra"
-    [span] = exporter.get_finished_spans()
-    assert "/show" in span.name
-    assert "zebra" not in span.to_json()
-    assert 200 in span.attributes.values()
+    assert client.get("/zebra").status_code == 404
+    spans = exporter.get_finished_spans()
+    assert ["/show" in span.name for span in spans] == [True, False]
+    assert not [span for span in spans if "zebra" in span.to_json()]
+    assert 200 in spans[0].attributes.values()
 
 
 def test_without_the_extra_the_service_says_what_to_install(tmp_path):
