@@ -14,6 +14,7 @@ from svc.assistant.turn import Answer, Exchange, Step
 from svc.errors import ServiceError
 from svc.messages import Message, MessageType, MimeType, Role, State, Usage, new_id
 from svc.service.settings import Settings
+from svc.service.store import Said
 
 SPEAKER = "service"  # the actor of what the service itself says
 _STEP_TYPES = {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.DEBUG}
@@ -137,7 +138,7 @@ def count_usage(prompt: str, answer: Answer | None) -> Usage:
     return Usage(prompt_tokens=prompt_tokens, generated_tokens=generated, total_tokens=prompt_tokens + generated)
 
 
-def exchanges_of(messages: Sequence[Message]) -> tuple[Exchange, ...]:
+def exchanges_of(messages: Sequence[Said]) -> tuple[Exchange, ...]:
     """Earlier answered turns from their queries, sources and results, in order; of a turn run twice the last run."""
     exchanges = []
     prompt = ""

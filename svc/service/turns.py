@@ -18,7 +18,7 @@ from svc.service.failures import internal_error
 from svc.service.metrics import Metrics
 from svc.service.places import Place
 from svc.service.settings import Settings
-from svc.service.store import Begun, Store, TurnRecord, TurnState
+from svc.service.store import Begun, Said, Store, TurnRecord, TurnState
 from svc.service.transcript import Transcript, exchanges_of
 from svc.service.turn_run import TurnRun
 
@@ -26,7 +26,8 @@ log = logging.getLogger("svc.turns")
 AGAIN = "started again after a restart"  # the wire of a turn whose process died
 
 Spend = Callable[[int], None]
-Reading = asyncio.Task[list[Message]]
+Reading = asyncio.Task[list[Said]]
+READ_AHEAD_TURNS = 20  # a longer history would keep the interpreter from the thread that commits the query
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
 KeepText = Callable[[Place, str, bytes], Awaitable[str]]
 
@@ -95,7 +96,7 @@ class Turns:
 
     def _read_ahead(self, place: Place) -> Reading | None:
         """What was said in the session before, read while the query is being stored."""
-        if not (place.session.turns and place.session.last_seq):
+        if not (0 < place.session.turns <= READ_AHEAD_TURNS and place.session.last_seq):
             return None
         return asyncio.create_task(place.store.exchanges(place.session.id, self._settings.max_history_bytes))
 
@@ -222,7 +223,7 @@ class Turns:
         self, place: Place, query: Message, reading: Reading | None = None
     ) -> AsyncIterator[Step | Answer]:
         session = place.session
-        earlier: list[Message] = []
+        earlier: list[Said] = []
         if reading is not None:
             earlier = await reading
         elif session.turns:

@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from svc.errors import SvcError
-from svc.messages import Message, ModelInfo, Usage
+from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
 from svc.service.keys import KeyRecord
 
 
@@ -66,6 +66,17 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
     usage: Usage = msgspec.field(default_factory=Usage)
     files: tuple[FileRecord, ...] = ()
+
+
+class Said(msgspec.Struct, frozen=True):
+    """What history needs of a stored message: a long session has thousands, read before each of its turns."""
+
+    message_type: MessageType
+    group: str
+    turn: str
+    created_at: float
+    mime_type: MimeType
+    content: str | None
 
 
 class Stored(msgspec.Struct, frozen=True):
@@ -166,7 +177,7 @@ class Store(Protocol):
         """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         ...
 
-    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Said]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
         ...
 

@@ -8,9 +8,10 @@ import msgspec
 
 from svc.messages import Message, ModelInfo, Usage
 from svc.service.keys import KeyRecord
-from svc.service.store import FileRecord, SessionRecord, TurnRecord, TurnState
+from svc.service.store import FileRecord, Said, SessionRecord, TurnRecord, TurnState
 
 MESSAGE_DECODER = msgspec.json.Decoder(Message)
+SAID_DECODER = msgspec.json.Decoder(Said)
 KEY_DECODER = msgspec.json.Decoder(KeyRecord)
 FILE_DECODER = msgspec.json.Decoder(FileRecord)
 USAGE_DECODER = msgspec.json.Decoder(Usage)

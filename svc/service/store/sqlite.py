@@ -26,6 +26,7 @@ from svc.service.store import (
     Ending,
     FeedbackRecord,
     FileRecord,
+    Said,
     SessionRecord,
     Stored,
     TurnRecord,
@@ -36,6 +37,7 @@ from svc.service.store.connection import connect, create_file, migrate
 from svc.service.store.rows import (
     KEY_DECODER,
     MESSAGE_DECODER,
+    SAID_DECODER,
     TURN_COLUMNS,
     files_of,
     session_number,
@@ -233,12 +235,12 @@ class SqliteStore:
         """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes))
 
-    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Message]:
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Said]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
 
-        def operation(connection: sqlite3.Connection) -> list[Message]:
+        def operation(connection: sqlite3.Connection) -> list[Said]:
             bodies = turn_rows.exchange_bodies(connection, session_id, limit_bytes)
-            return [MESSAGE_DECODER.decode(body) for body in bodies]  # here: a long session has megabytes of them
+            return [SAID_DECODER.decode(body) for body in bodies]  # here: a long session has megabytes of them
 
         return await self._read(operation)
 

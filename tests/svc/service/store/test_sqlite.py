@@ -155,7 +155,8 @@ async def test_exchanges_are_of_answered_turns_the_newest_within_the_limit(store
         ("t0", "query"),
         ("t2", "query"),
     ]
-    size_of_newest = sum(len(msgspec.json.encode(message)) for message in everything[2:])
+    of_newest = [m for m in await store.turn_messages(turn) if m.message_type in ("query", "result")]
+    size_of_newest = sum(len(msgspec.json.encode(message)) for message in of_newest)
     assert [m.message_type for m in everything] == ["query", "result", "query", "result"]
     assert [m.turn for m in await store.exchanges("s", size_of_newest + 10) if m.message_type == "query"] == ["t2"]
     assert await store.exchanges("s", size_of_newest - 10) == []
