@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-DONE = 1000
 STOPPING = 1001
 BAD_KEY = 4401
 TOO_SLOW = 4408

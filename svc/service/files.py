@@ -11,7 +11,7 @@ import hashlib
 import os
 from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
-from typing import IO, Protocol
+from typing import IO
 
 import msgspec
 
@@ -30,21 +30,6 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     sha256: str
     head: bytes
-
-
-class FileKeep(Protocol):
-    """Keeps the bytes of files by id."""
-
-    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> Received:
-        """Take in a stream; raises TooLargeError, and then keeps nothing."""
-        ...
-
-    def source(self, file_id: str) -> Path | bytes:
-        """Where the bytes are; raises SessionFileNotFoundError."""
-        ...
-
-    async def remove(self, file_ids: Iterable[str]) -> None:
-        """Erase; an id that is gone is no error."""
 
 
 class DiskFiles:

@@ -97,7 +97,6 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     state: TurnState
     fence: int
     attempts: int
-    has_owner: bool = True
 
 
 class Begun(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,10 +18,10 @@ USAGE_DECODER = msgspec.json.Decoder(Usage)
 _MODEL_DECODER = msgspec.json.Decoder(ModelInfo)
 
 TURN_COLUMNS = (
-    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts, t.owner"
+    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts"
     " FROM turns t JOIN sessions s ON s.number = t.session_number"
 )
-Row = tuple[str, str, int, str, int, str, int, int, str]
+Row = tuple[str, str, int, str, int, str, int, int]
 _SESSION_COLUMNS = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
     " last_seq, turns, usage, number, instructions,"
@@ -109,5 +109,4 @@ def turn_row(row: Row | None) -> TurnRecord | None:
         state=TurnState(row[5]),
         fence=row[6],
         attempts=row[7],
-        has_owner=bool(row[8]),
     )

@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from live import ThreadService
+from live import ThreadService, wait_until
 from scripted import Chatty, Crash, Echo, Long, Slow, Steady
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -124,6 +124,23 @@ async def test_cancel_ends_the_turn_closes_the_assistant_and_lets_the_next_query
         "error", 499, "cancelled", "end", 3,
     )  # fmt: skip
     assert Slow.closed == 1
+
+
+async def test_a_cancel_right_before_the_client_goes_still_counts(start_service):
+    service = start_service(Steady)
+    for _ in range(5):
+        session_id = register(service)
+        async with opened(service, session_id) as socket:
+            await send(socket, message_type="query", content="60000", turn="t1")
+            await read(socket), await read(socket)
+            await send(socket, message_type="cancel", turn="t1")
+            await socket.close()  # a close frame right behind it, while messages are on their way
+        await asyncio.to_thread(wait_until, lambda one=session_id: last_status(service, one) == "cancelled", "its end")
+
+
+def last_status(service: ThreadService, session_id: str) -> str:
+    with service.http() as http:
+        return http.get("/session/get", params={"session_id": session_id}).json()["messages"][-1]["status_message"]
 
 
 async def test_cancel_of_another_turn_changes_nothing(start_service):
