@@ -23,13 +23,16 @@ import traceback
 import zlib
 from collections.abc import Iterator
 from enum import StrEnum
+from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import msgspec
 
+from svc.assistant import knowledge
 from svc.assistant.tools import Gap, Progress, Yielded
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of one file that a tool wants as a whole; the rest becomes a Gap
+MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a packed file that a tool wants as bytes: a quarter of the worker's memory
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024  # of a compressed log
 MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is passed over
 MAX_ERROR_CHARS = 300
@@ -38,10 +41,11 @@ _GONE = 3  # exit status: the other end went away
 
 
 class Feed(StrEnum):
-    """The form in which a tool wants its input."""
+    """The form in which a tool wants its input: a str, an iterator of lines, or a seekable stream of bytes."""
 
     TEXT = "text"
     LINES = "lines"
+    BINARY = "binary"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +58,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes down the socket. ``path`` None: ``size`` bytes follow as a frame of their own."""
+    """What goes down the socket. ``path`` None: the bytes follow as a frame of their own.
+
+    ``knowledge`` is the folder of the user's own tables of facts, which go before those that ship.
+    """
 
     tool: str
     feed: Feed
@@ -62,6 +69,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     limits: Limits
     path: str | None = None
     options: dict[str, str] = {}
+    knowledge: str | None = None
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
@@ -81,10 +89,15 @@ HEADER_BYTES = 4
 _encoder = msgspec.msgpack.Encoder()
 
 
+_Fed = str | Iterator[str] | BinaryIO
+
+
 class _Tool(Protocol):
     """A tool's public generator."""
 
-    def __call__(self, feed: str | Iterator[str], /, *, source: str, **options: str) -> Iterator[Yielded]: ...
+    def __call__(
+        self, feed: str | Iterator[str] | BinaryIO, /, *, source: str, **options: str
+    ) -> Iterator[Yielded]: ...
 
 
 def pack(value: Order | Frame | bytes) -> bytes:
@@ -164,6 +177,8 @@ def _answer(order: Order, content: bytes, outgoing: BinaryIO) -> None:
 
 def _run(order: Order, content: bytes, outgoing: BinaryIO) -> None:
     """Send each thing that the tool yields; progress goes out at once, findings in buffers."""
+    if order.knowledge is not None:
+        knowledge.use(Path(order.knowledge))
     tool = _load(order.tool)
     for item in _yields(tool, order, content):
         outgoing.write(pack(item))
@@ -180,10 +195,7 @@ def _load(name: str) -> _Tool:
 def _yields(tool: _Tool, order: Order, content: bytes) -> Iterator[Yielded]:
     with _opened(order, content) as stream:
         source = _Unpacked(stream)
-        if order.feed is Feed.LINES:
-            yield from tool(source.lines(), source=order.name, **order.options)
-        else:
-            yield from tool(source.text(), source=order.name, **order.options)
+        yield from tool(source.fed(order.feed), source=order.name, **order.options)
         yield from source.gaps()
 
 
@@ -211,6 +223,7 @@ class _Unpacked:
     """A file as text, unpacked where it is a rotated log, within bounds; knows afterwards what it passed over."""
 
     def __init__(self, stream: BinaryIO) -> None:
+        self._file = stream
         self._stream: _Readable = stream
         head = stream.read(6)
         stream.seek(0)
@@ -225,21 +238,38 @@ class _Unpacked:
         self._first_long = 0
         self._notes: list[str] = []
 
+    def fed(self, feed: Feed) -> _Fed:
+        """What a tool of this kind gets."""
+        match feed:
+            case Feed.TEXT:
+                return self.text()
+            case Feed.LINES:
+                return self.lines()
+            case Feed.BINARY:
+                return self.binary()
+
     def text(self) -> str:
         """The whole, or its first MAX_TEXT_BYTES."""
-        data = self._read_all()
+        data = self._read_all(MAX_TEXT_BYTES)
         if len(data) > MAX_TEXT_BYTES:
             self._notes.append(f"only the first {MAX_TEXT_BYTES:,} bytes were looked at")
         return data[:MAX_TEXT_BYTES].decode(self._encoding, errors="replace")
 
-    def _read_all(self) -> bytes:
-        """Up to one byte more than MAX_TEXT_BYTES; what a damaged archive still gives."""
+    def binary(self) -> BinaryIO:
+        """The file itself; a packed one unpacked into memory, its first MAX_BINARY_BYTES."""
+        if not self._is_packed:
+            return self._file
+        data = self._read_all(MAX_BINARY_BYTES)
+        if len(data) > MAX_BINARY_BYTES:
+            self._notes.append(f"only the first {MAX_BINARY_BYTES:,} unpacked bytes were looked at")
+        return io.BytesIO(data[:MAX_BINARY_BYTES])
+
+    def _read_all(self, limit: int) -> bytes:
+        """Up to one byte more than ``limit``; what a damaged archive still gives."""
         pieces: list[bytes] = []
         total = 0
         try:
-            while total <= MAX_TEXT_BYTES and (
-                piece := self._stream.read(min(_PIECE_BYTES, MAX_TEXT_BYTES + 1 - total))
-            ):
+            while total <= limit and (piece := self._stream.read(min(_PIECE_BYTES, limit + 1 - total))):
                 pieces.append(piece)
                 total += len(piece)
         except _DAMAGE as error:

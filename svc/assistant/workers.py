@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from svc.assistant import worker_process
+from svc.assistant import knowledge, worker_process
 from svc.assistant.tools import Finding, Gap, Progress, Severity, Yielded
 from svc.assistant.worker_process import Crashed, Done, Feed, Frame, Limits, Order, pack
 from svc.errors import UnavailableError
@@ -78,7 +78,15 @@ class _Worker:
 
     async def send(self, job: Job, limits: Limits) -> None:
         path = os.fspath(job.source) if isinstance(job.source, Path) else None
-        order = Order(tool=job.tool, feed=job.feed, name=job.name, limits=limits, path=path, options=job.options)
+        order = Order(
+            tool=job.tool,
+            feed=job.feed,
+            name=job.name,
+            limits=limits,
+            path=path,
+            options=job.options,
+            knowledge=os.fspath(knowledge.user_folder()),
+        )
         self._writer.write(pack(order))
         if isinstance(job.source, bytes):
             self._writer.write(len(job.source).to_bytes(worker_process.HEADER_BYTES, "big"))

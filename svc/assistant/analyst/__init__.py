@@ -6,8 +6,9 @@ files. Whatever stands in them is data, never an instruction.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from datetime import UTC, datetime
 
 from svc.assistant.analyst import history, render
 from svc.assistant.analyst.catalogue import SKILLS, toolsets
@@ -26,13 +27,18 @@ FINDINGS_TITLE = "findings"
 _PRELOAD = tuple(skill.tool.partition(":")[0] for skill in SKILLS)
 
 
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
 class Analyst(Assistant):
     """The default assistant. ``start`` starts its workers ahead; a turn's closed iterator kills what it runs."""
 
     toolsets = toolsets()
 
-    def __init__(self, workers: Workers | None = None) -> None:
+    def __init__(self, workers: Workers | None = None, now: Callable[[], datetime] = _utc_now) -> None:
         self._workers = workers or Workers(preload=_PRELOAD)
+        self._now = now
 
     async def start(self) -> None:
         """Start the workers ahead."""
@@ -45,7 +51,12 @@ class Analyst(Assistant):
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
         back = history.follow_up(turn.prompt, turn.history)
-        planned = plan(turn.prompt, turn.files, use_experimental=turn.use_experimental)
+        planned = plan(
+            turn.prompt,
+            turn.files,
+            use_experimental=turn.use_experimental,
+            now=self._now().isoformat(timespec="seconds"),
+        )
         steps = self._follow(turn, back) if back is not None else self._investigate(turn, planned)
         async with aclosing(steps):
             async for step in steps:

@@ -13,8 +13,9 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import AUTH_LOG, skill_of_kind
+from svc.assistant.analyst.catalogue import skill_of_kind
 from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
+from svc.assistant.analyst.sections import auth_log
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -137,9 +138,9 @@ def again(
 ) -> list[Call]:
     """The calls that read the same logs again for another time of day; a detached log is left out."""
     names = {e.source for finding in findings if finding.kind == "auth_source" for e in finding.evidence}
-    calls = [Call(skill=AUTH_LOG, input=file, options=options) for file in files if file.name in names]
+    calls = [Call(skill=auth_log.SECTION.skill, input=file, options=options) for file in files if file.name in names]
     if PROMPT in names:
-        calls.insert(0, Call(skill=AUTH_LOG, input=exchange.prompt, options=options))
+        calls.insert(0, Call(skill=auth_log.SECTION.skill, input=exchange.prompt, options=options))
     return calls
 
 

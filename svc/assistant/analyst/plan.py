@@ -12,19 +12,17 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.assistant.analyst.catalogue import (
-    AUTH_LOG,
-    CVSS,
-    DECODE,
     FILE_WORDS,
-    INDICATORS,
     LOOK,
     NOT_YET,
     SKILLS,
-    Skill,
     enabled,
-    is_login_log,
+    is_for,
     is_readable,
+    reads,
 )
+from svc.assistant.analyst.section import Skill
+from svc.assistant.analyst.sections import decode, indicators
 from svc.assistant.turn import TurnFile
 
 PROMPT = "prompt"  # what evidence from the prompt is called
@@ -104,8 +102,11 @@ def _before_paste(question: str) -> str:
     return head if is_paste else question
 
 
-def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False) -> Plan:
-    """The plan for a new question; follow-ups are ``history.follow_up``'s business."""
+def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False, now: str = "") -> Plan:
+    """The plan for a new question; follow-ups are ``history.follow_up``'s business.
+
+    ``now`` is the date and time, ISO 8601, for the tools that compare with it; "" where it is not known.
+    """
     question = question_of(prompt)
     skills = enabled(use_experimental=use_experimental)
     found = _by_words(question, skills) or (
@@ -116,13 +117,13 @@ def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = Fal
         for skill in SKILLS
         if skill not in skills and _search(skill.strong, question)
     )
-    options = window_of(question)
+    options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
         asks = [_ask(entry, found, question, prompt, files, options) for entry in found]
     elif cannot:
         asks = []
     else:
-        asks = _by_content(question, prompt, files, options)
+        asks = _by_content(question, prompt, files, options, skills)
     used = {call.name for ask in asks for call in ask.calls}
     unread = tuple(file for file in files if not is_readable(file) and file.name not in used)
     return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
@@ -162,7 +163,7 @@ def _ask(
     files: Sequence[TurnFile],
     options: dict[str, str],
 ) -> Ask:
-    readable = [file for file in files if is_readable(file)]
+    readable = [file for file in files if reads(entry.skill, file)]
     named = [file for file in readable if _names(entry.clause, file)]
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
     chosen = named or [file for file in readable if file.name not in elsewhere] or readable
@@ -178,7 +179,7 @@ def _ask(
 
 
 def _made(skill: Skill, inputs: Sequence[TurnFile | str], options: dict[str, str], because: str) -> Ask:
-    given = options if skill is AUTH_LOG else {}
+    given = {name: value for name, value in options.items() if name in skill.takes}
     return Ask(skill=skill, because=because, calls=tuple(Call(skill=skill, input=one, options=given) for one in inputs))
 
 
@@ -187,10 +188,11 @@ def _names(clause: str, file: TurnFile) -> bool:
 
 
 def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
-    """For logins the logs, where there are some: a report beside the log is not searched for them."""
-    if skill is not AUTH_LOG:
-        return list(files)
-    return [file for file in files if is_login_log(file)] or list(files)
+    """The files that the skill is made for, where there are some: a report beside the log is not searched for logins.
+
+    A skill that is made for no kind of file in particular takes all.
+    """
+    return [file for file in files if is_for(skill, file)] or list(files)
 
 
 def _brought(files: Sequence[TurnFile], question: str) -> list[TurnFile]:
@@ -203,29 +205,44 @@ def _has_material(skill: Skill, question: str, prompt: str) -> bool:
     """Whether the prompt itself brings what the skill is for, beside the files."""
     sample = prompt[:SAMPLE_CHARS]
     rest = sample.replace(question, "", 1)
-    if rest.count("\n") >= MATERIAL_LINES and skill is INDICATORS:
+    if rest.count("\n") >= MATERIAL_LINES and skill is indicators.SECTION.skill:
         return True
     return bool(skill.content.search(rest if rest.strip() else sample))
 
 
-def _by_content(question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]) -> list[Ask]:
+def _by_content(
+    question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str], skills: Sequence[Skill]
+) -> list[Ask]:
     """No words tell what is wanted: what the files are, else what the prompt looks like."""
     readable = _brought([file for file in files if is_readable(file)], question)
     if readable:
-        logins = [file for file in readable if is_login_log(file)]
-        others = [file for file in readable if not is_login_log(file)]
-        asks = [_made(AUTH_LOG, logins, options, "a log of logins")] if logins else []
-        return asks + ([_made(INDICATORS, others, {}, "a text")] if others else [])
+        return _by_files(readable, options, skills)
     sample = prompt[:SAMPLE_CHARS]
-    for skill, because in ((CVSS, "a CVSS vector"), (AUTH_LOG, "lines about logins")):
-        if skill.content.search(sample):
-            return [_made(skill, [prompt], options, because)]
+    for skill in skills:
+        if skill.looks.search(sample):
+            return [_made(skill, [prompt], options, f"what the prompt looks like: {skill.title}")]
+    decoding, listing = decode.SECTION.skill, indicators.SECTION.skill
     is_pasted = sample.count("\n") >= MATERIAL_LINES
-    if DECODE.content.search(sample) and not is_pasted:
-        return [_made(DECODE, [prompt], {}, "something encoded")]
-    if INDICATORS.content.search(sample) and (is_pasted or LOOK.search(question)):
-        return [_made(INDICATORS, [prompt], {}, "a text with indicators")]
-    return [_made(DECODE, [prompt], {}, "something encoded")] if DECODE.content.search(sample) else []
+    has_encoded = decoding.content.search(sample) is not None
+    if has_encoded and not is_pasted:
+        return [_made(decoding, [prompt], options, "something encoded")]
+    if listing.content.search(sample) and (is_pasted or LOOK.search(question)):
+        return [_made(listing, [prompt], options, "a text with indicators")]
+    return [_made(decoding, [prompt], options, "something encoded")] if has_encoded else []
+
+
+def _by_files(files: Sequence[TurnFile], options: dict[str, str], skills: Sequence[Skill]) -> list[Ask]:
+    """Each file to the skills that are made for it, the rest to the search for indicators."""
+    asks = [
+        _made(skill, mine, options, f"the kind of file: {skill.title}")
+        for skill in skills
+        for mine in [[file for file in files if is_for(skill, file)]]
+        if mine
+    ]
+    claimed = {file.name for file in files if any(is_for(skill, file) for skill in skills)}
+    listing = indicators.SECTION.skill
+    others = [file for file in files if file.name not in claimed and reads(listing, file)]
+    return asks + ([_made(listing, others, options, "a text")] if others else [])
 
 
 _CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"

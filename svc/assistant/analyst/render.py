@@ -7,15 +7,13 @@ out as JSON, bounded by what one message may hold.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import SKILLS, Skill, abilities
+from svc.assistant.analyst.catalogue import SKILLS, abilities, section_of
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
-from svc.assistant.analyst.next_steps import next_steps
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.analyst.sections import auth_log, cvss, decode, hash_kind, indicators
+from svc.assistant.analyst.section import Skill
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 from svc.assistant.workers import FAILED_KIND
@@ -23,27 +21,6 @@ from svc.assistant.workers import FAILED_KIND
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
 PROMPT_CHARS = 200  # of an earlier question
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
-
-
-class _Section(Protocol):
-    """A module of ``sections/``."""
-
-    def verdict(self, findings: Sequence[Finding]) -> str:
-        """One or two sentences, Markdown."""
-        ...
-
-    def section(self, findings: Sequence[Finding]) -> str:
-        """Tables with evidence, Markdown."""
-        ...
-
-
-_SECTIONS: dict[str, _Section] = {
-    "auth_log": auth_log,
-    "cvss": cvss,
-    "decode": decode,
-    "hash_kind": hash_kind,
-    "indicators": indicators,
-}
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,10 +43,18 @@ def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
     gaps = _gaps(parts, plan, left_out)
     if gaps:
         blocks.append("**Not looked at**\n\n" + bullets(gaps))
-    steps = next_steps([finding for part in parts for finding in part.findings])
+    steps = _next_steps(parts)
     if steps:
         blocks.append("**Next steps**\n\n" + bullets(steps))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _next_steps(parts: Sequence[Part]) -> list[str]:
+    """What each section advises, said once."""
+    steps = dict.fromkeys(step for part in parts for step in section_of(part.skill).next_steps(part.findings))
+    if any(finding.kind == FAILED_KIND for part in parts for finding in part.findings):
+        steps["Keep the file that stopped a parser: a file that does so may have been made for it."] = None
+    return list(steps)
 
 
 def _shown(part: Part) -> list[Finding]:
@@ -84,12 +69,12 @@ def _verdict(part: Part) -> str:
             return f"**No answer about {where}:** the tool did not finish (see below)."
         return f"**Nothing found** in {where} for this ask: {part.skill.can}."
     note = " *Not finished: see below.*" if failed else ""
-    return _SECTIONS[part.skill.name].verdict(_shown(part)) + note
+    return section_of(part.skill).verdict(_shown(part)) + note
 
 
 def _body(part: Part) -> str:
     broken = [f for f in part.findings if f.kind == FAILED_KIND]
-    blocks = [_SECTIONS[part.skill.name].section(_shown(part))] if _shown(part) else []
+    blocks = [section_of(part.skill).body(_shown(part))] if _shown(part) else []
     if broken:
         rows = [
             (escape(f.title), code_span(str(f.attributes["reason"])), code_span(str(f.attributes["where"])))
@@ -164,7 +149,7 @@ def refined(question: str, conditions: Sequence[str], kept: dict[str, list[Findi
     blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
     for skill in SKILLS:
         if skill.name in kept:
-            blocks.append(_SECTIONS[skill.name].section(kept[skill.name]))
+            blocks.append(section_of(skill).body(kept[skill.name]))
     if not count:
         blocks.append(
             f"None of the earlier findings is {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."

@@ -16,11 +16,19 @@ from svc.errors import UnavailableError
 
 TOOLS = """
 import os, signal, time
+from svc.assistant import knowledge
 from svc.assistant.tools import Finding, Gap, Progress
 
 def echo(text, *, source):
     yield Progress(text=f"{source}: {text}")
     yield Finding(kind="echo", title=text, attributes={"n": 1, "list": ["a", None, 2.5]})
+
+def stream(binary, *, source):
+    binary.seek(-4, 2)
+    yield Progress(text=f"{binary.tell() + 4} bytes end in {binary.read()!r}")
+
+def table(text, *, source):
+    yield Progress(text=knowledge.read("facts.toml").decode())
 
 def count(lines, *, source):
     for number, line in enumerate(lines, start=1):
@@ -256,3 +264,17 @@ def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
         [sys.executable, str(tmp_path / "program.py")], env=environment, capture_output=True, text=True, timeout=60
     )
     assert "Gap" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress], ids=["plain", "packed"])
+async def test_a_binary_tool_gets_a_stream_of_the_unpacked_bytes(workers, packing):
+    content = bytes(range(256)) * 1000
+    assert await run(workers, "stream", packing(content), Feed.BINARY) == [
+        Progress(text="256000 bytes end in b'\\xfc\\xfd\\xfe\\xff'")
+    ]
+
+
+async def test_a_worker_reads_the_users_own_tables_first(workers, tmp_path, monkeypatch):
+    (tmp_path / "facts.toml").write_text("version = 'mine'")
+    monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
+    assert await run(workers, "table", b"", Feed.TEXT) == [Progress(text="version = 'mine'")]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_span, defang, plural, table
+from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.tools import Finding, Scalar, Severity
+from svc.assistant.workers import Feed
 
 NAMED = 4  # accounts or sources named in the verdict
+STEP_NAMES = 3  # in one piece of advice
 _BAD = (Severity.CRITICAL, Severity.HIGH)
 
 
@@ -199,3 +202,57 @@ def _number(finding: Finding, name: str) -> int:
 def _list(finding: Finding, name: str) -> list[Scalar]:
     value = finding.attributes.get(name)
     return value if isinstance(value, list) else []
+
+
+def next_steps(findings: Sequence[Finding]) -> list[str]:
+    """What to lock, look for and block."""
+    entered = [f for f in _of(findings, "auth_success") if f.severity in _BAD]
+    attackers = [f for f in _of(findings, "auth_source") if f.attributes.get("pattern") != "few failures"]
+    steps = []
+    if entered:
+        accounts = _named(sorted({str(f.attributes["account"]) for f in entered}))
+        steps.append(f"Lock {accounts} and end the sessions; then read what they did from the time of the login on.")
+        steps.append("Look for new keys in authorized_keys, new accounts, sudo rules and scheduled jobs since then.")
+    if attackers:
+        sources = _named([defang(str(f.attributes["source"])) for f in attackers])
+        steps.append(f"Block {sources}, and search other hosts' logs for the same sources.")
+        steps.append("Allow keys only (PasswordAuthentication no), or limit the rate (MaxAuthTries, fail2ban).")
+    return steps
+
+
+def _named(names: Sequence[str]) -> str:
+    shown = ", ".join(code_span(name, limit=60) for name in names[:STEP_NAMES])
+    return shown + (f" and {len(names) - STEP_NAMES:,} more" if len(names) > STEP_NAMES else "")
+
+
+_LINES = words(r"\bsshd(?:-session)?(?:\[\d+\])?: ", r"\bpam_\w+\([\w.-]+:auth\)", r"\bFailed password for ")
+SECTION = Section(
+    skill=Skill(
+        name="auth_log",
+        claims=frozenset({"authlog"}),
+        file_names=words(r"(?:auth|secure|sshd?)\b.*", r".*\b(?:auth|secure)\.log.*"),
+        takes=frozenset({"after", "before"}),
+        tool="svc.assistant.tools.auth_log:brute_force",
+        feed=Feed.LINES,
+        title="Logins",
+        can="say which accounts were brute-forced in an auth.log, from where, and whether it worked",
+        kinds=("auth_source", "auth_account", "auth_success", "auth_summary"),
+        strong=words(
+            r"\bbrut(?:e|ed)[- ]?forc\w*",
+            r"\bfailed (?:ssh |password )?(?:log-?ins?|log-?ons?|passwords?|attempts?|auth\w*|sign-?ins?)\b",
+            r"\b(?:log-?in|log-?on|authentication|password) (?:failures?|attempts?)\b",
+            r"\bpassword[- ](?:spray|guess)\w*",
+            r"\bcredential stuffing\b",
+            r"\bwho (?:has |was |had )?(?:logged|got|gotten|let|broke|broken|tried to (?:log|get)) ?(?:on|in)\b",
+            r"\b(?:log-?ins?|log-?ons?|success(?:es)?|logged in)\b[^.?!\n]{0,30}\bafter (?:\w+ )?(?:failures?|failed)",
+            r"\bssh\b[^.?!\n]{0,40}\b(?:attack|attempt|fail|log-?in|intru)\w*",
+            r"\baccounts?\b[^.?!\n]{0,40}\b(?:attack|compromis|broken into|taken over|target|guess)\w*",
+        ),
+        weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
+        content=_LINES,
+        looks=_LINES,
+    ),
+    verdict=verdict,
+    body=section,
+    next_steps=next_steps,
+)

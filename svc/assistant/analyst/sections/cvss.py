@@ -6,7 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
+from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.tools import Finding, Scalar
+from svc.assistant.workers import Feed
 
 EXPLAINED = 5  # vectors that get tables of their own; more get one table
 CHANGES = 10  # what would lower a score, best first
@@ -149,3 +151,35 @@ def _float(finding: Finding, name: str) -> float:
 def _list(finding: Finding, name: str) -> list[Scalar]:
     value = finding.attributes[name]
     return value if isinstance(value, list) else []
+
+
+def next_steps(findings: Sequence[Finding]) -> list[str]:
+    """What to do about a broken vector, and before a score is used for ranking."""
+    steps = []
+    if _of(findings, "cvss_broken"):
+        steps.append("Correct the broken vector at its source; a score of a guessed vector is no score.")
+    if _of(findings, "cvss_score"):
+        steps.append(
+            "Check the metrics against your own installation (environmental metrics) before you rank by the score."
+        )
+    return steps
+
+
+_VECTOR = words(r"\bCVSS:[234]", r"\bA[VC]:[A-Z]/A[UCT]:[A-Z]")
+SECTION = Section(
+    skill=Skill(
+        name="cvss",
+        tool="svc.assistant.tools.cvss:score",
+        feed=Feed.TEXT,
+        title="CVSS",
+        can="score and explain a CVSS vector (2, 3.0, 3.1, 4.0), or say which metric of it is wrong",
+        kinds=("cvss_score", "cvss_broken"),
+        strong=words(r"\bcvss\b"),
+        weak=words(r"\bvectors?\b", r"\bseverity score\b", r"\bbase score\b"),
+        content=_VECTOR,
+        looks=_VECTOR,
+    ),
+    verdict=verdict,
+    body=section,
+    next_steps=next_steps,
+)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_block, code_span, escape, plural, table
+from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.analyst.sections import indicators
 from svc.assistant.tools import Finding, Severity
+from svc.assistant.workers import Feed
 
 SHOWN_CHARS = 4_000  # of a result; the whole stands in the findings
 SHORT_CHARS = 200  # of a result that fits into the verdict
@@ -82,3 +84,42 @@ def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
 def _number(finding: Finding, name: str) -> int:
     value = finding.attributes[name]
     return value if isinstance(value, int) else 0
+
+
+def next_steps(findings: Sequence[Finding]) -> list[str]:
+    """Where to look for what was decoded, and for the indicators in it."""
+    found = _of(findings, "decoded") + _of(findings, "decoded_layer")
+    steps = (
+        ["Look for the decoded text, or what it starts and contacts, on the host where it was found."] if found else []
+    )
+    return indicators.next_steps(findings) + steps
+
+
+SECTION = Section(
+    skill=Skill(
+        name="decode",
+        tool="svc.assistant.tools.decode:unwrap",
+        feed=Feed.TEXT,
+        title="Decoding",
+        can="decode what is wrapped in layers (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
+        kinds=("decoded", "decoded_layer"),
+        strong=words(
+            r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",
+            r"\bwhat (?:does|do) (?:this|that|it|the \w+)(?: \w+)? (?:say|decode|mean)\b",
+        ),
+        weak=words(
+            r"\bbase-?64\b", r"\s-e(?:nc?|ncodedcommand)?\s+[A-Za-z0-9+/=]{8,}", r"\bencoded\b", r"\bobfuscated\b"
+        ),
+        content=words(
+            r"(?<![A-Za-z0-9+/_=.-])(?=[A-Za-z0-9+/_-]*\d)(?=[A-Za-z0-9+/_-]*[A-Z])[A-Za-z0-9+/_-]{16,}={0,2}(?![A-Za-z0-9+/_.-])",
+            r"(?:%[0-9A-F]{2}){3}",
+            r"(?:\\x[0-9A-F]{2}){3}",
+            r"\bFromBase64String\b|\bfromCharCode\b|-enc\b",
+            r"\b(?:[0-9a-f]{2}[ :]){8,}",
+            r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{6,}={1,2}(?![A-Za-z0-9=])",
+        ),
+    ),
+    verdict=verdict,
+    body=section,
+    next_steps=next_steps,
+)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_span, plural, table
+from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.tools import Finding, Scalar
+from svc.assistant.workers import Feed
 
 
 def verdict(findings: Sequence[Finding]) -> str:
@@ -53,3 +55,25 @@ def _names(finding: Finding) -> list[str]:
 def _list(finding: Finding, name: str) -> list[Scalar]:
     value = finding.attributes[name]
     return value if isinstance(value, list) else []
+
+
+SECTION = Section(
+    skill=Skill(
+        name="hash_kind",
+        tool="svc.assistant.tools.hash_kind:identify",
+        feed=Feed.TEXT,
+        title="Hashes",
+        can="say what kind of hash something is, by its form",
+        kinds=("hash_kind",),
+        strong=words(
+            r"\bwhat (?:(?:kind|type|sort) of )?hash(?:es)?\b",
+            r"\bidentify (?:this|the|these|those) hash(?:es)?\b",
+            r"\bhash (?:kinds?|types?)\b",
+        ),
+        weak=words(r"\bkind of hash\b"),
+        content=words(r"\b[0-9a-f]{32,128}\b", r"\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$"),
+        is_experimental=True,
+    ),
+    verdict=verdict,
+    body=section,
+)

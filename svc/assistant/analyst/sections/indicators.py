@@ -7,7 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_span, escape, plural, table
+from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.tools import Finding
+from svc.assistant.workers import Feed
 
 VALUE_CHARS = 200
 EXCERPT_CHARS = 100
@@ -25,6 +27,7 @@ _QUIET_SCOPES = frozenset(
         "common",
     ]
 )
+_OUTSIDE = ("public", "", "tor")
 _WITHIN = {"url": "host of a URL", "email": "host of a mail address", "cidr": "written with a mask"}
 _NAMES = {
     "url": ("URL", "URLs"),
@@ -141,3 +144,39 @@ def _name(kind: str, count: int) -> str:
 def _count(finding: Finding) -> int:
     count = finding.attributes["count"]
     return count if isinstance(count, int) else 0
+
+
+def next_steps(findings: Sequence[Finding]) -> list[str]:
+    """Where to search for indicators that lie outside."""
+    if not any(f.kind == "indicator" and f.attributes.get("scope") in _OUTSIDE for f in findings):
+        return []
+    return ["Search proxy, DNS and endpoint logs for the indicators; no reputation data was used (none offline)."]
+
+
+SECTION = Section(
+    skill=Skill(
+        name="indicators",
+        tool="svc.assistant.tools.indicators:extract",
+        feed=Feed.TEXT,
+        title="Indicators",
+        can="extract the indicators of a report or a log, defanged, with context",
+        kinds=("indicator",),
+        strong=words(r"\bindicators?\b", r"\bIOCs?\b", r"\bobservables?\b", r"\bdefang\w*"),
+        weak=words(
+            r"\b(?:extract|list|find|pull|get|collect|give|show|which|what|any|all|every)\b[^.?!\n]{0,60}?"
+            r"\b(?:ips?|ip addresses|addresses|domains?|urls?|links|hashes|host ?names|e-?mail addresses|cves|"
+            r"file ?paths|registry keys|wallets)\b"
+        ),
+        content=words(
+            r"hxxps?\b",
+            r"\[\.\]",
+            r"\bhttps?://",
+            r"\b(?:\d{1,3}\.){3}\d{1,3}\b",
+            r"\b[0-9a-f]{32,128}\b",
+            r"\bCVE-\d{4}-\d{4,}",
+        ),
+    ),
+    verdict=verdict,
+    body=section,
+    next_steps=next_steps,
+)
