@@ -6,16 +6,18 @@ files. Whatever stands in them is data, never an instruction.
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
 from svc.assistant.analyst import history, render
-from svc.assistant.analyst.catalogue import SKILLS, toolsets
+from svc.assistant.analyst.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.analyst.history import FollowUp, FollowUpKind
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.analyst.plan import Ask, Call, Plan, plan
 from svc.assistant.analyst.render import Part
+from svc.assistant.analyst.section import Picture
 from svc.assistant.tools import Finding, Gap, Progress, Yielded
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers import Job, Workers
@@ -135,7 +137,8 @@ class Analyst(Assistant):
 def _told(parts: Sequence[Part], planned: Plan) -> list[Step | Answer]:
     """The last messages of a turn that ran tools."""
     encoded, left_out = render.findings_json([finding for part in parts for finding in part.findings])
-    return [_source(encoded), Answer(markdown=render.answer(parts, planned, left_out=left_out))]
+    drawn = [_drawn(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
+    return [_source(encoded), *drawn, Answer(markdown=render.answer(parts, planned, left_out=left_out))]
 
 
 def _source(findings: str) -> Step:
@@ -145,6 +148,17 @@ def _source(findings: str) -> Step:
         mime_type=MimeType.JSON,
         state=State.GROUNDING,
         title=FINDINGS_TITLE,
+    )
+
+
+def _drawn(picture: Picture) -> Step:
+    """A picture as a message: base64, as the wire has everything that is neither text nor JSON."""
+    return Step(
+        content=b64encode(picture.svg.encode()).decode(),
+        message_type=MessageType.SOURCE,
+        mime_type=MimeType.SVG,
+        state=State.GROUNDING,
+        title=picture.title,
     )
 
 
