@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from svc_jupyter.picture import KINDS, Picture
+from svc_jupyter.untrusted import one_line
+
 if TYPE_CHECKING:
     from svc import Message
 
@@ -49,6 +52,17 @@ class Answer:
         from svc_jupyter.markdown import plain_text  # loaded with the first answer
 
         return plain_text(self.raw)
+
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """What the turn drew; each shows itself as an image."""
+        return tuple(
+            Picture(title=one_line(message.title or "picture"), mime_type=str(message.mime_type), content=content)
+            for message in self.messages
+            if message.message_type == "source" and message.mime_type in KINDS
+            for content in [message.get_content()]
+            if isinstance(content, bytes)
+        )
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
         import svc

@@ -135,6 +135,8 @@ class SvcMagics(Magics):
         from IPython.display import display
 
         display(answer)
+        for picture in answer.pictures:
+            display(picture)
 
 
 def _kernel_id(shell: object) -> str | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from svc import Message, MessageType, Role
+from base64 import b64encode
+
+from svc import Message, MessageType, MimeType, Role
 from svc_jupyter.answer import MIME_TYPE, Answer
 
 
@@ -36,3 +38,30 @@ def test_what_is_shown_depends_on_the_answer_alone():
 
 def test_its_repr_is_one_line():
     assert repr(answer()) == "<Answer, 2 messages: # Yes>"
+
+
+HOSTILE = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(2)</script></svg>"
+
+
+def drawn(mime_type: MimeType, content: bytes, title: str = "Processes") -> Answer:
+    encoded = b64encode(content).decode()
+    source = Message(
+        message_type=MessageType.SOURCE, role=Role.AGENT, mime_type=mime_type, content=encoded, title=title
+    )
+    return Answer((source,), "svc-1.1", "s1")
+
+
+def test_a_picture_is_an_image_and_never_markup_of_the_page():
+    (picture,) = drawn(MimeType.SVG, HOSTILE, 'a "<b>" title').pictures
+
+    assert picture._repr_mimebundle_() == {
+        "text/html": '<img alt="a &quot;&lt;b&gt;&quot; title" title="a &quot;&lt;b&gt;&quot; title" '
+        f'src="data:image/svg+xml;base64,{b64encode(HOSTILE).decode()}" width="900">',
+        "text/plain": '[picture: a "<b>" title]',
+    }
+
+
+def test_a_page_is_no_picture():
+    page = Message(message_type=MessageType.SOURCE, role=Role.AGENT, mime_type=MimeType.HTML, content="<b>x</b>")
+    assert Answer((page,), "svc-1.1", "s1").pictures == ()
+    assert drawn(MimeType.PDF, b"%PDF-1.7").pictures == ()

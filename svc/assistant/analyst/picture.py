@@ -158,7 +158,7 @@ def tree(title: str, roots: Sequence[Branch]) -> list[Picture]:
 
 def _rows(root: Branch) -> list[tuple[int, Branch]]:
     """A tree's nodes with their depth, parents first; without recursion, since a log may hold a chain of thousands."""
-    rows = []
+    rows: list[tuple[int, Branch]] = []
     waiting = [(0, root)]
     while waiting and len(rows) <= MAX_ROWS * 50:
         depth, branch = waiting.pop()
