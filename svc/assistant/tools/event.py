@@ -1,7 +1,7 @@
 """One record of any log, as every reader gives it and every rule sees it. Decides nothing.
 
-Field names are Sigma's (``Image``, ``CommandLine``, ``TargetUserName``, ``c-uri``, ``sc-status``), so that a rule written
-for anybody's logs runs on these. Source of the names: Sigma's taxonomy (sigmahq.io/docs/basics/log-sources).
+Field names are Sigma's (``Image``, ``CommandLine``, ``TargetUserName``, ``c-uri``, ``sc-status``), so that a rule
+written for anybody's logs runs on these. Source of the names: Sigma's taxonomy (sigmahq.io/docs/basics/log-sources).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 import msgspec
 
@@ -24,12 +24,6 @@ _RECORD = re.compile(r"record(?: id| number)?:? (\d+)")
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
-class _Records(Protocol):
-    """The library's iterator."""
-
-    def __next__(self) -> dict[str, object]: ...
-
-
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
     """The log's events in the file's order. A number is the record's own (EventRecordID)."""
     from evtx import PyEvtxParser
@@ -37,8 +31,8 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
     gaps: list[str] = []
     number = 0
     try:
-        records: _Records = PyEvtxParser(feed, number_of_threads=1).records_json()
-    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+        records: Iterator[dict[str, object]] = PyEvtxParser(feed, number_of_threads=1).records_json()
+    except BaseException as error:  # a panic of the library is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
         yield Gap(text=f"damaged at byte 0: {_said(error)}; nothing in it was looked at")
@@ -64,13 +58,13 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         yield Gap(text=f"only the first {MAX_RECORDS:,} records were looked at")
 
 
-def _next(records: _Records) -> dict[str, object] | str | None:
+def _next(records: Iterator[dict[str, object]]) -> dict[str, object] | str | None:
     """The next record, what is damaged in its place, or None at the end."""
     try:
         return next(records)
     except StopIteration:
         return None
-    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+    except BaseException as error:  # a panic of the library is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit | MemoryError):
             raise
         return _damage(error)

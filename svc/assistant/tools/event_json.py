@@ -321,6 +321,8 @@ def _add_members(fields: dict[str, str], own: Mapping[str, object]) -> None:
             return
         if name in _HEAD_NAMES or name in _MESSAGES or isinstance(value, Mapping):
             continue
-        if isinstance(value, list):
-            value = "\n".join(str(item) for item in value[:MAX_FIELDS])
-        add_field(fields, name, value)
+        add_field(fields, name, _joined(value) if isinstance(value, list) else value)
+
+
+def _joined(values: list[object]) -> str:
+    return "\n".join(str(item) for item in values[:MAX_FIELDS])

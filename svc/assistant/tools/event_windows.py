@@ -1,7 +1,7 @@
 """Windows events in Sigma's words: channel and id become service and category, fields get the names that rules use.
 
-Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``knowledge/windows_events.toml``. Of 4688, 4657,
-5156 and 5157 the names that Sysmon has for the same things are added beside their own.
+Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``knowledge/windows_events.toml``. Of 4688,
+4657, 5156 and 5157 the names that Sysmon has for the same things are added beside their own.
 """
 
 from __future__ import annotations
