@@ -6,6 +6,8 @@ written for anybody's logs runs on these. Source of the names: Sigma's taxonomy 
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 
 MAX_EXCERPT_CHARS = 400
@@ -29,3 +31,12 @@ class Event(msgspec.Struct, kw_only=True):
     event_id: int | None
     fields: dict[str, str]
     excerpt: str
+
+
+def seconds_of(time: str) -> float | None:
+    """An event's time as seconds since 1970; None where it has none, or one in a form that is not ISO 8601."""
+    try:
+        moment = datetime.fromisoformat(time)
+    except ValueError:
+        return None
+    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()

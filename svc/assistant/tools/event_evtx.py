@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 import msgspec
 
 from svc.assistant.tools import Gap
 from svc.assistant.tools.event import Event
 from svc.assistant.tools.event_nested import nested_event
+
+if TYPE_CHECKING:
+    from evtx import PyRecordsIterator
 
 HEADER_BYTES = 4_096
 CHUNK_BYTES = 65_536
@@ -31,7 +34,7 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
     gaps: list[str] = []
     number = 0
     try:
-        records: Iterator[dict[str, object]] = PyEvtxParser(feed, number_of_threads=1).records_json()
+        records = PyEvtxParser(feed, number_of_threads=1).records_json()
     except BaseException as error:  # a panic of the library is no Exception
         if isinstance(error, KeyboardInterrupt | SystemExit | MemoryError):
             raise
@@ -58,10 +61,11 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         yield Gap(text=f"only the first {MAX_RECORDS:,} records were looked at")
 
 
-def _next(records: Iterator[dict[str, object]]) -> dict[str, object] | str | None:
+def _next(records: PyRecordsIterator) -> dict[str, object] | str | None:
     """The next record, what is damaged in its place, or None at the end."""
     try:
-        return next(records)
+        record: dict[str, object] | None = next(records)
+        return record
     except StopIteration:
         return None
     except BaseException as error:  # a panic of the library is no Exception
