@@ -13,11 +13,13 @@ from datetime import UTC, datetime
 
 from svc.assistant.analyst import history, render
 from svc.assistant.analyst.catalogue import SKILLS, section_of, toolsets
+from svc.assistant.analyst.form import Form, Wanted, wanted_form
+from svc.assistant.analyst.formed import formed
 from svc.assistant.analyst.history import FollowUp, FollowUpKind
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.analyst.plan import Ask, Call, Plan, plan
 from svc.assistant.analyst.render import Part
-from svc.assistant.analyst.section import Picture
+from svc.assistant.analyst.section import Picture, Skill
 from svc.assistant.tools import Finding, Gap, Progress, Yielded
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers import Job, Workers
@@ -52,19 +54,19 @@ class Analyst(Assistant):
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
-        back = history.follow_up(turn.prompt, turn.history)
-        planned = plan(
-            turn.prompt,
-            turn.files,
-            use_experimental=turn.use_experimental,
-            now=self._now().isoformat(timespec="seconds"),
-        )
-        steps = self._follow(turn, back) if back is not None else self._investigate(turn, planned)
+        wanted = wanted_form(turn.prompt)
+        back = history.follow_up(wanted.prompt, turn.history, is_form_given=wanted.form is not Form.PROSE)
+        steps = self._follow(turn, wanted, back) if back is not None else self._question(turn, wanted)
         async with aclosing(steps):
             async for step in steps:
                 yield step
 
-    async def _investigate(self, turn: Turn, planned: Plan) -> AsyncGenerator[Step | Answer, None]:
+    def _question(self, turn: Turn, wanted: Wanted) -> AsyncGenerator[Step | Answer, None]:
+        now = self._now().isoformat(timespec="seconds")
+        planned = plan(wanted.prompt, turn.files, use_experimental=turn.use_experimental, now=now)
+        return self._investigate(turn, wanted, planned)
+
+    async def _investigate(self, turn: Turn, wanted: Wanted, planned: Plan) -> AsyncGenerator[Step | Answer, None]:
         yield _say(_plan_in_words(planned, turn), State.PLANNING)
         if not planned.asks:
             yield Answer(markdown=render.cannot(planned, turn.files))
@@ -77,7 +79,7 @@ class Analyst(Assistant):
                         parts.append(outcome)
                     else:
                         yield outcome
-        for step in _told(parts, planned):
+        for step in _told(parts, wanted, planned):
             yield step
 
     async def _ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
@@ -106,7 +108,7 @@ class Analyst(Assistant):
             Job(tool=skill.tool, feed=skill.feed, name=call.name, source=source, options=call.options)
         )
 
-    async def _follow(self, turn: Turn, back: FollowUp) -> AsyncGenerator[Step | Answer, None]:
+    async def _follow(self, turn: Turn, wanted: Wanted, back: FollowUp) -> AsyncGenerator[Step | Answer, None]:
         """Answer from what the session knows already."""
         yield _say(f"looking back over {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
         if back.kind is FollowUpKind.ASKED:
@@ -119,25 +121,44 @@ class Analyst(Assistant):
         exchange, findings = known
         calls = history.again(exchange, findings, turn.files, back.options) if back.options else []
         if calls:
-            ask = Ask(skill=calls[0].skill, calls=tuple(calls), because="the earlier log, another time of day")
-            async with aclosing(self._investigate(turn, Plan(asks=(ask,)))) as steps:
+            asks = [_again(calls, skill) for skill in dict.fromkeys(call.skill for call in calls)]
+            async with aclosing(self._investigate(turn, wanted, Plan(asks=tuple(asks)))) as steps:
                 async for step in steps:
                     yield step
             return
-        if back.kind is FollowUpKind.FILTER and not back.conditions:
-            yield Answer(markdown=render.not_understood(turn.prompt, len(findings)))
-            return
-        kept = history.filtered(turn.prompt, findings) if back.kind is FollowUpKind.FILTER else findings
-        yield _say(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING)
-        yield _source(render.findings_json(kept)[0])
-        grouped = history.by_skill(kept)
-        yield Answer(markdown=render.refined(turn.prompt, back.conditions, grouped, len(findings)))
+        for step in _from_known(wanted, back, findings):
+            yield step
 
 
-def _told(parts: Sequence[Part], planned: Plan) -> list[Step | Answer]:
+def _again(calls: Sequence[Call], skill: Skill) -> Ask:
+    mine = tuple(call for call in calls if call.skill == skill)
+    return Ask(skill=skill, calls=mine, because="the earlier log, another time of day")
+
+
+def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[Finding]) -> list[Step | Answer]:
+    """The last messages of a turn that only looks at earlier findings."""
+    is_whole = back.kind is FollowUpKind.FOUND
+    if not is_whole and not back.conditions and back.limit is None and back.kind is not FollowUpKind.COUNT:
+        return [Answer(markdown=render.not_understood(wanted.prompt, len(findings)))]
+    kept = list(findings) if is_whole else history.filtered(wanted.prompt, findings)
+    kept = kept[: back.limit] if back.limit is not None else kept  # they are stored worst first
+    told: list[Step | Answer] = [
+        _say(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
+        _source(render.findings_json(kept)[0]),
+    ]
+    grouped = history.by_skill(kept)
+    if wanted.form is not Form.PROSE:
+        return [*told, Answer(markdown=formed(wanted, grouped))]
+    return [*told, Answer(markdown=render.refined(wanted.prompt, back.conditions, grouped, len(findings)))]
+
+
+def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan) -> list[Step | Answer]:
     """The last messages of a turn that ran tools."""
     encoded, left_out = render.findings_json([finding for part in parts for finding in part.findings])
     drawn = [_drawn(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
+    if wanted.form is not Form.PROSE:
+        groups = [(part.skill, part.findings) for part in parts]
+        return [_source(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
     return [_source(encoded), *drawn, Answer(markdown=render.answer(parts, planned, left_out=left_out))]
 
 

@@ -13,9 +13,9 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import skill_of_kind
+from svc.assistant.analyst.catalogue import SKILLS, skill_of_kind
 from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
-from svc.assistant.analyst.sections import auth_log
+from svc.assistant.analyst.section import Skill
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -23,19 +23,24 @@ MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
 
 
 class FollowUpKind(StrEnum):
-    """What a question wants from the history."""
+    """What a question wants from the history: the questions, all findings, some of them, or how many these are."""
 
     ASKED = "asked"
     FOUND = "found"
     FILTER = "filter"
+    COUNT = "count"
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about earlier ones. ``conditions`` are ours, in words; ``options`` limit the time of day."""
+    """A question about earlier ones. ``conditions`` are ours, in words; ``options`` limit the time of day.
+
+    ``limit``: only so many, the worst first.
+    """
 
     kind: FollowUpKind
     conditions: tuple[str, ...] = ()
     options: dict[str, str] = {}
+    limit: int | None = None
 
 
 _ASKED = re.compile(
@@ -58,12 +63,31 @@ _BACK = re.compile(
     re.IGNORECASE,
 )
 
+_HOW_MANY = re.compile(r"\bhow many\b|\bcount\b|\bnumber of\b", re.IGNORECASE)
+_NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_TOP = re.compile(
+    rf"^\s*(?:(?:and|now|ok|okay|please|so|show|list|give|only|just|what|which|are|is|me)\s+)*(?:the\s+)?"
+    rf"(?:top|first|worst|most (?:severe|serious|important))(?:\s+(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}))?"
+    r"(?:\s+(?:of (?:these|those|them)|findings?|ones?|results?|hits?|rows?))?\s*[.?!]?\s*$",
+    re.IGNORECASE,
+)
+_NOTHING_ELSE = re.compile(
+    r"\s*(?:(?:and|now|ok|okay|please|so|again|show|list|give|put|print|me|it|them|that|this|all|the|these|those|same|earlier|"
+    r"previous|last|findings?|answers?|results?)[\s,.!?]*)+",
+    re.IGNORECASE,
+)
+_TECHNIQUE = re.compile(r"\bT\d{4}(?:\.\d{3})?\b")
 _SCOPES = {
     "external": re.compile(r"\b(?:external|public|(?:from )?outside|internet|routable)\b", re.IGNORECASE),
     "internal": re.compile(r"\b(?:internal|private|inside|local|rfc ?1918)\b", re.IGNORECASE),
 }
 _SUCCESS = re.compile(
     r"\b(?:got|get|let|broke|broken|logged) in(?:to)?\b|\bsucce\w+\b|\bworked\b|\bcompromised\b|\btaken over\b",
+    re.IGNORECASE,
+)
+_OUR_WORD = re.compile(
+    r"all|and|are|any|for|from|that|the|these|those|them|this|which|what|who|how|many|only|just|with|show|list|not|yes|no"
+    r"|finding|findings|result|results|type|kind|name|value|time|first|last|high|none|unknown|count|file|files",
     re.IGNORECASE,
 )
 _SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
@@ -110,8 +134,11 @@ def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[Finding]] | None
     return None
 
 
-def follow_up(prompt: str, history: Sequence[Exchange]) -> FollowUp | None:
-    """What the prompt wants from the history, or None where it is a question of its own."""
+def follow_up(prompt: str, history: Sequence[Exchange], *, is_form_given: bool = False) -> FollowUp | None:
+    """What the prompt wants from the history, or None where it is a question of its own.
+
+    ``is_form_given``: words about the form ("as CSV") were taken out of the prompt; alone they mean what is known.
+    """
     question = question_of(prompt)
     if len(prompt) > MAX_FOLLOW_UP_CHARS:
         return None
@@ -120,11 +147,30 @@ def follow_up(prompt: str, history: Sequence[Exchange]) -> FollowUp | None:
     known = latest(history)
     if _FOUND.search(question):
         return FollowUp(kind=FollowUpKind.FOUND)
-    if not _BACK.search(question) or known is None:
+    if known is None:
         return None
-    conditions = tuple(label for label, _ in _conditions(question, known[1]))
-    options = window_of(question)
-    return FollowUp(kind=FollowUpKind.FILTER, conditions=conditions, options=options)
+    if is_form_given and (not question.strip() or _NOTHING_ELSE.fullmatch(question)):
+        return FollowUp(kind=FollowUpKind.FOUND)
+    limit = _limit(question)
+    if not _BACK.search(question) and limit is None:
+        return None
+    return FollowUp(
+        kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
+        conditions=tuple(label for label, _ in _conditions(question, known[1])),
+        options=window_of(question),
+        limit=limit,
+    )
+
+
+def _limit(question: str) -> int | None:
+    """``top 5``, ``the first three``, ``the worst``: how many of the known are wanted."""
+    match = _TOP.search(question)
+    if match is None:
+        return None
+    number = match["number"]
+    if number is None:
+        return 1
+    return int(number) if number.isdigit() else _NUMBERS.index(number.lower()) + 1
 
 
 def filtered(prompt: str, findings: Sequence[Finding]) -> list[Finding]:
@@ -137,10 +183,19 @@ def again(
     exchange: Exchange, findings: Sequence[Finding], files: Sequence[TurnFile], options: dict[str, str]
 ) -> list[Call]:
     """The calls that read the same logs again for another time of day; a detached log is left out."""
-    names = {e.source for finding in findings if finding.kind == "auth_source" for e in finding.evidence}
-    calls = [Call(skill=auth_log.SECTION.skill, input=file, options=options) for file in files if file.name in names]
-    if PROMPT in names:
-        calls.insert(0, Call(skill=auth_log.SECTION.skill, input=exchange.prompt, options=options))
+    read: dict[tuple[str, str], Skill] = {}
+    for finding in findings:
+        skill = skill_of_kind(finding.kind)
+        if skill is not None and "after" in skill.takes:
+            read |= {(skill.name, evidence.source): skill for evidence in finding.evidence}
+    calls = []
+    for (_, source), skill in read.items():
+        given: TurnFile | str | None = next((file for file in files if file.name == source), None)
+        if given is None and source == PROMPT:
+            given = exchange.prompt
+        if given is not None:
+            taken = {name: value for name, value in options.items() if name in skill.takes}
+            calls.append(Call(skill=skill, input=given, options=taken))
     return calls
 
 
@@ -161,10 +216,17 @@ def _conditions(question: str, findings: Sequence[Finding]) -> list[tuple[str, _
         found += [(label, _has_kind(kind)) for label, kind, words in _KINDS if words.search(question)][:1]
         if _SUCCESS.search(question):
             found.append(("let in", _was_let_in))
+    if named := {match.group() for match in _TECHNIQUE.finditer(question)}:
+        found.append((", ".join(sorted(named)), lambda finding: _shows(finding, named)))
     if (severity := _SEVERITY.search(question)) is not None:
         wanted = Severity(severity[1].lower())
         found.append((f"{wanted.value} severity", lambda finding: finding.severity is wanted))
     return found + _named_values(question, findings)
+
+
+def _shows(finding: Finding, techniques: set[str]) -> bool:
+    """Whether a finding shows one of the techniques, or a sub-technique of one."""
+    return any(shown in techniques or shown.partition(".")[0] in techniques for shown in finding.techniques)
 
 
 def _has_type(types: tuple[str, ...]) -> _Test:
@@ -192,18 +254,16 @@ def _named_values(question: str, findings: Sequence[Finding]) -> list[tuple[str,
 
 
 def _is_our_word(word: str) -> bool:
-    patterns = (_BACK, _SUCCESS, _SEVERITY, *_SCOPES.values(), *(entry[2] for entry in (*_TYPES, *_KINDS)))
+    patterns = (_OUR_WORD, _BACK, _SUCCESS, _SEVERITY, *_SCOPES.values(), *(entry[2] for entry in (*_TYPES, *_KINDS)))
     return any(pattern.fullmatch(word) for pattern in patterns)
 
 
 def _values(finding: Finding) -> list[str]:
-    """What a finding is about: its own value, and for an account its sources, for a source its accounts."""
-    attributes = finding.attributes
-    single = [attributes.get(name) for name in ("value", "source", "account", "vector")]
-    listed = [attributes.get(name) for name in ("source_names", "account_names")]
-    return [one for one in single if isinstance(one, str)] + [
-        one for many in listed if isinstance(many, list) for one in many if isinstance(one, str)
-    ]
+    """What a finding is about: every word or name among its attributes, and the file that it stands in."""
+    values = [value for value in finding.attributes.values() if isinstance(value, str)]
+    listed = [value for value in finding.attributes.values() if isinstance(value, list)]
+    values += [one for many in listed for one in many if isinstance(one, str)]
+    return values + [evidence.source for evidence in finding.evidence if evidence.source != PROMPT]
 
 
 def scope_of(finding: Finding) -> str:
@@ -224,11 +284,11 @@ def scope_of(finding: Finding) -> str:
         return "internal" if address.startswith("local") or "." not in address else "external"
 
 
-def by_skill(findings: Sequence[Finding]) -> dict[str, list[Finding]]:
-    """Findings under the name of the skill that shows them; those that no section shows are left out."""
-    grouped: dict[str, list[Finding]] = {}
-    for finding in findings:
-        skill = skill_of_kind(finding.kind)
-        if skill is not None:
-            grouped.setdefault(skill.name, []).append(finding)
-    return grouped
+def by_skill(findings: Sequence[Finding]) -> list[tuple[Skill, list[Finding]]]:
+    """Findings with the skill that shows them, in the catalogue's order; those that no section shows are left out."""
+    return [
+        (skill, mine)
+        for skill in SKILLS
+        for mine in [[finding for finding in findings if skill_of_kind(finding.kind) is skill]]
+        if mine
+    ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import SKILLS, abilities, section_of
+from svc.assistant.analyst.catalogue import abilities, section_of
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.section import Skill
@@ -142,14 +142,14 @@ def _first_line(markdown: str) -> str:
     return code_span(line.replace("**", "").replace("`", "").lstrip("- "), limit=PROMPT_CHARS) if line else "no answer"
 
 
-def refined(question: str, conditions: Sequence[str], kept: dict[str, list[Finding]], total: int) -> str:
+def refined(
+    question: str, conditions: Sequence[str], kept: Sequence[tuple[Skill, Sequence[Finding]]], total: int
+) -> str:
     """The answer to a follow-up that keeps some of the earlier findings."""
-    count = sum(len(findings) for findings in kept.values())
+    count = sum(len(findings) for _, findings in kept)
     terms = ", ".join(escape(condition) for condition in conditions)
     blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
-    for skill in SKILLS:
-        if skill.name in kept:
-            blocks.append(section_of(skill).body(kept[skill.name]))
+    blocks += [section_of(skill).body(findings) for skill, findings in kept]
     if not count:
         blocks.append(
             f"None of the earlier findings is {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."

@@ -82,3 +82,41 @@ def test_the_time_of_day_needs_the_log_again():
 def test_a_source_message_that_is_no_list_of_findings_is_passed_over():
     exchange = Exchange(prompt="x", answer="y", sources=('{"cites": []}', "not json", "[]"))
     assert history.findings_of(exchange) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "kind"),
+    [
+        pytest.param("", FollowUpKind.FOUND, id="the form alone"),
+        pytest.param("and now, please", FollowUpKind.FOUND, id="the form, politely"),
+        pytest.param("which of these are external?", FollowUpKind.FILTER, id="some of them"),
+        pytest.param("Extract the indicators.", None, id="a question of its own"),
+    ],
+)
+def test_what_a_form_is_wanted_of(question, kind):
+    back = history.follow_up(question, session(LOGINS), is_form_given=True)
+    assert (back.kind if back else None) == kind
+
+
+@pytest.mark.parametrize(
+    ("question", "limit"),
+    [("top 3", 3), ("show me the worst two", 2), ("the first 10 findings", 10), ("what is the worst of these?", 1)],
+)
+def test_the_worst_of_the_known(question, limit):
+    assert history.follow_up(question, session(LOGINS)).limit == limit
+
+
+def test_how_many_is_a_count():
+    assert history.follow_up("how many of these are external?", session(LOGINS)).kind is FollowUpKind.COUNT
+
+
+def test_a_technique_keeps_its_subtechniques():
+    spray = Finding(kind="rule_hit", title="spray", techniques=("T1110.003",))
+    other = Finding(kind="rule_hit", title="other", techniques=("T1059",))
+    assert history.filtered("which of these are T1110?", [spray, other]) == [spray]
+
+
+def test_a_named_file_keeps_what_stands_in_it():
+    there = Finding(kind="x", title="there", evidence=(Evidence(source="web.log", excerpt=""),))
+    elsewhere = Finding(kind="x", title="elsewhere", evidence=(Evidence(source="db.log", excerpt=""),))
+    assert history.filtered("only those in web.log", [there, elsewhere]) == [there]

@@ -1,0 +1,118 @@
+"""In which form a question wants its answer: prose, a table, JSON, CSV, or a format that it gives itself. Pure.
+
+The words about the form are taken out of the prompt before it is planned: a format's example is no material.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+MAX_TEMPLATE_CHARS = 4_000  # a longer "format" is material that follows a colon
+_ENDS_CHARS = 4_000  # of a prompt, first and last: where people say how to answer
+
+
+class Form(StrEnum):
+    """How an answer looks."""
+
+    PROSE = "prose"
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    TEMPLATE = "template"
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """The form, with the format that the prompt gives for TEMPLATE, and ``prompt`` without the words about it."""
+
+    prompt: str
+    form: Form = Form.PROSE
+    template: str = ""
+
+
+_VERB = r"(?:reply|respond|answer|output|return|write|format|give|print|report|provide|present|use)"
+_FORMAT_WORD = r"(?:formats?|forms?|templates?|schema|structure|shape|pattern|like this|as follows|following)"
+_TEMPLATE = re.compile(
+    rf"(?:^|(?<=[.?!\n:;,])|(?<=\band ))[ \t]*(?:please |then )*\b{_VERB}\b[^.?!\n:]{{0,60}}?\b{_FORMAT_WORD}\b"
+    r"[^\n:]{0,40}:[ \t]*\n*",
+    re.IGNORECASE,
+)
+_FENCED = re.compile(r"```[^\n]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
+_AS = r"(?:,? |^)\b(?:as|in|into|to) (?:an? |one )?(?:valid |pure |plain |markdown )?"
+_FORMS = tuple(
+    (form, re.compile(_AS + words + r"\b(?: (?:format|form|object|list|array|file|only))*", re.IGNORECASE))
+    for form, words in (
+        (Form.JSON, r"json"),
+        (Form.CSV, r"(?:csv|comma[- ]separated (?:values|list))"),
+        (Form.TABLE, r"table"),
+    )
+)
+_ANY_FORM = re.compile(r"\b(?:json|csv|comma|table)\b", re.IGNORECASE)
+_BARE = re.compile(
+    r"\s*(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
+    r"[\s,.]*)*(json|csv|table)\s*(?:please|format)?[.!?]?\s*",
+    re.IGNORECASE,
+)
+
+
+def wanted_form(prompt: str) -> Wanted:
+    """What the prompt says about the form of its answer; PROSE and the prompt as it is where it says nothing."""
+    if (given := _given_format(prompt)) is not None:
+        return given
+    if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
+        return Wanted(prompt="", form=Form(bare[1].lower()))
+    if not _ANY_FORM.search(prompt, 0, _ENDS_CHARS) and not _ANY_FORM.search(prompt[-_ENDS_CHARS:]):
+        return Wanted(prompt=prompt)
+    for form, words in _FORMS:
+        for match in words.finditer(prompt):
+            if _is_at_an_end(prompt, match):
+                return Wanted(prompt=prompt[: match.start()] + prompt[match.end() :], form=form)
+    return Wanted(prompt=prompt)
+
+
+def _is_at_an_end(prompt: str, match: re.Match[str]) -> bool:
+    """Whether the words stand in the prompt's first or last paragraph: in between they are somebody else's."""
+    return "\n\n" not in prompt[: match.start()].strip("\n") or "\n\n" not in prompt[match.end() :].strip("\n")
+
+
+def _given_format(prompt: str) -> Wanted | None:
+    match = next(reversed([*_TEMPLATE.finditer(prompt)]), None)
+    if match is None or not _is_at_an_end(prompt, match):
+        return None
+    after = prompt[match.end() :]
+    length = _length(after)
+    if not 0 < length <= MAX_TEMPLATE_CHARS:
+        return None
+    template = after[:length]
+    fenced = _FENCED.fullmatch(template.strip())
+    template = fenced[1] if fenced else template.strip()
+    if not is_template(template):
+        return None
+    return Wanted(prompt=prompt[: match.start()] + after[length:], form=Form.TEMPLATE, template=template)
+
+
+def _length(after: str) -> int:
+    """How far a format goes: a whole fence, whole brackets, else to the next empty line."""
+    if (fenced := _FENCED.match(after)) is not None:
+        return fenced.end()
+    if after[:1] in ("{", "["):
+        depth = 0
+        for at, char in enumerate(after[: MAX_TEMPLATE_CHARS + 1]):
+            depth += (char in "{[") - (char in "}]")
+            if depth == 0 and after[at + 1 : at + 2] in ("", "\n", ".", " "):
+                return at + 1
+    end = after.find("\n\n")
+    whole = after if end < 0 else after[:end]
+    question = re.search(r"\n[^\n<>{}\[\]]*\?[ \t]*(?:\n|\Z)", whole)  # comes after the format
+    return question.start() if question else len(whole)
+
+
+PLACEHOLDER = re.compile(r"<([^<>\n]{1,60})>|\{([A-Za-z][\w .-]{0,40})\}|\[([A-Za-z][\w .-]{0,40})\]|(\.\.\.|…|_{3,})")
+"""What stands for a value: ``<score>``, ``{score}``, ``[score]``, ``...``."""
+
+
+def is_template(text: str) -> bool:
+    """Whether a text has places to fill: placeholders, or the keys of a JSON object."""
+    return PLACEHOLDER.search(text) is not None or re.search(r"[\"']\w[\w .-]*[\"']\s*:", text) is not None
