@@ -11,11 +11,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
+import msgspec
+
 from svc.assistant.analyst import history, render
 from svc.assistant.analyst.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.analyst.form import Form, Wanted, wanted_form
 from svc.assistant.analyst.formed import formed
 from svc.assistant.analyst.history import FollowUp, FollowUpKind
+from svc.assistant.analyst.language import gist, translated
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.analyst.plan import Ask, Call, Plan, plan
 from svc.assistant.analyst.render import Part
@@ -59,11 +62,13 @@ class Analyst(Assistant):
         steps = self._follow(turn, wanted, back) if back is not None else self._question(turn, wanted)
         async with aclosing(steps):
             async for step in steps:
-                yield step
+                yield _in_language(step, turn.language) if wanted.form is Form.PROSE else step
 
     def _question(self, turn: Turn, wanted: Wanted) -> AsyncGenerator[Step | Answer, None]:
         now = self._now().isoformat(timespec="seconds")
-        planned = plan(wanted.prompt, turn.files, use_experimental=turn.use_experimental, now=now)
+        planned = plan(
+            wanted.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
+        )
         return self._investigate(turn, wanted, planned)
 
     async def _investigate(self, turn: Turn, wanted: Wanted, planned: Plan) -> AsyncGenerator[Step | Answer, None]:
@@ -79,7 +84,7 @@ class Analyst(Assistant):
                         parts.append(outcome)
                     else:
                         yield outcome
-        for step in _told(parts, wanted, planned):
+        for step in _told(parts, wanted, planned, turn.language):
             yield step
 
     async def _ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
@@ -152,14 +157,24 @@ def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[Finding]) -> 
     return [*told, Answer(markdown=render.refined(wanted.prompt, back.conditions, grouped, len(findings)))]
 
 
-def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan) -> list[Step | Answer]:
+def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan, language: str) -> list[Step | Answer]:
     """The last messages of a turn that ran tools."""
-    encoded, left_out = render.findings_json([finding for part in parts for finding in part.findings])
+    findings = [finding for part in parts for finding in part.findings]
+    encoded, left_out = render.findings_json(findings)
     drawn = [_drawn(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
     if wanted.form is not Form.PROSE:
         groups = [(part.skill, part.findings) for part in parts]
         return [_source(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
-    return [_source(encoded), *drawn, Answer(markdown=render.answer(parts, planned, left_out=left_out))]
+    told = [gist(findings, language), render.answer(parts, planned, left_out=left_out)]
+    return [_source(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
+
+
+def _in_language(step: Step | Answer, language: str) -> Step | Answer:
+    match step:
+        case Answer(markdown=markdown):
+            return msgspec.structs.replace(step, markdown=translated(markdown, language))
+        case _:
+            return step
 
 
 def _source(findings: str) -> Step:

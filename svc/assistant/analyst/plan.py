@@ -21,6 +21,7 @@ from svc.assistant.analyst.catalogue import (
     is_readable,
     reads,
 )
+from svc.assistant.analyst.language import glossed
 from svc.assistant.analyst.section import Skill
 from svc.assistant.analyst.sections import decode, indicators
 from svc.assistant.turn import TurnFile
@@ -102,20 +103,24 @@ def _before_paste(question: str) -> str:
     return head if is_paste else question
 
 
-def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False, now: str = "") -> Plan:
+def plan(
+    prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False, now: str = "", language: str = "en"
+) -> Plan:
     """The plan for a new question; follow-ups are ``history.follow_up``'s business.
 
-    ``now`` is the date and time, ISO 8601, for the tools that compare with it; "" where it is not known.
+    ``now`` is the date and time, ISO 8601, for the tools that compare with it; "" where it is not known. ``language``:
+    the words for what is asked are known in it, beside English.
     """
     question = question_of(prompt)
     skills = enabled(use_experimental=use_experimental)
-    found = _by_words(question, skills) or (
+    asked = glossed(question, language)
+    found = _by_words(asked, skills) or (
         [] if len(question) < len(prompt) // 2 else _by_words(prompt[:MAX_QUESTION_CHARS], skills)
     )
-    cannot = tuple(what for what, words in NOT_YET if _search(words, question)) + tuple(
+    cannot = tuple(what for what, words in NOT_YET if _search(words, asked)) + tuple(
         f"{skill.can} (ask the experimental model)"
         for skill in SKILLS
-        if skill not in skills and _search(skill.strong, question)
+        if skill not in skills and _search(skill.strong, asked)
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
@@ -123,7 +128,7 @@ def plan(prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = Fal
     elif cannot:
         asks = []
     else:
-        asks = _by_content(question, prompt, files, options, skills)
+        asks = _by_content(asked, prompt, files, options, skills)
     used = {call.name for ask in asks for call in ask.calls}
     unread = tuple(file for file in files if not is_readable(file) and file.name not in used)
     return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
