@@ -19,6 +19,7 @@ LEAST_EVENTS = 200  # of a log whose rhythm is to be known
 BACK_SECONDS = 300.0  # Kerberos' tolerance: a clock that is further off is put right
 FILTERED_SHARE = 0.05  # of the steps from record to record; more holes than that come from an export
 MAX_LISTED = 5  # a kind and log
+BEGINNING = 2  # events of a log, after which a clearing is no longer what it begins with
 MAX_PAUSES = 1_000_000
 
 
@@ -52,7 +53,7 @@ class Continuity:
         if log is None:
             log = self._logs[key] = _Log()
         if event.event_id in (104, 1102) and event.service in ("security", "system"):
-            self._cleared.append((event, log.count == 0))
+            self._cleared.append((event, log.count <= BEGINNING))
         seconds = seconds_of(event.time) if event.time else None
         before, log.count = log.last, log.count + 1
         if before is not None:
