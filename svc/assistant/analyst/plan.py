@@ -124,7 +124,7 @@ def plan(
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
-        asks = [_ask(entry, found, question, prompt, files, options) for entry in found]
+        asks = _asks(found, question, prompt, files, options)
     elif cannot:
         asks = []
     else:
@@ -160,6 +160,25 @@ def _clause(text: str, match: re.Match[str]) -> str:
     return text[start:stop]
 
 
+def _asks(
+    found: Sequence[_Found], question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]
+) -> list[Ask]:
+    """One ask each; where the same words ask for several skills, those that have something to read."""
+    asks = [(entry, _ask(entry, found, question, prompt, files, options)) for entry in found]
+    bare = [
+        all(isinstance(call.input, str) for call in ask.calls) and not _has_material(entry.skill, question, prompt)
+        for entry, ask in asks
+    ]
+    taken = {entry.clause for (entry, _), is_bare in zip(asks, bare, strict=True) if not is_bare}
+    kept: list[Ask] = []
+    for (entry, ask), is_bare in zip(asks, bare, strict=True):
+        if is_bare and entry.clause in taken:
+            continue
+        taken.add(entry.clause)
+        kept.append(ask)
+    return kept
+
+
 def _ask(
     entry: _Found,
     found: Sequence[_Found],
@@ -168,7 +187,8 @@ def _ask(
     files: Sequence[TurnFile],
     options: dict[str, str],
 ) -> Ask:
-    readable = [file for file in files if reads(entry.skill, file)]
+    rivals = [other.skill for other in found if other is not entry and other.clause == entry.clause]
+    readable = [file for file in files if reads(entry.skill, file) and not _is_others(entry.skill, rivals, file)]
     named = [file for file in readable if _names(entry.clause, file)]
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
     chosen = named or [file for file in readable if file.name not in elsewhere] or readable
@@ -190,6 +210,11 @@ def _made(skill: Skill, inputs: Sequence[TurnFile | str], options: dict[str, str
 
 def _names(clause: str, file: TurnFile) -> bool:
     return file.name.lower() in clause.lower()
+
+
+def _is_others(skill: Skill, rivals: Sequence[Skill], file: TurnFile) -> bool:
+    """Whether the same words ask a skill that is made for this file: one made for other files leaves it alone."""
+    return bool(skill.claims) and not is_for(skill, file) and any(is_for(rival, file) for rival in rivals)
 
 
 def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:

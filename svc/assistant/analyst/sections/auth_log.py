@@ -226,6 +226,18 @@ def _named(names: Sequence[str]) -> str:
 
 
 _LINES = words(r"\bsshd(?:-session)?(?:\[\d+\])?: ", r"\bpam_\w+\([\w.-]+:auth\)", r"\bFailed password for ")
+ASK_FOR_LOGINS = (
+    r"\bbrut(?:e|ed)[- ]?forc\w*",
+    r"\bfailed (?:ssh |password )?(?:log-?ins?|log-?ons?|passwords?|attempts?|auth\w*|sign-?ins?)\b",
+    r"\b(?:log-?in|log-?on|authentication|password) (?:failures?|attempts?)\b",
+    r"\bpassword[- ](?:spray|guess)\w*",
+    r"\bcredential stuffing\b",
+    r"\bwho (?:has |was |had )?(?:logged|got|gotten|let|broke|broken|tried to (?:log|get)) ?(?:on|in)\b",
+    r"\b(?:log-?ins?|log-?ons?|success(?:es)?|logged in)\b[^.?!\n]{0,30}\bafter (?:\w+ )?(?:failures?|failed)",
+    r"\bssh\b[^.?!\n]{0,40}\b(?:attack|attempt|fail|log-?in|intru)\w*",
+    r"\baccounts?\b[^.?!\n]{0,40}\b(?:attack|compromis|broken into|taken over|target|guess)\w*",
+)
+"""The words that ask who tried to log in, whatever log tells it."""
 SECTION = Section(
     skill=Skill(
         name="auth_log",
@@ -237,17 +249,7 @@ SECTION = Section(
         title="Logins",
         can="say which accounts were brute-forced in an auth.log, from where, and whether it worked",
         kinds=("auth_source", "auth_account", "auth_success", "auth_summary"),
-        strong=words(
-            r"\bbrut(?:e|ed)[- ]?forc\w*",
-            r"\bfailed (?:ssh |password )?(?:log-?ins?|log-?ons?|passwords?|attempts?|auth\w*|sign-?ins?)\b",
-            r"\b(?:log-?in|log-?on|authentication|password) (?:failures?|attempts?)\b",
-            r"\bpassword[- ](?:spray|guess)\w*",
-            r"\bcredential stuffing\b",
-            r"\bwho (?:has |was |had )?(?:logged|got|gotten|let|broke|broken|tried to (?:log|get)) ?(?:on|in)\b",
-            r"\b(?:log-?ins?|log-?ons?|success(?:es)?|logged in)\b[^.?!\n]{0,30}\bafter (?:\w+ )?(?:failures?|failed)",
-            r"\bssh\b[^.?!\n]{0,40}\b(?:attack|attempt|fail|log-?in|intru)\w*",
-            r"\baccounts?\b[^.?!\n]{0,40}\b(?:attack|compromis|broken into|taken over|target|guess)\w*",
-        ),
+        strong=words(*ASK_FOR_LOGINS),
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
         content=_LINES,
         looks=_LINES,
