@@ -25,6 +25,7 @@ TEXT_LABELS = frozenset(
         "eml",
         "json",
         "jsonl",
+        "winevents",
         "csv",
         "tsv",
         "xml",
@@ -210,7 +211,20 @@ def _kind_of_text(text: str, ending: str) -> _Kind:
 _JSON_START = re.compile(r'[\[{]\s*(?:["{\[\d\]}-]|true|false|null)')
 
 
+_EVENT_ID = re.compile(r'"(?:EventID|EventId|event_id|winlog\.event_id|Id)"\s*:\s*["{\d]')
+_EVENT_LOG = re.compile(
+    r'"(?:Channel|LogName|log_name|channel|winlog\.channel|SourceName|ProviderName|provider_name|source_name)"\s*:'
+)
+
+
 def _json(body: str) -> _Kind | None:
+    """JSON, and as such events of Windows, where an event's id stands beside the name of a log."""
+    kind = _json_form(body)
+    is_event = kind is not None and _EVENT_ID.search(body) is not None and _EVENT_LOG.search(body) is not None
+    return (kind[0], "winevents") if kind is not None and is_event else kind
+
+
+def _json_form(body: str) -> _Kind | None:
     if not body.startswith(("{", "[")):
         return None
     try:

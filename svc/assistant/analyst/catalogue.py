@@ -7,12 +7,13 @@ analyst page.
 from __future__ import annotations
 
 from svc.assistant.analyst.section import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
-from svc.assistant.analyst.sections import auth_log, cvss, decode, hash_kind, indicators
+from svc.assistant.analyst.sections import auth_log, cvss, decode, events, hash_kind, indicators
 from svc.assistant.turn import TurnFile
 from svc.messages import Toolset, Vendor
 
 SECTIONS: tuple[Section, ...] = (
     auth_log.SECTION,
+    events.SECTION,
     indicators.SECTION,
     decode.SECTION,
     cvss.SECTION,
@@ -78,7 +79,6 @@ NOT_YET = (
         words(r"\b(?:what is|about|on|for|is|explain) CVE-\d", r"\bexploited\b", r"\bKEV\b"),
     ),
     ("map behaviour to ATT&CK", words(r"\bATT&?CK\b", r"\bMITRE\b", r"\bTTPs?\b")),
-    ("read Windows event logs (EVTX)", words(r"\bevtx\b", r"\blateral movement\b", r"\bevent logs?\b")),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
     (
         "inspect programs and documents",

@@ -124,7 +124,8 @@ def plan(
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
-        asks = _asks(found, question, prompt, files, options)
+        asks = _asks(found, question, prompt, files, options) or _by_content(asked, prompt, files, options, skills)
+        asks = asks or [_ask(found[0], found, question, prompt, files, options)]
     elif cannot:
         asks = []
     else:
@@ -163,7 +164,10 @@ def _clause(text: str, match: re.Match[str]) -> str:
 def _asks(
     found: Sequence[_Found], question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]
 ) -> list[Ask]:
-    """One ask each; where the same words ask for several skills, those that have something to read."""
+    """One ask each; where the same words ask for several skills, those that have something to read.
+
+    A skill that reads no text is not asked about the bare words of a question.
+    """
     asks = [(entry, _ask(entry, found, question, prompt, files, options)) for entry in found]
     bare = [
         all(isinstance(call.input, str) for call in ask.calls) and not _has_material(entry.skill, question, prompt)
@@ -172,7 +176,7 @@ def _asks(
     taken = {entry.clause for (entry, _), is_bare in zip(asks, bare, strict=True) if not is_bare}
     kept: list[Ask] = []
     for (entry, ask), is_bare in zip(asks, bare, strict=True):
-        if is_bare and entry.clause in taken:
+        if is_bare and (entry.clause in taken or "txt" not in entry.skill.labels):
             continue
         taken.add(entry.clause)
         kept.append(ask)

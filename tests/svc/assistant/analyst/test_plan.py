@@ -41,6 +41,8 @@ def file(name, label):
 AUTH = file("auth.log", "authlog")
 TEXT = file("report.txt", "txt")
 PCAP = file("capture.pcap", "pcap")
+EVTX = file("Security.evtx", "evtx")
+EVENTS = file("host.json", "winevents")
 
 
 def earlier(one):
@@ -58,6 +60,18 @@ def calls(prompt, *files):
         pytest.param("Who logged in after failed attempts?", [AUTH], [("auth_log", ["auth.log"])], id="who got in"),
         pytest.param(f"who was brute forced?\n{LOGIN}", [], [("auth_log", [PROMPT])], id="pasted log"),
         pytest.param("extract the indicators", [TEXT], [("indicators", ["report.txt"])], id="kind 4"),
+        pytest.param("does this evtx show lateral movement?", [EVTX], [("events", ["Security.evtx"])], id="kind 9"),
+        pytest.param("what happened on this host?", [EVENTS], [("events", ["host.json"])], id="kind 10"),
+        pytest.param("which accounts were brute-forced?", [EVTX], [("events", ["Security.evtx"])], id="kind 8, EVTX"),
+        pytest.param("which accounts were brute-forced?", [EVENTS], [("events", ["host.json"])], id="kind 8, JSON"),
+        pytest.param(
+            "which accounts were brute-forced?",
+            [AUTH, EVTX],
+            [("auth_log", ["auth.log"]), ("events", ["Security.evtx"])],
+            id="kind 8, two kinds of log",
+        ),
+        pytest.param("look at this", [EVTX], [("events", ["Security.evtx"])], id="a log and no words for it"),
+        pytest.param("is there a gap in the evtx?", [], [("events", [PROMPT])], id="no log where one is asked about"),
         pytest.param(
             "list all domains and IPs in it", [TEXT], [("indicators", ["report.txt"])], id="types of indicators"
         ),
@@ -117,7 +131,6 @@ def test_plan(prompt, files, expected):
         ("what is CWE-79?", "CWE"),
         ("is CVE-2024-3094 exploited?", "CVE"),
         ("triage this mail", "mail"),
-        ("does this evtx show lateral movement?", "EVTX"),
         ("is 192.0.2.7 malicious?", "malicious"),
     ],
 )
