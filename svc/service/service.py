@@ -148,6 +148,7 @@ class Service:
         await self.turns.stop(session_id, deleted())
         place = await self.places.find(session_id) or place  # with the files that the turn added
         await self.places.erase(place)
+        self.turns.histories.forget([session_id])
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
     async def ask(self, key: KeyRecord, session_id: str, query: Message) -> tuple[Place, Begun]:
@@ -281,8 +282,8 @@ class Service:
             wanted, key, now=now, settings=self.settings, models=self.models, instructions=conversation.instructions
         )
         place = self.places.new(msgspec.structs.replace(session, turns=len(queries)))
-        begun = await self.turns.open(place, queries, prompt, spend=partial(self.rates.spend_tokens, key))
-        response = _response(session.id, await self.turns.ending(place.store, begun.turn))
+        ending = await self.turns.open(place, queries, prompt, spend=partial(self.rates.spend_tokens, key))
+        response = _response(session.id, ending)
         return session.id, build_completion(
             session_id=session.id, created=int(now), model=session.model.model_string, response=response
         )
@@ -308,6 +309,7 @@ class Service:
     async def purge(self) -> None:
         """Erase what is kept no longer."""
         await self.places.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
+        self.turns.histories.forget(await self.expired_of(self.turns.histories.session_ids))
 
     async def purge_for_ever(self) -> None:
         """Purge now and then; a failure is logged and tried again the next time."""

@@ -59,6 +59,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     # turns
     turn_seconds: Annotated[float, Meta(gt=0, description="a turn that runs longer is ended")] = 1_800.0
     max_history_bytes: Annotated[int, Meta(ge=0, description="of earlier exchanges given to the assistant")] = 16 * MIB
+    history_cache_bytes: Annotated[
+        int, Meta(ge=0, description="of histories kept in memory, six a character: tens of thousands of short answers")
+    ] = 64 * MIB
     max_turn_attempts: Annotated[int, Meta(ge=1, description="a turn whose process died runs again, once")] = 2
     batch_messages: Annotated[int, Meta(ge=1, description="of one commit; a reader's queue takes five of these")] = 200
     batch_bytes: Annotated[int, Meta(ge=1, description="of one commit; a reader's queue takes eight of these")] = MIB

@@ -138,7 +138,7 @@ def count_usage(prompt: str, answer: Answer | None) -> Usage:
     return Usage(prompt_tokens=prompt_tokens, generated_tokens=generated, total_tokens=prompt_tokens + generated)
 
 
-def exchanges_of(messages: Sequence[Said]) -> tuple[Exchange, ...]:
+def exchanges_of(messages: Sequence[Said | Message]) -> tuple[Exchange, ...]:
     """Earlier answered turns from their queries, sources and results, in order; of a turn run twice the last run."""
     exchanges = []
     prompt = ""

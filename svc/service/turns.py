@@ -1,6 +1,11 @@
 """Turns of all sessions: a query is admitted and started once; a turn is cancelled, waited for, taken up again.
 
 Decides which turns run; how one runs is in ``turn_run.py``. A turn runs to its end whether or not anybody reads it.
+
+Where a session's history is in memory, the assistant begins before the query is stored: what it says at once goes into
+the query's commit. Nobody is told of anything before that; where the query is refused, nothing was ever said. A query
+that kills the process so early is not known after the restart; but then nothing is in memory, so the same query is
+stored first when it comes again, and its deaths are counted.
 """
 
 from __future__ import annotations
@@ -9,27 +14,61 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn, TurnFile
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
-from svc.messages import Message, MessageType, new_id
+from svc.messages import Message, new_id
 from svc.service.bus import Bus
 from svc.service.failures import internal_error
+from svc.service.history import Histories, History, history_of
 from svc.service.metrics import Metrics
 from svc.service.places import Place
+from svc.service.production import Batch, Production
 from svc.service.settings import Settings
-from svc.service.store import Begun, Said, Store, TurnRecord, TurnState
-from svc.service.transcript import Transcript, exchanges_of
+from svc.service.store import Begun, Opening, Store, TurnRecord, TurnState
+from svc.service.transcript import Transcript
 from svc.service.turn_run import TurnRun
 
 log = logging.getLogger("svc.turns")
 AGAIN = "started again after a restart"  # the wire of a turn whose process died
 
 Spend = Callable[[int], None]
-Reading = asyncio.Task[list[Said]]
-READ_AHEAD_TURNS = 20  # a longer history would keep the interpreter from the thread that commits the query
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
 KeepText = Callable[[Place, str, bytes], Awaitable[str]]
+
+
+class Begin(Protocol):
+    """Stores a query and takes its turn, with the opening where it can."""
+
+    async def __call__(self, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
+        """As the store's ``begin_turn`` and ``begin_session``."""
+        ...
+
+
+class _Ask:
+    """A query while its turn begins and runs. ``history`` is what was said up to ``after_seq``; None: to be read.
+
+    ``is_remembered``: whether the history is worth keeping for a next query.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        query: Message,
+        *,
+        after_seq: int = 0,
+        history: History | None = None,
+        is_remembered: bool = True,
+        spend: Spend | None = None,
+    ) -> None:
+        self.place = place
+        self.query = query
+        self.after_seq = after_seq
+        self.history = history
+        self.is_remembered = is_remembered
+        self.spend = spend
+        self.is_stored = asyncio.Event()
 
 
 class Turns:
@@ -51,6 +90,7 @@ class Turns:
         self._clock = clock
         self._keep = keep
         self._metrics = metrics
+        self.histories = Histories(limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes)
         self.owner = new_id()  # whose leases are this process's
         self._runs: dict[str, TurnRun] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,48 +106,59 @@ class Turns:
 
         Once stored it is started, even where the caller goes away meanwhile.
         """
-        begin = partial(place.store.begin_turn, place.session.id, query, owner=self.owner)
-        return await self._admit(place, query, begin, spend)
-
-    async def open(self, place: Place, exchanges: Exchanges, query: Message, *, spend: Spend) -> Begun:
-        """Store a new session, what was said in it elsewhere, and its first query, in one commit; start the turn."""
-        begin = partial(place.store.begin_session, place.session, exchanges, query, owner=self.owner)
-        return await self._admit(place, query, begin, spend)
-
-    async def _admit(self, place: Place, query: Message, begin: Callable[[], Awaitable[Begun]], spend: Spend) -> Begun:
-        if self.is_stopping:
-            raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
-        return await asyncio.shield(asyncio.create_task(self._begin(place, query, begin, spend)))
-
-    async def _begin(self, place: Place, query: Message, begin: Callable[[], Awaitable[Begun]], spend: Spend) -> Begun:
-        earlier = self._read_ahead(place)
-        try:
-            begun = await begin()
-        except BaseException:
-            _drop(earlier)
-            raise
-        if not begun.is_new or begun.turn.query_seq != place.session.last_seq + 1:
-            _drop(earlier)  # something was stored between the reading and the query
-            earlier = None
-        if begun.is_new:
-            self._bus.tell(place.session.id, begun.stored)
-            self._start(place, begun.turn, query, earlier=earlier, spend=spend)
+        history, after_seq = self.histories.find(place.session), place.session.last_seq
+        ask = _Ask(place, query, after_seq=after_seq, history=history, spend=spend)
+        begun, _ = await self._admit(ask, partial(place.store.begin_turn, place.session.id))
         return begun
 
-    def _read_ahead(self, place: Place) -> Reading | None:
-        """What was said in the session before, read while the query is being stored."""
-        if not (0 < place.session.turns <= READ_AHEAD_TURNS and place.session.last_seq):
-            return None
-        return asyncio.create_task(place.store.exchanges(place.session.id, self._settings.max_history_bytes))
-
-    async def ending(self, store: Store, turn: TurnRecord) -> list[Message]:
-        """The last messages of the turn, at least those that end it, once they are stored; raises as ``wait`` does."""
-        run = self._runs.get(turn.session_id)
-        if run is not None and run.turn.id == turn.id:
+    async def open(self, place: Place, exchanges: Exchanges, query: Message, *, spend: Spend) -> list[Message]:
+        """Store a new session, what was said in it elsewhere, and its first query; the last messages of its turn."""
+        said = [message for asked, answers in exchanges for message in (asked, *answers)]
+        ask = _Ask(
+            place, query, after_seq=len(said), history=history_of(said), is_remembered=False, spend=spend
+        )  # few of such sessions are asked again
+        begun, run = await self._admit(ask, partial(place.store.begin_session, place.session, exchanges))
+        if run is not None:
             await run.done.wait()
             if run.ending:
                 return run.ending
-        return await store.turn_messages(await self.wait(store, turn))
+        return await place.store.turn_messages(await self.wait(place.store, begun.turn))
+
+    async def _admit(self, ask: _Ask, begin: Begin) -> tuple[Begun, TurnRun | None]:
+        if self.is_stopping:
+            raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
+        return await asyncio.shield(asyncio.create_task(self._begin(ask, begin)))
+
+    async def _begin(self, ask: _Ask, begin: Begin) -> tuple[Begun, TurnRun | None]:
+        ask.query.turn = ask.query.turn or new_id()
+        production = self._production(ask)
+        batch = Batch([], [], None)
+        if await self._may_begin_ahead(ask):
+            production.start(partial(self._steps, ask))
+            await asyncio.sleep(0)  # the assistant's first turn of the loop
+            batch = production.take()
+        opening = Opening(after_seq=ask.after_seq, messages=batch.messages, ending=batch.ending)
+        begun = None
+        try:
+            begun = await begin(ask.query, owner=self.owner, opening=opening)
+        finally:
+            if begun is None or not begun.has_opening:
+                await production.let_go()
+        if not begun.is_new:
+            return begun, None
+        if not begun.has_opening:  # something was stored between the reading of the session and the query
+            ask.history, production, batch = None, self._production(ask), Batch([], [], None)
+        run = self._run_of(ask, begun.turn, production)
+        run.tell(batch, begun.stored)
+        self._start(ask, run)
+        return begun, run
+
+    async def _may_begin_ahead(self, ask: _Ask) -> bool:
+        """Whether nothing speaks against the query so far, and what was said before it is known."""
+        session = ask.place.session
+        if ask.history is None or session.is_running or session.id in self._runs:
+            return False
+        return not session.turns or not await ask.place.store.is_asked(session.id, ask.query.id)
 
     async def wait(self, store: Store, turn: TurnRecord) -> TurnRecord:
         """The turn when it has ended; raises UnavailableError where the service stops before."""
@@ -138,19 +189,21 @@ class Turns:
             messages = await store.turn_messages(turn)
             if place is None or not messages:
                 continue
+            ask = _Ask(place, messages[0])
+            run = self._run_of(ask, turn, self._production(ask))
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
-                await self._end(place, turn, messages[0], fault)
+                await self._end(run, fault)
             elif self._clock() >= place.session.expire_time:
-                await self._end(place, turn, messages[0], SessionExpiredError("the session expired while the turn ran"))
+                await self._end(run, SessionExpiredError("the session expired while the turn ran"))
             else:
                 log.info("turn taken up", extra={"turn": turn.id, "attempt": turn.attempts})
-                self._start(place, turn, messages[0], first=AGAIN)
+                run.production.say(AGAIN)
+                self._start(ask, run)
 
-    async def _end(self, place: Place, turn: TurnRecord, query: Message, error: ServiceError) -> None:
-        run = self._run_of(place, turn, query)
+    async def _end(self, run: TurnRun, error: ServiceError) -> None:
         run.stop(error)
-        await run.run(partial(self._steps, place, query))
+        await run.run()
 
     async def close(self) -> None:
         """Admit nothing more, give running turns their time, hand back the rest."""
@@ -166,69 +219,71 @@ class Turns:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._settings.stop_seconds)
 
-    def _run_of(self, place: Place, turn: TurnRecord, query: Message) -> TurnRun:
-        transcript = Transcript(query, self._settings)
-        return TurnRun(
-            turn,
-            transcript,
-            store=place.store,
-            bus=self._bus,
+    def _production(self, ask: _Ask) -> Production:
+        return Production(
+            Transcript(ask.query, self._settings),
             settings=self._settings,
             clock=self._clock,
-            keep=partial(self._keep, place),
+            keep=partial(self._keep_once_stored, ask),
         )
 
-    def _start(
-        self,
-        place: Place,
-        turn: TurnRecord,
-        query: Message,
-        *,
-        earlier: Reading | None = None,
-        first: str | None = None,
-        spend: Spend | None = None,
-    ) -> None:
-        query.turn = turn.id
-        run = self._run_of(place, turn, query)
-        self._runs[turn.session_id] = run
-        task = asyncio.create_task(self._supervise(run, partial(self._steps, place, query, earlier), first, spend))
+    async def _keep_once_stored(self, ask: _Ask, name: str, data: bytes) -> str:
+        await ask.is_stored.wait()  # a session may be stored with its query
+        return await self._keep(ask.place, name, data)
+
+    def _run_of(self, ask: _Ask, turn: TurnRecord, production: Production) -> TurnRun:
+        return TurnRun(turn, production, store=ask.place.store, bus=self._bus, settings=self._settings)
+
+    def _start(self, ask: _Ask, run: TurnRun) -> None:
+        ask.is_stored.set()
+        run.production.start(partial(self._steps, ask))
+        if not run.done.is_set():
+            self._runs[run.turn.session_id] = run
+        task = asyncio.create_task(self._supervise(ask, run))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _supervise(
-        self,
-        run: TurnRun,
-        work: Callable[[], Awaitable[AsyncIterator[Step | Answer]]],
-        first: str | None,
-        spend: Spend | None,
-    ) -> None:
-        forget = asyncio.create_task(self._forget_when_done(run, spend))
+    async def _supervise(self, ask: _Ask, run: TurnRun) -> None:
         try:
-            await run.run(work, first=first)
+            if not run.done.is_set():
+                await run.run()
         except Exception as error:  # noqa: BLE001  # a turn's fault must not take others with it
             internal_error(error, turn=run.turn.id)
         finally:
-            await forget
+            self._forget(ask, run)
+            await run.production.let_go()
 
-    async def _forget_when_done(self, run: TurnRun, spend: Spend | None) -> None:
-        await run.done.wait()
+    def _forget(self, ask: _Ask, run: TurnRun) -> None:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
-        seconds = self._clock() - run.asked_at
-        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored, tokens=run.usage.total_tokens)
-        if spend is not None:
-            spend(run.usage.total_tokens)
+        self._remember(ask, run)
+        seconds = self._clock() - ask.query.created_at
+        tokens = run.production.usage.total_tokens
+        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored, tokens=tokens)
+        if ask.spend is not None:
+            ask.spend(tokens)
 
-    async def _steps(
-        self, place: Place, query: Message, reading: Reading | None = None
-    ) -> AsyncIterator[Step | Answer]:
-        session = place.session
-        earlier: list[Said] = []
-        if reading is not None:
-            earlier = await reading
-        elif session.turns:
-            earlier = await place.store.exchanges(session.id, self._settings.max_history_bytes)
-        asked = max((message.created_at for message in earlier if message.message_type == MessageType.QUERY), default=0)
+    def _remember(self, ask: _Ask, run: TurnRun) -> None:
+        if not ask.is_remembered:
+            return
+        history = None
+        if run.last_seq is not None and ask.history is not None:
+            history = run.production.add_to(ask.history)
+        if run.last_seq is None or history is None:
+            self.histories.forget([run.turn.session_id])
+        else:
+            self.histories.keep(run.turn.session_id, run.last_seq, history)
+
+    async def _read_history(self, place: Place) -> History:
+        if not place.session.turns:
+            return History()
+        return history_of(await place.store.exchanges(place.session.id, self._settings.max_history_bytes))
+
+    async def _steps(self, ask: _Ask) -> AsyncIterator[Step | Answer]:
+        place, session = ask.place, ask.place.session
+        if ask.history is None:
+            ask.history = await self._read_history(ask.place)
+        history = ask.history
         files = [
             TurnFile(
                 name=file.name,
@@ -237,28 +292,21 @@ class Turns:
                 mime_type=file.mime_type,
                 label=file.label,
                 source=place.files.source(file.id),
-                is_new=file.attached > asked,
+                is_new=file.attached > history.asked,
             )
             for file in session.files
         ]
         turn = Turn(
             session_id=session.id,
-            prompt=query.content or "",
+            prompt=ask.query.content or "",
             files=tuple(files),
-            history=exchanges_of(earlier),
+            history=history.exchanges,
             instructions=session.instructions,
             language=session.language,
             model=session.model.model_string,
             use_experimental=session.model.use_experimental,
         )
         return self._assistant.answer(turn)
-
-
-def _drop(reading: Reading | None) -> None:
-    """Let go of a reading that nobody waits for; its failure is nobody's either."""
-    if reading is not None:
-        reading.cancel()
-        reading.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
 def cancelled() -> TurnCancelledError:

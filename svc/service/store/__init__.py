@@ -99,11 +99,31 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     attempts: int
 
 
+class Ending(msgspec.Struct, frozen=True, kw_only=True):
+    """How a turn ends, written together with its last messages."""
+
+    state: TurnState
+    time: float
+    usage: Usage
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """What a turn says at once, and its end where that is all; made from what was stored up to ``after_seq``."""
+
+    after_seq: int
+    messages: Sequence[Message]
+    ending: Ending | None = None
+
+
 class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query led to: a new turn with its stored query, or the turn that the same query id made before."""
+    """What a query led to: a new turn with what was stored of it, or the turn that the same query id made before.
+
+    ``has_opening``: all of what was offered to be stored with the query was.
+    """
 
     turn: TurnRecord
     stored: tuple[Stored, ...] = ()
+    has_opening: bool = False
 
     @property
     def is_new(self) -> bool:
@@ -120,14 +140,6 @@ class FeedbackRecord(msgspec.Struct, frozen=True, kw_only=True):
     score: int
     comment: str
     created: float
-
-
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ends, written together with its last messages."""
-
-    state: TurnState
-    time: float
-    usage: Usage
 
 
 class Store(Protocol):
@@ -184,11 +196,16 @@ class Store(Protocol):
         """All messages of a turn, in order."""
         ...
 
-    async def begin_turn(self, session_id: str, query: Message, *, owner: str) -> Begun:
+    async def begin_turn(self, session_id: str, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
         """Store a query and take its turn. A ``turn`` that the session has is replaced, as is a parent that it has not.
 
-        Raises TurnInProgressError, SessionNotFoundError, or InvalidRequestError for an id that another message has.
+        The opening is stored in the same transaction, unless something was stored since it was made. Raises
+        TurnInProgressError, SessionNotFoundError, or InvalidRequestError for an id that another message has.
         """
+        ...
+
+    async def is_asked(self, session_id: str, query_id: str) -> bool:
+        """Whether a turn of the session has this query."""
         ...
 
     async def begin_session(
@@ -198,12 +215,13 @@ class Store(Protocol):
         query: Message,
         *,
         owner: str,
+        opening: Opening | None = None,
     ) -> Begun:
         """Keep a new session and the turns that were answered elsewhere, and take its query's turn: all or none."""
         ...
 
     async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
-        """Store messages of a turn that is held; raises LeaseLostError."""
+        """Store messages of a turn that is held, which gives them ``seq`` and ``turn``; raises LeaseLostError."""
         ...
 
     async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:

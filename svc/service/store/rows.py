@@ -96,10 +96,8 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
     }
 
 
-def turn_row(row: Row | None) -> TurnRecord | None:
+def turn_row(row: Row) -> TurnRecord:
     """The turn that a row of ``TURN_COLUMNS`` stands for."""
-    if row is None:
-        return None
     return TurnRecord(
         session_id=row[0],
         id=row[1],

@@ -26,6 +26,7 @@ from svc.service.store import (
     Ending,
     FeedbackRecord,
     FileRecord,
+    Opening,
     Said,
     SessionRecord,
     Stored,
@@ -250,9 +251,14 @@ class SqliteStore:
         rows = await self._read(lambda c: c.execute(sql, [turn.number]).fetchall())
         return [MESSAGE_DECODER.decode(row[0]) for row in rows]
 
-    async def begin_turn(self, session_id: str, query: Message, *, owner: str) -> Begun:
+    async def begin_turn(self, session_id: str, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
         """Store a query and take its turn, or return the turn that this query id made before."""
-        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner))
+        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, opening))
+
+    async def is_asked(self, session_id: str, query_id: str) -> bool:
+        """Whether a turn of the session has this query."""
+        sql = "SELECT 1 FROM turns t JOIN sessions s ON s.number = t.session_number WHERE s.id = ? AND t.query_id = ?"
+        return await self._look(lambda c: c.execute(sql, [session_id, query_id]).fetchone()) is not None
 
     async def begin_session(
         self,
@@ -261,6 +267,7 @@ class SqliteStore:
         query: Message,
         *,
         owner: str,
+        opening: Opening | None = None,
     ) -> Begun:
         """Keep a new session with the turns that were answered elsewhere, and take the turn of its query."""
 
@@ -269,10 +276,8 @@ class SqliteStore:
             ending = Ending(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
             for asked, answers in exchanges:
                 turn = turn_rows.begin(connection, session.id, asked, owner).turn
-                for message in answers:
-                    message.turn = turn.id
                 turn_rows.append(connection, turn, answers, ending)
-            return turn_rows.begin(connection, session.id, query, owner)
+            return turn_rows.begin(connection, session.id, query, owner, opening)
 
         return await self._write(operation)
 
@@ -282,13 +287,15 @@ class SqliteStore:
 
     async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
         """The turn as it stands now."""
-        sql = f"SELECT {TURN_COLUMNS} WHERE s.id = ? AND t.id = ?"
-        return await self._look(lambda c: turn_row(c.execute(sql, [session_id, turn_id]).fetchone()))
+        return await self._turn("s.id = ? AND t.id = ?", [session_id, turn_id])
 
     async def running_turn(self, session_id: str) -> TurnRecord | None:
         """The one turn that is running, or None."""
-        sql = f"SELECT {TURN_COLUMNS} WHERE s.id = ? AND t.state = 'running'"
-        return await self._look(lambda c: turn_row(c.execute(sql, [session_id]).fetchone()))
+        return await self._turn("s.id = ? AND t.state = 'running'", [session_id])
+
+    async def _turn(self, condition: str, values: list[str]) -> TurnRecord | None:
+        row = await self._look(lambda c: c.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone())
+        return None if row is None else turn_row(row)
 
     async def take_orphans(self, *, owner: str) -> list[TurnRecord]:
         """Take over every running turn of other owners; ``attempts`` counts this one."""

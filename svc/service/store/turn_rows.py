@@ -9,7 +9,7 @@ import msgspec
 
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
 from svc.messages import ROOT_ID, Message, new_id
-from svc.service.store import Begun, Ending, LeaseLostError, Stored, TurnRecord, TurnState
+from svc.service.store import Begun, Ending, LeaseLostError, Opening, Stored, TurnRecord, TurnState
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
 
 _ENCODER = msgspec.json.Encoder()
@@ -22,33 +22,60 @@ _INSERTS = {
 }
 
 
-def begin(connection: sqlite3.Connection, session_id: str, query: Message, owner: str) -> Begun:
-    """Store the query and take its turn, or return the turn that this query id made before."""
-    number = session_number(connection, session_id)
-    if number is None:
+def begin(
+    connection: sqlite3.Connection, session_id: str, query: Message, owner: str, opening: Opening | None = None
+) -> Begun:
+    """Store the query, its opening with it, and take its turn, or return the turn that this query id made before."""
+    row = connection.execute("SELECT number, last_seq FROM sessions WHERE id = ?", [session_id]).fetchone()
+    if row is None:
         raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
-    if (known := _turn(connection, "s.number = ? AND t.query_id = ?", [number, query.id])) is not None:
+    number, last_seq = row
+    if (known := _turn_in_the_way(connection, number, query)) is not None:
         return Begun(turn=known)
-    if (running := _turn(connection, "s.number = ? AND t.state = 'running'", [number])) is not None:
-        raise TurnInProgressError(
-            f"turn {running.id} of this session is still running; wait for its end, or cancel it first"
-        )
     if _has_message(connection, number, query.id):
         raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
     _make_fit(connection, number, query)
-    turn_number = connection.execute(
+    inserted = connection.execute(
         "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started)"
-        " VALUES (?, ?, ?, (SELECT last_seq + 1 FROM sessions WHERE number = ?), 'running', ?, 1, 1, ?)",
-        [number, query.turn, query.id, number, owner, query.created_at],
-    ).lastrowid
+        " VALUES (?, ?, ?, ?, 'running', ?, 1, 1, ?)",
+        [number, query.turn, query.id, last_seq + 1, owner, query.created_at],
+    )
     connection.execute(
         "UPDATE sessions SET turns = turns + 1, update_time = ? WHERE number = ?", [query.timestamp, number]
     )
-    stored = _insert(connection, number, turn_number or 0, [query])
-    turn = _turn(connection, "t.number = ?", [turn_number or 0])
-    if turn is None:
-        raise LeaseLostError(f"turn {query.turn} vanished while it was begun")
-    return Begun(turn=turn, stored=tuple(stored))
+    turn = TurnRecord(
+        session_id=session_id,
+        id=query.turn,
+        number=inserted.lastrowid or 0,
+        query_id=query.id,
+        query_seq=last_seq + 1,
+        state=TurnState.RUNNING,
+        fence=1,
+        attempts=1,
+    )
+    if opening is None or opening.after_seq != last_seq:
+        return Begun(turn=turn, stored=tuple(_insert(connection, number, turn, [query])))
+    stored = _insert(connection, number, turn, [query, *opening.messages])
+    if opening.ending is not None:
+        _end(connection, number, turn, opening.ending)
+        turn = msgspec.structs.replace(turn, state=opening.ending.state)
+    return Begun(turn=turn, stored=tuple(stored), has_opening=True)
+
+
+def _turn_in_the_way(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
+    """The turn that the query's id made before; raises TurnInProgressError where another one runs."""
+    running = None
+    sql = f"SELECT {TURN_COLUMNS} WHERE t.session_number = ? AND (t.query_id = ? OR t.state = 'running')"
+    for row in connection.execute(sql, [number, query.id]).fetchall():
+        turn = turn_row(row)
+        if turn.query_id == query.id:
+            return turn
+        running = turn
+    if running is not None:
+        raise TurnInProgressError(
+            f"turn {running.id} of this session is still running; wait for its end, or cancel it first"
+        )
+    return None
 
 
 def append(
@@ -61,7 +88,7 @@ def append(
     ).fetchone()
     if row is None:
         raise LeaseLostError(f"turn {turn.id} is no longer run here")
-    stored = _insert(connection, row[0], turn.number, messages)
+    stored = _insert(connection, row[0], turn, messages)
     if ending is not None:
         _end(connection, row[0], turn, ending)
     return stored
@@ -77,7 +104,7 @@ def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]
         f"SELECT {TURN_COLUMNS} WHERE t.state = 'running' AND t.owner = ? ORDER BY t.number",
         [owner],
     )
-    return [turn for row in rows.fetchall() if (turn := turn_row(row)) is not None]
+    return [turn_row(row) for row in rows.fetchall()]
 
 
 def messages_after(connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None) -> list[Stored]:
@@ -119,10 +146,6 @@ def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes
     return (chosen + turn_bodies)[::-1]
 
 
-def _turn(connection: sqlite3.Connection, condition: str, values: Sequence[str | int]) -> TurnRecord | None:
-    return turn_row(connection.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone())
-
-
 def _has_message(connection: sqlite3.Connection, number: int, message_id: str) -> bool:
     sql = "SELECT 1 FROM messages WHERE session_number = ? AND id = ? LIMIT 1"
     return connection.execute(sql, [number, message_id]).fetchone() is not None
@@ -137,15 +160,15 @@ def _make_fit(connection: sqlite3.Connection, number: int, query: Message) -> No
         query.parent_id = ROOT_ID
 
 
-def _insert(connection: sqlite3.Connection, number: int, turn_number: int, messages: Sequence[Message]) -> list[Stored]:
+def _insert(connection: sqlite3.Connection, number: int, turn: TurnRecord, messages: Sequence[Message]) -> list[Stored]:
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last = connection.execute(sql, [len(messages), number]).fetchone()[0]
     stored = []
     rows: list[tuple[int, int, int, str, str, bytes]] = []
     for seq, message in enumerate(messages, start=last - len(messages) + 1):
-        message.seq = seq
+        message.seq, message.turn = seq, turn.id
         body = _ENCODER.encode(message)
-        rows.append((number, seq, turn_number, message.message_type.value, message.id, body))
+        rows.append((number, seq, turn.number, message.message_type.value, message.id, body))
         stored.append(Stored(seq, body.decode()))
     for size in _ROWS_AT_ONCE:
         while len(rows) >= size:

@@ -87,6 +87,11 @@ class ThreadService(LiveService):
         with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
             runner.run(self.server.serve_until_stopped())
 
+    async def limit_pages(self, count: int) -> None:
+        """How many pages the database may have; it never shrinks by this, so 1 is "full from now on"."""
+        sql = f"PRAGMA max_page_count = {count}"
+        await self.running.service.places.logged._write(lambda c: c.execute(sql).fetchone())
+
     def stop(self) -> None:
         self.server.should_exit = True
         self._thread.join(30)
@@ -143,6 +148,17 @@ def live_process(folder: Path, assistant: str, **environment: str) -> Iterator[P
     finally:
         if service.process.poll() is None:
             service.kill()
+
+
+def process_that_dies(folder: Path, assistant: str) -> subprocess.Popen[bytes]:
+    """``svc serve`` that is not waited for: what it takes up at its start ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "svc.cli", "serve", "--port", "0", "--database", f"sqlite:///{folder}/service.db",
+         "--assistant", f"scripted:{assistant}"],
+        env={**os.environ, "PYTHONPATH": str(HERE)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
 
 
 StartService = Callable[..., ThreadService]

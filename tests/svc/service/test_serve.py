@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from live import HERE, ProcessService, live_process, wait_until
+from live import HERE, ProcessService, live_process, process_that_dies, wait_until
 from wire_client import ask, opened, read, read_turn, register, send, seqs, until_closed
 
 
@@ -93,7 +93,7 @@ async def test_a_turn_whose_process_dies_twice_ends_in_internal_error(tmp_path: 
         async with opened(service, session_id) as socket:
             await send(socket, message_type="query", content="exit", id="q1")
             await asyncio.to_thread(service.process.wait, 20)
-    with live_process_that_dies(tmp_path, "Crash") as second:
+    with process_that_dies(tmp_path, "Crash") as second:
         await asyncio.to_thread(second.wait, 20)
     with live_process(tmp_path, "Crash") as service:
         async with opened(service, session_id, 0) as socket:
@@ -103,16 +103,6 @@ async def test_a_turn_whose_process_dies_twice_ends_in_internal_error(tmp_path: 
 
     assert (frames[-1]["message_type"], frames[-1]["status_message"]) == ("error", "internal_error")
     assert seqs(frames) == list(range(1, len(frames) + 1))
-
-
-def live_process_that_dies(folder: Path, assistant: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "svc.cli", "serve", "--port", "0", "--database", f"sqlite:///{folder}/service.db",
-         "--assistant", f"scripted:{assistant}"],
-        env={**os.environ, "PYTHONPATH": str(HERE)},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )  # fmt: skip
 
 
 def test_the_key_of_the_key_file_is_stable_even_where_the_database_is_new(tmp_path: Path):

@@ -12,12 +12,6 @@ from wire_client import kinds, opened, read, read_turn, register, send, seqs
 STEPS = 2_000
 
 
-async def pages(service: ThreadService, count: int) -> None:
-    """How many pages the database may have; it never shrinks by this, so 1 is "full from now on"."""
-    sql = f"PRAGMA max_page_count = {count}"
-    await service.running.service.places.logged._write(lambda c: c.execute(sql).fetchone())
-
-
 async def read_until_silent(socket) -> list[dict[str, object]]:
     frames = []
     while True:
@@ -36,9 +30,9 @@ async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it
     async with opened(service, register(service), max_queue=None) as socket:
         await send(socket, message_type="query", content=str(STEPS))
         first = [await read(socket), await read(socket)]
-        await pages(service, 1)
+        await service.limit_pages(1)
         first += await read_until_silent(socket)
-        await pages(service, 1_000_000)
+        await service.limit_pages(1_000_000)
         frames = first + await read_turn(socket)
 
     assert seqs(frames) == list(range(1, len(frames) + 1))
@@ -53,10 +47,10 @@ async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it
 async def test_a_query_to_a_full_disk_is_told_and_the_stream_goes_on(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
-        await pages(service, 1)
+        await service.limit_pages(1)
         await send(socket, message_type="query", content="x" * 900_000)
         refusal = await read(socket)
-        await pages(service, 1_000_000)
+        await service.limit_pages(1_000_000)
         await send(socket, message_type="query", content="again")
         assert (await read(socket))["seq"] == 1
 
