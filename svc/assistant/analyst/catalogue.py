@@ -7,7 +7,7 @@ analyst page.
 from __future__ import annotations
 
 from svc.assistant.analyst.section import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
-from svc.assistant.analyst.sections import auth_log, cvss, decode, events, hash_kind, indicators
+from svc.assistant.analyst.sections import auth_log, cvss, decode, events, hash_kind, indicators, pdf, program
 from svc.assistant.turn import TurnFile
 from svc.messages import Toolset, Vendor
 
@@ -17,6 +17,8 @@ SECTIONS: tuple[Section, ...] = (
     indicators.SECTION,
     decode.SECTION,
     cvss.SECTION,
+    program.SECTION,
+    pdf.SECTION,
     hash_kind.SECTION,
 )
 """In the order in which asks of one prompt are answered where the prompt itself has none."""
@@ -80,10 +82,6 @@ NOT_YET = (
     ),
     ("map behaviour to ATT&CK", words(r"\bATT&?CK\b", r"\bMITRE\b", r"\bTTPs?\b")),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
-    (
-        "inspect programs and documents",
-        words(r"\b(?:PE|ELF) (?:file|binary|header)\b", r"\bmacros?\b", r"\bmalware sample\b"),
-    ),
     ("read packet captures", words(r"\bpcap\w*\b", r"\bpacket captures?\b", r"\bbeacon\w*")),
     (
         "review code, a configuration or HTTP headers",
