@@ -7,18 +7,33 @@ analyst page.
 from __future__ import annotations
 
 from svc.assistant.analyst.section import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
-from svc.assistant.analyst.sections import auth_log, cvss, decode, events, hash_kind, indicators, pdf, program
+from svc.assistant.analyst.sections import (
+    auth_log,
+    cve,
+    cvss,
+    decode,
+    events,
+    hash_kind,
+    indicators,
+    pcap,
+    pdf,
+    program,
+    weakness,
+)
 from svc.assistant.turn import TurnFile
 from svc.messages import Toolset, Vendor
 
 SECTIONS: tuple[Section, ...] = (
     auth_log.SECTION,
     events.SECTION,
+    pcap.SECTION,
     indicators.SECTION,
     decode.SECTION,
     cvss.SECTION,
     program.SECTION,
     pdf.SECTION,
+    weakness.SECTION,
+    cve.SECTION,
     hash_kind.SECTION,
 )
 """In the order in which asks of one prompt are answered where the prompt itself has none."""
@@ -75,14 +90,8 @@ NOT_YET = (
         "explain what a script or command does",
         words(r"\bexplain\b[^.?!\n]{0,40}\b(?:powershell|script|command|one-?liner|shell|macro|code)\b"),
     ),
-    ("look up a CWE or name the weakness in a text", words(r"\bCWE\b")),
-    (
-        "look up a CVE or whether it is exploited (no data offline)",
-        words(r"\b(?:what is|about|on|for|is|explain) CVE-\d", r"\bexploited\b", r"\bKEV\b"),
-    ),
     ("map behaviour to ATT&CK", words(r"\bATT&?CK\b", r"\bMITRE\b", r"\bTTPs?\b")),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
-    ("read packet captures", words(r"\bpcap\w*\b", r"\bpacket captures?\b", r"\bbeacon\w*")),
     (
         "review code, a configuration or HTTP headers",
         words(r"\breview (?:this|the|my) (?:code|config\w*|headers?|function|source)\b"),
