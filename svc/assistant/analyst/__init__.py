@@ -16,7 +16,7 @@ import msgspec
 from svc.assistant.analyst import history, render
 from svc.assistant.analyst.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.analyst.form import Form, Wanted, wanted_form
-from svc.assistant.analyst.formed import formed
+from svc.assistant.analyst.formed import formed, last_line
 from svc.assistant.analyst.history import FollowUp, FollowUpKind
 from svc.assistant.analyst.language import gist, translated
 from svc.assistant.analyst.markup import plural, visible
@@ -166,6 +166,7 @@ def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan, language: str) -
         groups = [(part.skill, part.findings) for part in parts]
         return [_source(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
     told = [gist(findings, language), render.answer(parts, planned, left_out=left_out)]
+    told += [last_line(wanted.last_line, [(part.skill, part.findings) for part in parts])] if wanted.last_line else []
     return [_source(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
 
 

@@ -25,11 +25,15 @@ class Form(StrEnum):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """The form, with the format that the prompt gives for TEMPLATE, and ``prompt`` without the words about it."""
+    """The form, with the format that the prompt gives for TEMPLATE, and ``prompt`` without the words about it.
+
+    ``last_line`` names what alone the last line of an answer in prose shall hold ("CWE ID"); "" for no such wish.
+    """
 
     prompt: str
     form: Form = Form.PROSE
     template: str = ""
+    last_line: str = ""
 
 
 _VERB = r"(?:reply|respond|answer|output|return|write|format|give|print|report|provide|present|use)"
@@ -49,10 +53,24 @@ _FORMS = tuple(
         (Form.TABLE, r"table"),
     )
 )
-_ANY_FORM = re.compile(r"\b(?:json|csv|comma|table)\b", re.IGNORECASE)
+_ANY_FORM = re.compile(r"\b(?:json|csv|table)\b|comma[- ]separated", re.IGNORECASE)
+_ONE_FORM = re.compile(r"json|csv|table", re.IGNORECASE)
 _BARE = re.compile(
     r"\s*(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
     r"[\s,.]*)*(json|csv|table)\s*(?:please|format)?[.!?]?\s*",
+    re.IGNORECASE,
+)
+
+
+_THING = r"(?:the |its |your |an? |one )?(?P<thing>[A-Za-z][\w &-]{1,40}?)"
+_ALONE = r"(?:only|just|nothing but|solely)"
+_ONLY = re.compile(
+    rf"(?:^|(?<=[.?!\n:;,]))[ \t]*(?:please )?\b{_VERB}\b[^.?!\n:]{{0,25}}?\b{_ALONE}\b(?: with)? "
+    rf"{_THING}(?: (?:and )?nothing else)?[ \t]*(?:[.!]|$|\n)",
+    re.IGNORECASE,
+)
+_LAST_LINE = re.compile(
+    rf"[^.?!\n]*\b(?:last|final) line\b[^.?!\n]{{0,60}}\b{_ALONE}\b(?: contains?| with| be)? {_THING}[ \t]*(?:[.!]|$|\n)",
     re.IGNORECASE,
 )
 
@@ -61,6 +79,13 @@ def wanted_form(prompt: str) -> Wanted:
     """What the prompt says about the form of its answer; PROSE and the prompt as it is where it says nothing."""
     if (given := _given_format(prompt)) is not None:
         return given
+    if (match := _LAST_LINE.search(prompt)) is not None and _is_at_an_end(prompt, match):
+        return Wanted(prompt=prompt[: match.start()] + prompt[match.end() :], last_line=match["thing"].strip())
+    if (match := _ONLY.search(prompt)) is not None and _is_at_an_end(prompt, match):
+        rest = prompt[: match.start()] + prompt[match.end() :]
+        if (known := _ONE_FORM.fullmatch(match["thing"])) is None:
+            return Wanted(prompt=rest, form=Form.TEMPLATE, template=f"<{match['thing'].strip()}>")
+        return Wanted(prompt=rest, form=Form(known[0].lower()))
     if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
         return Wanted(prompt="", form=Form(bare[1].lower()))
     if not _ANY_FORM.search(prompt, 0, _ENDS_CHARS) and not _ANY_FORM.search(prompt[-_ENDS_CHARS:]):

@@ -180,7 +180,16 @@ def _filled(template: str, rows: Sequence[Row]) -> str:
         return code_block(json.dumps(_fill(as_json, rows), indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
     if "\n" in template.strip():
         return code_block(_fill_words(template, rows[0] if rows else {}, visible), limit=MAX_CHARS)
-    return "  \n".join(_fill_words(template, row, _shown) for row in rows[:MAX_LINES] or [{}])
+    places = [*PLACEHOLDER.finditer(template)]
+    is_one = len(places) == 1 and places[0][0] == template.strip() and not _normal(template).endswith("s")
+    shown = rows[: 1 if is_one else MAX_LINES]
+    return "  \n".join(_fill_words(template, row, _shown) for row in shown or [{}])
+
+
+def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[Finding]]]) -> str:
+    """What the first finding has under a name, alone on a line of its own under the answer."""
+    rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
+    return _shown(_in_words(_value(thing, rows[0] if rows else {}))) + "\n"
 
 
 def _fill_words(template: str, row: Row, show: Callable[[str], str]) -> str:

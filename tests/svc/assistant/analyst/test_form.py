@@ -76,3 +76,29 @@ def test_a_format_without_a_place_to_fill_is_part_of_the_question():
 @given(st.text(max_size=300))
 def test_any_prompt_has_a_form(prompt):
     assert isinstance(wanted_form(prompt).form, Form)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "template"),
+    [
+        ("Which CWE is this: a double free. Reply with only the CWE ID.", "<CWE ID>"),
+        ("Decode aGk=. Return just the plaintext", "<plaintext>"),
+        ("Score it. Answer only with the base score.", "<base score>"),
+    ],
+)
+def test_only_one_thing(prompt, template):
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.template) == (Form.TEMPLATE, template)
+
+
+def test_only_json_is_a_form():
+    assert wanted_form("List the indicators. Output only JSON.").form is Form.JSON
+
+
+def test_what_the_last_line_shall_hold():
+    prompt = (
+        "Map this to a CWE. Ensure the last line of your response contains only the CWE ID.\n\nText: a double free."
+    )
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.last_line) == (Form.PROSE, "CWE ID")
+    assert wanted.prompt == "Map this to a CWE.\n\nText: a double free."
