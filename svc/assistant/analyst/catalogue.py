@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from svc.assistant.analyst.section import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
 from svc.assistant.analyst.sections import (
+    attack,
     auth_log,
+    behaviours,
     cve,
     cvss,
     decode,
@@ -32,6 +34,8 @@ SECTIONS: tuple[Section, ...] = (
     cvss.SECTION,
     program.SECTION,
     pdf.SECTION,
+    attack.SECTION,
+    behaviours.SECTION,
     weakness.SECTION,
     cve.SECTION,
     hash_kind.SECTION,
@@ -90,7 +94,6 @@ NOT_YET = (
         "explain what a script or command does",
         words(r"\bexplain\b[^.?!\n]{0,40}\b(?:powershell|script|command|one-?liner|shell|macro|code)\b"),
     ),
-    ("map behaviour to ATT&CK", words(r"\bATT&?CK\b", r"\bMITRE\b", r"\bTTPs?\b")),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
     (
         "review code, a configuration or HTTP headers",

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache
 
+import msgspec
+
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.lexicon import FILE_NAME, Behaviour, Lexicon
 from svc.assistant.tools.attack_names import TECHNIQUE_ID, attack_table, moved_by_id, parent_of, techniques_by_id
@@ -19,34 +21,12 @@ from svc.assistant.tools.attack_phrases import Hit, Phrase, PhraseIndex, words_o
 MAX_CHARS = 20_000  # of one text; a sentence has 200
 SURE_FACTOR, SAYS_FACTOR, HINT_FACTOR, NAME_FACTOR = 1.5, 1.0, 0.45, 0.9
 NAMED_SCORE = 30.0  # the text gives the id itself
+CLEAR_SCORE = 7.0  # measured: below it every second best one is right, above it three in four
 _NEXT_COUNTS = (1.0, 0.35, 0.2, 0.1)  # of a technique's best phrases, those with words of their own
 _PARENT_SHARE = 0.6  # of a sub-technique's score goes to its parent, which is true as well
 _COMMON_GAIN = 0.35  # for each step of ``common``: what decides between near equals
 _UNLESS_SHARE = 0.25  # what is left where something else is meant
-_EMPTY_WORDS = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "at",
-        "by",
-        "for",
-        "from",
-        "in",
-        "into",
-        "of",
-        "on",
-        "or",
-        "other",
-        "over",
-        "s",
-        "the",
-        "through",
-        "to",
-        "via",
-        "with",
-    ]
-)
+_EMPTY_WORDS = re.compile("an?|and|at|by|for|from|in|into|of|on|or|other|over|s|the|through|to|via|with")
 _ENDING = re.compile(r"(?:ations?|ions?|ing|ers?|ed|es|s|ies|y)$")
 
 
@@ -68,10 +48,28 @@ def what_of(technique_id: str) -> str:
     return entry.what if entry else ""
 
 
-def techniques_of(text: str) -> list[tuple[str, float, str]]:
-    """``(id, score, why)``, best first; ``why`` is the words of ``text`` that led there, as they stand in it.
+class Candidate(msgspec.Struct, frozen=True, kw_only=True):
+    """A technique that a text may speak of.
 
-    At most ``MAX_CHARS`` are looked at. A technique of which only weak hints stand in the text comes with a low score.
+    ``why`` is the words of the text that led there, as they stand in it; ``words`` are their numbers, () where the text
+    gives the id itself.
+    """
+
+    id: str
+    score: float
+    why: str
+    words: frozenset[int] = frozenset()
+
+
+def techniques_of(text: str) -> list[tuple[str, float, str]]:
+    """``(id, score, why)`` of each candidate, best first."""
+    return [(one.id, one.score, one.why) for one in candidates(text)]
+
+
+def candidates(text: str) -> list[Candidate]:
+    """The techniques that ``text``, a sentence, may speak of, best first; of a longer one the first ``MAX_CHARS``.
+
+    A technique of which only weak hints stand in the text comes with a low score.
     """
     text = text[:MAX_CHARS]
     found = words_of(text)
@@ -86,12 +84,18 @@ def techniques_of(text: str) -> list[tuple[str, float, str]]:
         score, used[technique] = _sum(hits)
         scores[technique] = (score + _common(technique)) * (_UNLESS_SHARE if technique in stopped else 1.0)
     _give_to_parents(scores, used)
-    why = {technique: _excerpts(text, found, sorted(numbers)) for technique, numbers in used.items()}
-    for technique in _named(text):
+    named = _named(text)
+    for technique in named:
         scores[technique] = NAMED_SCORE + scores.get(technique, 0.0)
-        why[technique] = technique
-    ranked = sorted(scores, key=lambda technique: (-scores[technique], technique))
-    return [(technique, round(scores[technique], 2), why[technique]) for technique in ranked]
+    return [
+        Candidate(
+            id=technique,
+            score=round(scores[technique], 2),
+            why=technique if technique in named else _excerpts(text, found, sorted(used[technique])),
+            words=frozenset() if technique in named else frozenset(used[technique]),
+        )
+        for technique in sorted(scores, key=lambda one: (-scores[one], one))
+    ]
 
 
 def _sum(hits: Sequence[Hit]) -> tuple[float, set[int]]:
@@ -179,7 +183,7 @@ def _from_names() -> Iterator[Phrase]:
 
 
 def _name_phrase(name: str) -> str:
-    words = [word for word in re.findall(r"[a-z0-9]+", name.lower()) if word not in _EMPTY_WORDS]
+    words = [word for word in re.findall(r"[a-z0-9]+", name.lower()) if not _EMPTY_WORDS.fullmatch(word)]
     return " ".join(dict.fromkeys(_beginning(word) for word in words))
 
 

@@ -1,0 +1,60 @@
+"""Cuts a text into sentences, each with the line where it begins. Pure.
+
+A sentence ends at a full stop before a capital, at an empty line, before a bullet, and at the end of a line that is
+not wrapped: notes and lists have no full stops.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+
+MAX_SENTENCE_CHARS = 1_500  # what is longer is a table or code
+WRAPPED_CHARS = 60  # a line that long goes on in the next one where that begins with a small letter
+_QUOTES = "\"'\u2018\u2019\u201c\u201d"
+_BULLETS = "*\u2022|#>-"
+_END = re.compile(
+    rf"(?<=[.!?])[{_QUOTES})\]]*\s+(?=[{_QUOTES}(\[]*[A-Z0-9{_BULLETS}])"
+    rf"|\n\s*\n\s*|\n(?=[ \t]*(?:[{_BULLETS}]|\d{{1,3}}[.)]\s))"
+)
+
+
+def sentences_of(text: str, *, without: str = "") -> Iterator[tuple[int, str]]:
+    """``(line, sentence)``, lines from 1, each sentence on one line and cut at MAX_SENTENCE_CHARS.
+
+    ``without`` is a part of the text that is left out where two words or more stand beside it.
+    """
+    newlines = [match.start() for match in re.finditer("\n", text)]
+    start, stop = _span(text, without)
+    for piece_start, piece_stop in (*_pieces(text, 0, start), *_pieces(text, stop, len(text))):
+        piece = text[piece_start:piece_stop]
+        sentence = " ".join(piece.split())[:MAX_SENTENCE_CHARS].lstrip(f"{_BULLETS} ")
+        if sentence:
+            begins = piece_start + len(piece) - len(piece.lstrip())
+            yield bisect_left(newlines, begins) + 1, sentence
+
+
+def _span(text: str, part: str) -> tuple[int, int]:
+    start = text.find(part) if part else -1
+    rest = text[:start] + text[start + len(part) :] if start >= 0 else ""
+    return (start, start + len(part)) if len(rest.split()) >= 2 else (0, 0)
+
+
+def _pieces(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    for match in _END.finditer(text, start, stop):
+        yield from _lines(text, start, match.start())
+        start = match.end()
+    yield from _lines(text, start, stop)
+
+
+def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The lines of a piece, those that are wrapped joined to the next."""
+    first, at = start, text.find("\n", start, stop)
+    while at >= 0:
+        is_long = text.rfind("\n", max(at - WRAPPED_CHARS, 0), at) < 0
+        if not (is_long and text[at + 1 : at + 40].lstrip()[:1].islower()):
+            yield first, at
+            first = at + 1
+        at = text.find("\n", at + 1, stop)
+    yield first, stop
