@@ -1,5 +1,7 @@
 """uvicorn's websocket, with all frames of one turn of the loop in one write: a write to the system for each costs most.
 
+Messages that are ready together come in one event, since an event costs as much as a frame: ``TEXTS`` is the key of its
+encoded texts, each to be a frame.
 Decides no frames and no flow: a buffer that fills is written at once, so that the transport can say that it is full.
 A peer that does not take what was written before the end is not waited for longer than ``close_seconds``.
 """
@@ -7,12 +9,16 @@ A peer that does not take what was written before the end is not waited for long
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from typing import Unpack, cast
 
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from svc.service.connection_limits import Made
 
+TEXTS = "svc.texts"
 FULL_BYTES = 65_536  # the transport's own mark for "full", by default
 
 
@@ -84,3 +90,16 @@ class GatheringProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was upgraded."""
         super().connection_made(GatheringTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send an ASGI event, or many texts; raises ClientDisconnected where nobody is there to read them."""
+        texts = cast(Mapping[str, Sequence[bytes] | None], message).get(TEXTS)
+        if texts is None:
+            await super().send(message)
+            return
+        await self.writable.wait()
+        if self.disconnected or self.conn.state.name != "OPEN":
+            raise ClientDisconnected
+        for text in texts:
+            self.conn.send_text(text)
+        self.transport.write(b"".join(self.conn.data_to_send()))

@@ -42,18 +42,20 @@ class Outbox:
 
     @property
     def has_queued(self) -> bool:
-        """Whether ``take`` would give a message."""
+        """Whether ``take`` would give messages."""
         return bool(self._queue)
 
     def offer(self, batch: Sequence[Stored]) -> None:
-        """Take what was stored; a reader that is too far behind is to be closed."""
-        for message in batch:
-            if self._is_live and message.seq == self._latest + 1:
-                self._queue.append(message)
-                self._queued_bytes += len(message.text)
-            elif message.seq > self._latest:
-                self._catch_up()
-            self._latest = max(self._latest, message.seq)
+        """Take what was stored, without a gap in itself; a reader that is too far behind is to be closed."""
+        new = batch[max(0, self._latest + 1 - batch[0].seq) :] if batch else ()
+        if not new:
+            return
+        if self._is_live and new[0].seq == self._latest + 1:
+            self._queue.extend(new)
+            self._queued_bytes += sum(len(message.body) for message in new)
+        else:
+            self._catch_up()
+        self._latest = new[-1].seq
         if len(self._queue) > self._limit_messages or self._queued_bytes > self._limit_bytes:
             self.end(TOO_SLOW, f"{len(self._queue)} messages behind; come back with after={self.position}")
             self.overrun.set()
@@ -79,14 +81,18 @@ class Outbox:
         self._catch_up()
         self.news.set()
 
-    def take(self) -> Stored | None:
-        """The next message of the queue, or None."""
-        if not self._queue:
-            return None
-        message = self._queue.popleft()
-        self._queued_bytes -= len(message.text)
-        self.position = message.seq
-        return message
+    def take(self, limit_bytes: int) -> list[Stored]:
+        """The next messages of the queue: the first that reach the limit, at least one; none where it is empty."""
+        taken: list[Stored] = []
+        size = 0
+        while self._queue and size < limit_bytes:
+            message = self._queue.popleft()
+            size += len(message.body)
+            taken.append(message)
+        if taken:
+            self._queued_bytes -= size
+            self.position = taken[-1].seq
+        return taken
 
     def _catch_up(self) -> None:
         self._is_live = False

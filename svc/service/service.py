@@ -107,7 +107,7 @@ class Service:
         """The session with its messages."""
         place = await self.place(key, session_id)
         stored = await place.store.messages_after(session_id, 0)
-        messages = [msgspec.json.decode(message.text, type=Message) for message in stored]
+        messages = [msgspec.json.decode(message.body, type=Message) for message in stored]
         return sessions.wire_session(place.session, messages)
 
     async def list(self, key: KeyRecord) -> list[Session]:

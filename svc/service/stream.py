@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Sequence
 from urllib.parse import parse_qs
 
 import msgspec
@@ -18,15 +19,17 @@ from svc.messages import Message, MessageType
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.decoding import decode
 from svc.service.failures import internal_error
+from svc.service.gathering import TEXTS
 from svc.service.keys import KeyRecord
 from svc.service.outbox import Outbox
 from svc.service.places import Place
 from svc.service.service import Service
+from svc.service.store import Stored
 from svc.service.streams import OpenStream, Streams
 from svc.service.transcript import refusal
 
 log = logging.getLogger("svc.stream")
-PAGE_BYTES = 262_144  # read from the store at once while a reader catches up
+PAGE_BYTES = 65_536  # sent at once: the mark above which uvicorn waits for the reader
 SUBPROTOCOL = "svc"
 
 
@@ -138,24 +141,24 @@ class _Connection:
                 await outbox.news.wait()
 
     async def _send_queued(self) -> None:
-        while (message := self._outbox.take()) is not None:
-            await self._send(message.text)
+        while batch := self._outbox.take(PAGE_BYTES):
+            await self._send(batch)
 
     async def _send_page(self) -> None:
         outbox = self._outbox
         told = outbox.latest
         page = await self._place.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
-        for message in page:
-            outbox.position = message.seq
-            await self._send(message.text)
-        if not page and outbox.position < told:
+        if page:
+            outbox.position = page[-1].seq
+            await self._send(page)
+        elif outbox.position < told:
             outbox.end(CLOSED_SESSION, "the session was deleted")  # what was told is erased again
-        elif not page:
+        else:
             outbox.try_live()
 
-    async def _send(self, text: str) -> None:
+    async def _send(self, batch: Sequence[Stored]) -> None:
         self._is_fresh = False
-        await self._websocket.send({"type": "websocket.send", "text": text})
+        await self._websocket.send({"type": "websocket.send", TEXTS: [message.body for message in batch]})
 
     async def _receive_all(self) -> None:
         while True:

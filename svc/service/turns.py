@@ -245,7 +245,9 @@ class Turns:
 
     async def _supervise(self, ask: _Ask, run: TurnRun) -> None:
         try:
-            if not run.done.is_set():
+            if run.done.is_set():
+                await asyncio.sleep(0)  # first let its readers have it
+            else:
                 await run.run()
         except Exception as error:  # noqa: BLE001  # a turn's fault must not take others with it
             internal_error(error, turn=run.turn.id)

@@ -80,10 +80,10 @@ class Said(msgspec.Struct, frozen=True):
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """A stored message as it goes to every reader: encoded once."""
+    """A stored message as it goes to every reader: encoded once, JSON in UTF-8."""
 
     seq: int
-    text: str
+    body: bytes
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):

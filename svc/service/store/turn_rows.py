@@ -16,6 +16,7 @@ _ENCODER = msgspec.json.Encoder()
 # Each statement gives the interpreter's lock away and has to get it back: many rows in one cost a fraction.
 _ROWS_AT_ONCE = (64, 16, 4, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
+_WIDTH = 6
 _INSERTS = {
     size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
     for size in _ROWS_AT_ONCE
@@ -116,7 +117,7 @@ def messages_after(connection: sqlite3.Connection, session_id: str, seq: int, li
     found: list[Stored] = []
     size = 0
     for number, body in rows:
-        found.append(Stored(number, body.decode()))
+        found.append(Stored(number, body))
         size += len(body)
         if limit_bytes is not None and size >= limit_bytes:
             break
@@ -164,16 +165,17 @@ def _insert(connection: sqlite3.Connection, number: int, turn: TurnRecord, messa
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last = connection.execute(sql, [len(messages), number]).fetchone()[0]
     stored = []
-    rows: list[tuple[int, int, int, str, str, bytes]] = []
+    values: list[int | str | bytes] = []  # of one row after the other
     for seq, message in enumerate(messages, start=last - len(messages) + 1):
         message.seq, message.turn = seq, turn.id
         body = _ENCODER.encode(message)
-        rows.append((number, seq, turn.number, message.message_type.value, message.id, body))
-        stored.append(Stored(seq, body.decode()))
+        values += (number, seq, turn.number, message.message_type.value, message.id, body)
+        stored.append(Stored(seq, body))
+    done = 0
     for size in _ROWS_AT_ONCE:
-        while len(rows) >= size:
-            connection.execute(_INSERTS[size], [value for row in rows[:size] for value in row])
-            del rows[:size]
+        while len(values) - done >= size * _WIDTH:
+            connection.execute(_INSERTS[size], values[done : done + size * _WIDTH])
+            done += size * _WIDTH
     return stored
 
 

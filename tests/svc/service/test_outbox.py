@@ -10,7 +10,7 @@ from svc.service.store import Stored
 
 
 def batch(*seqs: int) -> list[Stored]:
-    return [Stored(seq, f"m{seq}") for seq in seqs]
+    return [Stored(seq, f"m{seq}".encode()) for seq in seqs]
 
 
 def outbox(position: int = 0, messages: int = 1_000, size: int = 10_000) -> Outbox:
@@ -26,7 +26,7 @@ def live(position: int = 0, **limits: int) -> Outbox:
 def test_what_is_told_while_it_catches_up_is_left_to_the_store():
     box = outbox()
     box.offer(batch(1, 2))
-    assert (box.try_live(), box.take()) == (False, None)
+    assert (box.try_live(), box.take(99)) == (False, [])
     box.position = 2
     assert box.try_live()
 
@@ -34,14 +34,20 @@ def test_what_is_told_while_it_catches_up_is_left_to_the_store():
 def test_a_live_reader_is_given_what_is_told():
     box = live(2)
     box.offer(batch(3, 4))
-    assert [box.take(), box.take(), box.take()] == [*batch(3, 4), None]
+    assert [box.take(99), box.take(99)] == [batch(3, 4), []]
     assert box.position == 4
+
+
+def test_as_much_is_taken_as_reaches_the_limit_and_at_least_one():
+    box = live(0)
+    box.offer(batch(1, 2, 3, 4))
+    assert [[message.seq for message in box.take(limit)] for limit in (1, 3, 99)] == [[1], [2, 3], [4]]
 
 
 def test_what_it_has_already_is_not_given_again():
     box = live(2)
     box.offer(batch(1, 2, 3))
-    assert [box.take(), box.take()] == [*batch(3), None]
+    assert [box.take(99), box.take(99)] == [batch(3), []]
 
 
 def test_a_gap_sends_it_back_to_the_store():
@@ -49,7 +55,7 @@ def test_a_gap_sends_it_back_to_the_store():
     box.offer(batch(3))
     box.offer(batch(5))
     assert not box.is_live
-    assert (box.take(), box.position) == (None, 2)
+    assert (box.take(99), box.position) == ([], 2)
 
 
 def test_too_many_messages_behind_is_too_slow():
@@ -103,8 +109,8 @@ def test_any_order_of_storing_telling_reading_and_losing_gives_every_message_onc
 
 def step(box: Outbox, stored: int) -> list[int]:
     """What the sender does once: a page from the store, or what is queued."""
-    if box.is_live and (message := box.take()) is not None:
-        return [message.seq]
+    if box.is_live and (batch := box.take(4)):
+        return [message.seq for message in batch]
     if box.is_live:
         return []
     page = list(range(box.position + 1, min(stored, box.position + 3) + 1))

@@ -32,4 +32,4 @@ async def test_a_batch_of_any_size_is_kept_whole_in_order_and_without_a_gap(tmp_
         await store.close()
     assert [one.seq for one in kept] == list(range(2, number + 2))
     assert kept == stored
-    assert [msgspec.json.decode(one.text, type=Message).content for one in kept] == [m.content for m in messages]
+    assert [msgspec.json.decode(one.body, type=Message).content for one in kept] == [m.content for m in messages]
