@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import re
 import struct
 from collections import Counter
 from collections.abc import Iterator
@@ -222,6 +223,19 @@ def kind_of(data: bytes) -> str:
     if is_windows_program(data):
         return "Windows program"
     return next((name for magic, name in _EMBEDDED if data.startswith(magic)), "")
+
+
+_RUNNABLE_KINDS = ("Windows program", "ELF program", "shortcut (LNK)")
+_RUNS = re.compile(
+    r"\.(?:exe|scr|pif|com|cpl|dll|msi|msp|js|jse|vbs|vbe|wsf|wsh|hta|ps1|psm1|bat|cmd|lnk|url|jar|reg|inf|sct|chm"
+    r"|iso|img|vhdx?|docm|xlsm|pptm|xlam|dotm|settingcontent-ms|library-ms|application|appref-ms|gadget|one)\W*$",
+    re.IGNORECASE,
+)
+
+
+def is_runnable(name: str, held: str) -> bool:
+    """Whether a file of this name, or of this kind (``kind_of``), does something when it is opened."""
+    return held in _RUNNABLE_KINDS or _RUNS.search(name) is not None
 
 
 def is_windows_program(data: bytes) -> bool:

@@ -26,7 +26,7 @@ from pypdf.generic import (
 )
 
 from svc.assistant.tools import Finding, Gap, Progress, Scalar, Severity, Yielded
-from svc.assistant.tools.inspection import DAMAGE, Inspection, kind_of
+from svc.assistant.tools.inspection import DAMAGE, Inspection, is_runnable, kind_of
 from svc.assistant.tools.pdf_scripts import ACTIONS, Seen, from_script, from_target
 
 MAX_OBJECTS = 20_000  # of one document; a book of 1,000 pages has about as many
@@ -38,29 +38,6 @@ MANY_FILTERS = 3
 STREAM_BYTES = 16 * 1024 * 1024  # unpacked, of one stream; a filter that gives more is stopped
 STEP = 2_000  # objects between two words of progress
 _DAMAGE = (PyPdfError, DependencyError, *DAMAGE)
-_RUNNABLE = ("Windows program", "ELF program", "shortcut (LNK)")
-_RUNS = (
-    ".exe",
-    ".scr",
-    ".js",
-    ".jse",
-    ".vbs",
-    ".vbe",
-    ".hta",
-    ".wsf",
-    ".ps1",
-    ".bat",
-    ".cmd",
-    ".lnk",
-    ".msi",
-    ".jar",
-    ".dll",
-    ".iso",
-    ".img",
-    ".docm",
-    ".xlsm",
-    ".settingcontent-ms",
-)
 _METADATA = {
     "/Producer": "producer",
     "/Creator": "creator",
@@ -257,7 +234,7 @@ def _file(value: DictionaryObject, number: int, inspection: Inspection, seen: Se
     held = kind_of(content)
     note = f"{held or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
     yield inspection.part("embedded file", name, size=len(content), note=note)
-    if held in _RUNNABLE or name.lower().endswith(_RUNS):
+    if is_runnable(name, held):
         yield from inspection.trait(
             "embedded_program",
             "It carries a program or a script",
