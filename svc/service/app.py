@@ -236,7 +236,7 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
             if operation.open_handler is not None:
                 return await operation.open_handler(service, request)
             key = await service.auth.caller(request.headers.get("authorization"))
-            request.scope["key_id"] = key.id
+            request.scope["state"]["key_id"] = key.id  # seen by what is around, also where the scope is copied
             service.rates.count_request(key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} is not served")

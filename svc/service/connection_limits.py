@@ -4,6 +4,9 @@ A request's head must be complete within ``head_seconds``, and between two parts
 ``max_head_bytes`` may come (heads, trailers, the sizes of chunks). A body that goes on after its request was answered
 is taken for ``body_idle_seconds``, so that the client can read the answer; an answer that the client does not take on
 is dropped after as long. Bodies themselves: ``http.py``.
+
+Of connections that no valid key was shown on there are ``max_keyless_connections``; for one more, the oldest is cut:
+whoever has a key shows it at once, whoever wants to fill the memory does not.
 """
 
 from __future__ import annotations
@@ -33,14 +36,36 @@ class Made(TypedDict, total=False):
 
 
 def bounded_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
-    """What makes uvicorn's HTTP protocol, with the bounds of these settings."""
-    return partial(_BoundedHttp, settings)
+    """What makes uvicorn's HTTP protocol, with the bounds of these settings over all that it makes."""
+    return partial(_BoundedHttp, settings, _Keyless(settings.max_keyless_connections))
+
+
+class _Keyless:
+    """The connections that no key was shown on so far, oldest first; also some that have one by now."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open: dict[_BoundedHttp, None] = {}
+
+    def add(self, connection: _BoundedHttp) -> None:
+        """Count it; where that is one too many, cut the oldest."""
+        self._open[connection] = None
+        while len(self._open) > self._limit:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            if not oldest.has_key:
+                oldest.transport.abort()
+
+    def discard(self, connection: _BoundedHttp) -> None:
+        """Count it no longer."""
+        self._open.pop(connection, None)
 
 
 class _BoundedHttp(HttpToolsProtocol):
-    def __init__(self, settings: Settings, **made: Unpack[Made]) -> None:
+    def __init__(self, settings: Settings, keyless: _Keyless, **made: Unpack[Made]) -> None:
         super().__init__(**made)
         self._settings = settings
+        self._keyless = keyless
         self._beside_bodies = 0  # bytes since the last that counted as progress
         self._has_progress = False
         self._is_in_head = True
@@ -49,9 +74,20 @@ class _BoundedHttp(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
         super().connection_made(transport)
+        self._keyless.add(self)
         self._close_after(self._settings.head_seconds)
 
+    @property
+    def has_key(self) -> bool:
+        """Whether the request that is being served, or was the last, came with a valid key."""
+        return self.scope is not None and "key_id" in self.scope["state"]
+
+    def handle_websocket_upgrade(self) -> None:
+        self._keyless.discard(self)
+        super().handle_websocket_upgrade()
+
     def connection_lost(self, exc: Exception | None) -> None:
+        self._keyless.discard(self)
         self._stop_timer()
         self._stop_reader_timer()
         super().connection_lost(exc)
@@ -97,6 +133,8 @@ class _BoundedHttp(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
+        if self.has_key:
+            self._keyless.discard(self)
         super().on_response_complete()
         if not self._is_in_head and self.cycle.more_body and self.cycle.response_complete:
             self._close_after(self._settings.body_idle_seconds)

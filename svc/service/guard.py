@@ -148,6 +148,6 @@ def _log(scope: Scope, sender: _Sender, seconds: float, path: str) -> None:
             "path": path,
             "status": sender.status,
             "ms": round(seconds * 1000, 1),
-            "key": scope.get("key_id"),
+            "key": scope.get("state", {}).get("key_id"),
         },
     )

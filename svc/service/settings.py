@@ -81,6 +81,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         30.0
     )
     head_seconds: Annotated[float, Meta(gt=0, description="a connection may take to send a request's head")] = 10.0
+    max_keyless_connections: Annotated[
+        int, Meta(ge=1, description="that no valid key was shown on; for one more the oldest is cut, not the new one")
+    ] = 500
     max_head_bytes: Annotated[int, Meta(ge=1, description="of a request's address and headers together")] = 65_536
     allowed_origins: Annotated[tuple[str, ...], Meta(description="beside the service's own; they get CORS")] = ()
     allowed_hosts: Annotated[

@@ -106,6 +106,21 @@ async def test_a_connection_that_waits_for_its_answer_is_left_alone(start_servic
     writer.close()
 
 
+async def test_for_one_connection_too_many_without_a_key_the_oldest_is_cut(start_service: StartService):
+    service = start_service(Slow, max_keyless_connections=5, turn_seconds=2.0)
+    session_id = await asyncio.to_thread(register, service)
+    body = json.dumps({"id": session_id, "messages": [{"message_type": "query", "content": "x"}]}).encode()
+    reader, writer = await connected(service)
+    writer.write(posting(b"/session/generate", service.key, b"Content-Length: %d\r\n\r\n" % len(body)) + body)
+    await asyncio.to_thread(wait_until, lambda: service.running.service.turns.running, "the turn to run")
+    silent = [await connected(service) for _ in range(20)]
+    assert [await until_end(reader) for reader, _ in silent[:15]] == [b""] * 15
+    await asyncio.to_thread(register, service)
+    assert not any(reader.at_eof() for reader, _ in silent[17:])
+    assert b"SVC_TURN_SECONDS" in await asyncio.wait_for(reader.readuntil(b"}}"), 20)
+    await given_up([], [writer, *(writer for _, writer in silent)])
+
+
 TOO_MUCH = {
     "an address": b"GET /" + b"a" * 10_000_000,
     "a header": HEAD + b"X-A: " + b"a" * 10_000_000,
