@@ -66,7 +66,8 @@ FORMS = {
                      "computer_name": "pc1", "event_data": DATA},
     "Splunk": {"result": {"EventID": 1, "Channel": CHANNEL, "Computer": "pc1", "SystemTime": TIME, **DATA}},
     "EvtxECmd": {
-        "EventId": 1, "Channel": CHANNEL, "Provider": PROVIDER, "Computer": "pc1", "TimeCreated": "2026-11-20T03:12:45.1230000+00:00",
+        "EventId": 1, "Channel": CHANNEL, "Provider": PROVIDER, "Computer": "pc1",
+        "TimeCreated": "2026-11-20T03:12:45.1230000+00:00",
         "Payload": json.dumps({"EventData": {"Data": [
             {"@Name": name, "#text": str(value)} for name, value in DATA.items()
         ]}}),
@@ -150,7 +151,17 @@ def test_any_bytes_are_read(content: bytes):
     outcomes(FLAT.encode() + b"\n" + content)
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["EventID", "Channel", "System", "EventData", "Data", "winlog", "event_data", "#text", "Payload", "TimeCreated", "UserData", "x"]), inner, max_size=4), max_leaves=12))  # fmt: skip
+NAMES = st.sampled_from(
+    ["EventID", "Channel", "System", "EventData", "Data", "winlog", "event_data", "#text", "Payload", "UserData", "x"]
+)
+SHAPES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(SHAPES)
 @settings(max_examples=100, deadline=None)
 def test_any_shape_is_read(value: object):
     outcomes(json.dumps({"EventID": 1, "Channel": "Security", "a": value}))
