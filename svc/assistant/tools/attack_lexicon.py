@@ -24,6 +24,7 @@ NAMED_SCORE = 30.0  # the text gives the id itself
 CLEAR_SCORE = 7.0  # measured: below it every second best one is right, above it three in four
 _NEXT_COUNTS = (1.0, 0.35, 0.2, 0.1)  # of a technique's best phrases, those with words of their own
 _PARENT_SHARE = 0.6  # of a sub-technique's score goes to its parent, which is true as well
+_NEARLY = 0.9
 _COMMON_GAIN = 0.35  # for each step of ``common``: what decides between near equals
 _UNLESS_SHARE = 0.25  # what is left where something else is meant
 _EMPTY_WORDS = re.compile("an?|and|at|by|for|from|in|into|of|on|or|other|over|s|the|through|to|via|with")
@@ -84,6 +85,7 @@ def candidates(text: str) -> list[Candidate]:
         score, used[technique] = _sum(hits)
         scores[technique] = (score + _common(technique)) * (_UNLESS_SHARE if technique in stopped else 1.0)
     _give_to_parents(scores, used)
+    _put_before_parents(scores)
     named = _named(text)
     for technique in named:
         scores[technique] = NAMED_SCORE + scores.get(technique, 0.0)
@@ -94,7 +96,7 @@ def candidates(text: str) -> list[Candidate]:
             why=technique if technique in named else _excerpts(text, found, sorted(used[technique])),
             words=frozenset() if technique in named else frozenset(used[technique]),
         )
-        for technique in sorted(scores, key=lambda one: (-scores[one], one))
+        for technique in sorted(scores, key=lambda one: (-scores[one], "." not in one, one))
     ]
 
 
@@ -123,6 +125,14 @@ def _give_to_parents(scores: dict[str, float], used: dict[str, set[int]]) -> Non
         if scores.get(parent, 0.0) < share + _common(parent):
             scores[parent] = share + _common(parent)
             used[parent] = used.get(parent, set()) | used[technique]
+
+
+def _put_before_parents(scores: dict[str, float]) -> None:
+    """A clear sub-technique that is nearly as likely as its parent says more: it gets the parent's score."""
+    for technique, score in scores.items():
+        above = scores.get(parent_of(technique), 0.0)
+        if "." in technique and score >= CLEAR_SCORE and score >= above * _NEARLY:
+            scores[technique] = max(score, above)
 
 
 def _named(text: str) -> set[str]:
@@ -168,17 +178,18 @@ def _from_names() -> Iterator[Phrase]:
     Names of techniques that came after the lexicon's are read all the same: the table may be newer.
     """
     table = techniques_by_id()
-    renamed = {moved.to for moved in attack_table().moved if moved.id in behaviours_by_id() or moved.id in table}
+    worded = {entry.id for entry in lexicon().techniques if entry.sure or entry.says}
+    renamed = {moved.to for moved in attack_table().moved if moved.id in worded or moved.id in table}
     for technique in attack_table().techniques:
-        if technique.since and technique.id in renamed:
-            continue  # it would stand beside the same thing under the id that reports still use
+        if technique.id in renamed and technique.id not in worded:
+            continue  # it would stand beside the same thing under the id that reports and the lexicon use
         text = _name_phrase(technique.name)
         is_short = " " not in text
         parent = table.get(parent_of(technique.id), technique)
         if is_short and parent is not technique:
             rest = "|".join(_name_phrase(parent.name).split())
             text = f"{text} {rest}" if text not in rest.split("|") else ""
-        if text and not (is_short and technique.id in behaviours_by_id()):
+        if text and not (is_short and technique.id in worded):
             yield Phrase(technique=technique.id, text=text, factor=NAME_FACTOR)
 
 

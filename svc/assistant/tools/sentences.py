@@ -52,7 +52,7 @@ def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
     """The lines of a piece, those that are wrapped joined to the next."""
     first, at = start, text.find("\n", start, stop)
     while at >= 0:
-        is_long = text.rfind("\n", max(at - WRAPPED_CHARS, 0), at) < 0
+        is_long = at >= WRAPPED_CHARS and text.rfind("\n", at - WRAPPED_CHARS, at) < 0
         if not (is_long and text[at + 1 : at + 40].lstrip()[:1].islower()):
             yield first, at
             first = at + 1

@@ -86,7 +86,7 @@ def _tactic(finding: Finding) -> str:
     return also + table(["Id", "Technique"], [[row[0], escape(row[1])] for row in rows], limit=TACTIC_ROWS)
 
 
-def _item(value: Scalar) -> str:
+def _item(value: Scalar | list[Scalar]) -> str:
     """``T1003 OS Credential Dumping``, or words without an id, as Markdown."""
     first, _, rest = str(value).partition(" ")
     return technique_label(first, rest) if first[:1] == "T" and first[1:2].isdigit() else escape(str(value))

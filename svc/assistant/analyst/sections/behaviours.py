@@ -66,7 +66,7 @@ def _row(finding: Finding) -> list[str]:
     return [
         _label(finding) + successor,
         ", ".join(escape(str(name)) for name in _list(finding, "tactics")),
-        f"{code_span(first.excerpt, limit=SENTENCE_CHARS)} ({escape(first.source)}, line {first.line})",
+        f"{code_span(first.excerpt, limit=SENTENCE_CHARS)} ({code_span(first.source)}, line {first.line})",
         code_span(str(_list(finding, "words")[0])),
         str(attributes["sentences"]),
         finding.confidence.value,

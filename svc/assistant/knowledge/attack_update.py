@@ -1,0 +1,167 @@
+"""The official ATT&CK bundle (STIX 2.1, ``enterprise-attack.json``) as our table. Pure but for the table that ships.
+
+Taken: identifiers, names, tactics, platforms, and what withdrawn identifiers became. Other names of tactics stay ours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date, datetime
+from importlib import resources
+
+import msgspec
+
+from svc.assistant.knowledge.attack import FILE_NAME, AttackTable, Moved, Tactic, Technique
+
+MAX_BYTES = 256 * 1024 * 1024  # version 17 has 45 MB
+MAX_NAME_CHARS = 200
+_KILL_CHAIN = "mitre-attack"  # the enterprise matrix; others are mitre-mobile-attack, mitre-ics-attack
+_TECHNIQUE_ID = re.compile(r"T\d{4}(?:\.\d{3})?")
+_TACTIC_ID = re.compile(r"TA\d{4}")
+_VERSION = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,2}")
+
+
+class _Reference(msgspec.Struct, frozen=True):
+    source_name: str = ""
+    external_id: str = ""
+
+
+class _Phase(msgspec.Struct, frozen=True):
+    kill_chain_name: str = ""
+    phase_name: str = ""
+
+
+class _Object(msgspec.Struct, frozen=True):
+    """What is read of a STIX object, of whatever type it is."""
+
+    type: str
+    id: str = ""
+    name: str = ""
+    modified: datetime | None = None
+    revoked: bool = False
+    x_mitre_deprecated: bool = False
+    x_mitre_version: str = ""
+    x_mitre_shortname: str = ""
+    x_mitre_platforms: list[str] = []
+    external_references: list[_Reference] = []
+    kill_chain_phases: list[_Phase] = []
+    tactic_refs: list[str] = []
+    relationship_type: str = ""
+    source_ref: str = ""
+    target_ref: str = ""
+
+    @property
+    def attack_id(self) -> str:
+        """The id in ATT&CK, "" where it has none."""
+        return next((one.external_id for one in self.external_references if one.source_name == _KILL_CHAIN), "")
+
+    @property
+    def is_in_force(self) -> bool:
+        return not self.revoked and not self.x_mitre_deprecated
+
+
+class _Bundle(msgspec.Struct, frozen=True, tag="bundle", tag_field="type"):
+    objects: list[_Object]
+
+
+def read(data: bytes) -> AttackTable:
+    """The table in the bytes of an official bundle. Raises ValueError that says what the file is not."""
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"the file has {len(data):,} bytes, more than {MAX_BYTES:,}; this is no ATT&CK bundle.")
+    try:
+        objects = msgspec.json.decode(data, type=_Bundle).objects
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(f"this is no STIX bundle ({error}); take enterprise-attack.json as MITRE has it.") from error
+    tactics = _tactics(objects)
+    techniques = _techniques(objects, [tactic.short for tactic in tactics])
+    if not tactics or not techniques:
+        raise ValueError(_what_it_is(objects))
+    collection = next((one for one in objects if one.type == "x-mitre-collection"), None)
+    changed = (collection.modified if collection else None) or max(
+        (one.modified for one in objects if one.modified), default=None
+    )
+    if collection is None or changed is None or not _VERSION.fullmatch(collection.x_mitre_version):
+        raise ValueError("the bundle does not say its version; take the STIX 2.1 file, which holds its collection.")
+    return AttackTable(
+        source=f"MITRE ATT&CK Enterprise {collection.x_mitre_version}, the official STIX bundle",
+        licence=_licence(changed.date()),
+        version=collection.x_mitre_version,
+        date=changed.date(),
+        tactics=tactics,
+        techniques=techniques,
+        moved=_moved(objects, {technique.id for technique in techniques}),
+    )
+
+
+def _licence(changed: date) -> str:
+    return (
+        f"© {changed.year} The MITRE Corporation. This work is reproduced and distributed with the permission of "
+        "The MITRE Corporation. ATT&CK is a registered trademark of The MITRE Corporation."
+    )
+
+
+def _what_it_is(objects: list[_Object]) -> str:
+    chains = {phase.kill_chain_name for one in objects for phase in one.kill_chain_phases} - {_KILL_CHAIN, ""}
+    other = f"it has those of {', '.join(sorted(chains)[:3])}" if chains else f"it has {len(objects):,} other objects"
+    return f"the bundle has no techniques or no tactics of the enterprise matrix; {other[:200]}."
+
+
+def _tactics(objects: list[_Object]) -> list[Tactic]:
+    """In the order of the matrix; those that no matrix names come last."""
+    order = [ref for one in objects if one.type == "x-mitre-matrix" for ref in one.tactic_refs]
+    found = [
+        one
+        for one in objects
+        if one.type == "x-mitre-tactic" and one.is_in_force and _TACTIC_ID.fullmatch(one.attack_id)
+    ]
+    found.sort(key=lambda one: order.index(one.id) if one.id in order else len(order))
+    shorts = {one.x_mitre_shortname for one in found}
+    return [
+        Tactic(
+            id=one.attack_id,
+            name=one.name[:MAX_NAME_CHARS],
+            short=one.x_mitre_shortname,
+            aliases=[alias for alias in _other_names(one.attack_id) if alias not in shorts],
+        )
+        for one in found
+    ]
+
+
+def _other_names(tactic_id: str) -> Iterator[str]:
+    """What the table that ships calls the tactic, and its aliases: after a renaming the old name is one."""
+    shipped = resources.files(__package__).joinpath(FILE_NAME).read_bytes()
+    for tactic in msgspec.json.decode(shipped, type=AttackTable).tactics:
+        if tactic.id == tactic_id:
+            yield from (tactic.short, *tactic.aliases)
+
+
+def _techniques(objects: list[_Object], order: list[str]) -> list[Technique]:
+    found = {
+        one.attack_id: Technique(
+            id=one.attack_id,
+            name=one.name[:MAX_NAME_CHARS],
+            tactics=sorted({p.phase_name for p in one.kill_chain_phases if p.phase_name in order}, key=order.index),
+            platforms=one.x_mitre_platforms,
+        )
+        for one in objects
+        if one.type == "attack-pattern" and one.is_in_force and _TECHNIQUE_ID.fullmatch(one.attack_id)
+    }
+    return [found[one] for one in sorted(found) if found[one].tactics]
+
+
+def _moved(objects: list[_Object], in_force: set[str]) -> list[Moved]:
+    """Withdrawn ids with the id in force that took their place, however many changes lie between."""
+    patterns = {one.id: one for one in objects if one.type == "attack-pattern"}
+    next_of = {one.source_ref: one.target_ref for one in objects if one.relationship_type == "revoked-by"}
+    moved = {}
+    for start, one in patterns.items():
+        at, seen = start, {start}
+        while at in next_of and next_of[at] not in seen:
+            at = next_of[at]
+            seen.add(at)
+        to = patterns[at].attack_id if at in patterns else ""
+        old = one.attack_id
+        if to in in_force and old not in in_force and _TECHNIQUE_ID.fullmatch(old):
+            moved[old] = Moved(id=old, name=one.name[:MAX_NAME_CHARS], to=to)
+    return [moved[old] for old in sorted(moved)]
