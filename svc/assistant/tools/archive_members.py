@@ -1,0 +1,157 @@
+"""The members of an archive, one by one, opened within bounds. Pure: reads the stream that it is given, writes nothing.
+
+ZIP and TAR by the standard library; a compressed TAR arrives here unpacked. Names are data: nothing is ever extracted
+to a path. What the library raises on damaged input becomes a note.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import lzma
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import IO, BinaryIO
+
+import msgspec
+
+MAX_MEMBERS = 10_000  # that are listed
+MAX_MEMBER_BYTES = 32 * 1024 * 1024  # of one member that is opened
+MAX_TOTAL_BYTES = 256 * 1024 * 1024  # of all: with hashing, ten seconds on one core
+_DAMAGE = (
+    zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError,
+    NotImplementedError, KeyError, IndexError, AttributeError, TypeError, OverflowError, struct.error,
+)  # fmt: skip
+"""What zipfile and tarfile are known to raise: RuntimeError for a password, NotImplementedError for a method."""
+
+
+class Member(msgspec.Struct, frozen=True, kw_only=True):
+    """One entry. ``data`` is None where it was not opened, and ``note`` says why; ``link`` is where a link leads."""
+
+    name: str
+    size: int
+    packed: int | None
+    kind: str
+    modified: str = ""
+    is_encrypted: bool = False
+    link: str = ""
+    data: bytes | None = None
+    is_whole: bool = True
+    note: str = ""
+    mode: int = 0
+
+
+class Budget:
+    """How much may still be unpacked of one archive."""
+
+    def __init__(self, total: int = MAX_TOTAL_BYTES) -> None:
+        self.left = total
+
+    def read(self, stream: IO[bytes]) -> tuple[bytes, bool]:
+        """The content within the bounds, and whether that is all of it."""
+        limit = min(MAX_MEMBER_BYTES, self.left)
+        data = stream.read(limit + 1)
+        self.left -= min(len(data), limit)
+        return data[:limit], len(data) <= limit
+
+
+def is_zip(stream: BinaryIO) -> bool:
+    """Whether the end of a ZIP's directory is where it has to be."""
+    with contextlib.suppress(*_DAMAGE):
+        stream.seek(0)
+        return zipfile.is_zipfile(stream)
+    return False
+
+
+def read_zip(stream: BinaryIO, notes: list[str], budget: Budget | None = None) -> Iterator[Member]:
+    """The members of a ZIP; what is wrong with the whole goes to ``notes``."""
+    budget = budget or Budget()
+    stream.seek(0)
+    try:
+        archive = zipfile.ZipFile(stream)
+    except _DAMAGE as error:
+        notes.append(f"damaged: the ZIP's directory cannot be read ({type(error).__name__})")
+        return
+    entries = archive.infolist()
+    if len(entries) > MAX_MEMBERS:
+        notes.append(f"only the first {MAX_MEMBERS:,} of {len(entries):,} members were looked at")
+    for entry in entries[:MAX_MEMBERS]:
+        yield _zip_member(archive, entry, budget)
+
+
+def _zip_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: Budget) -> Member:
+    mode = entry.external_attr >> 16
+    is_link = (mode & 0o170000) == 0o120000
+    is_encrypted = bool(entry.flag_bits & 1)
+    modified = ""
+    with contextlib.suppress(ValueError):
+        modified = datetime(*entry.date_time).isoformat()  # noqa: DTZ001 - a ZIP's stamp has no zone
+    member = Member(
+        name=entry.orig_filename.replace("\x00", "\\0"), size=entry.file_size, packed=entry.compress_size,
+        kind="folder" if entry.is_dir() else "link" if is_link else "file", modified=modified,
+        is_encrypted=is_encrypted, mode=mode & 0o7777,
+    )  # fmt: skip
+    if entry.is_dir() or is_encrypted:
+        return member
+    if budget.left <= 0:
+        return msgspec.structs.replace(member, note=f"not opened: {MAX_TOTAL_BYTES:,} bytes were unpacked before it")
+    try:
+        with archive.open(entry) as content:
+            data, is_whole = budget.read(content)
+    except _DAMAGE as error:
+        return msgspec.structs.replace(member, note=f"damaged, or packed in an unknown way ({type(error).__name__})")
+    link = data.decode("utf-8", "replace")[:500] if is_link else ""
+    return msgspec.structs.replace(member, data=data, is_whole=is_whole, link=link)
+
+
+def read_tar(stream: BinaryIO, notes: list[str]) -> Iterator[Member]:
+    """The members of a TAR; what is wrong with the whole goes to ``notes``."""
+    budget = Budget()
+    stream.seek(0)
+    try:
+        with tarfile.open(fileobj=stream, mode="r:") as archive:
+            for count, entry in enumerate(archive):
+                if count >= MAX_MEMBERS:
+                    notes.append(f"only the first {MAX_MEMBERS:,} members were looked at")
+                    return
+                yield _tar_member(archive, entry, budget)
+    except _DAMAGE as error:
+        notes.append(f"damaged after byte {_position(stream):,} ({type(error).__name__}); the rest was not looked at")
+
+
+def _tar_member(archive: tarfile.TarFile, entry: tarfile.TarInfo, budget: Budget) -> Member:
+    modified = ""
+    with contextlib.suppress(ValueError, OverflowError, OSError):
+        modified = datetime.fromtimestamp(entry.mtime, UTC).isoformat()
+    kind = (
+        "folder"
+        if entry.isdir()
+        else "link"
+        if entry.islnk() or entry.issym()
+        else "file"
+        if entry.isfile()
+        else "device"
+    )
+    member = Member(
+        name=entry.name, size=entry.size, packed=None, kind=kind, modified=modified, link=entry.linkname,
+        mode=entry.mode & 0o7777,
+    )  # fmt: skip
+    if kind != "file":
+        return member
+    if budget.left <= 0:
+        return msgspec.structs.replace(member, note=f"not opened: {MAX_TOTAL_BYTES:,} bytes were unpacked before it")
+    content = archive.extractfile(entry)
+    if content is None:
+        return member
+    data, is_whole = budget.read(content)
+    return msgspec.structs.replace(member, data=data, is_whole=is_whole)
+
+
+def _position(stream: BinaryIO) -> int:
+    try:
+        return stream.tell()
+    except (OSError, ValueError):
+        return 0

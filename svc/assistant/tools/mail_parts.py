@@ -1,0 +1,225 @@
+"""A mail taken apart: fields in order, addresses, texts, attachments. Pure; repairs what senders and attackers break.
+
+Parsing is the standard library's (``email``, policy compat32: the one that keeps a broken field instead of raising).
+What it still raises on hostile input becomes a line in ``Mail.damage``. Forms: RFC 5322, 2045 to 2047, 2231.
+"""
+
+from __future__ import annotations
+
+import binascii
+import email
+import email.message
+import email.utils
+import quopri
+import re
+from collections.abc import Iterator
+from email.errors import MessageError
+from email.header import decode_header
+
+import msgspec
+
+MAX_PARTS = 300  # of one mail; a digest has a hundred
+MAX_TEXT_CHARS = 400_000  # of one text part: more is padding
+MAX_FIELDS = 2_000
+MAX_FIELD_CHARS = 20_000
+PARSER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, MessageError)
+"""What the email package is known to raise on broken input (binascii's and unicode's errors are ValueErrors)."""
+
+_SOFT_BREAKS = re.compile(r"=3D[\"'\w#]|=\r?\n")
+_ENCODED_WORD_GAP = re.compile(r"(\?=)\s+(=\?)")
+_ADDRESS = re.compile(
+    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,100}@[A-Za-z0-9.\-\[\]_]{1,255}|<([^<>@\s]{1,100}@[^<>@\s]{1,255})>"
+)
+
+
+class Address(msgspec.Struct, frozen=True):
+    """A name as shown and an address in lower case; either may be empty."""
+
+    name: str = ""
+    address: str = ""
+
+    @property
+    def domain(self) -> str:
+        """What stands after the @, without brackets; "" where nothing does."""
+        return self.address.rpartition("@")[2].strip(".[]") if "@" in self.address else ""
+
+
+class Attachment(msgspec.Struct, frozen=True, kw_only=True):
+    """A part that is no text of the mail itself. ``is_inline``: a picture that the HTML shows."""
+
+    name: str
+    claimed: str
+    data: bytes
+    is_inline: bool = False
+    nested: bool = False
+
+
+class Mail(msgspec.Struct, kw_only=True):
+    """One mail. ``fields`` keep their order and may repeat; values are decoded and on one line."""
+
+    fields: list[tuple[str, str]]
+    plain: str = ""
+    html: str = ""
+    attachments: list[Attachment] = msgspec.field(default_factory=list)
+    damage: list[str] = msgspec.field(default_factory=list)
+    is_html_needlessly_encoded: bool = False
+
+    def all(self, name: str) -> list[str]:
+        """Every value of the field, topmost first."""
+        wanted = name.lower()
+        return [value for field, value in self.fields if field.lower() == wanted]
+
+    def first(self, name: str) -> str:
+        """The topmost value, or ""."""
+        return next(iter(self.all(name)), "")
+
+    def has(self, *names: str) -> bool:
+        """Whether any of the fields is there."""
+        wanted = {name.lower() for name in names}
+        return any(field.lower() in wanted for field, _ in self.fields)
+
+    def addresses(self, *names: str) -> list[Address]:
+        """The addresses of these fields, in order."""
+        return [address for name in names for value in self.all(name) for address in parse_addresses(value)]
+
+    def address(self, name: str) -> Address:
+        """The first address of the field; empty where there is none."""
+        return next(iter(self.addresses(name)), Address())
+
+
+def parse_mail(raw: bytes) -> Mail:
+    """The mail in ``raw``; never raises: what could not be read is in ``damage``."""
+    try:
+        message = email.message_from_bytes(raw)
+        fields = [(str(name), decode_field(value)) for name, value in message.raw_items()][:MAX_FIELDS]
+    except PARSER_ERRORS as error:
+        return Mail(fields=[], plain=raw[:MAX_TEXT_CHARS].decode("utf-8", "replace"), damage=[_said(error)])
+    mail = Mail(fields=fields)
+    try:
+        for count, part in enumerate(_leaves(message)):
+            if count >= MAX_PARTS:
+                mail.damage.append(f"more than {MAX_PARTS} parts; the rest was not looked at")
+                break
+            _add_part(mail, part)
+    except PARSER_ERRORS as error:
+        mail.damage.append(_said(error))
+    return mail
+
+
+def _said(error: Exception) -> str:
+    return f"the parts could not be told apart ({type(error).__name__})"
+
+
+def _leaves(message: email.message.Message) -> Iterator[email.message.Message]:
+    """The parts that hold content, outermost first; a mail attached whole is one part. No recursion."""
+    waiting: list[email.message.Message] = [message]
+    while waiting:
+        part = waiting.pop(0)
+        payload = part.get_payload()
+        if isinstance(payload, list) and part.get_content_type() != "message/rfc822":
+            waiting[:0] = [child for child in payload if isinstance(child, email.message.Message)][: MAX_PARTS + 1]
+        else:
+            yield part
+
+
+def _add_part(mail: Mail, part: email.message.Message) -> None:
+    kind = part.get_content_type()
+    name = decode_field(part.get_filename() or part.get_param("name") or "")
+    disposition = str(part.get("Content-Disposition") or "").strip().lower()
+    if kind == "message/rfc822" or (kind.startswith("message/") and part.is_multipart()):
+        inner = part.get_payload()
+        first = inner[0] if isinstance(inner, list) and inner else None
+        data = first.as_bytes() if isinstance(first, email.message.Message) else b""
+        mail.attachments.append(Attachment(name=name or "message.eml", claimed=kind, data=data, nested=True))
+        return
+    data = _content(part)
+    if kind in ("text/plain", "text/html") and not disposition.startswith("attachment") and not name:
+        text = _decoded(data, part, mail)
+        if kind == "text/html" or (not mail.html and _is_markup(text)):
+            mail.html = (mail.html + "\n" + text)[:MAX_TEXT_CHARS]
+            encoding = str(part.get("Content-Transfer-Encoding") or "").strip().lower()
+            mail.is_html_needlessly_encoded |= encoding == "base64" and data[:20_000].isascii()
+        else:
+            mail.plain = (mail.plain + "\n" + text)[:MAX_TEXT_CHARS]
+        return
+    if data or name:
+        is_inline = bool(part.get("Content-ID")) and kind.startswith("image/")
+        mail.attachments.append(Attachment(name=name, claimed=kind, data=data, is_inline=is_inline))
+
+
+def _content(part: email.message.Message) -> bytes:
+    try:
+        data = part.get_payload(decode=True)
+    except (*PARSER_ERRORS, binascii.Error):
+        data = None
+    if isinstance(data, bytes):
+        return data
+    text = part.get_payload()
+    return text.encode("utf-8", "replace") if isinstance(text, str) else b""
+
+
+def _decoded(data: bytes, part: email.message.Message, mail: Mail) -> str:
+    """The bytes as text in the charset that they claim, or the nearest that works."""
+    data = data[: MAX_TEXT_CHARS * 4]
+    try:
+        charset = str(part.get_content_charset() or "utf-8")
+    except PARSER_ERRORS:
+        charset = "utf-8"
+    text = _as_text(data, charset)
+    encoding = str(part.get("Content-Transfer-Encoding") or "").strip().lower()
+    if encoding != "quoted-printable" and len(_SOFT_BREAKS.findall(text[:20_000])) > 5 and "=3D" in text:
+        text = _as_text(quopri.decodestring(data), charset)
+        mail.damage.append("a part is quoted-printable and does not say so")
+    return text[:MAX_TEXT_CHARS]
+
+
+def _as_text(data: bytes, charset: str) -> str:
+    if charset.lower() in ("us-ascii", "ascii", "unknown-8bit", "default", "utf-7"):
+        charset = "utf-8"
+    try:
+        return data.decode(charset)
+    except (LookupError, ValueError):
+        pass
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
+
+
+def _is_markup(text: str) -> bool:
+    return (
+        re.match(r"\s*(?:<!doctype html|<html|<head|<body|<table|<div|<p\b|<center|<font)", text, re.IGNORECASE)
+        is not None
+    )
+
+
+def decode_field(value: object) -> str:
+    """A field's value on one line with its encoded words read (RFC 2047); as it stands where they are broken."""
+    raw = str(value)[:MAX_FIELD_CHARS]
+    if any("\udc80" <= char <= "\udcff" for char in raw):
+        raw = _as_text(raw.encode("utf-8", "surrogateescape"), "utf-8")
+    if "=?" in raw:
+        raw = _ENCODED_WORD_GAP.sub(r"\1\2", raw)
+        try:
+            pieces = decode_header(raw)
+        except PARSER_ERRORS:
+            pieces = []
+        if pieces:
+            raw = "".join(
+                piece if isinstance(piece, str) else _as_text(piece, charset or "utf-8") for piece, charset in pieces
+            )
+    return " ".join(raw.split())
+
+
+def parse_addresses(value: str) -> list[Address]:
+    """The addresses of a field's value; what the standard's grammar does not cover is found by its look."""
+    try:
+        pairs = email.utils.getaddresses([value])
+    except PARSER_ERRORS:
+        pairs = []
+    found = [Address(decode_field(name), address.strip().lower()) for name, address in pairs[:200] if "@" in address]
+    if not found and (match := _ADDRESS.search(value)):
+        address = (match[1] or match[0]).lower()
+        name = value[: match.start()].strip(' "<')
+        found = [Address(name, address)]
+    return found
