@@ -42,7 +42,15 @@ _NOT_INHERITED = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL")  # another servic
 
 _DETACHED = 0 if os.name == "posix" else 0x0000_0008 | 0x0000_0200  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
 
-_children: list[subprocess.Popen[bytes]] = []  # started here, polled now and then so that none stays a zombie
+
+class _Detached(subprocess.Popen[bytes]):
+    """A process that is meant to outlive this one: no warning at the end that it still runs."""
+
+    def __del__(self) -> None:
+        """Let it run."""
+
+
+_children: list[_Detached] = []  # started here, polled now and then so that none stays a zombie
 
 
 class _Connection(msgspec.Struct):
@@ -251,7 +259,7 @@ def _start(place: _Place) -> Config:
     return config
 
 
-def _wait_for_start(place: _Place, child: subprocess.Popen[bytes]) -> _Connection | None:
+def _wait_for_start(place: _Place, child: _Detached) -> _Connection | None:
     """Its connection file; None where the process ended."""
     deadline = time.monotonic() + START_SECONDS
     while child.poll() is None:
@@ -266,13 +274,13 @@ def _wait_for_start(place: _Place, child: subprocess.Popen[bytes]) -> _Connectio
     return None
 
 
-def _spawn(place: _Place, port: int) -> subprocess.Popen[bytes]:
+def _spawn(place: _Place, port: int) -> _Detached:
     if not sys.executable:
         raise place.error("this Python does not know its own executable; run `svc serve` and set SVC_BASE_URL")
     _rotate(place.log)
     descriptor = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        child = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+        child = _Detached(  # our own interpreter and module
             serve_command(place.folder, port),
             cwd=place.folder,
             env={name: value for name, value in os.environ.items() if name not in _NOT_INHERITED},

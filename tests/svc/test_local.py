@@ -45,6 +45,11 @@ def test_processes_that_start_at_the_same_instant_get_the_same_service(scripted_
     assert "127.0.0.1" in found.pop()
 
 
+def test_a_process_that_ends_before_the_service_it_started_says_nothing_of_it(scripted_local: Path):
+    done = subprocess.run([sys.executable, "-X", "dev", "-c", ASK], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_local: Path):
     with Svc() as client:
         session = client.create_session()
