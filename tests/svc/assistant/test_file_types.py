@@ -43,7 +43,7 @@ def program() -> bytes:
         pytest.param(bytes.fromhex("d0cf11e0a1b11ae1") + "WordDocument".encode("utf-16-le"), "", "doc", id="doc"),
         pytest.param(LOGIN.encode() * 3, "notes.csv", "authlog", id="auth.log named csv"),
         pytest.param(LOGIN.encode("utf-16"), "", "authlog", id="auth.log in UTF-16"),
-        pytest.param(b"2026-11-20T03:12:45+00:00 h CRON[1]: x\n" * 4, "", "log", id="another log"),
+        pytest.param(b"2026-11-20T03:12:45+00:00 h CRON[1]: x\n" * 4, "", "syslog", id="a syslog"),
         pytest.param(b"-----BEGIN CERTIFICATE-----\nMIIB", "", "pem", id="pem"),
         pytest.param(b"Received: from a\nFrom: b@example.org\nSubject: c\n\nbody", "", "eml", id="mail"),
         pytest.param(b"Subject matter of this report: mail\n", "", "txt", id="prose that starts like a mail"),

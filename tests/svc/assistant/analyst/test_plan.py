@@ -34,13 +34,14 @@ WORDS = [
 
 
 def file(name, label):
-    mime_type = "application/vnd.tcpdump.pcap" if label == "pcap" else "text/plain"
+    mime_type = "application/octet-stream" if label in ("pcap", "iso") else "text/plain"
     return TurnFile(name=name, size=10, sha256="", mime_type=mime_type, label=label, source=b"x")
 
 
 AUTH = file("auth.log", "authlog")
 TEXT = file("report.txt", "txt")
 PCAP = file("capture.pcap", "pcap")
+DISK = file("disk.iso", "iso")
 EVTX = file("Security.evtx", "evtx")
 EVENTS = file("host.json", "winevents")
 
@@ -79,7 +80,7 @@ def calls(prompt, *files):
             f"Extract the IOCs from this report:\n\n{REPORT}", [], [("indicators", [PROMPT])], id="pasted report"
         ),
         pytest.param(f"decode {BLOB}", [], [("decode", [PROMPT])], id="kind 5"),
-        pytest.param(f"explain powershell -enc {BLOB}", [], [("decode", [PROMPT])], id="encoded command"),
+        pytest.param(f"explain powershell -enc {BLOB}", [], [("script", [PROMPT])], id="encoded command"),
         pytest.param(BLOB, [], [("decode", [PROMPT])], id="blob alone"),
         pytest.param(f"score {VECTOR}", [], [("cvss", [PROMPT])], id="kind 1"),
         pytest.param("AV:N/AC:L/Au:N/C:P/I:P/A:P", [], [("cvss", [PROMPT])], id="vector alone"),
@@ -118,7 +119,7 @@ def calls(prompt, *files):
         pytest.param("decode the file", [TEXT], [("decode", ["report.txt"])], id="the file is meant"),
         pytest.param("hello", [], [], id="nothing asked"),
         pytest.param("what is CWE-79?", [], [], id="not yet: CWE"),
-        pytest.param("what talks in this capture?", [PCAP], [], id="not yet: pcap"),
+        pytest.param("what talks in this capture?", [PCAP], [("pcap", ["capture.pcap"])], id="a capture"),
     ],
 )
 def test_plan(prompt, files, expected):
@@ -139,7 +140,7 @@ def test_what_it_cannot_do_is_named(prompt, what):
 
 
 def test_a_file_that_nothing_reads_is_named():
-    assert plan("extract the indicators", (TEXT, PCAP)).unread == (PCAP,)
+    assert plan("extract the indicators", (TEXT, DISK)).unread == (DISK,)
 
 
 def test_the_words_that_led_there_are_told():
