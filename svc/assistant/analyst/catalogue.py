@@ -20,6 +20,7 @@ from svc.assistant.analyst.sections import (
     pcap,
     pdf,
     program,
+    script,
     weakness,
 )
 from svc.assistant.turn import TurnFile
@@ -33,6 +34,7 @@ SECTIONS: tuple[Section, ...] = (
     decode.SECTION,
     cvss.SECTION,
     program.SECTION,
+    script.SECTION,
     pdf.SECTION,
     attack.SECTION,
     behaviours.SECTION,
@@ -89,10 +91,6 @@ NOT_YET = (
             r"\b(?:SPF|DKIM|DMARC)\b",
             r"\btriage \w+ e?-?mail",
         ),
-    ),
-    (
-        "explain what a script or command does",
-        words(r"\bexplain\b[^.?!\n]{0,40}\b(?:powershell|script|command|one-?liner|shell|macro|code)\b"),
     ),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
     (

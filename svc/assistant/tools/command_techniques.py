@@ -77,7 +77,7 @@ class _Sign(msgspec.Struct, frozen=True):
     behaviour: int
     weight: float
     needed: tuple[str, ...]
-    pattern: re.Pattern[str]
+    pattern: str
 
 
 @cache
@@ -89,7 +89,7 @@ def table() -> CommandBehaviours:
 @cache
 def _signs() -> list[_Sign]:
     return [
-        _Sign(index, weight, needed_words(pattern), re.compile(pattern, re.MULTILINE))
+        _Sign(index, weight, needed_words(pattern), pattern)
         for index, behaviour in enumerate(table().behaviours)
         for weight, patterns in (
             (_STRONG, behaviour.strong),
@@ -98,6 +98,12 @@ def _signs() -> list[_Sign]:
         )
         for pattern in patterns
     ]
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    """Compiled when its words are first seen: all of them take half a second."""
+    return re.compile(pattern, re.MULTILINE)
 
 
 def plain_command(command: str) -> str:
@@ -118,7 +124,7 @@ def shown_by(command: str) -> list[Shown]:
     for sign in _signs():
         if sign.needed and not any(word in text for word in sign.needed):
             continue
-        match = sign.pattern.search(text)
+        match = _compiled(sign.pattern).search(text)
         if match is not None and match[0].strip():
             found.setdefault(sign.behaviour, []).append((_weight(sign, match), match[0].strip()))
     shown = [_shown(table().behaviours[index], hits) for index, hits in found.items()]
