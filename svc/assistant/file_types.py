@@ -14,6 +14,8 @@ import msgspec
 import puremagic
 
 from svc.assistant.knowledge import load
+from svc.assistant.tools.event_cloud import is_cloudtrail
+from svc.assistant.tools.event_syslog import is_journal
 from svc.assistant.tools.kinds import TextKind, text_kind
 
 HEAD_BYTES = 65_536  # how much of a file ``identify`` wants; more is not looked at
@@ -26,6 +28,11 @@ TEXT_LABELS = frozenset(
         "json",
         "jsonl",
         "winevents",
+        "weblog",
+        "auditlog",
+        "syslog",
+        "journal",
+        "cloudtrail",
         "csv",
         "tsv",
         "xml",
@@ -211,6 +218,7 @@ def _kind_of_text(text: str, ending: str) -> _Kind:
 _JSON_START = re.compile(r'[\[{]\s*(?:["{\[\d\]}-]|true|false|null)')
 
 
+_EVENT_CHARS = 8_192  # of a text in JSON: its first records
 _EVENT_ID = re.compile(r'"(?:EventID|EventId|event_id|winlog\.event_id|Id)"\s*:\s*["{\d]')
 _EVENT_LOG = re.compile(
     r'"(?:Channel|LogName|log_name|channel|winlog\.channel|SourceName|ProviderName|provider_name|source_name)"\s*:'
@@ -218,10 +226,17 @@ _EVENT_LOG = re.compile(
 
 
 def _json(body: str) -> _Kind | None:
-    """JSON, and as such events of Windows, where an event's id stands beside the name of a log."""
+    """JSON, and as such events: CloudTrail's, the journal's, or Windows', where an id stands beside a log's name."""
     kind = _json_form(body)
-    is_event = kind is not None and _EVENT_ID.search(body) is not None and _EVENT_LOG.search(body) is not None
-    return (kind[0], "winevents") if kind is not None and is_event else kind
+    if kind is None:
+        return None
+    head = body[:_EVENT_CHARS].encode(errors="replace")
+    if is_cloudtrail(head):
+        return kind[0], "cloudtrail"
+    if is_journal(head):
+        return kind[0], "journal"
+    is_event = _EVENT_ID.search(body) is not None and _EVENT_LOG.search(body) is not None
+    return (kind[0], "winevents") if is_event else kind
 
 
 def _json_form(body: str) -> _Kind | None:

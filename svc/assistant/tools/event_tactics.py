@@ -36,6 +36,8 @@ MAX_NOTABLE = 2_000  # kinds of event
 _ACCESS_TACTIC = "lateral-movement"
 _CLEARED = "T1070.001"
 _LOGON_KINDS = ("logon_source", "logon_success", "weak_tickets")
+_POINTING = (*_LOGON_KINDS, "web_client", "unix_deed", "cloud_call", "cloud_login", "cloud_refused")
+"""Kinds that point to a tactic by their techniques, beside rules."""
 
 
 class Sign(msgspec.Struct, frozen=True):
@@ -103,7 +105,7 @@ def _of_finding(finding: Finding, *, begins_cleared: bool) -> Iterator[Sign]:
     score, tactics = WEIGHTS[finding.severity], _tactics(finding)
     if finding.kind == "remote_access":
         score, tactics = ACCESS_WEIGHTS[int(str(attributes["weight"]))], (_ACCESS_TACTIC,)
-    elif finding.kind != "rule_hit" and not (finding.kind in _LOGON_KINDS and finding.techniques):
+    elif finding.kind != "rule_hit" and not (finding.kind in _POINTING and finding.techniques):
         return
     if begins_cleared and _CLEARED in finding.techniques:
         score *= CLEARED_SHARE

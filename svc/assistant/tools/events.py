@@ -1,6 +1,7 @@
 """What happened on a host: an event log through the rules, who logged on, what started what, what is missing. Pure.
 
-Reads EVTX and JSON events in the forms that ``_READERS`` lists, decided by content. ``after`` and ``before`` (a time of
+Reads Windows events, Linux's audit log and syslog, web servers' logs and CloudTrail in the forms that ``_READERS``
+lists, decided by content. ``after`` and ``before`` (a time of
 day, ``03:00:00``, in UTC as the events have it) keep a part of each day.
 
 Finding kinds and their attributes (times are ISO 8601 in UTC, None where there is none):
@@ -28,6 +29,18 @@ source, host, count, first, last, is_privileged. ``weak_tickets``: account, sour
 ``process_tree``: host, processes, flagged, depths, pids, images, commands, users, times, records, severities, rules
 (parallel, a node each, parents first). ``rare``: what, value, count, total, first, host.
 
+``web_summary``: requests, clients, first, last, statuses, methods, paths with their counts (``status_counts`` …),
+client_names, client_requests, client_failed, client_bytes (parallel), untold. ``web_client``: client, what, attacks,
+attack_counts, answered, requests, failed, missing, refused, bytes, first, last, agents.
+
+``unix_summary``: events, programs, program_counts, command_users, commands, command_counts, rare_commands, sudo_users,
+sudo_targets, sudo_commands, sudo_counts, sudo_lines (parallel), untold. ``unix_deed``: what, whom, host, count, first,
+last.
+
+``cloud_call``: identity, call, what, is_refused, count, addresses, first, last. ``cloud_login``: identity, result, mfa,
+count, first, last. ``cloud_refused``: identity, count, calls, addresses. ``cloud_identity``: identity, count, calls,
+addresses, errors, first, last.
+
 ``timeline``: times, severities, hosts, whats, numbers, excerpts (parallel, in time), left_out.
 """
 
@@ -40,8 +53,21 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.rules import load_rules
-from svc.assistant.tools import Finding, Gap, Progress, Yielded, event_evtx, event_json
+from svc.assistant.tools import (
+    Finding,
+    Gap,
+    Progress,
+    Yielded,
+    event_audit,
+    event_cloud,
+    event_csv,
+    event_evtx,
+    event_json,
+    event_syslog,
+    event_web,
+)
 from svc.assistant.tools.event import Event
+from svc.assistant.tools.event_cloud_activity import CloudActivity
 from svc.assistant.tools.event_continuity import Continuity
 from svc.assistant.tools.event_hits import RuleHits
 from svc.assistant.tools.event_logons import Logons
@@ -50,6 +76,8 @@ from svc.assistant.tools.event_place import Place
 from svc.assistant.tools.event_rare import RareValues
 from svc.assistant.tools.event_remote import RemoteAccess
 from svc.assistant.tools.event_tactics import NotableEvents, signs, tactics_finding, timeline
+from svc.assistant.tools.event_unix_activity import UnixActivity
+from svc.assistant.tools.event_web_activity import WebActivity
 from svc.assistant.tools.log_stamps import second_of_day
 from svc.assistant.tools.process_tree import ProcessTree
 from svc.assistant.tools.rule_engine import RuleEngine
@@ -83,7 +111,13 @@ def _is_json_event(head: bytes) -> bool:
 
 _READERS = (
     Reader("EVTX", lambda head: head.startswith(b"ElfFile\x00"), event_evtx.read, has_records=True),
+    Reader("CloudTrail", event_cloud.is_cloudtrail, event_cloud.read, has_records=True),
+    Reader("journal", event_syslog.is_journal, event_syslog.read),
     Reader("JSON", _is_json_event, event_json.read),
+    Reader("audit log", event_audit.is_audit_log, event_audit.read),
+    Reader("web log", event_web.is_web_log, event_web.read),
+    Reader("CSV", event_csv.is_event_csv, event_csv.read),
+    Reader("syslog", event_syslog.is_syslog, event_syslog.read),
 )
 """In the order in which they are asked; the first that fits reads."""
 
@@ -91,12 +125,9 @@ _READERS = (
 def investigate(feed: BinaryIO, /, *, source: str, after: str = "", before: str = "") -> Iterator[Yielded]:
     """Everything that the log tells; one Gap where it has a form that none of the readers knows."""
     yield Progress(text=f"reading {source}")
-    head = feed.read(HEAD_BYTES)
-    feed.seek(0)
-    reader = next((one for one in _READERS if one.fits(head)), None)
+    reader = _reader(feed)
     if reader is None:
-        forms = ", ".join(one.form for one in _READERS)
-        yield Gap(text=f"no event log that can be read here ({forms}); nothing in it was looked at")
+        yield _unknown_form()
         return
     log = _Log(Place(source, has_records=reader.has_records))
     window = _Window(after, before)
@@ -104,6 +135,26 @@ def investigate(feed: BinaryIO, /, *, source: str, after: str = "", before: str 
     yield from log.findings(form=reader.form, window=(after, before))
     if window.left_out:
         yield Gap(text=f"{window.left_out:,} events outside of the time of day asked for were not looked at")
+
+
+def read_events(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events alone, for whoever tries rules on a log; one Gap where no reader knows its form."""
+    reader = _reader(feed)
+    if reader is None:
+        yield _unknown_form()
+        return
+    yield from reader.read(feed)
+
+
+def _reader(feed: BinaryIO) -> Reader | None:
+    head = feed.read(HEAD_BYTES)
+    feed.seek(0)
+    return next((one for one in _READERS if one.fits(head)), None)
+
+
+def _unknown_form() -> Gap:
+    forms = ", ".join(one.form for one in _READERS)
+    return Gap(text=f"no event log that can be read here ({forms}); nothing in it was looked at")
 
 
 def _read(reader: Reader, feed: BinaryIO, log: _Log, window: _Window) -> Iterator[Yielded]:
@@ -169,8 +220,10 @@ class _Log:
         self._processes = ProcessTree()
         self._rare = RareValues()
         self._notable = NotableEvents()
+        self._activities = (WebActivity(), UnixActivity(), CloudActivity())
         self._listeners = (
             self.overview, self._continuity, self._logons, self._remote, self._processes, self._rare, self._notable,
+            *self._activities,
         )  # fmt: skip
 
     def add(self, batch: Sequence[Event]) -> None:
@@ -200,6 +253,7 @@ class _Log:
             *self._logons.findings(self._place),
             *self._continuity.findings(),
             *self._remote.findings(self._place),
+            *(finding for activity in self._activities for finding in activity.findings(self._place)),
         ]
         uncovered = self._notable.uncovered(self._hits.covered)
         begins_cleared = self._continuity.is_cleared_first

@@ -9,7 +9,12 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from svc.assistant.tools.event_audit import is_audit_log
+from svc.assistant.tools.event_syslog import is_syslog
+from svc.assistant.tools.event_web import is_web_log
+
 SAMPLE_LINES = 400  # enough to tell; a head of 64 KiB has about 600 lines of log
+HEAD_LINES = 50  # by which the readers of logs know theirs
 _LOG_SHARE = 0.6  # of the lines with text in them
 
 
@@ -17,6 +22,9 @@ class TextKind(StrEnum):
     """What a text is, as far as tools care."""
 
     AUTH_LOG = "authlog"
+    WEB_LOG = "weblog"
+    AUDIT_LOG = "auditlog"
+    SYSLOG = "syslog"
     LOG = "log"
     OTHER = "txt"
 
@@ -40,10 +48,15 @@ _STAMPED = re.compile(
 def text_kind(sample: str) -> TextKind:
     """The kind of the text that starts with ``sample``; a log with any line about a login is an AUTH_LOG."""
     lines = [line for line in sample.splitlines()[:SAMPLE_LINES] if line.strip()]
+    head = "\n".join(lines[:HEAD_LINES]).encode()
+    if is_audit_log(head):
+        return TextKind.AUDIT_LOG
+    if is_web_log(head):
+        return TextKind.WEB_LOG
     logins = sum(1 for line in lines if LOGIN_LINE.search(line, 0, 400))
     stamped = sum(1 for line in lines if _STAMPED.match(line))
     if logins and (stamped >= _LOG_SHARE * len(lines) or logins >= _LOG_SHARE * len(lines)):
         return TextKind.AUTH_LOG
     if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines):
-        return TextKind.LOG
+        return TextKind.SYSLOG if is_syslog(head) else TextKind.LOG
     return TextKind.OTHER

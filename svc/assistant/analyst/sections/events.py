@@ -11,8 +11,8 @@ from datetime import datetime
 from svc.assistant.analyst import picture
 from svc.assistant.analyst.markup import code_span, defang, escape, plural
 from svc.assistant.analyst.picture import Bar, Branch, Mark
-from svc.assistant.analyst.section import Picture, Section, Skill, words
-from svc.assistant.analyst.sections import event_tables
+from svc.assistant.analyst.section import PACKED_LABELS, Picture, Section, Skill, words
+from svc.assistant.analyst.sections import event_activity, event_tables
 from svc.assistant.analyst.sections.auth_log import ASK_FOR_LOGINS
 from svc.assistant.analyst.sections.event_tables import number, of_kind, technique_words, text, texts, time_words
 from svc.assistant.tools import Finding, Severity
@@ -26,7 +26,7 @@ _FAINT = (Severity.LOW, Severity.INFO)
 
 def verdict(findings: Sequence[Finding]) -> str:
     """The tactics with their techniques, who got in, and how much was read."""
-    sentences = [*_tactic_sentences(findings), *_logon_sentences(findings)]
+    sentences = [*_tactic_sentences(findings), *_logon_sentences(findings), *event_activity.sentences(findings)]
     if not sentences:
         rules = sum(number(f, "rules") for f in of_kind(findings, "events_summary"))
         sentences = [f"**Nothing stands out:** none of {plural(rules, 'rule')} matched."]
@@ -113,8 +113,11 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
         benign = next(iter(texts(hit, "false_positives")), "")
         note = f" Harmless where: {escape(benign)}." if benign else ""
         steps.append(f"Check {place} ({escape(hit.title)}) with the machine's owner.{note}")
-    steps += _steps_by_kind(findings)
-    return steps
+    return steps + _steps_by_kind(findings) + event_activity.steps(findings)
+
+
+def _body(findings: Sequence[Finding]) -> str:
+    return "\n\n".join(filter(None, (event_activity.body(findings), event_tables.body(findings))))
 
 
 def _steps_by_kind(findings: Sequence[Finding]) -> list[str]:
@@ -177,16 +180,17 @@ def _branches(finding: Finding) -> list[Branch]:
 
 _KINDS = (
     "events_summary", "event_tactics", "rule_hit", "log_gap", "logon_source", "logon_account", "logon_success", "logon",
-    "weak_tickets", "remote_access", "process_tree", "rare", "timeline",
+    "weak_tickets", "remote_access", "process_tree", "rare", "timeline", *event_activity.ACTIVITY_KINDS,
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
+_CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail"})
 SECTION = Section(
     skill=Skill(
         name="events",
         tool="svc.assistant.tools.events:investigate",
         feed=Feed.BINARY,
         title="Events",
-        can="read Windows event logs (EVTX, JSON lines): attacks by tactic, logons, process trees, gaps in the log",
+        can="read event logs (Windows, Linux, web servers, CloudTrail): attacks by tactic, logons, processes, gaps",
         kinds=_KINDS,
         strong=words(
             *ASK_FOR_LOGINS,
@@ -199,6 +203,7 @@ SECTION = Section(
             r"\bwhat happened (?:on|to|at|in)\b",
             r"\bprocess tree\b|\bwhich process(?:es)? (?:started|spawned|ran)\b",
             r"\b(?:log|event log) (?:was |is )?(?:cleared|tampered|wiped)\b|\bgaps? in the log\b",
+            r"\b(?:access|audit|web ?server|apache|nginx|iis) ?logs?\b|\bauditd\b|\bsyslog\b|\bcloud ?trail\b",
             r"\bsigma\b|\bdetection rules?\b",
             r"\brare (?:process\w*|parents?|services?|tasks?|things?)\b",
         ),
@@ -211,12 +216,15 @@ SECTION = Section(
         ),
         content=_EVENTS,
         looks=_EVENTS,
-        labels=frozenset({"evtx", "winevents", "json", "jsonl"}),
-        claims=frozenset({"evtx", "winevents"}),
+        labels=_CLAIMED | PACKED_LABELS | {"json", "jsonl", "csv", "tsv", "authlog"},
+        claims=_CLAIMED,
+        file_names=words(
+            r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz)"
+        ),
         takes=frozenset({"after", "before"}),
     ),
     verdict=verdict,
-    body=event_tables.body,
+    body=_body,
     next_steps=next_steps,
     pictures=pictures,
 )

@@ -1,0 +1,224 @@
+"""What a web server's log shows as a whole: who asks most, what fails, who probes, and what answered an attack. Pure.
+
+Decides: a client probes when it asks for many different things that are not there, or sends attacks
+(``knowledge/network.toml``), or calls itself a scanner; an attack that was answered with 2xx may have worked. Finding
+kinds: ``events``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from svc.assistant.tools import Confidence, Finding, Scalar, Severity
+from svc.assistant.tools.capture_known import Mark, mark_of_agent, mark_of_request
+from svc.assistant.tools.event import Event
+from svc.assistant.tools.event_place import Place, Span
+
+MAX_CLIENTS = 50_000
+MAX_PATHS = 2_000  # different ones kept of one client
+MAX_LISTED = 100
+PROBED_PATHS = 20  # different ones that are not there: more than a page with broken links
+PROBE_SHARE = 0.3  # of all requests of that client
+GUESSED_LOGINS = 20  # POSTs to one path, or refusals with 401: more than a person who mistypes
+_SCANNER = "a scanner"
+
+
+class _Client(msgspec.Struct):
+    requests: int = 0
+    failed: int = 0
+    missing: set[str] = msgspec.field(default_factory=set)
+    posts: Counter[str] = msgspec.field(default_factory=Counter)
+    refused: int = 0
+    size: int = 0
+    attacks: dict[str, Span] = msgspec.field(default_factory=dict)
+    worked: dict[str, Span] = msgspec.field(default_factory=dict)
+    agents: Counter[str] = msgspec.field(default_factory=Counter)
+    span: Span = msgspec.field(default_factory=lambda: Span(limit=1))
+
+
+class WebActivity:
+    """Counts of a web server's log; tells nothing about other logs."""
+
+    def __init__(self) -> None:
+        self.requests = self.untold = 0
+        self._clients: dict[str, _Client] = {}
+        self._statuses: Counter[str] = Counter()
+        self._methods: Counter[str] = Counter()
+        self._paths: Counter[str] = Counter()
+        self._marks: dict[str, Mark | None] = {}
+        self._agents: dict[str, Mark | None] = {}
+        self._all = Span(limit=1)
+
+    def add(self, event: Event) -> None:
+        """Count a request; other events are not looked at."""
+        if event.category != "webserver" or event.service == "error":
+            return
+        fields = event.fields
+        self.requests += 1
+        self._all.add(event)
+        status, method = fields.get("sc-status", ""), fields.get("cs-method", "")
+        self._statuses[status] += 1
+        self._methods[method] += 1
+        path = fields.get("cs-uri-stem", "")
+        if path in self._paths or len(self._paths) < MAX_CLIENTS:
+            self._paths[path] += 1
+        address = fields.get("c-ip", "")
+        client = self._clients.get(address)
+        if client is None:
+            if len(self._clients) >= MAX_CLIENTS:
+                self.untold += 1
+                return
+            client = self._clients[address] = _Client()
+        self._count(client, event, status, method, path)
+
+    def _count(self, client: _Client, event: Event, status: str, method: str, path: str) -> None:
+        client.requests += 1
+        client.span.add(event)
+        size = event.fields.get("sc-bytes", "")
+        client.size += int(size) if size.isascii() and size.isdigit() and len(size) < 16 else 0
+        if status[:1] in ("4", "5"):
+            client.failed += 1
+        if status == "404" and len(client.missing) < MAX_PATHS:
+            client.missing.add(path)
+        client.refused += status in ("401", "403")
+        if method == "POST" and (path in client.posts or len(client.posts) < MAX_PATHS):
+            client.posts[path] += 1
+        agent = event.fields.get("cs-user-agent", "")
+        if agent in client.agents or len(client.agents) < MAX_LISTED:
+            client.agents[agent] += 1
+        mark = self._mark(event.fields.get("cs-uri", ""))
+        if mark is not None:
+            client.attacks.setdefault(mark.what, Span(limit=2)).add(event)
+            if status[:1] == "2":
+                client.worked.setdefault(mark.what, Span(limit=2)).add(event)
+
+    def _mark(self, target: str) -> Mark | None:
+        """What attack a target is a sign of; targets repeat."""
+        if target in self._marks:
+            return self._marks[target]
+        if len(self._marks) >= MAX_CLIENTS:
+            self._marks.clear()
+        mark = self._marks[target] = mark_of_request(target[:2_000])
+        return mark
+
+    def findings(self, place: Place) -> list[Finding]:
+        """The summary, then clients that probe or attack, the worst first."""
+        if not self.requests:
+            return []
+        judged = [
+            finding for address, client in self._clients.items() for finding in self._judged(address, client, place)
+        ]
+        order = list(Severity)
+        judged.sort(key=lambda finding: (order.index(finding.severity), -int(str(finding.attributes["requests"]))))
+        return [self._summary(place), *judged[:MAX_LISTED]]
+
+    def _judged(self, address: str, client: _Client, place: Place) -> list[Finding]:
+        agent = next((mark.what for name in client.agents if (mark := self._agent(name)) and mark.what == _SCANNER), "")
+        is_probing = len(client.missing) >= PROBED_PATHS and len(client.missing) >= PROBE_SHARE * client.requests
+        path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
+        is_guessing = max(client.refused, posts) >= GUESSED_LOGINS and (
+            client.refused >= GUESSED_LOGINS or _is_login(path)
+        )
+        if not (agent or is_probing or client.attacks or is_guessing):
+            return []
+        what = [
+            *client.attacks,
+            *(["looks for what is there"] if is_probing else []),
+            *(["calls itself a scanner"] if agent else []),
+            *([f"guesses passwords at {path[:80]}" if _is_login(path) else "was refused often"] if is_guessing else []),
+        ]
+        evidence = [event for span in (*client.worked.values(), *client.attacks.values()) for event in span.events]
+        techniques = dict.fromkeys(
+            technique
+            for span in client.attacks.values()
+            for event in span.events[:1]
+            if (mark := self._mark(event.fields.get("cs-uri", "")))
+            for technique in mark.techniques
+        )
+        if is_probing or agent:
+            techniques["T1595.002"] = None
+        if is_guessing:
+            techniques["T1110"] = None
+        return [
+            Finding(
+                kind="web_client",
+                title=f"{address}: {', '.join(what)}",
+                severity=self._severity(client, is_guessing=is_guessing, is_scan=is_probing or bool(agent)),
+                confidence=Confidence.MEDIUM,
+                why=f"{sum(span.count for span in client.worked.values()):,} attacks were answered with 2xx: look at "
+                "what came back." if client.worked else "None of its attacks was answered with 2xx.",
+                evidence=tuple(place.evidence(event) for event in [*evidence, *client.span.events][:4]),
+                techniques=tuple(techniques),
+                attributes=self._figures(address, client) | {
+                    "what": [*what],
+                    "attacks": [*client.attacks],
+                    "attack_counts": [span.count for span in client.attacks.values()],
+                    "answered": sum(span.count for span in client.worked.values()),
+                },
+            )
+        ]  # fmt: skip
+
+    def _agent(self, name: str) -> Mark | None:
+        if name not in self._agents:
+            if len(self._agents) >= MAX_CLIENTS:
+                self._agents.clear()
+            self._agents[name] = mark_of_agent(name[:500])
+        return self._agents[name]
+
+    def _severity(self, client: _Client, *, is_guessing: bool, is_scan: bool) -> Severity:
+        """The worst of the attacks; one step up where they were answered."""
+        order = list(Severity)
+        marks = [self._mark(span.events[0].fields.get("cs-uri", "")) for span in client.attacks.values() if span.events]
+        worst = min((order.index(mark.severity) for mark in marks if mark), default=order.index(Severity.LOW))
+        if client.worked:
+            worst = max(1, worst - 1)
+        if is_guessing or is_scan:
+            worst = min(worst, order.index(Severity.MEDIUM))
+        return order[worst]
+
+    @staticmethod
+    def _figures(address: str, client: _Client) -> dict[str, Scalar | list[Scalar]]:
+        return {
+            "client": address,
+            "requests": client.requests,
+            "failed": client.failed,
+            "missing": len(client.missing),
+            "refused": client.refused,
+            "bytes": client.size,
+            "first": client.span.first or None,
+            "last": client.span.last or None,
+            "agents": [name for name, _ in client.agents.most_common(3)],
+        }
+
+    def _summary(self, place: Place) -> Finding:
+        clients = sorted(self._clients.items(), key=lambda item: -item[1].requests)[:MAX_LISTED]
+        statuses, paths = self._statuses.most_common(20), self._paths.most_common(20)
+        methods = self._methods.most_common(10)
+        return Finding(
+            kind="web_summary",
+            title=f"{self.requests:,} requests of {len(self._clients):,} clients",
+            evidence=tuple(place.evidence(event) for event in self._all.events),
+            attributes={
+                "requests": self.requests,
+                "clients": len(self._clients),
+                "first": self._all.first or None,
+                "last": self._all.last or None,
+                "statuses": [name for name, _ in statuses],
+                "status_counts": [count for _, count in statuses],
+                "methods": [name for name, _ in methods],
+                "method_counts": [count for _, count in methods],
+                "paths": [name for name, _ in paths],
+                "path_counts": [count for _, count in paths],
+                "client_names": [name for name, _ in clients[:20]],
+                "client_requests": [client.requests for _, client in clients[:20]],
+                "client_failed": [client.failed for _, client in clients[:20]],
+                "client_bytes": [client.size for _, client in clients[:20]],
+                "untold": self.untold,
+            },
+        )
+
+
+def _is_login(path: str) -> bool:
+    return any(word in path.lower() for word in ("login", "signin", "sign-in", "auth", "xmlrpc", "session", "token"))
