@@ -72,6 +72,9 @@ class RemoteAccess:
             ("security", 5140): _share,
             ("security", 5145): _share,
             ("security", 5156): _connection,
+            ("security", 5157): _refused,
+            ("system", 10028): _objects,
+            ("system", 10036): _objects,
             ("sysmon", 3): _connection,
             ("sysmon", 17): _pipe,
             ("sysmon", 18): _pipe,
@@ -196,6 +199,27 @@ def _connection(event: Event) -> _Way | None:
     if program in _SYSTEM_CLIENTS or fields.get("SourceIp") == target:
         return None
     return _Way(f"connection to {known[0]}", known[1], fields.get("User", ""), "", f"{program} to {target}", 2)
+
+
+_INBOUND = "%%14592"  # of a connection's direction, in the message table of the filtering platform
+
+
+def _refused(event: Event) -> _Way | None:
+    """A connection to an administrative service here that the firewall refused."""
+    fields = event.fields
+    if fields.get("Direction") != _INBOUND or fields.get("SourceAddress") == fields.get("DestAddress"):
+        return None
+    for port, other in (("DestPort", "SourceAddress"), ("SourcePort", "DestAddress")):  # older Windows: local first
+        known, source = _PORTS.get(fields.get(port, "")), fields.get(other, "")
+        if known is not None and source.lower() not in _LOOPBACK:
+            return _Way(f"a refused connection to {known[0]}", known[1], "", source, weight=2)
+    return None
+
+
+def _objects(event: Event) -> _Way:
+    """Distributed objects asked for across computers, in vain: 10028 names the other computer."""
+    other = event.fields.get("param1", event.fields.get("Data", "").partition("\n")[0])
+    return _Way("distributed objects (DCOM) of another computer", "T1021.003", "", "", other[:120], 2)
 
 
 def _pipe(event: Event) -> _Way | None:

@@ -16,6 +16,7 @@ from svc.assistant.tools.rule_engine import Rule
 
 MAX_PROCESSES = 50_000  # of one log; later ones are counted alone
 MAX_TREES = 10  # shown, the worst first
+UNFLAGGED_TREES = 4  # where no rule names a process: the biggest
 MAX_NODES = 60  # of one tree: those that rules name, what leads to them, what comes from them
 MAX_DEPTH = 40
 MAX_COMMAND_CHARS = 500
@@ -129,7 +130,7 @@ class ProcessTree:
             scored.append((worst, -flagged, -len(nodes), root, nodes))
         scored.sort(key=lambda item: item[:3])
         flagged_trees = [item for item in scored if item[1]]
-        for *_, root, nodes in (flagged_trees or scored[:2])[:MAX_TREES]:
+        for *_, root, nodes in (flagged_trees or scored[:UNFLAGGED_TREES])[:MAX_TREES]:
             yield _tree(root, nodes, place)
 
 
