@@ -40,7 +40,7 @@ _OTHER_HEADS = frozenset(
         "@version", "Keywords", "Level", "Opcode", "OpcodeValue", "SeverityValue", "Severity", "SourceModuleName",
         "SourceModuleType", "EventReceivedTime", "ProviderGuid", "Version", "ActivityID", "RelatedActivityID",
         "ThreadID", "ExecutionProcessID", "ExecutionThreadID", "port", "tags", "level", "keywords", "opcode",
-        "version", "type", "beat", "agent", "ecs", "input", "EventType_", "EventTypeOrignal",
+        "version", "type", "beat", "agent", "ecs", "input", "AccountType", "Category",
     ]
 )  # fmt: skip
 _MESSAGES = ("Message", "message")

@@ -27,7 +27,8 @@ _SALIENT = (
     "Payload", "HostApplication", "TargetUserName", "TargetDomainName", "SubjectUserName", "IpAddress",
     "WorkstationName", "Workstation", "LogonType", "AuthenticationPackageName", "LogonProcessName", "Status",
     "SubStatus", "TicketEncryptionType", "MemberName", "MemberSid", "SamAccountName", "AuditPolicyChanges",
-    "Threat Name", "Path", "Param1", "Param2", "Param3", "Consumer", "Filter", "Query", "Data",
+    "Threat Name", "Path", "param1", "param2", "param3", "param4", "Param1", "Param2", "Param3",
+    "Consumer", "Filter", "Query", "Data",
 )  # fmt: skip
 
 

@@ -133,7 +133,7 @@ def _rules(findings: Sequence[Finding]) -> str:
             f.severity.value, escape(f.title),
             ", ".join(escape(tactic_name(one)) for one in texts(f, "tactics")) or "—",
             technique_words(f.techniques), f"{number(f, 'count'):,}", time_words(text(f, "first")),
-            _names(texts(f, "hosts")), escape(text(f, "author") or "not stated"), escape(text(f, "license") or "—"),
+            _names(texts(f, "hosts")), escape(text(f, "author") or "not stated"), _name(text(f, "license")),
         )
         for f in findings
     ]  # fmt: skip
