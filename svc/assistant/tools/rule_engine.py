@@ -23,11 +23,12 @@ from svc.assistant.tools.rule_condition import (
     Predicate,
     Some,
     Test,
+    Values,
     predicate,
 )
 
 MAX_REMEMBERED = 20_000  # outcomes a log source; at the bound they are forgotten, not refused
-MAX_REMEMBERED_CHARS = 2_000  # of an event's values together: long ones (scripts) seldom repeat and would cost memory
+MAX_REMEMBERED_CHARS = 2_000  # of an event's values together: long ones seldom repeat and would cost memory
 
 Level = Literal["critical", "high", "medium", "low", "informational"]
 LEVELS: tuple[Level, ...] = ("critical", "high", "medium", "low", "informational")
@@ -142,8 +143,8 @@ class _Partition:
             self._remembered[raw] = found
         return found
 
-    def _values(self, raw: dict[str, str | None]) -> list[str]:
-        return [_in_form(raw[field], form) for field, form in self._slots]
+    def _values(self, raw: dict[str, str | None]) -> Values:
+        return Values([_in_form(raw[field], form) for field, form in self._slots])
 
 
 def _value(event: Event, field: str) -> str | None:
