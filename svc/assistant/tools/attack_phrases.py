@@ -43,7 +43,7 @@ _Term = tuple[str, ...]  # neighbours, each a word or a beginning that ends in "
 
 class _Rule(msgspec.Struct, frozen=True):
     phrase: Phrase
-    slots: tuple[tuple[_Term, ...], ...]
+    slots: tuple[frozenset[_Term], ...]  # each must be filled
 
 
 def words_of(sentence: str) -> list[tuple[str, int, int]]:
@@ -83,8 +83,10 @@ class PhraseIndex:
             for term in self._terms_of(word):
                 if len(term) == 1 or _stands_at(term, words, number):
                     places[term].append(number)
-        candidates = {id(rule): rule for term in places for rule in self._rules.get(term, ())}
-        found = (self._hit(rule, places) for rule in candidates.values())
+        present = frozenset(places)
+        rules = {id(rule): rule for term in present for rule in self._rules.get(term, ())}
+        filled = (rule for rule in rules.values() if not any(slot.isdisjoint(present) for slot in rule.slots))
+        found = (self._hit(rule, places) for rule in filled)
         return [hit for hit in found if hit is not None]
 
     def _starting_with(self, word: str) -> tuple[_Term, ...]:
@@ -94,17 +96,13 @@ class PhraseIndex:
         return tuple(terms)
 
     def _hit(self, rule: _Rule, places: Mapping[_Term, Sequence[int]]) -> Hit | None:
-        filled: list[list[tuple[int, _Term]]] = []
-        for slot in rule.slots:
-            ways = [(number, term) for term in slot for number in places.get(term, ())]
-            if not ways:
-                return None
-            filled.append(ways)
+        present = places.keys()
+        ways = [[(number, term) for term in slot & present for number in places[term]] for slot in rule.slots]
         best: Hit | None = None
-        for start in filled[0]:
-            chosen = _nearest(start, filled[1:])
+        for start in ways[0]:
+            chosen = _nearest(start, ways[1:])
             hit = self._weighed(rule, chosen) if chosen else None
-            if hit is not None and (best is None or hit.weight > best.weight):
+            if hit is not None and (best is None or (hit.weight, best.words) > (best.weight, hit.words)):
                 best = hit
         return best
 
@@ -124,7 +122,7 @@ def _nearest(start: tuple[int, _Term], others: Sequence[Sequence[tuple[int, _Ter
         free = [way for way in ways if used.isdisjoint(range(way[0], way[0] + len(way[1])))]
         if not free:
             return None
-        way = min(free, key=lambda one: abs(one[0] - start[0]))
+        way = min(free, key=lambda one: (abs(one[0] - start[0]), one))
         chosen.append(way)
         used.update(range(way[0], way[0] + len(way[1])))
     return chosen
@@ -139,16 +137,16 @@ def _stands_at(term: _Term, words: Sequence[str], number: int) -> bool:
     )
 
 
-def _slots(text: str, groups: Mapping[str, Sequence[str]]) -> tuple[tuple[_Term, ...], ...]:
+def _slots(text: str, groups: Mapping[str, Sequence[str]]) -> tuple[frozenset[_Term], ...]:
     slots = []
     for written in text.split():
-        terms: dict[_Term, None] = {}
+        terms = set[_Term]()
         for choice in written.split("|"):
             if choice.startswith("@") and choice[1:] not in groups:
                 raise ValueError(f"the phrase {text!r} names the group {choice}, which the lexicon has not")
             for one in groups[choice[1:]] if choice.startswith("@") else (choice,):
-                terms[tuple(one.split("_"))] = None
-        slots.append(tuple(terms))
+                terms.add(tuple(one.split("_")))
+        slots.append(frozenset(terms))
     return tuple(slots)
 
 
