@@ -218,6 +218,9 @@ def _kind_of_text(text: str, ending: str) -> _Kind:
 _JSON_START = re.compile(r'[\[{]\s*(?:["{\[\d\]}-]|true|false|null)')
 
 
+_LOGIN_ENTRY = re.compile(
+    r'"MESSAGE"\s*:\s*"(?:Failed|Accepted) \S+ for |pam_\w+\([\w.-]+:auth\): authentication failure'
+)
 _EVENT_CHARS = 8_192  # of a text in JSON: its first records
 _EVENT_ID = re.compile(r'"(?:EventID|EventId|event_id|winlog\.event_id|Id)"\s*:\s*["{\d]')
 _EVENT_LOG = re.compile(
@@ -234,7 +237,7 @@ def _json(body: str) -> _Kind | None:
     if is_cloudtrail(head):
         return kind[0], "cloudtrail"
     if is_journal(head):
-        return kind[0], "journal"
+        return kind[0], "authlog" if _LOGIN_ENTRY.search(body) else "journal"
     is_event = _EVENT_ID.search(body) is not None and _EVENT_LOG.search(body) is not None
     return (kind[0], "winevents") if is_event else kind
 

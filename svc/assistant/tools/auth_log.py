@@ -2,6 +2,7 @@
 
 Each failed attempt counts once, though sshd, its error log and PAM may each write a line about it: for every connection
 the largest of their counts is taken. "message repeated N times" counts N times. What a line says: ``auth_lines.py``.
+A log that runs newest first is read from its end (``log_order``).
 Decides what is an attack: 5 failures within 10 minutes (fail2ban's default), or 20 failures or 5 accounts at any pace.
 
 Finding kinds and their attributes (times are ISO 8601 in the log's own zone, None where the lines have none):
@@ -31,6 +32,7 @@ from collections.abc import Iterable, Iterator
 from svc.assistant.tools import Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
 from svc.assistant.tools.auth_count import Counts, Tally
 from svc.assistant.tools.auth_lines import AuthLines, Event
+from svc.assistant.tools.log_order import TimeOrder
 from svc.assistant.tools.log_stamps import second_of_day
 
 PROGRESS_EVERY = 20_000  # lines
@@ -48,22 +50,25 @@ def brute_force(
     lines: Iterable[str], *, source: str, after: str | None = None, before: str | None = None
 ) -> Iterator[Yielded]:
     """Findings about the logins in ``lines``; ``after`` and ``before`` ("03:00") keep a part of each day."""
-    reader, counts = AuthLines(), Counts()
+    reader, counts, order = AuthLines(), Counts(), TimeOrder(lines)
     start, stop = second_of_day(after or ""), second_of_day(before or "")
-    number = 0
-    for number, line in enumerate(lines, start=1):
+    if order.is_backwards:
+        yield Progress(text=f"{source} runs from the newest line to the oldest; it is read from its end")
+    for done, (number, line) in enumerate(order, start=1):
         event = reader.read(line)
         if event is not None and _is_within(event, start, stop):
             counts.add(event, number, line)
-        if number % PROGRESS_EVERY == 0 or number == FIRST_PROGRESS:
-            yield Progress(text=_progress(number, counts))
+        if done % PROGRESS_EVERY == 0 or done == FIRST_PROGRESS:
+            yield Progress(text=_progress(done, counts))
     counts.finish()
-    yield Progress(text=_progress(number, counts))
-    yield _summary(counts, reader, number, source, (after, before))
+    yield Progress(text=_progress(order.count, counts))
+    yield _summary(counts, reader, order.count, source, (after, before))
     yield from _successes(counts, source)
     yield from _sources(counts, source)
     yield from _accounts(counts, source)
     yield from _gaps(counts, reader)
+    if order.is_cut:
+        yield Gap(text=f"the log runs newest first and is long: only its newest {order.count:,} lines were looked at")
 
 
 def _is_within(event: Event, start: int | None, stop: int | None) -> bool:

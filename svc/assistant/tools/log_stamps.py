@@ -25,7 +25,8 @@ _BSD = re.compile(
 _ISO = re.compile(
     rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T ]{_TIME}(?: ?(?P<zone>Z\b|UTC\b|[+-]\d\d:?\d\d))?"
 )
-_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
+_ZONE_NAME = re.compile(r" ([A-Z]{3,5})(?= )")  # behind a stamp with a weekday: journalctl's short-full
+_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
 
 
 class Stamp(NamedTuple):
@@ -56,7 +57,13 @@ class Stamps:
         if found is None:
             return None, 0
         stamp = self._stamp(found)
-        return stamp, found.end() if stamp else 0
+        if stamp is None:
+            return None, 0
+        named = _ZONE_NAME.match(line, found.end()) if lead and lead[1] and found.re is _ISO else None
+        if named is None:
+            return stamp, found.end()
+        self.zones.add(named[1])
+        return stamp, named.end()
 
     def _stamp(self, found: re.Match[str]) -> Stamp | None:
         month = found["month"]

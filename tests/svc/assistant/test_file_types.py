@@ -44,6 +44,12 @@ def program() -> bytes:
         pytest.param(LOGIN.encode() * 3, "notes.csv", "authlog", id="auth.log named csv"),
         pytest.param(LOGIN.encode("utf-16"), "", "authlog", id="auth.log in UTF-16"),
         pytest.param(b"2026-11-20T03:12:45+00:00 h CRON[1]: x\n" * 4, "", "syslog", id="a syslog"),
+        pytest.param(
+            b'{"__REALTIME_TIMESTAMP":"1","MESSAGE":"Failed password for root from 192.0.2.1 port 1 ssh2"}\n' * 2,
+            "",
+            "authlog",
+            id="the journal with logins",
+        ),
         pytest.param(b"-----BEGIN CERTIFICATE-----\nMIIB", "", "pem", id="pem"),
         pytest.param(b"Received: from a\nFrom: b@example.org\nSubject: c\n\nbody", "", "eml", id="mail"),
         pytest.param(b"Subject matter of this report: mail\n", "", "txt", id="prose that starts like a mail"),
