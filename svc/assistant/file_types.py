@@ -260,7 +260,12 @@ def _json_form(body: str) -> _Kind | None:
     return ("application/json", "json") if not rest else None
 
 
+_EVENT_XML = re.compile(r"<Event xmlns=[\"']http://schemas\.microsoft\.com/win/2004/08/events/event")
+
+
 def _markup(body: str) -> _Kind | None:
+    if body.startswith("<") and _EVENT_XML.search(body):
+        return "text/xml", "winevents"
     return next(((mime_type, label) for shape, mime_type, label in _MARKUP if shape.match(body)), None)
 
 

@@ -9,7 +9,7 @@ a Gap.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import BinaryIO
 
 import msgspec
@@ -121,7 +121,7 @@ def _object(line: bytes | str) -> object:
         return None
 
 
-def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
     number = 0
     while line := feed.readline(MAX_LINE_BYTES):
         number += 1
@@ -140,7 +140,7 @@ def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, Mapping[st
             unread.broken.append(number)
 
 
-def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
     lines = text.split("\n")
     first = next((line for line in lines if line.strip("\ufeff \t\r")), "")
     if not isinstance(_object(first.strip("\ufeff \t\r,")), dict):
@@ -156,7 +156,7 @@ def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, Mapping[str, obj
                 unread.broken.append(number)
 
 
-def _of_pieces(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _of_pieces(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
@@ -164,7 +164,7 @@ def _of_pieces(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, Mapping[s
     yield from _of_stream((decoder.decode(piece) for piece in pieces), unread)
 
 
-def _of_stream(pieces: Iterator[str], unread: _Unread) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _of_stream(pieces: Iterator[str], unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
     """Objects of a list, or one after another, each over as many lines as it likes."""
     parse = json.JSONDecoder(strict=False).raw_decode
     buffer, position, number = "", 0, 0
@@ -198,36 +198,36 @@ def _next_start(text: str, position: int) -> int:
     return text.find("{", position)
 
 
-def _inner_list(found: Mapping[str, object]) -> list[object] | None:
+def _inner_list(found: dict[str, object]) -> list[object] | None:
     """The list in an export that is one object; None where it is an event."""
     for name in _LISTS:
         value = found.get(name)
-        if isinstance(value, Mapping):  # Elastic's answer: hits in hits
+        if isinstance(value, dict):  # Elastic's answer: hits in hits
             value = value.get(name)
         if isinstance(value, list) and any(isinstance(item, dict) for item in value[:3]):
             return value
     return None
 
 
-def event_of(found: Mapping[str, object], number: int) -> Event | None:
+def event_of(found: dict[str, object], number: int) -> Event | None:
     """The event of one object; None where it has no event id and no log's name."""
     for _ in range(2):
-        if isinstance(found.get("System"), Mapping):
+        if isinstance(found.get("System"), dict):
             return nested_event(found, number=number)
-        inner = next((value for name in _WRAPPERS if isinstance(value := found.get(name), Mapping)), None)
-        if inner is None or not (_has_head(inner) or isinstance(inner.get("System"), Mapping)):
+        inner = next((value for name in _WRAPPERS if isinstance(value := found.get(name), dict)), None)
+        if inner is None or not (_has_head(inner) or isinstance(inner.get("System"), dict)):
             break
         found = inner
-    if isinstance(found.get("System"), Mapping):
+    if isinstance(found.get("System"), dict):
         return nested_event(found, number=number)
     return _flat(_undotted(found), number)
 
 
-def _has_head(found: Mapping[str, object]) -> bool:
+def _has_head(found: dict[str, object]) -> bool:
     return "winlog" in found or any(name in found for name in _HEADS["event_id"]) or "winlog.event_id" in found
 
 
-def _undotted(found: Mapping[str, object]) -> Mapping[str, object]:
+def _undotted(found: dict[str, object]) -> dict[str, object]:
     """``winlog.event_data.Image`` as members of members."""
     if not any(name.startswith("winlog.") for name in found):
         return found
@@ -242,9 +242,9 @@ def _undotted(found: Mapping[str, object]) -> Mapping[str, object]:
     return result
 
 
-def _flat(found: Mapping[str, object], number: int) -> Event | None:
+def _flat(found: dict[str, object], number: int) -> Event | None:
     winlog = found.get("winlog")
-    own = winlog if isinstance(winlog, Mapping) else found
+    own = winlog if isinstance(winlog, dict) else found
     heads = {what: _head(own, found, names) for what, names in _HEADS.items()}
     event_id = whole_number(heads["event_id"][1])
     channel, provider = _name(heads["channel"][1]), _name(heads["provider"][1])
@@ -262,25 +262,25 @@ def _flat(found: Mapping[str, object], number: int) -> Event | None:
     return windows_event(header, fields)
 
 
-def _head(own: Mapping[str, object], found: Mapping[str, object], names: tuple[str, ...]) -> tuple[str, object]:
+def _head(own: dict[str, object], found: dict[str, object], names: tuple[str, ...]) -> tuple[str, object]:
     """The first of the names that is there, and its value; Elastic keeps some outside of ``winlog``."""
     for place in (own, found) if own is not found else (own,):
         for name in names:
             if (value := place.get(name)) is not None:
                 return name, value
     event = found.get("event")
-    if "EventID" in names and isinstance(event, Mapping):
+    if "EventID" in names and isinstance(event, dict):
         return "event.code", event.get("code")
     return "", None
 
 
 def _name(value: object) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("name", value.get("Name", value.get("hostname")))
     return value if isinstance(value, str) else ""
 
 
-def _better_time(found: Mapping[str, object], fields: Mapping[str, str]) -> str:
+def _better_time(found: dict[str, object], fields: dict[str, str]) -> str:
     """A stamp that names its zone, or is known to be UTC, where the first one does not."""
     for name in ("@timestamp", "SystemTime", "UtcTime"):
         value = found.get(name) or fields.get(name)
@@ -292,11 +292,11 @@ def _better_time(found: Mapping[str, object], fields: Mapping[str, str]) -> str:
 _HEAD_NAMES = frozenset(name for names in _HEADS.values() for name in names) - {"UtcTime", "host", "log"} | _OTHER_HEADS
 
 
-def _add_fields(fields: dict[str, str], own: Mapping[str, object], found: Mapping[str, object]) -> None:
+def _add_fields(fields: dict[str, str], own: dict[str, object], found: dict[str, object]) -> None:
     """The event's data, whichever way it is told from the rest."""
     data = own.get("event_data", own.get("EventData"))
     payload = found.get("Payload")
-    if isinstance(data, Mapping | str):
+    if isinstance(data, dict | str):
         add_data(fields, data)
     elif isinstance(payload, str) and payload.startswith('{"'):  # EvtxECmd
         _add_payload(fields, payload)
@@ -315,11 +315,11 @@ def _add_payload(fields: dict[str, str], payload: str) -> None:
         add_user_data(fields, inner.get("UserData"))
 
 
-def _add_members(fields: dict[str, str], own: Mapping[str, object]) -> None:
+def _add_members(fields: dict[str, str], own: dict[str, object]) -> None:
     for name, value in own.items():
         if len(fields) >= MAX_FIELDS:
             return
-        if name in _HEAD_NAMES or name in _MESSAGES or isinstance(value, Mapping):
+        if name in _HEAD_NAMES or name in _MESSAGES or isinstance(value, dict):
             continue
         add_field(fields, name, _joined(value) if isinstance(value, list) else value)
 

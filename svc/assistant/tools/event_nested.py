@@ -6,21 +6,19 @@ Attributes stand as ``{"#attributes": {…}}`` (the crate and library evtx), as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from svc.assistant.tools.event import Event
 from svc.assistant.tools.event_windows import MAX_FIELDS, Header, add_field, utc, windows_event
 
 MAX_DEPTH = 6  # of UserData; Windows' own has three
 
 
-def nested_event(body: Mapping[str, object], *, number: int, is_own_number: bool = False) -> Event | None:
+def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = False) -> Event | None:
     """The event whose ``Event`` element is ``body``; None where it has no System element.
 
     ``number`` is the line's; with ``is_own_number`` the record's own number goes before it.
     """
     system = body.get("System")
-    if not isinstance(system, Mapping):
+    if not isinstance(system, dict):
         return None
     record = whole_number(system.get("EventRecordID")) if is_own_number else None
     header = Header(
@@ -39,7 +37,7 @@ def nested_event(body: Mapping[str, object], *, number: int, is_own_number: bool
 
 def whole_number(value: object) -> int | None:
     """``4624`` from a number, a text, or an element with attributes."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("#text", value.get("Value", value.get("_")))
     if isinstance(value, bool) or not isinstance(value, int | str):
         return None
@@ -51,16 +49,16 @@ def whole_number(value: object) -> int | None:
 
 
 def _text(value: object) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("#text")
     return value if isinstance(value, str) else ""
 
 
-def _attribute(system: Mapping[str, object], element: str, name: str) -> str:
+def _attribute(system: dict[str, object], element: str, name: str) -> str:
     beside = system.get(f"{element}_attributes")
     value = system.get(element)
-    for place in (value.get("#attributes") if isinstance(value, Mapping) else None, value, beside):
-        if isinstance(place, Mapping):
+    for place in (value.get("#attributes") if isinstance(value, dict) else None, value, beside):
+        if isinstance(place, dict):
             for key in (name, f"@{name}"):
                 found = place.get(key)
                 if isinstance(found, str):
@@ -72,7 +70,7 @@ def add_data(fields: dict[str, str], data: object) -> None:
     """What stands in EventData: by name, as a list of named values, or as values without a name (``Data``)."""
     if isinstance(data, str):
         add_field(fields, "Data", data)
-    if not isinstance(data, Mapping):
+    if not isinstance(data, dict):
         return
     for name, value in data.items():
         if name == "Data":
@@ -83,15 +81,15 @@ def add_data(fields: dict[str, str], data: object) -> None:
 
 def _leaf(value: object) -> object:
     """The value of an element; of a list its values, a line each."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         value = value.get("#text")
     if isinstance(value, list):
         return "\n".join(str(item) for item in value[:MAX_FIELDS] if item is not None)
-    return None if isinstance(value, Mapping) else value
+    return None if isinstance(value, dict) else value
 
 
 def _add_values(fields: dict[str, str], value: object) -> None:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         named = value.get("@Name", value.get("Name"))
         if isinstance(named, str):
             add_field(fields, named, _leaf({"#text": value.get("#text", value.get("Value"))}))
@@ -100,9 +98,9 @@ def _add_values(fields: dict[str, str], value: object) -> None:
     if not isinstance(value, list):
         add_field(fields, "Data", value)
         return
-    unnamed = [item for item in value if not isinstance(item, Mapping)]
+    unnamed = [item for item in value if not isinstance(item, dict)]
     for item in value[:MAX_FIELDS]:
-        if isinstance(item, Mapping):
+        if isinstance(item, dict):
             _add_values(fields, item)
     if unnamed:
         add_field(fields, "Data", _leaf(unnamed))
@@ -110,12 +108,12 @@ def _add_values(fields: dict[str, str], value: object) -> None:
 
 def add_user_data(fields: dict[str, str], data: object, depth: int = 0) -> None:
     """Every leaf under UserData by its own name; a later one of the same name does not replace the first."""
-    if not isinstance(data, Mapping) or depth > MAX_DEPTH:
+    if not isinstance(data, dict) or depth > MAX_DEPTH:
         return
     for name, value in data.items():
         if name[:1] in "#@" or name.endswith("_attributes"):
             continue
-        if isinstance(value, Mapping) and "#text" not in value:
+        if isinstance(value, dict) and "#text" not in value:
             add_user_data(fields, value, depth + 1)
         elif name not in fields:
             add_field(fields, name, _leaf(value))

@@ -65,6 +65,7 @@ from svc.assistant.tools import (
     event_json,
     event_syslog,
     event_web,
+    event_xml,
 )
 from svc.assistant.tools.event import Event
 from svc.assistant.tools.event_cloud_activity import CloudActivity
@@ -103,14 +104,18 @@ _JSON_EVENT = re.compile(
 )
 
 
+_JSON_START = re.compile(rb"^(?:\xef\xbb\xbf)?\s*[\[{]", re.MULTILINE)  # a question may stand before it
+
+
 def _is_json_event(head: bytes) -> bool:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         head = head.decode("utf-16", errors="replace").encode(errors="replace")
-    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith((b"{", b"[")) and _JSON_EVENT.search(head) is not None
+    return _JSON_START.search(head) is not None and _JSON_EVENT.search(head) is not None
 
 
 _READERS = (
     Reader("EVTX", lambda head: head.startswith(b"ElfFile\x00"), event_evtx.read, has_records=True),
+    Reader("XML", event_xml.is_event_xml, event_xml.read, has_records=True),
     Reader("CloudTrail", event_cloud.is_cloudtrail, event_cloud.read, has_records=True),
     Reader("journal", event_syslog.is_journal, event_syslog.read),
     Reader("JSON", _is_json_event, event_json.read),
@@ -181,6 +186,9 @@ def _read(reader: Reader, feed: BinaryIO, log: _Log, window: _Window) -> Iterato
     yield Progress(text=log.progress())
 
 
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+
+
 class _Window:
     """The part of each day that was asked for."""
 
@@ -193,7 +201,8 @@ class _Window:
         start, stop = self._start, self._stop
         if start is None and stop is None:
             return True
-        of_day = second_of_day(event.time[11:19])
+        clock = _CLOCK.search(event.time)
+        of_day = second_of_day(clock[0]) if clock is not None else None
         if of_day is None:
             is_in = False
         elif start is not None and stop is not None and start > stop:  # over midnight
