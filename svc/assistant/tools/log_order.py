@@ -20,7 +20,7 @@ MAX_HELD_CHARS = 256 * 1024 * 1024  # of a log that runs backwards, a quarter of
 class TimeOrder:
     """Iterate it once for each line's number in the file, from 1, and its text.
 
-    ``is_backwards``: the log runs newest first. ``count`` is how many lines were read, ``is_cut`` whether more are left.
+    ``is_backwards``: the log runs newest first. ``count`` is how many lines were read, ``is_cut`` whether more are.
     """
 
     def __init__(self, lines: Iterable[str]) -> None:

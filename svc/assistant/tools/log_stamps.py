@@ -11,8 +11,8 @@ from datetime import date
 from itertools import accumulate
 from typing import NamedTuple
 
-_MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, start=1)}
+MONTH_NAMES = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, start=1)}
 _DAYS_BEFORE = tuple(accumulate((0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30)))  # of a leap year, by month - 1
 _LONGEST_YEAR = 366
 _HALF_YEAR = 183  # days: a step back by more than this is a new year, not a late line

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from svc.assistant.analyst.markup import code_span, defang, plural, table
 from svc.assistant.analyst.section import Section, Skill, words
 from svc.assistant.tools import Finding, Scalar, Severity
+from svc.assistant.tools.log_stamps import MONTH_NAMES
 from svc.assistant.workers import Feed
 
 NAMED = 4  # accounts or sources named in the verdict
@@ -173,16 +174,13 @@ def _read(summary: Finding) -> str:
     )
 
 
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-
-
 def _time(value: Scalar | list[Scalar]) -> str:
     """A time as people read it; a stamp without a year as the log has it: ``Nov 20 03:12:45``."""
     if not value:
         return "not stated"
     text = str(value)
     if text.startswith("--"):
-        return f"{_MONTHS[int(text[2:4]) - 1]} {text[5:7]} {text[8:]}"
+        return f"{MONTH_NAMES[int(text[2:4]) - 1]} {text[5:7]} {text[8:]}"
     return text.replace("T", " ")
 
 

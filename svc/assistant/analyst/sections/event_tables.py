@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from svc.assistant.analyst.markup import code_block, code_span, cut, defang, escape, plural, table
 from svc.assistant.tools import Finding, Scalar
 from svc.assistant.tools.attack_names import attack_name, tactic_name
+from svc.assistant.tools.log_stamps import MONTH_NAMES
 
 EVIDENCE_CHARS = 140
 NAMED = 3  # accounts, hosts or techniques in one cell
@@ -53,6 +54,8 @@ def text(finding: Finding, name: str) -> str:
 def time_words(value: Scalar) -> str:
     """A time as people read it, to the second."""
     stamp = str(value or "")
+    if stamp.startswith("--"):  # a syslog's, without a year
+        return f"{MONTH_NAMES[int(stamp[2:4]) - 1]} {stamp[5:7]} {stamp[8:16]}"
     return stamp[:19].replace("T", " ") if stamp else "not stated"
 
 

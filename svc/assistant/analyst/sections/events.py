@@ -79,9 +79,10 @@ def _read(findings: Sequence[Finding]) -> list[str]:
     sentences = []
     for summary in of_kind(findings, "events_summary"):
         hosts = ", ".join(_name(host) for host in texts(summary, "hosts")[:NAMED])
+        zone = " UTC" if text(summary, "last").endswith("Z") else " in the log's own zone"
         sentence = (
             f"Read {plural(number(summary, 'events'), 'event')}{f' of {hosts}' if hosts else ''}, "
-            f"{time_words(text(summary, 'first'))} to {time_words(text(summary, 'last'))} UTC."
+            f"{time_words(text(summary, 'first'))} to {time_words(text(summary, 'last'))}{zone}."
         )
         after, before = text(summary, "after"), text(summary, "before")
         if after or before:

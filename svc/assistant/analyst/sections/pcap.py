@@ -8,7 +8,7 @@ from datetime import datetime
 from svc.assistant.analyst import picture
 from svc.assistant.analyst.markup import code_span, defang, escape, plural, table
 from svc.assistant.analyst.picture import Bar, Mark
-from svc.assistant.analyst.section import Picture, Section, Skill, words
+from svc.assistant.analyst.section import PACKED_LABELS, Picture, Section, Skill, words
 from svc.assistant.analyst.sections.event_tables import number, of_kind, text, texts
 from svc.assistant.tools import Finding, Scalar, Severity
 from svc.assistant.workers import Feed
@@ -293,8 +293,9 @@ SECTION = Section(
             r"\bcaptures?\b",
             r"\b(?:http|tls|dns|smb) (?:requests?|quer(?:y|ies)|connections?|sessions?)\b",
         ),
-        labels=_LABELS,
+        labels=_LABELS | PACKED_LABELS,
         claims=_LABELS,
+        file_names=words(r".*\.p?cap(?:ng)?\.(?:gz|bz2|xz)"),
     ),
     verdict=verdict,
     body=body,
