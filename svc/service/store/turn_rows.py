@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
-from svc.messages import ROOT_ID, Message, new_id
+from svc.messages import ROOT_ID, Message, Usage, new_id
 from svc.service.store import Begun, Ending, LeaseLostError, Opening, Stored, TurnRecord, TurnState
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
 
@@ -27,56 +27,77 @@ def begin(
     connection: sqlite3.Connection, session_id: str, query: Message, owner: str, opening: Opening | None = None
 ) -> Begun:
     """Store the query, its opening with it, and take its turn, or return the turn that this query id made before."""
-    row = connection.execute("SELECT number, last_seq FROM sessions WHERE id = ?", [session_id]).fetchone()
+    row = connection.execute("SELECT number, last_seq, usage FROM sessions WHERE id = ?", [session_id]).fetchone()
     if row is None:
         raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
-    number, last_seq = row
-    if (known := _turn_in_the_way(connection, number, query)) is not None:
+    number, last_seq, usage = row
+    if (known := _make_way(connection, number, query)) is not None:
         return Begun(turn=known)
+    has_opening = opening is not None and opening.after_seq == last_seq
+    said, ending = (opening.messages, opening.ending) if opening is not None and has_opening else ((), None)
+    turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, ending)
+    stored = _insert(connection, number, turn, [query, *said], last_seq + 1)
+    connection.execute(
+        "UPDATE sessions SET turns = turns + 1, last_seq = ?, update_time = ?, usage = ? WHERE number = ?",
+        [
+            stored[-1].seq,
+            query.timestamp if ending is None else int(ending.time),
+            usage if ending is None else _sum(usage, ending.usage),
+            number,
+        ],
+    )
+    return Begun(turn=turn, stored=tuple(stored), has_opening=has_opening)
+
+
+def _make_way(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
+    """The turn that the query's id made before; or None, and the query has a turn and a parent that fit.
+
+    Raises TurnInProgressError, and InvalidRequestError for an id that another message has.
+    """
+    sql = f"SELECT {TURN_COLUMNS} WHERE t.session_number = ? AND (t.query_id = ? OR t.state = 'running')"
+    found = [turn_row(row) for row in connection.execute(sql, [number, query.id]).fetchall()]
+    for turn in found:
+        if turn.query_id == query.id:
+            return turn
+    if found:
+        raise TurnInProgressError(
+            f"turn {found[0].id} of this session is still running; wait for its end, or cancel it first"
+        )
     if _has_message(connection, number, query.id):
         raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
-    _make_fit(connection, number, query)
+    sql = "SELECT 1 FROM turns WHERE session_number = ? AND id = ?"
+    if not query.turn or connection.execute(sql, [number, query.turn]).fetchone() is not None:
+        query.turn = new_id()
+    if query.parent_id != ROOT_ID and not _has_message(connection, number, query.parent_id):
+        query.parent_id = ROOT_ID
+    return None
+
+
+def _insert_turn(
+    connection: sqlite3.Connection,
+    session: tuple[int, str],
+    query: Message,
+    owner: str,
+    seq: int,
+    ending: Ending | None,
+) -> TurnRecord:
+    """The new turn, ended already where its ending is known."""
+    state, ended = (TurnState.RUNNING, 0.0) if ending is None else (ending.state, ending.time)
     inserted = connection.execute(
-        "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started)"
-        " VALUES (?, ?, ?, ?, 'running', ?, 1, 1, ?)",
-        [number, query.turn, query.id, last_seq + 1, owner, query.created_at],
+        "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended)"
+        " VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?, ?)",
+        [session[0], query.turn, query.id, seq, state.value, "" if ending else owner, query.created_at, ended],
     )
-    connection.execute(
-        "UPDATE sessions SET turns = turns + 1, update_time = ? WHERE number = ?", [query.timestamp, number]
-    )
-    turn = TurnRecord(
-        session_id=session_id,
+    return TurnRecord(
+        session_id=session[1],
         id=query.turn,
         number=inserted.lastrowid or 0,
         query_id=query.id,
-        query_seq=last_seq + 1,
-        state=TurnState.RUNNING,
+        query_seq=seq,
+        state=state,
         fence=1,
         attempts=1,
     )
-    if opening is None or opening.after_seq != last_seq:
-        return Begun(turn=turn, stored=tuple(_insert(connection, number, turn, [query])))
-    stored = _insert(connection, number, turn, [query, *opening.messages])
-    if opening.ending is not None:
-        _end(connection, number, turn, opening.ending)
-        turn = msgspec.structs.replace(turn, state=opening.ending.state)
-    return Begun(turn=turn, stored=tuple(stored), has_opening=True)
-
-
-def _turn_in_the_way(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
-    """The turn that the query's id made before; raises TurnInProgressError where another one runs."""
-    running = None
-    sql = f"SELECT {TURN_COLUMNS} WHERE t.session_number = ? AND (t.query_id = ? OR t.state = 'running')"
-    for row in connection.execute(sql, [number, query.id]).fetchall():
-        turn = turn_row(row)
-        if turn.query_id == query.id:
-            return turn
-        running = turn
-    if running is not None:
-        raise TurnInProgressError(
-            f"turn {running.id} of this session is still running; wait for its end, or cancel it first"
-        )
-    return None
 
 
 def append(
@@ -89,7 +110,9 @@ def append(
     ).fetchone()
     if row is None:
         raise LeaseLostError(f"turn {turn.id} is no longer run here")
-    stored = _insert(connection, row[0], turn, messages)
+    sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
+    last_seq = connection.execute(sql, [len(messages), row[0]]).fetchone()[0]
+    stored = _insert(connection, row[0], turn, messages, last_seq - len(messages) + 1)
     if ending is not None:
         _end(connection, row[0], turn, ending)
     return stored
@@ -152,21 +175,12 @@ def _has_message(connection: sqlite3.Connection, number: int, message_id: str) -
     return connection.execute(sql, [number, message_id]).fetchone() is not None
 
 
-def _make_fit(connection: sqlite3.Connection, number: int, query: Message) -> None:
-    """Give the query a turn that the session has not, and a parent that it has."""
-    sql = "SELECT 1 FROM turns WHERE session_number = ? AND id = ?"
-    if not query.turn or connection.execute(sql, [number, query.turn]).fetchone() is not None:
-        query.turn = new_id()
-    if query.parent_id != ROOT_ID and not _has_message(connection, number, query.parent_id):
-        query.parent_id = ROOT_ID
-
-
-def _insert(connection: sqlite3.Connection, number: int, turn: TurnRecord, messages: Sequence[Message]) -> list[Stored]:
-    sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
-    last = connection.execute(sql, [len(messages), number]).fetchone()[0]
+def _insert(
+    connection: sqlite3.Connection, number: int, turn: TurnRecord, messages: Sequence[Message], first_seq: int
+) -> list[Stored]:
     stored = []
     values: list[int | str | bytes] = []  # of one row after the other
-    for seq, message in enumerate(messages, start=last - len(messages) + 1):
+    for seq, message in enumerate(messages, start=first_seq):
         message.seq, message.turn = seq, turn.id
         body = _ENCODER.encode(message)
         values += (number, seq, turn.number, message.message_type.value, message.id, body)
@@ -184,10 +198,12 @@ def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, ending: 
         "UPDATE turns SET state = ?, ended = ?, owner = '' WHERE number = ?",
         [TurnState(ending.state).value, ending.time, turn.number],
     )
-    usage = USAGE_DECODER.decode(
-        connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
-    )
+    usage = connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
     connection.execute(
         "UPDATE sessions SET usage = ?, update_time = ? WHERE number = ?",
-        [_ENCODER.encode(usage + ending.usage).decode(), int(ending.time), number],
+        [_sum(usage, ending.usage), int(ending.time), number],
     )
+
+
+def _sum(usage: str, more: Usage) -> str:
+    return _ENCODER.encode(USAGE_DECODER.decode(usage) + more).decode()
