@@ -39,7 +39,7 @@ from sigma.types import (
     SpecialChars,
 )
 
-from svc.assistant.tools.rule_condition import Comparison, Every, Layout, Node, Not, Some, Test, predicate
+from svc.assistant.tools.rule_condition import Check, Comparison, Every, Layout, Node, Not, Some, predicate
 from svc.assistant.tools.rule_engine import LogSource, Rule
 
 MAX_DEPTH = 60  # of a condition; deeper ones are no rules but attacks on the reader
@@ -143,7 +143,7 @@ def _one_of(nodes: Iterable[Node]) -> Node:
     merged: dict[tuple[str, Comparison, bool], int] = {}
     for node in nodes:
         for child in node.nodes if isinstance(node, Some) else (node,):
-            if not isinstance(child, Test) or child.comparison not in _MERGED:
+            if not isinstance(child, Check) or child.comparison not in _MERGED:
                 flat.append(child)
                 continue
             place = merged.setdefault((child.field, child.comparison, child.is_cased), len(flat))
@@ -151,20 +151,20 @@ def _one_of(nodes: Iterable[Node]) -> Node:
                 flat.append(child)
             else:
                 known = flat[place]
-                assert isinstance(known, Test)
+                assert isinstance(known, Check)
                 flat[place] = msgspec.structs.replace(known, values=known.values + child.values)
     return flat[0] if len(flat) == 1 else Some(tuple(flat))
 
 
 def _cost(node: Node) -> int:
     match node:
-        case Test(field="EventID"):
+        case Check(field="EventID"):
             return 0
-        case Test(comparison="re" | "cidr") | Test(field=""):
+        case Check(comparison="re" | "cidr") | Check(field=""):
             return 4
-        case Test(comparison="contains" | "parts", values=values):
+        case Check(comparison="contains" | "parts", values=values):
             return 2 if len(values) < 8 else 3
-        case Test():
+        case Check():
             return 1
         case _:
             return 3
@@ -179,28 +179,28 @@ def _value(field: str, value: SigmaType) -> Node:
         case SigmaTimestampPart():
             raise RuleError("it compares a part of a date, which is not supported")
         case SigmaNumber():
-            return Test(field, "equals" if field else "contains", (str(value.number),))
+            return Check(field, "equals" if field else "contains", (str(value.number),))
         case SigmaBool():
-            return Test(field, "equals" if field else "contains", (str(value).lower(),))
+            return Check(field, "equals" if field else "contains", (str(value).lower(),))
         case SigmaNull():
-            return Test(field, "null")
+            return Check(field, "null")
         case SigmaExists():
-            there = Test(field, "exists")
+            there = Check(field, "exists")
             return there if value.exists else Not(there)
         case SigmaRegularExpression():
-            return Test(field, "re", (value.escape(escape_escape_char=False),))
+            return Check(field, "re", (value.escape(escape_escape_char=False),))
         case SigmaCIDRExpression():
-            return Test(field, "cidr", (str(value.network),))
+            return Check(field, "cidr", (str(value.network),))
         case SigmaCompareExpression():
             number = str(value.number.number)
             if value.op == CompareOperators.NEQ:
-                return Not(Test(field, "equals", (number,)))
-            return Test(field, _COMPARISONS[value.op], (number,))
+                return Not(Check(field, "equals", (number,)))
+            return Check(field, _COMPARISONS[value.op], (number,))
         case SigmaFieldReference():
             how: Comparison = (
                 "starts with field" if value.starts_with else "ends with field" if value.ends_with else "same as"
             )
-            return Test(field, how, (value.field,))
+            return Check(field, how, (value.field,))
         case _:
             raise RuleError(f"a value of the kind {type(value).__name__} is not supported")
 
@@ -224,17 +224,17 @@ def _text(field: str, value: SigmaString) -> Node:
     middle = [part for part in middle if part]
     match (first, middle, last):
         case _ if len(parts) == 1:
-            return Test(field, "equals", (first,), is_cased) if first else Test(field, "null")
+            return Check(field, "equals", (first,), is_cased) if first else Check(field, "null")
         case ("", [], ""):
-            return Not(Test(field, "null"))
+            return Not(Check(field, "null"))
         case ("", [only], ""):
-            return Test(field, "contains", (only,), is_cased)
+            return Check(field, "contains", (only,), is_cased)
         case (_, [], ""):
-            return Test(field, "startswith", (first,), is_cased)
+            return Check(field, "startswith", (first,), is_cased)
         case ("", [], _):
-            return Test(field, "endswith", (last,), is_cased)
+            return Check(field, "endswith", (last,), is_cased)
         case _:
-            return Test(field, "parts", (first, *middle, last), is_cased)
+            return Check(field, "parts", (first, *middle, last), is_cased)
 
 
 def _with_single(field: str, value: SigmaString, *, is_cased: bool) -> Node:
@@ -244,7 +244,7 @@ def _with_single(field: str, value: SigmaString, *, is_cased: bool) -> Node:
         for part in value.s
     )
     flags = "(?s)" if is_cased else "(?is)"
-    return Test(field, "re", (f"{flags}\\A{body}$" if field else f"{flags}{body}",))
+    return Check(field, "re", (f"{flags}\\A{body}$" if field else f"{flags}{body}",))
 
 
 def _one_line(error: Exception) -> str:

@@ -72,7 +72,7 @@ class Not(msgspec.Struct, frozen=True, array_like=True, tag="not"):
     node: Node
 
 
-class Test(msgspec.Struct, frozen=True, array_like=True, tag="test"):
+class Check(msgspec.Struct, frozen=True, array_like=True, tag="check"):
     """One field against one or more values: one of them is enough, but for ``parts``, which stand in this order.
 
     ``field`` "" is all of the event's values, a keyword search. ``parts`` are what stands between a pattern's ``*``.
@@ -84,7 +84,7 @@ class Test(msgspec.Struct, frozen=True, array_like=True, tag="test"):
     is_cased: bool = False
 
 
-Node = Every | Some | Not | Test
+Node = Every | Some | Not | Check
 
 
 UNUSABLE: tuple[type[Exception], ...] = (re.error, engine.error, ValueError, IndexError)
@@ -112,8 +112,8 @@ def predicate(node: Node, layout: Layout) -> Predicate:
         case Not(child):
             inner = predicate(child, layout)
             return lambda values: not inner(values)
-        case Test():
-            return _test(node, layout)
+        case Check():
+            return _check(node, layout)
 
 
 def _every(inner: list[Predicate]) -> Predicate:
@@ -140,25 +140,27 @@ def _some(inner: list[Predicate]) -> Predicate:
     return some
 
 
-def _test(test: Test, layout: Layout) -> Predicate:
-    wanted = test.values
-    match test.comparison:
+def _check(check: Check, layout: Layout) -> Predicate:
+    wanted = check.values
+    match check.comparison:
         case "re":
-            return _expression(wanted, layout.slot(test.field, "as it stands"))
+            return _expression(wanted, layout.slot(check.field, "as it stands"))
         case "cidr":
-            return _network(wanted, layout.slot(test.field, "as it stands"))
+            return _network(wanted, layout.slot(check.field, "as it stands"))
         case "exists":
-            there = layout.slot(test.field, "is there")
+            there = layout.slot(check.field, "is there")
             return lambda values: bool(values[there])
         case "lt" | "lte" | "gt" | "gte":
-            return _number(test.comparison, float(wanted[0]), layout.slot(test.field, "as it stands"))
+            return _number(check.comparison, float(wanted[0]), layout.slot(check.field, "as it stands"))
         case "same as" | "starts with field" | "ends with field":
-            return _two_fields(test, layout)
+            return _two_fields(check, layout)
         case "null":
-            slot = layout.slot(test.field, "lower")
+            slot = layout.slot(check.field, "lower")
             return lambda values: not values[slot]
         case "equals" | "contains" | "startswith" | "endswith" | "parts":
-            return _text(test.comparison, wanted, layout.slot(test.field, "as it stands" if test.is_cased else "lower"))
+            return _text(
+                check.comparison, wanted, layout.slot(check.field, "as it stands" if check.is_cased else "lower")
+            )
 
 
 def _text(comparison: str, wanted: tuple[str, ...], slot: int) -> Predicate:
@@ -274,9 +276,9 @@ def _number(comparison: str, bound: float, slot: int) -> Predicate:
     return compared
 
 
-def _two_fields(test: Test, layout: Layout) -> Predicate:
-    here, there = layout.slot(test.field, "lower"), layout.slot(test.values[0], "lower")
-    match test.comparison:
+def _two_fields(check: Check, layout: Layout) -> Predicate:
+    here, there = layout.slot(check.field, "lower"), layout.slot(check.values[0], "lower")
+    match check.comparison:
         case "starts with field":
             return lambda values: bool(values[there]) and values[here].startswith(values[there])
         case "ends with field":

@@ -16,13 +16,13 @@ from svc.assistant.tools import Severity
 from svc.assistant.tools.event import Event
 from svc.assistant.tools.rule_condition import (
     UNUSABLE,
+    Check,
     Every,
     Form,
     Layout,
     Node,
     Predicate,
     Some,
-    Test,
     Values,
     predicate,
 )
@@ -184,7 +184,7 @@ def _is_usable(rule: Rule) -> bool:
 def event_ids(node: Node) -> frozenset[str] | None:
     """The event ids outside of which the condition cannot hold; None where it names none."""
     match node:
-        case Test(field="EventID", comparison="equals", values=values):
+        case Check(field="EventID", comparison="equals", values=values):
             return frozenset(values)
         case Every(nodes):
             named = [ids for ids in map(event_ids, nodes) if ids is not None]
