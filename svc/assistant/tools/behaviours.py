@@ -58,7 +58,7 @@ def map_text(text: str, /, *, source: str, question: str = "") -> Iterator[Yield
     told = shown = 0
     for number, (line, sentence) in enumerate(sentences, start=1):
         if number % PROGRESS_SENTENCES == 0:
-            yield Progress(text=f"{number:,} of {len(sentences):,} sentences, {len(found)} techniques")
+            yield Progress(text=f"sentences read: {number:,} of {len(sentences):,}; techniques: {len(found)}")
         ranked = [one for one in candidates(sentence) if one.score >= least]
         if not ranked:
             continue
@@ -72,7 +72,7 @@ def map_text(text: str, /, *, source: str, question: str = "") -> Iterator[Yield
     if shown > told:
         yield Gap(text=f"{shown - told:,} further sentences are counted in the techniques, not told one by one")
     yield from (one.finding() for one in sorted(found.values(), key=lambda one: (-one.score, one.id)))
-    yield Progress(text=f"{len(sentences):,} sentences, {len(found)} techniques")
+    yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
 
 
 def _behaviour(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding:

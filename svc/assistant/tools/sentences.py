@@ -29,7 +29,7 @@ def sentences_of(text: str, *, without: str = "") -> Iterator[tuple[int, str]]:
     start, stop = _span(text, without)
     for piece_start, piece_stop in (*_pieces(text, 0, start), *_pieces(text, stop, len(text))):
         piece = text[piece_start:piece_stop]
-        sentence = " ".join(piece.split())[:MAX_SENTENCE_CHARS].lstrip(f"{_BULLETS} ")
+        sentence = " ".join(piece.split())[:MAX_SENTENCE_CHARS].lstrip(f"{_BULLETS}:, ")
         if sentence:
             begins = piece_start + len(piece) - len(piece.lstrip())
             yield bisect_left(newlines, begins) + 1, sentence

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -104,9 +106,7 @@ def test_a_renamed_tactic_keeps_its_old_name_as_an_alias() -> None:
     assert not {"stealth", "defense-impairment"} & set(tactics["TA0005"].aliases)
 
 
-def test_the_table_read_goes_before_the_one_that_ships(tmp_path, monkeypatch) -> None:
-    import msgspec
-
+def test_the_table_read_goes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "_chosen", tmp_path)
     (tmp_path / FILE_NAME).write_bytes(msgspec.json.encode(read(bundle())))
     assert knowledge.load(FILE_NAME, AttackTable).version == "19.1"

@@ -26,6 +26,7 @@ WRAPPED = "They sent a mail with an archive to the finance department. After the
             [(1, WRAPPED[:59]), (1, "After the user opened it, a script ran.")],
             id="a wrapped line goes on",
         ),
+        pytest.param(": they ran it", [(1, "they ran it")], id="what a question left over"),
         pytest.param("", [], id="nothing"),
         pytest.param("\n - \n", [], id="a bullet of nothing"),
         pytest.param("It ended.\r\nIt began.", [(1, "It ended."), (2, "It began.")], id="lines of Windows"),
