@@ -116,10 +116,9 @@ _ACTOR = (
     r"(?:\bthreat actors?|\badversar(?:y|ies)|\battackers?|\bintruders?|"
     r"\bthe (?:malware|actors?|operators?|backdoor|implant))\b"
 )
-_DID = (
-    r"\b(?:used|uses|dump\w*|creat(?:e[sd]|ing)|execut\w+|exfiltrat\w+|deploy\w*|download\w*|inject\w*|obtain\w*|"
-    r"mov(?:ed|es) laterally|escalat\w+|disabl\w+|encrypt\w*|steals?|stole|gain\w*|establish\w*|leverag\w+|"
-    r"collect\w*)\b"
+_DID = (  # told, not merely possible: "allows attackers to execute" is about a flaw
+    r"\b(?:us(?:es|ed|ing)|(?:dump|download|inject|exfiltrat|execut|creat|deploy|encrypt|obtain|escalat|disabl|gain|"
+    r"leverag|collect|establish|install|delet|scann?|mov)(?:es|ed|s|ing)|steals|stole|ran|runs)\b"
 )
 SECTION = Section(
     skill=Skill(

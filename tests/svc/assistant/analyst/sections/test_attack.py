@@ -78,8 +78,14 @@ def test_an_unknown_id_leads_to_a_newer_table() -> None:
         ("what TTPs are in this report", "behaviours"),
         ("which MITRE techniques were used for persistence?", "behaviours"),
         ("what technique is this: the adversary added a local administrator account", "behaviours"),
+        ("The malware creates a Run key and then deletes itself.", "behaviours"),
         ("The attackers used WMI to execute commands on remote hosts.", "behaviours"),
     ],
 )
 def test_a_question_about_attack_is_a_look_up_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
     assert [ask.skill.name for ask in plan(prompt, []).asks] == [skill]
+
+
+def test_a_flaw_that_attackers_could_use_is_no_told_behaviour() -> None:
+    prompt = "A flaw in the login form allows remote attackers to execute arbitrary SQL commands."
+    assert "behaviours" not in [ask.skill.name for ask in plan(prompt, []).asks]
