@@ -260,10 +260,13 @@ def _basic(value: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1_000)
 def _kind(start: bytes, encoding: str) -> str:
-    """The label of a body by its first bytes, unpacked where they are compressed for the way."""
-    if encoding.lower() in ("gzip", "deflate", "x-gzip"):
+    """The label of a body by its first bytes, unpacked where they are compressed; "" where they cannot be."""
+    name = encoding.strip().lower()
+    if name in ("gzip", "deflate", "x-gzip"):
         try:
             start = zlib.decompressobj(47).decompress(start, KIND_BYTES)
         except zlib.error:
-            return "unknown"
+            return ""
+    elif name not in ("", "identity"):
+        return ""
     return identify(start)[1]

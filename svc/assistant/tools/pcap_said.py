@@ -28,6 +28,8 @@ PROGRAM_LABELS = frozenset(
     {"pebin", "elf", "macho", "dosmbr", "dex", "apk", "jar", "javabytecode", "cab", "iso", "lnk"}
 )
 SCRIPT_LABELS = frozenset({"powershell", "vba", "batch", "shell"})
+_ARCHIVE_LABELS = frozenset({"zip", "sevenzip", "rar"})
+_NO_TEXT = _ARCHIVE_LABELS | {"unknown"}
 _PLAIN_TYPES = ("text/", "image/", "audio/", "video/", "font/")
 _OLD_VERSIONS = frozenset({"SSL 3.0", "TLS 1.0", "TLS 1.1"})
 _Sign = tuple[str, Severity, tuple[str, ...]]
@@ -154,10 +156,12 @@ def _signs_of_body(one: Exchange) -> Iterator[_Sign]:
             yield f"a program ({one.label}) was fetched", Severity.MEDIUM, ("T1105",)
     elif one.label in SCRIPT_LABELS:
         yield f"a script ({one.label}) was fetched", Severity.MEDIUM, ("T1105", "T1059")
-    elif one.label in ("unknown", "zip", "sevenzip", "rar") and declared.startswith(
-        ("text/html", "text/plain", "image/")
-    ):
+    elif declared == "text/html" and one.label in _NO_TEXT:
         yield f"the reply says it is {declared} and is not", Severity.MEDIUM, ("T1001", "T1036")
+    elif (declared == "text/plain" and one.label in _NO_TEXT) or (
+        declared.startswith("image/") and one.label in _ARCHIVE_LABELS
+    ):
+        yield f"the reply says it is {declared} and is not", Severity.LOW, ("T1001", "T1036")
 
 
 class _Shaken(msgspec.Struct):

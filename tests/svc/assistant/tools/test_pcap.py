@@ -202,6 +202,16 @@ def test_a_program_that_was_fetched_stands_out(declared: str, severity: str):
     assert hashed == [hashlib.sha256(PROGRAM).hexdigest()]
 
 
+@pytest.mark.parametrize(
+    ("encoding", "severity"), [("", "medium"), ("br", "info"), ("gzip", "info")], ids=["bare", "brotli", "broken gzip"]
+)
+def test_a_page_that_is_no_text_stands_out_unless_it_is_compressed(encoding: str, severity: str):
+    body = random.Random(1).randbytes(2_000)
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\nContent-Length: 2000\r\n\r\n"
+    finding = one(capture(conversation([(">", GET), ("<", head.encode() + body)])), "pcap_http")
+    assert finding.severity == severity
+
+
 ATTACKS = {
     "traversal": (b"/../../../../etc/passwd", b"x"),
     "encoded traversal": (b"/%2e%2e/%2e%2e/%2e%2e/etc/passwd", b"x"),
