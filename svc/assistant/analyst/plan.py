@@ -173,7 +173,9 @@ def _asks(
         all(isinstance(call.input, str) for call in ask.calls) and not _has_material(entry.skill, question, prompt)
         for entry, ask in asks
     ]
-    taken = {entry.clause for (entry, _), is_bare in zip(asks, bare, strict=True) if not is_bare}
+    full = [entry for (entry, _), is_bare in zip(asks, bare, strict=True) if not is_bare]
+    taken = {entry.clause for entry in full}
+    taken |= {entry.clause for entry, _ in asks if any(_search(other.skill.strong, entry.clause) for other in full)}
     kept: list[Ask] = []
     for (entry, ask), is_bare in zip(asks, bare, strict=True):
         if is_bare and (entry.clause in taken or "txt" not in entry.skill.labels):
@@ -191,7 +193,11 @@ def _ask(
     files: Sequence[TurnFile],
     options: dict[str, str],
 ) -> Ask:
-    rivals = [other.skill for other in found if other is not entry and other.clause == entry.clause]
+    rivals = [
+        other.skill
+        for other in found
+        if other is not entry and (other.clause == entry.clause or _search(other.skill.strong, entry.clause))
+    ]
     readable = [file for file in files if reads(entry.skill, file) and not _is_others(entry.skill, rivals, file)]
     named = [file for file in readable if _names(entry.clause, file)]
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}

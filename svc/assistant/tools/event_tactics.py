@@ -83,8 +83,13 @@ def signs(
 ) -> list[Sign]:
     """Everything that points to a tactic, the strongest first."""
     found: list[Sign] = []
+    ways: dict[str, list[Finding]] = {}
     for finding in findings:
-        found += _of_finding(finding, begins_cleared=begins_cleared)
+        if finding.kind == "remote_access":
+            ways.setdefault(str(finding.attributes["way"]), []).append(finding)
+        else:
+            found += _of_finding(finding, begins_cleared=begins_cleared)
+    found += [_of_way(way, uses) for way, uses in ways.items()]
     for entry, what, span in uncovered:
         score = entry.weight * NOTABLE_WEIGHT * _often(span.count)
         if begins_cleared and entry.technique == _CLEARED:
@@ -103,9 +108,7 @@ def _of_finding(finding: Finding, *, begins_cleared: bool) -> Iterator[Sign]:
     attributes = finding.attributes
     count, first = attributes.get("count") or attributes.get("failures") or 1, attributes.get("first")
     score, tactics = WEIGHTS[finding.severity], _tactics(finding)
-    if finding.kind == "remote_access":
-        score, tactics = ACCESS_WEIGHTS[int(str(attributes["weight"]))], (_ACCESS_TACTIC,)
-    elif finding.kind != "rule_hit" and not (finding.kind in _POINTING and finding.techniques):
+    if finding.kind != "rule_hit" and not (finding.kind in _POINTING and finding.techniques):
         return
     if begins_cleared and _CLEARED in finding.techniques:
         score *= CLEARED_SHARE
@@ -121,6 +124,16 @@ def _of_finding(finding: Finding, *, begins_cleared: bool) -> Iterator[Sign]:
             first=str(first or ""),
             evidence=finding.evidence[0],
         )
+
+
+def _of_way(way: str, uses: list[Finding]) -> Sign:
+    """One way in from elsewhere with all its uses, which are ranked already: the weightiest first."""
+    first = min((str(use.attributes["first"] or "") for use in uses), default="")
+    count = sum(int(str(use.attributes["count"])) for use in uses)
+    score = ACCESS_WEIGHTS[int(str(uses[0].attributes["weight"]))] * _often(count)
+    what = uses[0].title if len(uses) == 1 else f"{way}: {len(uses):,} uses that differ"
+    evidence = uses[0].evidence[0]
+    return Sign(_ACCESS_TACTIC, uses[0].techniques, what, score, uses[0].severity, count, first, evidence)
 
 
 def _tactics(finding: Finding) -> tuple[str, ...]:
@@ -177,6 +190,17 @@ class _Row(msgspec.Struct, frozen=True):
     what: str
     number: int | None
     excerpt: str
+    count: int = 1
+
+
+def _joined(rows: Iterable[_Row]) -> list[_Row]:
+    """The same on the same host within a minute as one row with its count."""
+    joined: dict[tuple[str, str, str], _Row] = {}
+    for row in rows:
+        key = row.time[:16], row.host, row.what
+        known = joined.get(key)
+        joined[key] = msgspec.structs.replace(known, count=known.count + 1) if known else row
+    return list(joined.values())
 
 
 def timeline(hits: Iterable[tuple[Event, Severity, str]], findings: Iterable[Finding], place: Place) -> Finding | None:
@@ -188,6 +212,7 @@ def timeline(hits: Iterable[tuple[Event, Severity, str]], findings: Iterable[Fin
             time = str(finding.attributes.get("time") or finding.attributes.get("to") or "")
             host = str(finding.attributes.get("host") or "")
             rows.append(_Row(time, finding.severity, host, finding.title, mark.record or mark.line, mark.excerpt))
+    rows = _joined(sorted(rows, key=lambda row: row.time))
     kept = sorted(rows, key=lambda row: (RANK[row.severity], row.time))[:MAX_ROWS]
     kept.sort(key=lambda row: row.time)
     if not kept:
@@ -197,6 +222,7 @@ def timeline(hits: Iterable[tuple[Event, Severity, str]], findings: Iterable[Fin
         "severities": [row.severity.value for row in kept],
         "hosts": [row.host for row in kept],
         "whats": [row.what for row in kept],
+        "counts": [row.count for row in kept],
         "numbers": [row.number for row in kept],
         "excerpts": [row.excerpt for row in kept],
         "left_out": len(rows) - len(kept),

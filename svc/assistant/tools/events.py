@@ -41,7 +41,8 @@ last.
 count, first, last. ``cloud_refused``: identity, count, calls, addresses. ``cloud_identity``: identity, count, calls,
 addresses, errors, first, last.
 
-``timeline``: times, severities, hosts, whats, numbers, excerpts (parallel, in time), left_out.
+``timeline``: times, severities, hosts, whats, counts (within a minute, of those that stand as evidence), numbers,
+excerpts (parallel, in time), left_out.
 """
 
 from __future__ import annotations

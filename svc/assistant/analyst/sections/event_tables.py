@@ -115,25 +115,29 @@ def _tactics(findings: Sequence[Finding]) -> str:
 def _timeline(findings: Sequence[Finding]) -> str:
     rows = []
     for finding in findings:
-        columns = [texts(finding, name) for name in ("times", "severities", "hosts", "whats", "numbers", "excerpts")]
+        columns = [
+            texts(finding, name) for name in ("times", "severities", "hosts", "whats", "counts", "numbers", "excerpts")
+        ]
         moments = list(zip(*columns, strict=False))
         if len(moments) > TIMELINE_ROWS:  # the worst of them, still in time
             order = ["critical", "high", "medium", "low", "info"]
             worst = sorted(range(len(moments)), key=lambda place: order.index(moments[place][1]))[:TIMELINE_ROWS]
             moments = [moments[place] for place in sorted(worst)]
         rows += [
-            (time_words(time), severity, _address(host, 40), _name(what, 80), place, _excerpt(excerpt))
-            for time, severity, host, what, place, excerpt in moments
+            (time_words(time), severity, _address(host, 40), _name(what, 80), count, place, _excerpt(excerpt))
+            for time, severity, host, what, count, place, excerpt in moments
         ]
     total = sum(len(texts(finding, "times")) for finding in findings)
-    shown = table(("Time (UTC)", "Severity", "Host", "What", "Record or line", "Evidence"), rows, limit=TIMELINE_ROWS)
+    shown = table(
+        ("Time (UTC)", "Severity", "Host", "What", "Times", "Record or line", "Evidence"), rows, limit=TIMELINE_ROWS
+    )
     return shown + (f"\n\nThe worst {TIMELINE_ROWS} of {total:,} moments." if total > TIMELINE_ROWS else "")
 
 
 def _rules(findings: Sequence[Finding]) -> str:
     rows = [
         (
-            f.severity.value, escape(f.title),
+            f.severity.value, _name(f.title, 90),
             ", ".join(escape(tactic_name(one)) for one in texts(f, "tactics")) or "—",
             technique_words(f.techniques), f"{number(f, 'count'):,}", time_words(text(f, "first")),
             _names(texts(f, "hosts")), escape(text(f, "author") or "not stated"), _name(text(f, "license")),

@@ -45,7 +45,7 @@ def _tactic_sentences(findings: Sequence[Finding]) -> list[str]:
     sentences = [f"**{lead} {tactics}**: {technique_words(techniques)}."]
     hits = of_kind(findings, "rule_hit")
     if hits:
-        worst = [f"*{escape(hit.title)}*" for hit in hits[:NAMED]]
+        worst = [code_span(hit.title, limit=90) for hit in hits[:NAMED]]
         sentences.append(f"{plural(len(hits), 'rule')} matched; the worst: {', '.join(worst)}.")
     return sentences
 
@@ -113,7 +113,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
         place = f"record {first.record:,}" if first.record is not None else f"line {first.line:,}" if first.line else ""
         benign = next(iter(texts(hit, "false_positives")), "")
         note = f" Harmless where: {escape(benign)}." if benign else ""
-        steps.append(f"Check {place} ({escape(hit.title)}) with the machine's owner.{note}")
+        steps.append(f"Check {place} ({code_span(hit.title, limit=90)}) with the machine's owner.{note}")
     return steps + _steps_by_kind(findings) + event_activity.steps(findings)
 
 

@@ -71,6 +71,12 @@ def calls(prompt, *files):
             [("auth_log", ["auth.log"]), ("events", ["Security.evtx"])],
             id="kind 8, two kinds of log",
         ),
+        pytest.param(
+            "does this evtx show lateral movement, and which accounts were brute-forced?",
+            [EVTX],
+            [("events", ["Security.evtx"])],
+            id="kinds 8 and 9 of one log",
+        ),
         pytest.param("look at this", [EVTX], [("events", ["Security.evtx"])], id="a log and no words for it"),
         pytest.param("is there a gap in the evtx?", [], [("events", [PROMPT])], id="no log where one is asked about"),
         pytest.param(
