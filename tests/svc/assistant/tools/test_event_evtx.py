@@ -132,3 +132,14 @@ def test_any_damage_is_survived(seed: int, count: int):
     for _ in range(count):
         content[chance.randrange(4_000, HEADER_BYTES + 3_000)] = chance.randrange(256)
     outcomes(bytes(content))
+
+
+@pytest.mark.long
+def test_thousands_of_damaged_files_end_in_time():
+    whole = evtx([LOGON, START, CLEARED])
+    for seed in range(20_000):
+        chance = random.Random(seed)
+        content = bytearray(whole)
+        for _ in range(chance.choice([1, 5, 50, 500])):
+            content[chance.randrange(len(content) if seed % 3 else HEADER_BYTES + 3_000)] = chance.randrange(256)
+        outcomes(bytes(content))
