@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
-from urllib.parse import urlsplit
 
 import click
 import msgspec
@@ -16,6 +15,8 @@ from svc._terminal import one_line
 
 if TYPE_CHECKING:
     from types import ModuleType
+
+    import httpx
 
     from svc.assistant.rules import RuleTable
     from svc.assistant.rules.compiling import Rejected
@@ -231,12 +232,13 @@ def _read(file: Path) -> bytes:
 def _fetched(url: str) -> bytes:
     import httpx
 
-    parts = urlsplit(url)
-    if parts.scheme != "https" and not (parts.scheme == "http" and parts.hostname in _LOOPBACK):
-        raise click.ClickException(f"{one_line(url, 200)}: only https addresses are read. Or give the file's path.")
     content = bytearray()
     try:
-        with httpx.stream("GET", url, follow_redirects=True, timeout=FETCH_SECONDS) as response:
+        hooks = {"request": [_only_https]}  # asked for every step of a redirection
+        with (
+            httpx.Client(follow_redirects=True, timeout=FETCH_SECONDS, event_hooks=hooks) as client,
+            client.stream("GET", url) as response,
+        ):
             response.raise_for_status()
             for part in response.iter_bytes():
                 content += part
@@ -245,6 +247,14 @@ def _fetched(url: str) -> bytes:
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise click.ClickException(f"{one_line(url, 200)} cannot be fetched: {one_line(str(error), 200)}") from error
     return bytes(content)
+
+
+def _only_https(request: httpx.Request) -> None:
+    url = request.url
+    if url.scheme != "https" and not (url.scheme == "http" and url.host in _LOOPBACK):
+        raise click.ClickException(
+            f"{one_line(str(url), 200)}: only https addresses are read. Or give the file's path."
+        )
 
 
 def _given(paths: tuple[Path, ...]) -> list[Rule]:

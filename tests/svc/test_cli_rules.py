@@ -155,7 +155,8 @@ def serve() -> Iterator[Callable[[bytes], str]]:
     def start(content: bytes) -> str:
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self.send_response(200 if self.path == "/table" else 404)
+                self.send_response({"/table": 200, "/away": 302}.get(self.path, 404))
+                self.send_header("Location", "http://example.org/table")
                 self.end_headers()
                 self.wfile.write(content if self.path == "/table" else b"")
 
@@ -204,6 +205,13 @@ def test_an_address_that_answers_with_an_error_is_said_to(serve: Callable[[bytes
 
     assert done.exit_code == 1
     assert "404" in done.stderr
+
+
+def test_an_address_that_leads_to_plain_http_is_not_followed(serve: Callable[[bytes], str]):
+    done = run("update", "--kev", serve(b"") + "/away")
+
+    assert done.exit_code == 1
+    assert "http://example.org/table: only https addresses are read." in done.stderr
 
 
 SAID = {

@@ -20,7 +20,7 @@ from sigma.conditions import (
 )
 from sigma.exceptions import SigmaError
 from sigma.rule import SigmaRule
-from sigma.rule.base import SigmaYAMLLoader
+from sigma.rule.base import SigmaYAMLLoader, check_alias_expansion
 from sigma.types import (
     CompareOperators,
     SigmaBool,
@@ -42,6 +42,7 @@ from sigma.types import (
 from svc.assistant.tools.rule_condition import Check, Comparison, Every, Layout, Node, Not, Some, predicate
 from svc.assistant.tools.rule_engine import LogSource, Rule
 
+MAX_SHOWN_CHARS = 400  # of the title and the reason of a rule that is refused
 MAX_DEPTH = 60  # of a condition; deeper ones are no rules but attacks on the reader
 _MERGED: frozenset[Comparison] = frozenset({"equals", "contains", "startswith", "endswith", "re", "cidr"})
 _COMPARISONS: dict[CompareOperators, Comparison] = {
@@ -73,11 +74,15 @@ def compile_text(text: str, *, file: str) -> Iterator[Rule | Rejected]:
         yield Rejected(file=file, title="", reason=f"not YAML: {_one_line(error)}")
         return
     for document in documents:
-        title = str(document.get("title", "")) if isinstance(document, dict) else ""
+        title = document.get("title") if isinstance(document, dict) else None
         try:
             yield _rule(document)
         except (RuleError, SigmaError, re.error, RecursionError, TypeError, AttributeError) as error:
-            yield Rejected(file=file, title=title, reason=_one_line(error))
+            yield Rejected(
+                file=file,
+                title=title[:MAX_SHOWN_CHARS] if isinstance(title, str) else "",
+                reason=_one_line(error),
+            )
 
 
 def _rule(document: object) -> Rule:
@@ -85,6 +90,7 @@ def _rule(document: object) -> Rule:
         raise RuleError("no Sigma rule: it has no detection")
     if "correlation" in document:
         raise RuleError("a correlation rule; rules here look at one event at a time")
+    check_alias_expansion(document)
     parsed = SigmaRule.from_dict(document)
     conditions = [_node(condition.parsed) for condition in parsed.detection.parsed_condition]
     condition = conditions[0] if len(conditions) == 1 else Some(tuple(conditions))
@@ -248,4 +254,4 @@ def _with_single(field: str, value: SigmaString, *, is_cased: bool) -> Node:
 
 
 def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split()) or type(error).__name__
+    return " ".join(str(error)[: 2 * MAX_SHOWN_CHARS].split())[:MAX_SHOWN_CHARS] or type(error).__name__

@@ -125,6 +125,15 @@ def test_what_cannot_run_is_refused_with_its_reason(text: str, reason: str):
     assert reason in result.reason
 
 
+def test_aliases_that_multiply_are_refused_not_followed():
+    names = "".join(f"x{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+
+    result = only("x0: &a0 [lol]\n" + names + rule_text("a: {X: 1}\ncondition: a"))
+
+    assert isinstance(result, Rejected)
+    assert "billion laughs" in result.reason
+
+
 def test_one_bad_rule_of_a_file_leaves_the_others():
     good = rule_text("a: {X: 1}\ncondition: a")
 
