@@ -36,6 +36,8 @@ _DEEDS = (
      ("T1040",)),
     (re.compile(r"^(?:rsyslogd|syslogd)?.*\bexiting on signal (\d+)"), "stopped the system's log, signal", Severity.LOW,
      ("T1562.001",)),
+    (re.compile(r"^Accepted \S+ for (\S+ from \S+)"), "logged in by SSH:", Severity.INFO, ()),
+    (re.compile(r"^(\(\S+\) CMD \(.{0,200})"), "was run by cron:", Severity.INFO, ()),
 )  # fmt: skip
 _AUDIT_DEEDS = {
     "ADD_USER": ("made the account", Severity.MEDIUM, ("T1136.001",)),

@@ -145,6 +145,15 @@ def _of_domain(finding: Finding) -> tuple[str, ...]:
     )
 
 
+def _of_indicator(finding: Finding) -> tuple[str, ...]:
+    return (
+        text(finding, "type"),
+        _code(finding, "value"),
+        code_span(defang(text(finding, "context")), limit=100),
+        _packet(finding),
+    )
+
+
 def _of_talker(finding: Finding) -> tuple[str, ...]:
     return (
         _code(finding, "address"),
@@ -190,6 +199,7 @@ _TABLES: tuple[_Table, ...] = (
         _of_handshake,
     ),
     ("DNS", ("pcap_dns",), ("Domain", "Questions", "Names", "No such name", "Answers", "Packet"), _of_domain),
+    ("Indicators", ("pcap_indicator",), ("Type", "Value", "Where it is first", "Packet"), _of_indicator),
     ("Top talkers", ("pcap_talker",), ("Address", "Name", "Where", "Sent", "Received", "Flows", "Peers"), _of_talker),
     (
         "Largest flows",

@@ -119,6 +119,12 @@ def test_every_link_layer_is_read(link_type: int, wrap):
     assert one(content, "pcap_http").attributes["host"] == "www.example.com"
 
 
+def test_ipv6_is_read_like_ipv4():
+    frames = conversation([(">", GET), ("<", OK)], client="fd00::5", server="2001:db8::9")
+    finding = one(capture(frames), "pcap_http")
+    assert (finding.attributes["client"], finding.attributes["server"]) == ("fd00::5", "2001:db8::9")
+
+
 def test_an_unknown_link_type_is_a_gap():
     assert "link type" in gaps(capture(WEB, link_type=147))
 
@@ -546,6 +552,18 @@ def test_more_flows_than_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch):
 @given(st.data())
 @settings(max_examples=40, deadline=None)
 def test_any_damage_is_a_gap_never_an_exception(data: st.DataObject):
+    check_damage(data)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@given(st.data())
+@settings(max_examples=5_000, deadline=None)
+def test_much_damage_is_a_gap_never_an_exception(data: st.DataObject):
+    check_damage(data)
+
+
+def check_damage(data: st.DataObject) -> None:
     content = bytearray(data.draw(st.sampled_from([MIXED, MIXED_NG])))
     for _ in range(data.draw(st.integers(1, 30))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))

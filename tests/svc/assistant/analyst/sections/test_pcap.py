@@ -47,6 +47,7 @@ def test_tables_hold_what_was_said_and_no_markup_of_others():
     body = SECTION.body(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
     assert "**Web requests**" in body
     assert "**DNS**" in body
+    assert "**Indicators**" in body
     assert "**Top talkers**" in body
     assert "<img" not in body.replace("`` <img src=x>\\|` ``", "")
     assert "www.example.com" not in body
