@@ -278,5 +278,4 @@ ODD = [
 @pytest.mark.parametrize("fields", ODD, ids=range(len(ODD)))
 @pytest.mark.parametrize("event_id", [1, 3, 18, 1102, 4624, 4625, 4648, 4688, 4769, 4771, 4776, 5140, 5145, 7045])
 def test_odd_values_are_survived(event_id: int, fields: dict):
-    for channel in ("Security", "System", SYSMON):
-        assert run([event(event_id, 0, channel=channel) | fields] * 3)
+    assert run([event(event_id, 0, channel=channel) | fields for channel in ("Security", "System", SYSMON)] * 3)
