@@ -17,10 +17,14 @@ from svc.assistant.analyst.sections import (
     events,
     hash_kind,
     indicators,
+    mail,
+    office,
     pcap,
     pdf,
     program,
     script,
+    shortcut,
+    versions,
     weakness,
 )
 from svc.assistant.turn import TurnFile
@@ -30,12 +34,16 @@ SECTIONS: tuple[Section, ...] = (
     auth_log.SECTION,
     events.SECTION,
     pcap.SECTION,
+    mail.SECTION,
     indicators.SECTION,
     decode.SECTION,
     cvss.SECTION,
     program.SECTION,
     script.SECTION,
     pdf.SECTION,
+    office.SECTION,
+    shortcut.SECTION,
+    versions.SECTION,
     attack.SECTION,
     behaviours.SECTION,
     weakness.SECTION,
@@ -82,27 +90,10 @@ LOOK = words(
 """Asks for whatever fits the content."""
 
 NOT_YET = (
-    (
-        "triage a mail",
-        words(
-            r"\bphish\w*",
-            r"\.eml\b",
-            r"\b(?:mail|message) headers?\b",
-            r"\b(?:SPF|DKIM|DMARC)\b",
-            r"\btriage \w+ e?-?mail",
-        ),
-    ),
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
     (
         "review code, a configuration or HTTP headers",
         words(r"\breview (?:this|the|my) (?:code|config\w*|headers?|function|source)\b"),
-    ),
-    (
-        "tell whether a package version is affected",
-        words(
-            r"\b(?:affected|vulnerable)\b[^.?!\n]{0,60}\bversions?\b",
-            r"\bversions?\b[^.?!\n]{0,60}\b(?:affected|vulnerable)\b",
-        ),
     ),
     (
         "say who owns an address or whether it is known as malicious (no data offline)",
