@@ -334,6 +334,17 @@ def _shown(remote: Remote) -> str:
     return interface.name if interface else remote.detail
 
 
+def _of_operation(severity: Severity, done: str) -> Severity:
+    """A call that changes something is worth a look on any interface."""
+    return Severity.MEDIUM if severity in (Severity.LOW, Severity.INFO) and "listed" not in done else severity
+
+
+def _less(severity: Severity) -> Severity:
+    """One step down: an interface that was opened, with no call seen that does something."""
+    order = list(Severity)
+    return order[min(order.index(severity) + 1, len(order) - 1)]
+
+
 def _judged(remote: Remote) -> tuple[str, Severity, tuple[str, ...]]:
     """What was done in words, how much it matters, and the techniques."""
     match remote.what:
@@ -343,8 +354,7 @@ def _judged(remote: Remote) -> tuple[str, Severity, tuple[str, ...]]:
                 return "a call", Severity.INFO, ()
             done = interface.operations.get(str(remote.operation), "")
             text = f"{done} ({interface.name})" if done else f"{interface.what} ({interface.name})"
-            is_worse = bool(done) and interface.severity in (Severity.LOW, Severity.INFO)
-            severity = Severity.MEDIUM if is_worse and "listed" not in done else interface.severity
+            severity = _of_operation(interface.severity, done) if done else _less(interface.severity)
             return text, severity, tuple(interface.techniques)
         case "share":
             is_admin = remote.detail.upper().endswith(_ADMIN_SHARE)

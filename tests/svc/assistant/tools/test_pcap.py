@@ -237,8 +237,13 @@ def test_a_request_that_attacks_is_marked(target: bytes, agent: bytes):
     assert finding.techniques
 
 
-def test_an_ordinary_request_is_not_marked():
-    assert one(capture(WEB), "pcap_http").severity == "info"
+ORDINARY = ["/?a=1&id=5", "/a;id=4/b", "/search?q=union+jobs+or+select+committees", "/?c=net&sh=1", "/a/../b.css"]
+
+
+@pytest.mark.parametrize("target", ORDINARY)
+def test_an_ordinary_request_is_not_marked(target: str):
+    request = GET.replace(b"/index.html", target.encode())
+    assert one(capture(conversation([(">", request), ("<", OK)])), "pcap_http").severity == "info"
 
 
 def hello(name: str) -> bytes:
@@ -499,6 +504,11 @@ def test_a_service_that_is_created_from_afar_is_seen_in_rpc():
     operations = [finding.attributes["operation"] for finding in found(content, "pcap_remote")]
     assert operations[0] == "created a service (svcctl)"
     assert found(content, "pcap_remote")[0].techniques == ("T1021.002", "T1569.002")
+
+
+def test_an_interface_that_was_only_opened_weighs_less_than_a_call():
+    frames = conversation([(">", BIND + CREATE_SERVICE)], server=SERVER, ports=(50_000, 49_700))
+    assert [finding.severity for finding in found(capture(frames), "pcap_remote")] == ["high", "medium"]
 
 
 def smb(command: int, body: bytes, *, message: int = 1, status: int = 0) -> bytes:
