@@ -31,6 +31,7 @@ MAX_TEXT_CHARS = 200_000
 MAX_ASKED = 50
 MAX_PAIRS = 1_000
 _PURL = re.compile(r"\bpkg:([a-z.]+)/(\S+?)@([\w.+~:-]+)")
+_LONG_WORD = re.compile(r"\S{300,}")  # no version has as many characters, and no range in signs
 _NAMED = re.compile(r"\b(?:CVE|CWE|GHSA|RHSA|DSA|USN|TEMP)-[\w-]+", re.IGNORECASE)
 _AT = re.compile(r"(?<![\w@/])(@?[\w.-]+(?:/[\w.-]+)*)@(v?\d[\w.+~:-]*)")
 _PINNED = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)(?:\[[\w,]+\])?\s?={2,3}\s?(v?\d[\w.+!-]*)")
@@ -98,7 +99,7 @@ def compare_ranges(text: str, /, *, source: str, question: str = "") -> Iterator
     """Each version that is asked about against each range that may be for it."""
     yield Progress(text=f"looking for versions and ranges in {source}")
     ranges, plain = ranges_in_json(text[:MAX_TEXT_CHARS])
-    plain = _NAMED.sub(lambda m: " " * len(m[0]), plain)
+    plain, question = _readable(plain), _readable(question[:MAX_TEXT_CHARS])
     ranges += ranges_in(_PURL.sub(lambda m: " " * len(m[0]), plain))
     is_beside = bool(question) and question.strip() not in text
     asked = _asked(question if is_beside else plain)
@@ -122,6 +123,13 @@ def compare_ranges(text: str, /, *, source: str, question: str = "") -> Iterator
                 yield Gap(text=f"only the first {MAX_PAIRS:,} comparisons were made")
                 return
             yield _finding(one, candidate, place, source, text)
+
+
+def _readable(text: str) -> str:
+    """The text, with blanks for what only looks like versions: numbers of advisories, and words of no end."""
+    for pattern in (_LONG_WORD, _NAMED):
+        text = pattern.sub(lambda m: " " * len(m[0]), text)
+    return text
 
 
 def _asked(text: str) -> list[_Asked]:

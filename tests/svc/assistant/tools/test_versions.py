@@ -161,5 +161,15 @@ def test_any_text_is_read(text: str):
     assert section.SECTION.verdict(findings) or not findings
 
 
-def test_a_long_text_is_read_in_time():
-    assert found("foo 1.2.3 " + ">= 1.0, < 2.0 " * 20_000)
+LONG = {
+    "ranges": "foo 1.2.3 " + ">= 1.0, < 2.0 " * 10_000,
+    "one word": "is foo 1.2.3 affected? before 2.0 " + "1.2-" * 20_000,
+    "names": "is foo 1.2.3 affected? before 2.0 " + "a@" * 20_000,
+    "brackets": "is foo 1.2.3 affected? before 2.0 " + '{"a":' * 5_000,
+}
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_long_text_is_read_in_time(text: str):
+    assert found(text)
