@@ -115,7 +115,7 @@ def try_rules(files: tuple[Path, ...], rule_paths: tuple[Path, ...]) -> None:
     from svc.assistant.rules import load_rules
     from svc.assistant.tools.rule_engine import RuleEngine
 
-    chosen = _given(rule_paths) if rule_paths else list(load_rules())
+    chosen = _given(rule_paths) if rule_paths else list(load_rules().rules)
     for file in files:
         engine = RuleEngine(chosen)
         with file.open("rb") as feed:

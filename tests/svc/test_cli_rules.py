@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from svc.assistant.tools import Gap
+from svc.assistant.tools.events import investigate
 from svc.cli import main
 
 RULE = """\
@@ -145,6 +147,9 @@ def test_a_damaged_set_is_said_to_be_damaged_and_ours_run(rules: Path, knowledge
 
     assert "team-rules: cannot be read" in run("list").stdout
     assert "User account made" in run("test", log).stdout
+    with log.open("rb") as feed:
+        gaps = [item.text for item in investigate(feed, source="events.json") if isinstance(item, Gap)]
+    assert any("the set of rules team-rules cannot be read and did not run" in gap for gap in gaps)
 
 
 @pytest.fixture

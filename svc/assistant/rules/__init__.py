@@ -43,10 +43,22 @@ def load_tables() -> dict[str, RuleTable | UnreadableSet]:
     return tables
 
 
-def load_rules() -> tuple[Rule, ...]:
+class LoadedRules(msgspec.Struct, frozen=True):
+    """What a log is run through, and the sets that could not be read."""
+
+    rules: tuple[Rule, ...]
+    unreadable: tuple[UnreadableSet, ...] = ()
+
+
+def load_rules() -> LoadedRules:
     """All rules that can be read, the severest first; a rule that several sets have (by id) runs once."""
     seen: dict[str, Rule] = {}
+    unreadable: list[UnreadableSet] = []
     for table in load_tables().values():
-        for rule in table.rules if isinstance(table, RuleTable) else ():
+        if isinstance(table, UnreadableSet):
+            unreadable.append(table)
+            continue
+        for rule in table.rules:
             seen.setdefault(rule.id or f"{rule.title} {rule.author}", rule)
-    return tuple(sorted(seen.values(), key=lambda rule: LEVELS.index(rule.level)))
+    ranked = sorted(seen.values(), key=lambda rule: LEVELS.index(rule.level))
+    return LoadedRules(tuple(ranked), tuple(unreadable))

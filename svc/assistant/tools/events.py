@@ -136,6 +136,7 @@ def investigate(feed: BinaryIO, /, *, source: str, after: str = "", before: str 
         yield _unknown_form()
         return
     log = _Log(Place(source, has_records=reader.has_records))
+    yield from log.rule_gaps()
     window = _Window(after, before)
     yield from _read(reader, feed, log, window)
     yield from log.findings(form=reader.form, window=(after, before))
@@ -218,11 +219,12 @@ class _Log:
     """Everything that is counted while the log goes by."""
 
     def __init__(self, place: Place) -> None:
-        rules = load_rules()
+        loaded = load_rules()
         self.overview = Overview()
         self._place = place
-        self._rule_count = len(rules)
-        self._engine = RuleEngine(rules)
+        self._rule_count = len(loaded.rules)
+        self._unreadable = loaded.unreadable
+        self._engine = RuleEngine(loaded.rules)
         self._hits = RuleHits()
         self._continuity = Continuity(place)
         self._logons = Logons()
@@ -235,6 +237,13 @@ class _Log:
             self.overview, self._continuity, self._logons, self._remote, self._processes, self._rare, self._notable,
             *self._activities,
         )  # fmt: skip
+
+    def rule_gaps(self) -> Iterator[Gap]:
+        """Rules of the user's that do not run: sets that cannot be read, rules that are damaged."""
+        for one in self._unreadable:
+            yield Gap(text=f"the set of rules {one.name} cannot be read and did not run: {one.reason}")
+        for rule in self._engine.unusable:
+            yield Gap(text=f"the rule {rule.title} is damaged and did not run")
 
     def add(self, batch: Sequence[Event]) -> None:
         """Count these events and run the rules over them."""
