@@ -56,7 +56,10 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
     if reader is None:
         yield Gap(text="it is no Office document of a kind that is read here (Word, Excel, PowerPoint, RTF, OneNote)")
         return
-    yield from reader(data, inspection, seen)
+    for item in reader(data, inspection, seen):
+        if isinstance(item, Finding) and item.attributes.get("part") == "decoded code":
+            seen.add_text(str(item.attributes["text"]))
+        yield item
     yield Progress(text=f"{seen.macros} macro modules; searching for indicators")
     facts: dict[str, Scalar | list[Scalar]] = {"format": seen.application, **digests(data)}
     facts |= {"macros": seen.macros, "is_encrypted": seen.is_encrypted, **seen.facts}

@@ -16,7 +16,9 @@ import msgspec
 from svc.assistant.knowledge import load
 from svc.assistant.tools import Confidence, Finding, Severity
 from svc.assistant.tools.inspection import Inspection, is_runnable, kind_of
+from svc.assistant.tools.inspection_code import from_code
 from svc.assistant.tools.office_vba import Module
+from svc.assistant.tools.script_language import Language
 
 MAX_MACRO_CHARS = 2_000_000  # of all modules together
 MAX_SHOWN = 40  # modules as parts
@@ -119,6 +121,7 @@ def from_modules(inspection: Inspection, found: Sequence[Module]) -> Iterator[Fi
         yield from _word_trait(inspection, "macro", entry, source, match)
     if start is not None:
         yield from _self_starting(inspection, start[1], acting)
+    yield from from_code(inspection, source, Language.VBA, is_judged=True)
     for module in found:
         if module.is_stomped:
             yield from inspection.trait(

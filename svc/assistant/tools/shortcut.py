@@ -22,6 +22,8 @@ from svc.assistant.tools import Confidence, Finding, Gap, Progress, Scalar, Seve
 from svc.assistant.tools.command_techniques import rank_techniques
 from svc.assistant.tools.indicators import extract
 from svc.assistant.tools.inspection import DAMAGE, Inspection, clean_text, digests, entropy, kind_of, read, started
+from svc.assistant.tools.inspection_code import from_code
+from svc.assistant.tools.script_language import Language
 
 HEAD = b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46"
 MAX_BLOCKS = 60
@@ -44,6 +46,7 @@ _SCRIPT_HOSTS = re.compile(
     r"|cmstp|ftp|odbcconf)(?:\.exe)?\"?\s*$",
     re.IGNORECASE,
 )
+_POWERSHELL = re.compile(r"\b(?:powershell|pwsh)\b", re.IGNORECASE)
 _DOCUMENT_ICON = re.compile(
     r"\.(?:pdf|docx?|xlsx?|pptx?|rtf|txt|jpe?g|png|zip)\b|acro(?:rd32|bat)|winword|excel|powerpnt|wordicon|xlicons|msedge"
     r"|chrome|firefox|notepad|wordpad|imageres\.dll|shell32\.dll",
@@ -90,7 +93,13 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
     yield from _target_traits(shortcut, command, inspection)
     yield from _hiding(data, shortcut, inspection, source)
     yield from _techniques(command[:MAX_COMMAND_CHARS], inspection)
-    yield from _indicators(command, shortcut, source)
+    decoded: list[str] = []
+    if arguments:
+        language = Language.POWERSHELL if _POWERSHELL.search(command) else Language.BATCH
+        for finding in from_code(inspection, command[:MAX_COMMAND_CHARS], language, is_judged=False):
+            decoded.append(str(finding.attributes.get("text", "")))
+            yield finding
+    yield from _indicators([command, *shortcut.words.values(), *decoded], source)
     yield inspection.verdict()
 
 
@@ -328,8 +337,7 @@ def _techniques(command: str, inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _indicators(command: str, shortcut: _Shortcut, source: str) -> Iterator[Finding]:
-    text = "\n".join([command, *shortcut.words.values()])
-    for item in extract(text, source=source):
+def _indicators(texts: list[str], source: str) -> Iterator[Finding]:
+    for item in extract("\n".join(texts), source=source):
         if isinstance(item, Finding) and item.attributes["type"] in ("url", "ipv4", "domain", "email"):
             yield item

