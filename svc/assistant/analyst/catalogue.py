@@ -11,6 +11,7 @@ from svc.assistant.analyst.sections import (
     attack,
     auth_log,
     behaviours,
+    code_review,
     cve,
     cvss,
     decode,
@@ -40,6 +41,7 @@ SECTIONS: tuple[Section, ...] = (
     cvss.SECTION,
     program.SECTION,
     script.SECTION,
+    code_review.SECTION,
     pdf.SECTION,
     office.SECTION,
     shortcut.SECTION,
@@ -91,10 +93,6 @@ LOOK = words(
 
 NOT_YET = (
     ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
-    (
-        "review code, a configuration or HTTP headers",
-        words(r"\breview (?:this|the|my) (?:code|config\w*|headers?|function|source)\b"),
-    ),
     (
         "say who owns an address or whether it is known as malicious (no data offline)",
         words(

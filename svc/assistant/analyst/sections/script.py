@@ -165,6 +165,7 @@ SECTION = Section(
         kinds=("script", "script_behaviour", "script_stage", "script_part"),
         strong=words(
             rf"\b(?:{_VERBS})\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
+            r"\b(?:explain|describe|understand|deobfuscate)\b[^.?!\n:]{0,40}\b(?:javascript|code|shell)\b",
             rf"\bwhat (?:does|do|did|would|is|will)\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
             rf"\b(?:is|are|was) (?:this|that|the|these)\b[^.?!\n:]{{0,30}}\b(?:{_THINGS})\b",
             rf"\b(?:{_THINGS})\b[^.?!\n:]{{0,40}}\b(?:do|doing|malicious|suspicious|harmful|safe|dangerous|techniques?)\b",

@@ -1,5 +1,7 @@
 """Scripts and commands explained: parts, stages, behaviours and the verdict, in each language and against ill will."""
 
+# ruff: noqa: E501 - scripts under test stand as they would be written
+
 from __future__ import annotations
 
 import base64

@@ -1,0 +1,165 @@
+"""What kind of code, configuration or headers a text is, and its statements, each on one line. Pure.
+
+The name of a file decides where its content leaves two kinds open. Python is split by its own grammar (``ast``), so
+that a call over several lines is one statement; the rest by lines, brackets that stay open taken along.
+Facts: ``knowledge/code_kinds.toml``.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import cache
+from itertools import islice
+
+import msgspec
+
+from svc.assistant.knowledge import load
+
+MAX_PARSED_CHARS = 400_000  # of Python that is parsed; more is read line by line
+MAX_JOINED_LINES = 12  # of one statement of another language
+MAX_STATEMENT_CHARS = 2_000
+_KIND_CHARS = 30_000  # by which the kind is known
+MAX_COUNTED = 4  # times that one look counts
+_ENDING_WEIGHT = 8
+_LEAST_WEIGHT = 3
+
+
+class Named(msgspec.Struct, frozen=True):
+    """A look of a file's name that tells its kind."""
+
+    kind: str
+    pattern: str
+
+
+class Sign(msgspec.Struct, frozen=True):
+    """A look of content that speaks for a kind."""
+
+    kind: str
+    weight: int
+    pattern: str
+
+
+class CodeKinds(msgspec.Struct, frozen=True):
+    """``knowledge/code_kinds.toml``; ``endings`` are of files' names."""
+
+    source: str
+    version: str
+    date: date
+    endings: dict[str, str]
+    names: list[Named]
+    signs: list[Sign]
+
+
+@cache
+def _table() -> CodeKinds:
+    return load("code_kinds.toml", CodeKinds)
+
+
+@cache
+def _signs() -> list[tuple[Sign, re.Pattern[str]]]:
+    return [(sign, re.compile(sign.pattern, re.MULTILINE)) for sign in _table().signs]
+
+
+def kind_of(text: str, *, name: str = "") -> str:
+    """``python``, ``nginx``, ``headers``, …; ``""`` where nothing tells. ``name`` is the file's, "" for none."""
+    for named in _table().names:
+        if name and re.search(named.pattern, name, re.IGNORECASE):
+            return named.kind
+    head = text[:_KIND_CHARS]
+    weights: dict[str, int] = {}
+    for sign, pattern in _signs():
+        found = sum(1 for _ in islice(pattern.finditer(head), MAX_COUNTED))
+        weights[sign.kind] = weights.get(sign.kind, 0) + sign.weight * found
+    ending = _table().endings.get(name.rsplit(".", 1)[-1].lower()) if "." in name else None
+    if ending is not None:
+        weights[ending] = weights.get(ending, 0) + _ENDING_WEIGHT
+    best = max(weights, key=lambda kind: weights[kind])
+    return best if weights[best] >= _LEAST_WEIGHT else ""
+
+
+def statements_of(text: str, kind: str) -> Iterator[tuple[int, str]]:
+    """``(line, statement)`` in order, lines from 1; comments are left out where the language has them."""
+    if kind == "python" and len(text) <= MAX_PARSED_CHARS:
+        parsed = _python(text)
+        if parsed is not None:
+            yield from parsed
+            return
+    yield from _lines(text, kind)
+
+
+def _python(text: str) -> list[tuple[int, str]] | None:
+    """The statements of Python as its own grammar writes them; None where it is no Python of today."""
+    try:
+        tree = ast.parse(text)
+        return sorted(_python_statements(tree))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _python_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ExceptHandler):
+            is_empty = len(node.body) == 1 and isinstance(node.body[0], ast.Pass)
+            if is_empty:
+                caught = f" {ast.unparse(node.type)}" if node.type else ""
+                yield node.lineno, f"except{caught}: pass"
+        elif isinstance(node, (ast.If, ast.While)):
+            yield node.lineno, f"if {ast.unparse(node.test)}"[:MAX_STATEMENT_CHARS]
+        elif isinstance(node, (ast.For, ast.AsyncFor)):
+            yield node.lineno, f"{ast.unparse(node.target)} = {ast.unparse(node.iter)}"[:MAX_STATEMENT_CHARS]
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                target = f"{ast.unparse(item.optional_vars)} = " if item.optional_vars else ""
+                yield node.lineno, (target + ast.unparse(item.context_expr))[:MAX_STATEMENT_CHARS]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for decorator in node.decorator_list:
+                yield decorator.lineno, f"@{ast.unparse(decorator)}"[:MAX_STATEMENT_CHARS]
+        elif isinstance(node, ast.stmt) and not isinstance(node, (ast.Try, ast.Match)) and not _is_documentation(node):
+            yield node.lineno, ast.unparse(node)[:MAX_STATEMENT_CHARS].replace("\n", "\\n")
+
+
+def _is_documentation(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+_HASH = re.compile(r"\s*#(?!include|define|!)")
+_SLASHES = re.compile(r"\s*(?://|/\*|\*(?:\s|/|$))")
+_COMMENTS = {
+    "python": _HASH, "ruby": _HASH, "shell": _HASH, "env": _HASH, "sshd": _HASH, "nginx": _HASH, "apache": _HASH,
+    "dockerfile": _HASH, "compose": _HASH, "kubernetes": _HASH, "terraform": _HASH,
+    "javascript": _SLASHES, "php": _SLASHES, "java": _SLASHES, "csharp": _SLASHES, "go": _SLASHES, "c": _SLASHES,
+}  # fmt: skip
+_BY_BRACKETS = frozenset(["python", "javascript", "php", "java", "csharp", "go", "c", "ruby"])
+_STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
+
+
+def _lines(text: str, kind: str) -> Iterator[tuple[int, str]]:
+    comment = _COMMENTS.get(kind)
+    held: list[str] = []
+    first = depth = 0
+    for number, whole in enumerate(text.split("\n"), start=1):
+        line = whole.rstrip("\r")[:MAX_STATEMENT_CHARS]
+        if comment is not None and comment.match(line):
+            continue
+        first = first if held else number
+        held.append(line)
+        bare = _STRINGS.sub("", line)
+        depth += bare.count("(") - bare.count(")")
+        is_open = (kind in _BY_BRACKETS and depth > 0 and not bare.rstrip().endswith(("{", ";", "}"))) or (
+            kind in ("dockerfile", "shell") and line.endswith("\\")
+        )
+        if is_open and len(held) < MAX_JOINED_LINES:
+            continue
+        yield first, _one_line(held)
+        held, depth = [], 0
+    if held:
+        yield first, _one_line(held)
+
+
+def _one_line(lines: list[str]) -> str:
+    if len(lines) == 1:
+        return lines[0]
+    return " ".join([lines[0].rstrip("\\ "), *(line.strip().rstrip("\\") for line in lines[1:])])[:MAX_STATEMENT_CHARS]
