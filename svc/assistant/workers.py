@@ -269,9 +269,9 @@ class Workers:
         except OSError as error:
             ours.close()
             self._idle.put_nowait(error)
-        except EOFError as error:  # the forkserver died while it started this one
+        except (EOFError, RuntimeError) as error:  # the forkserver died, or the caller's main module is not guarded
             ours.close()
-            self._idle.put_nowait(OSError(f"the forkserver ended: {error!r}"))
+            self._idle.put_nowait(OSError(f"the forkserver ended: {' '.join(str(error).split()) or repr(error)}"))
         finally:
             theirs.close()
             self._launches -= 1

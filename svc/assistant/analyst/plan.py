@@ -124,7 +124,8 @@ def plan(
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
-        asks = _asks(found, question, prompt, files, options) or _by_content(asked, prompt, files, options, skills)
+        asks = _asks(found, question, prompt, files, options, skills)
+        asks = asks or _by_content(asked, prompt, files, options, skills)
         asks = asks or [_ask(found[0], found, question, prompt, files, options)]
     elif cannot:
         asks = []
@@ -162,11 +163,17 @@ def _clause(text: str, match: re.Match[str]) -> str:
 
 
 def _asks(
-    found: Sequence[_Found], question: str, prompt: str, files: Sequence[TurnFile], options: dict[str, str]
+    found: Sequence[_Found],
+    question: str,
+    prompt: str,
+    files: Sequence[TurnFile],
+    options: dict[str, str],
+    skills: Sequence[Skill],
 ) -> list[Ask]:
     """One ask each; where the same words ask for several skills, those that have something to read.
 
-    A skill that reads no text is not asked about the bare words of a question.
+    A skill that reads no text is not asked about the bare words of a question; where it cannot read the files that came
+    with it, those that are made for these files are asked in its place.
     """
     asks = [(entry, _ask(entry, found, question, prompt, files, options)) for entry in found]
     bare = [
@@ -182,7 +189,23 @@ def _asks(
             continue
         taken.add(entry.clause)
         kept.append(ask)
+        if is_bare and (instead := _instead(kept, question, files, options, skills)):
+            kept[-1:] = instead
     return kept
+
+
+def _instead(
+    kept: Sequence[Ask],
+    question: str,
+    files: Sequence[TurnFile],
+    options: dict[str, str],
+    skills: Sequence[Skill],
+) -> list[Ask]:
+    """Asks about the files that came with the question and that nothing reads yet, by what they are."""
+    read = {call.name for ask in kept for call in ask.calls}
+    brought = [file for file in _brought(files, question) if file.name not in read and is_readable(file)]
+    asked = {ask.skill.name for ask in kept[:-1]}
+    return [ask for ask in _by_files(brought, options, skills) if ask.skill.name not in asked]
 
 
 def _ask(

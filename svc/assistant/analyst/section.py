@@ -17,6 +17,10 @@ from svc.assistant.workers import Feed
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
 """What a tool that wants text or lines can read."""
+RECORD_LABELS = frozenset(
+    ["log", "authlog", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "winevents", "jsonl", "csv", "tsv"]
+)
+"""Texts that are records, one a line, and no prose."""
 
 NEVER = re.compile(r"(?!)")
 """The words, or the look, of nothing."""

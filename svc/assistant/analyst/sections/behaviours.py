@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_span, escape, plural, table
-from svc.assistant.analyst.section import Section, Skill, words
+from svc.assistant.analyst.section import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.assistant.analyst.sections.attack import NOT_LOOKED_UP, technique_label
 from svc.assistant.tools import Confidence, Finding, Scalar
 from svc.assistant.tools.attack_names import parent_of
@@ -138,6 +138,7 @@ SECTION = Section(
         weak=words(_ASKED, r"\bbehaviou?rs?\b"),
         content=words(rf"{_ACTOR}[^.\n]{{0,80}}{_DID}", r"\b(?:dumped|exfiltrated|moved laterally|phishing)\b"),
         looks=words(rf"{_ACTOR}[^.\n]{{0,60}}{_DID}"),
+        labels=READABLE_LABELS - RECORD_LABELS,  # prose; records are for the rules
         takes=frozenset({"question"}),
     ),
     verdict=verdict,

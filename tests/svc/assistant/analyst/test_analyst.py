@@ -77,9 +77,9 @@ async def test_two_asks_get_two_sections(analyst):
 
 
 async def test_an_ask_it_cannot_do_is_said_with_what_it_can(analyst):
-    steps, markdown = await ask(analyst, "what is CWE-79?")
+    steps, markdown = await ask(analyst, "who owns 192.0.2.7, what is its reputation?")
     assert markdown.startswith("**Not answered.**")
-    assert "CWE" in markdown
+    assert "who owns an address" in markdown
     assert "brute-forced" in markdown
     assert not [step for step in steps if step.message_type == MessageType.SOURCE]
 

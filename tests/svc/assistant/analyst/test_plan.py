@@ -124,7 +124,6 @@ def calls(prompt, *files):
         pytest.param(f"score {VECTOR}", [TEXT], [("cvss", [PROMPT])], id="own vector, not an earlier file"),
         pytest.param("decode the file", [TEXT], [("decode", ["report.txt"])], id="the file is meant"),
         pytest.param("hello", [], [], id="nothing asked"),
-        pytest.param("what is CWE-79?", [], [], id="not yet: CWE"),
         pytest.param("what talks in this capture?", [PCAP], [("pcap", ["capture.pcap"])], id="a capture"),
     ],
 )
@@ -135,10 +134,8 @@ def test_plan(prompt, files, expected):
 @pytest.mark.parametrize(
     ("prompt", "what"),
     [
-        ("what is CWE-79?", "CWE"),
-        ("is CVE-2024-3094 exploited?", "CVE"),
-        ("triage this mail", "mail"),
         ("is 192.0.2.7 malicious?", "malicious"),
+        ("whois evil.example", "owns"),
     ],
 )
 def test_what_it_cannot_do_is_named(prompt, what):
