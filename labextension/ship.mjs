@@ -1,0 +1,11 @@
+// Copies what the service serves out of the packages' `dist` folders into the Python package that carries it.
+import { copyFile, mkdir } from "node:fs/promises";
+
+const STATIC = new URL("../svc/service/static/", import.meta.url);
+const SERVED = ["packages/chat/dist/swc.iife.js", "packages/chat/dist/swc.css"];
+
+await mkdir(STATIC, { recursive: true });
+for (const path of SERVED) {
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  await copyFile(new URL(path, import.meta.url), new URL(name, STATIC));
+}
