@@ -141,10 +141,16 @@ def _by_magic(head: bytes) -> _Kind | None:
         return _named_inside(head.replace(b"\x00", b""), magic.ole_streams) or ("application/x-ole-storage", "ole")
     if head.startswith(_PE) and (pe := _windows_program(head)) is not None:
         return pe
+    if _DER.match(head) and int.from_bytes(head[2:4], "big") + 4 >= len(head):
+        return "application/pkix-cert", "der"
     for signature in magic.signatures:
         if head.startswith(bytes.fromhex(signature.hex), signature.offset):
             return signature.mime_type, signature.label
     return None
+
+
+_DER = re.compile(rb"\x30\x82..(?:\x30[\x81\x82]|\x02\x01\x00)", re.DOTALL)
+"""A sequence that begins with another one (a certificate, a request) or with the version of a private key."""
 
 
 def _named_inside(head: bytes, entries: list[_Entry]) -> _Kind | None:

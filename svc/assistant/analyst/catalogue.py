@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from svc.assistant.analyst.section import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
 from svc.assistant.analyst.sections import (
+    archive,
     attack,
     auth_log,
     behaviours,
+    certificate,
     code_review,
     cve,
     cvss,
@@ -25,6 +27,7 @@ from svc.assistant.analyst.sections import (
     program,
     script,
     shortcut,
+    token,
     versions,
     weakness,
 )
@@ -45,6 +48,9 @@ SECTIONS: tuple[Section, ...] = (
     pdf.SECTION,
     office.SECTION,
     shortcut.SECTION,
+    archive.SECTION,
+    token.SECTION,
+    certificate.SECTION,
     versions.SECTION,
     attack.SECTION,
     behaviours.SECTION,
@@ -92,7 +98,6 @@ LOOK = words(
 """Asks for whatever fits the content."""
 
 NOT_YET = (
-    ("check a token or a certificate", words(r"\bJWT\b", r"\bcertificates?\b", r"\bx\.?509\b")),
     (
         "say who owns an address or whether it is known as malicious (no data offline)",
         words(

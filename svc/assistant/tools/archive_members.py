@@ -20,7 +20,7 @@ import msgspec
 
 MAX_MEMBERS = 10_000  # that are listed
 MAX_MEMBER_BYTES = 32 * 1024 * 1024  # of one member that is opened
-MAX_TOTAL_BYTES = 256 * 1024 * 1024  # of all: with hashing, ten seconds on one core
+MAX_TOTAL_BYTES = 128 * 1024 * 1024  # of all: with hashing, a few seconds on one core
 _DAMAGE = (
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError, RuntimeError,
     NotImplementedError, KeyError, IndexError, AttributeError, TypeError, OverflowError, struct.error,
