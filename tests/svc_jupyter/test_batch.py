@@ -40,8 +40,10 @@ def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_
     execute(notebook, tmp_path)
     nbformat.write(notebook, tmp_path / "saved.ipynb")
 
-    steps, answer = nbformat.read(tmp_path / "saved.ipynb", as_version=4).cells[1].outputs
-    assert [output.output_type for output in (steps, answer)] == ["display_data", "display_data"]
+    steps, answer, picture = nbformat.read(tmp_path / "saved.ipynb", as_version=4).cells[1].outputs
+    assert [output.output_type for output in (steps, answer, picture)] == ["display_data"] * 3
+    assert picture.data["text/plain"] == "[picture: Lines about failed logins over time]"
+    assert picture.data["text/html"].startswith("<img ")
     assert f"{LINES:,} lines" in steps.data["text/html"]
     assert set(answer.data) == {"text/markdown", "text/plain", "application/vnd.svc.answer+json"}
     markdown = answer.data["text/markdown"]

@@ -90,20 +90,26 @@ def activity(title: str, times: Sequence[datetime]) -> list[Picture]:
     counts = [0] * BINS
     for time in times:
         counts[min(BINS - 1, int((time - first) / span))] += 1
+    return histogram(f"{title} (one bar: {_span(span)})", counts, _clock(first), _clock(last))
+
+
+def histogram(title: str, counts: Sequence[int], first: str, last: str) -> list[Picture]:
+    """Columns of equal spans, with the words for the two ends; nothing where fewer than LEAST_ITEMS were counted."""
+    if sum(counts) < LEAST_ITEMS or len(counts) < 2:
+        return []
     most, height, left, bottom = max(counts), 120, 60, _HEAD + 130
-    step = (WIDTH - left - 20) / BINS
-    drawn = [
-        _text(left - 8, bottom - height + 4, f"{most:,}", anchor="end"),
-        _text(left - 8, bottom, "0", anchor="end"),
-    ]
+    step = (WIDTH - left - 20) / len(counts)
+    scale = [(bottom - height + 4, f"{most:,}"), (bottom, "0")]
+    drawn = [_text(left - 8, y, word, anchor="end") for y, word in scale]
     drawn += [
         f'<rect x="{left + number * step:.1f}" y="{bottom - height * count / most:.1f}" width="{step - 1:.1f}" '
         f'height="{height * count / most:.1f}" fill="#5b8def"><title>{count:,}</title></rect>'
         for number, count in enumerate(counts)
         if count
     ]
-    drawn.append(_axis(first, last, left, WIDTH - 20, bottom))
-    return [_document(f"{title} (one bar: {_span(span)})", bottom + 34, drawn)]
+    drawn.append(f'<line x1="{left}" y1="{bottom}" x2="{WIDTH - 20}" y2="{bottom}" stroke="#5f6b7a"/>')
+    drawn += [_text(left, bottom + 18, first), _text(WIDTH - 20, bottom + 18, last, anchor="end")]
+    return [_document(title, bottom + 34, drawn)]
 
 
 def lanes(title: str, marks: Sequence[Mark]) -> list[Picture]:

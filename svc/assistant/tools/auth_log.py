@@ -21,7 +21,8 @@ None: whether sshd ever said), success_sources (attackers that got in).
 service.
 
 ``auth_summary``: lines, login_lines, failures, attempts, successes, sources, accounts, attacking_sources,
-key_refusals, unnamed, first, last, zone ("+02:00", "not stated"), has_year (bool), hosts (list), after, before (str or
+key_refusals, unnamed, first, last, zone ("+02:00", "not stated"), has_year (bool), hosts (list), activity (list of int: lines about failures in equal
+spans of whole minutes), activity_first, activity_last, after, before (str or
 None).
 """
 
@@ -30,8 +31,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from svc.assistant.tools import Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.tools.activity import Activity
 from svc.assistant.tools.auth_count import Counts, Tally
-from svc.assistant.tools.auth_lines import AuthLines, Event
+from svc.assistant.tools.auth_lines import AuthLines, Event, EventKind
 from svc.assistant.tools.log_order import TimeOrder
 from svc.assistant.tools.log_stamps import second_of_day
 
@@ -44,13 +46,14 @@ DOUBTFUL_STREAK = 3
 FAST_PER_MINUTE = 10.0
 MANY_FAILURES = 100
 NO_ACCOUNT = "(not named)"
+_NO_FAILURE = (EventKind.SUCCESS, EventKind.KEY_REFUSED, EventKind.NO_ACCOUNT)
 
 
 def brute_force(
     lines: Iterable[str], *, source: str, after: str | None = None, before: str | None = None
 ) -> Iterator[Yielded]:
     """Findings about the logins in ``lines``; ``after`` and ``before`` ("03:00") keep a part of each day."""
-    reader, counts, order = AuthLines(), Counts(), TimeOrder(lines)
+    reader, counts, order, activity = AuthLines(), Counts(), TimeOrder(lines), Activity()
     start, stop = second_of_day(after or ""), second_of_day(before or "")
     if order.is_backwards:
         yield Progress(text=f"{source} runs from the newest line to the oldest; it is read from its end")
@@ -58,11 +61,13 @@ def brute_force(
         event = reader.read(line)
         if event is not None and _is_within(event, start, stop):
             counts.add(event, number, line)
+            if event.stamp is not None and event.kind not in _NO_FAILURE:
+                activity.add(event.stamp.seconds, event.stamp.text, event.count)
         if done % PROGRESS_EVERY == 0 or done == FIRST_PROGRESS:
             yield Progress(text=_progress(done, counts))
     counts.finish()
     yield Progress(text=_progress(order.count, counts))
-    yield _summary(counts, reader, order.count, source, (after, before))
+    yield _summary(counts, reader, activity, order.count, source, (after, before))
     yield from _successes(counts, source)
     yield from _sources(counts, source)
     yield from _accounts(counts, source)
@@ -90,7 +95,12 @@ def _progress(number: int, counts: Counts) -> str:
 
 
 def _summary(
-    counts: Counts, reader: AuthLines, number: int, source: str, window: tuple[str | None, str | None]
+    counts: Counts,
+    reader: AuthLines,
+    activity: Activity,
+    number: int,
+    source: str,
+    window: tuple[str | None, str | None],
 ) -> Finding:
     stamps = reader.stamps
     attackers = sum(1 for tally in counts.sources.values() if tally.is_attack)
@@ -116,6 +126,9 @@ def _summary(
             "hosts": [*sorted(counts.hosts)[:MAX_NAMES]],
             "after": window[0],
             "before": window[1],
+            "activity": list(activity.spans()),
+            "activity_first": activity.ends[0],
+            "activity_last": activity.ends[1],
         },
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import code_span, defang, plural, table
-from svc.assistant.analyst.section import Section, Skill, words
+from svc.assistant.analyst.picture import Bar, bars, histogram
+from svc.assistant.analyst.section import Picture, Section, Skill, words
 from svc.assistant.tools import Finding, Scalar, Severity
 from svc.assistant.tools.log_stamps import MONTH_NAMES
 from svc.assistant.workers import Feed
@@ -223,6 +224,27 @@ def _named(names: Sequence[str]) -> str:
     return shown + (f" and {len(names) - STEP_NAMES:,} more" if len(names) > STEP_NAMES else "")
 
 
+def pictures(findings: Sequence[Finding]) -> list[Picture]:
+    """When the lines about failures stand, and the sources with the most."""
+    drawn = []
+    for summary in _of(findings, "auth_summary"):
+        counts = summary.attributes.get("activity")
+        ends = [str(summary.attributes.get(name)) for name in ("activity_first", "activity_last")]
+        if isinstance(counts, list):
+            spans = [count for count in counts if isinstance(count, int)]
+            drawn += histogram("Lines about failed logins over time", spans, *ends)
+    sources = [
+        Bar(
+            label=str(source.attributes["source"]),
+            value=_number(source, "failures"),
+            note=f"{_number(source, 'failures'):,} failures, {plural(_number(source, 'accounts'), 'account')}",
+            severity=source.severity,
+        )
+        for source in _of(findings, "auth_source")
+    ]
+    return drawn + bars("Failed logins by source", sources)
+
+
 _LINES = words(r"\bsshd(?:-session)?(?:\[\d+\])?: ", r"\bpam_\w+\([\w.-]+:auth\)", r"\bFailed password for ")
 ASK_FOR_LOGINS = (
     r"\bbrut(?:e|ed)[- ]?forc\w*",
@@ -255,4 +277,5 @@ SECTION = Section(
     verdict=verdict,
     body=section,
     next_steps=next_steps,
+    pictures=pictures,
 )
