@@ -104,7 +104,8 @@ NOT_YET = (
             r"\breputation\b",
             r"\bknown (?:bad|malicious)\b",
             r"\bwhois\b",
-            r"\b(?:is|are)\b[^?!\n]{0,80}\bmalicious\b",
+            r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
+            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!\n]{0,80}\bmalicious\b",
             r"\bgeo-?locat\w*",
         ),
     ),
