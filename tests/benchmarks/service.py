@@ -13,10 +13,9 @@ The rows:
 - **durable push**: INFOs of one turn that arrive at a client in a second, each stored before it is sent; a picows
   server sends the same bytes and stores nothing. Two rows, by the client that counts on both sides: picows, which costs
   next to nothing, so that the servers are compared; and the SDK's library, ``websockets``, which is what users have.
-- **first INFO**: from sending a query until its first INFO is there, stored with the query in one commit (the queries of
-  one session, so that its history is in memory); a raw echo of the same query. The same two clients. A commit cannot
-  take less than the fdatasync that the first line shows, and picows' echo hardly more than a wake-up: that row says
-  what the machine costs, too.
+- **first INFO**: from sending a query until its first INFO is there, stored with the query in one commit (all queries
+  are of one session, so that its history is in memory); a raw echo of the same query. The same two clients. A commit
+  cannot take less than the fdatasync that the first line shows, and an echo takes hardly more than a wake-up.
 - **chat requests**, **chat latency**: POST /chat/completions with a key over kept connections, a stored session and
   turn each; LiteLLM's proxy with a master key and a mock answer, no database. Latency is the median, under that load,
   and with one connection.
