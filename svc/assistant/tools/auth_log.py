@@ -21,8 +21,8 @@ None: whether sshd ever said), success_sources (attackers that got in).
 service.
 
 ``auth_summary``: lines, login_lines, failures, attempts, successes, sources, accounts, attacking_sources,
-key_refusals, unnamed, first, last, zone ("+02:00", "not stated"), has_year (bool), hosts (list), activity (list of int: lines about failures in equal
-spans of whole minutes), activity_first, activity_last, after, before (str or
+key_refusals, unnamed, first, last, zone ("+02:00", "not stated"), has_year (bool), hosts (list), activity (list of int:
+lines about failures in equal spans of whole minutes), activity_first, activity_last, after, before (str or
 None).
 """
 
