@@ -141,13 +141,18 @@ def scans(flows: Sequence[Flow]) -> Iterator[Scan]:
         elif flow.protocol in (ICMP, ICMP6) and not is_group(target):
             pings[source].setdefault(target, flow)
     for (source, target), found in ports.items():
-        yield from _scan("ports", source, target, None, {str(port): flow for port, flow in found.items()})
+        if len(found) >= SCAN_COUNT:
+            yield from _scan("ports", source, target, None, {str(port): flow for port, flow in found.items()})
     for (source, port), reached in hosts.items():
-        named = {str(ip_address(address)): flow for address, flow in reached.items()}
-        yield from _scan("hosts", source, None, port, named)
+        if len(reached) >= SCAN_COUNT:
+            yield from _scan("hosts", source, None, port, _by_text(reached))
     for source, reached in pings.items():
-        named = {str(ip_address(address)): flow for address, flow in reached.items()}
-        yield from _scan("pings", source, None, None, named)
+        if len(reached) >= SCAN_COUNT:
+            yield from _scan("pings", source, None, None, _by_text(reached))
+
+
+def _by_text(reached: dict[bytes, Flow]) -> dict[str, Flow]:
+    return {str(ip_address(address)): flow for address, flow in reached.items()}
 
 
 def _keep_better(found: dict[int, Flow] | dict[bytes, Flow], key: int | bytes, flow: Flow) -> None:
@@ -158,8 +163,6 @@ def _keep_better(found: dict[int, Flow] | dict[bytes, Flow], key: int | bytes, f
 
 
 def _scan(kind: str, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]) -> Iterator[Scan]:
-    if len(found) < SCAN_COUNT:
-        return
     failed = sum(1 for flow in found.values() if _did_not_answer(flow))
     if kind != "pings" and failed < SCAN_FAILED_SHARE * len(found):
         return
