@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
-from svc.assistant.analyst.section import READABLE_LABELS, Section, Skill, words
+from svc.assistant.analyst.section import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.assistant.tools import Finding, Severity
 from svc.assistant.workers import Feed
 
@@ -103,7 +103,11 @@ SECTION = Section(
             r"\b(?:code|security) review\b|\bmisconfigur\w+|\bhard-?coded (?:secrets?|passwords?|keys?)\b",
             r"\b(?:security|response|http) headers?\b",
         ),
-        weak=words(r"\breview\b", r"\bvulnerabilit\w+", r"\binsecure\b"),
+        weak=words(
+            r"\breview\b",
+            r"\b(?:find|any|list|which|what|are there|has|have)\b[^.?!\n]{0,30}\bvulnerabilit\w+",
+            r"\binsecure\b",
+        ),
         content=words(
             r"^\s*(?:def |import |from \w+ import|class \w+|#include|package \w+|public class|<\?php|function \w+\()",
             r"^HTTP/\d|^(?:content-security-policy|strict-transport-security|set-cookie|x-frame-options|server): ",
@@ -115,7 +119,7 @@ SECTION = Section(
             r"\A\s*<\?php\b|\A\s*#\s*include\s*[<\"]|\A\s*package main\b|\A\s*FROM [\w./-]+(?::[\w.-]+)?\s*\n",
             r"\A\s*(?:from [\w.]+ import |import [\w.]+\s*\n)",
         ),
-        labels=READABLE_LABELS,
+        labels=READABLE_LABELS - RECORD_LABELS - {"eml"},
         claims=frozenset({"python"}),
     ),
     verdict=verdict,
