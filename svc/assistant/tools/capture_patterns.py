@@ -13,6 +13,7 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from itertools import pairwise
 from statistics import median
+from typing import TypeVar
 
 import msgspec
 
@@ -91,6 +92,7 @@ def regularity(times: Iterable[float]) -> Regularity | None:
     return Regularity(len(calls), round(middle, 3), round(jitter, 3), calls[0], calls[-1])
 
 
+Key = TypeVar("Key", int, bytes)
 Service = tuple[bytes, bytes, int, int]
 """Client, server, protocol, the server's port."""
 
@@ -155,11 +157,11 @@ def _by_text(reached: dict[bytes, Flow]) -> dict[str, Flow]:
     return {str(ip_address(address)): flow for address, flow in reached.items()}
 
 
-def _keep_better(found: dict[int, Flow] | dict[bytes, Flow], key: int | bytes, flow: Flow) -> None:
+def _keep_better(found: dict[Key, Flow], key: Key, flow: Flow) -> None:
     """A connection that came about says more than one that did not."""
-    kept = found.get(key)  # type: ignore[call-overload]
+    kept = found.get(key)
     if kept is None or (kept.is_failed and not flow.is_failed):
-        found[key] = flow  # type: ignore[index]
+        found[key] = flow
 
 
 def _scan(kind: str, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]) -> Iterator[Scan]:
