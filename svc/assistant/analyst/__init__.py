@@ -28,7 +28,7 @@ from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers import Job, Workers
 from svc.messages import MessageType, MimeType, State
 
-__all__ = ["Analyst"]
+__all__ = ["Analyst", "findings_step", "picture_step"]
 
 FINDINGS_TITLE = "findings"
 _PRELOAD = tuple(skill.tool.partition(":")[0] for skill in SKILLS)
@@ -78,7 +78,7 @@ class Analyst(Assistant):
             return
         parts: list[Part] = []
         for ask in planned.asks:
-            async with aclosing(self._ask(ask)) as outcomes:
+            async with aclosing(self.run_ask(ask)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, Part):
                         parts.append(outcome)
@@ -87,7 +87,8 @@ class Analyst(Assistant):
         for step in _told(parts, wanted, planned, turn.language):
             yield step
 
-    async def _ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
+    async def run_ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
+        """The ask's tool over its inputs: steps as it works, then the one Part."""
         findings: list[Finding] = []
         gaps: list[tuple[str, str]] = []
         for call in ask.calls:
@@ -149,7 +150,7 @@ def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[Finding]) -> 
     kept = kept[: back.limit] if back.limit is not None else kept  # they are stored worst first
     told: list[Step | Answer] = [
         _say(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
-        _source(render.findings_json(kept)[0]),
+        findings_step(render.findings_json(kept)[0]),
     ]
     grouped = history.by_skill(kept)
     if wanted.form is not Form.PROSE:
@@ -161,13 +162,13 @@ def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan, language: str) -
     """The last messages of a turn that ran tools."""
     findings = [finding for part in parts for finding in part.findings]
     encoded, left_out = render.findings_json(findings)
-    drawn = [_drawn(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
+    drawn = [picture_step(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
     if wanted.form is not Form.PROSE:
         groups = [(part.skill, part.findings) for part in parts]
-        return [_source(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
+        return [findings_step(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
     told = [gist(findings, language), render.answer(parts, planned, left_out=left_out)]
     told += [last_line(wanted.last_line, [(part.skill, part.findings) for part in parts])] if wanted.last_line else []
-    return [_source(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
+    return [findings_step(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
 
 
 def _in_language(step: Step | Answer, language: str) -> Step | Answer:
@@ -178,7 +179,8 @@ def _in_language(step: Step | Answer, language: str) -> Step | Answer:
             return step
 
 
-def _source(findings: str) -> Step:
+def findings_step(findings: str) -> Step:
+    """A JSON list of findings as a message."""
     return Step(
         content=findings,
         message_type=MessageType.SOURCE,
@@ -188,7 +190,7 @@ def _source(findings: str) -> Step:
     )
 
 
-def _drawn(picture: Picture) -> Step:
+def picture_step(picture: Picture) -> Step:
     """A picture as a message: base64, as the wire has everything that is neither text nor JSON."""
     return Step(
         content=b64encode(picture.svg.encode()).decode(),

@@ -42,16 +42,17 @@ _CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one tool over one input: a file of the turn, or a text."""
+    """One run of one tool over one input: a file of the turn, or a text, which evidence calls ``text_name``."""
 
     skill: Skill
     input: TurnFile | str
     options: dict[str, str] = {}
+    text_name: str = PROMPT
 
     @property
     def name(self) -> str:
         """What evidence calls the input."""
-        return PROMPT if isinstance(self.input, str) else self.input.name
+        return self.text_name if isinstance(self.input, str) else self.input.name
 
 
 class Ask(msgspec.Struct, frozen=True, kw_only=True):
