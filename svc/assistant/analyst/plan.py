@@ -64,7 +64,7 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that nothing here reads."""
+    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that no tool that is asked reads."""
 
     asks: tuple[Ask, ...] = ()
     cannot: tuple[str, ...] = ()
@@ -133,7 +133,14 @@ def plan(
     else:
         asks = _by_content(asked, prompt, files, options, skills)
     used = {call.name for ask in asks for call in ask.calls}
-    unread = tuple(file for file in files if not is_readable(file) and file.name not in used)
+    asked_skills = [ask.skill for ask in asks]
+    unread = tuple(
+        file
+        for file in files
+        if file.name not in used
+        and (file.is_new or not is_readable(file))
+        and not any(reads(skill, file) for skill in asked_skills)
+    )
     return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
 
 

@@ -86,7 +86,7 @@ def _body(part: Part) -> str:
 
 def _gaps(parts: Sequence[Part], plan: Plan, left_out: int) -> list[str]:
     seen = dict.fromkeys(f"{code_span(name, limit=80)}: {escape(gap)}" for part in parts for name, gap in part.gaps)
-    gaps = [*seen, *(f"{_file(file)}: this analyst does not read this kind of file yet" for file in plan.unread)]
+    gaps = [*seen, *(f"{_file(file)}: no tool that was asked reads this kind of file" for file in plan.unread)]
     gaps += [f"it cannot yet {escape(what)}" for what in plan.cannot]
     if left_out:
         gaps.append(
