@@ -41,9 +41,8 @@ DAMAGE = (
     struct.error,
     EOFError,
     OSError,
-    RecursionError,
+    RuntimeError,
     MemoryError,
-    NotImplementedError,
 )
 """What parsers of other people's make raise on a damaged file, beside their own errors."""
 

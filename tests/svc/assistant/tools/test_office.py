@@ -254,3 +254,10 @@ def test_changed_bytes_never_raise(data: bytes, changes: list[tuple[int, bytes]]
 def test_spliced_bytes_never_raise(data: bytes, piece: bytes, position: int):
     at = position % len(data)
     found(data[:at] + piece + data[at + len(piece) :])
+
+
+def test_a_member_that_says_it_is_encrypted_is_damage():
+    data = word({"word/vbaProject.bin": b"x"}).replace(
+        b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"
+    )
+    assert "damaged_members" in traits(data)
