@@ -154,9 +154,10 @@ def _by_words(question: str, skills: Sequence[Skill]) -> list[_Found]:
     strong = [(skill, match) for skill in skills for match in [_search(skill.strong, question)] if match]
     found = [_Found(skill, match.group().strip(), _clause(question, match), match.start()) for skill, match in strong]
     taken = {entry.clause for entry in found}
+    covered = {name for entry in found for name in entry.skill.covers} | {entry.skill.name for entry in found}
     for skill in skills:
         match = _search(skill.weak, question)
-        if match is None or any(entry.skill is skill for entry in found) or _clause(question, match) in taken:
+        if match is None or skill.name in covered or _clause(question, match) in taken:
             continue
         found.append(_Found(skill, match.group().strip(), _clause(question, match), match.start()))
     return sorted(found, key=lambda entry: entry.position)

@@ -34,7 +34,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     material. ``labels`` are the files it reads, ``claims`` those that it is for where no word says what is wanted;
     ``file_names`` (whole names) claims files whose kind only unpacking would tell.
     ``takes`` names the options it understands: ``after`` and ``before`` (a time of day), ``now`` (a date and time, ISO
-    8601), ``question`` (the prompt's asking part). ``kinds`` are the findings that its section shows.
+    8601), ``question`` (the prompt's asking part). ``kinds`` are the findings that its section shows, the ones that
+    matter most first. ``covers`` names skills that weak words do not ask for beside this one: its answer has it all.
     """
 
     name: str
@@ -51,6 +52,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     claims: frozenset[str] = frozenset()
     file_names: re.Pattern[str] = NEVER
     takes: frozenset[str] = frozenset()
+    covers: frozenset[str] = frozenset()
     is_experimental: bool = False  # only the experimental model has it
 
 

@@ -273,6 +273,7 @@ SECTION = Section(
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
         content=_LINES,
         looks=_LINES,
+        covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
     body=section,

@@ -223,6 +223,7 @@ SECTION = Section(
             r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz)"
         ),
         takes=frozenset({"after", "before"}),
+        covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
     body=_body,

@@ -282,6 +282,7 @@ SECTION = Section(
         ),
         labels=frozenset({"eml", "txt", "log", "unknown"}) | PACKED_LABELS,
         claims=frozenset({"eml"}),
+        covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
     body=section,

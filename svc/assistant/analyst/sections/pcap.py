@@ -306,6 +306,7 @@ SECTION = Section(
         labels=_LABELS | PACKED_LABELS,
         claims=_LABELS,
         file_names=words(r".*\.p?cap(?:ng)?\.(?:gz|bz2|xz)"),
+        covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
     body=body,

@@ -187,6 +187,7 @@ SECTION = Section(
         ),
         labels=READABLE_LABELS,
         claims=frozenset({"powershell", "shell", "batch", "vba", "javascript"}),
+        covers=frozenset({"decode", "indicators"}),
     ),
     verdict=verdict,
     body=section,
