@@ -20,6 +20,7 @@ from svc.assistant.tools.command_techniques import plain_command
 from svc.assistant.tools.pattern_words import needed_words
 
 MAX_EXCERPT_CHARS = 300
+_COMMENT = re.compile(r"\s*(?:#(?!!)|::|rem\s|//\s|'\s)", re.IGNORECASE)
 _CONTINUED = re.compile(r"(?:\^|\\|(?<=\s)`|(?<=\s)_|\|)[ \t]*$")
 
 
@@ -110,6 +111,8 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
     held: list[str] = []
     first = 1
     for number, line in enumerate(text.split("\n"), start=1):
+        if _COMMENT.match(line):
+            continue
         if not held:
             first = number
         held.append(line)

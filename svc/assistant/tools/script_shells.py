@@ -119,7 +119,7 @@ _SHELL_EMPTY = re.compile(r"(?<=[\w/])(?:''|\"\")(?=[\w/])|(?<=\s)(?:''|\"\")(?=
 _INNER_QUOTES = re.compile(r"(?<=[A-Za-z])(?:'([A-Za-z]{1,3})'|\"([A-Za-z]{1,3})\")(?=[A-Za-z\s]|$)")
 _ESCAPED_LETTERS = re.compile(r"(?<![\\\w\"'])(?:\\?[a-zA-Z]){2,}(?![\w\"'])")
 _BRACES = re.compile(r"(?:(?<=[;&|(]\s)|(?<=[;&|(])|^)\{([\w./:@=-]+(?:,[\w./:@=-]+)+)\}")
-_IFS = re.compile(r"\$\{IFS(?:%\?\?|:0:1|%%\?|%\S)?\}|\$IFS(?:\$\d)?")
+_IFS = re.compile(r"(?<=[\w'\"])(?:\$\{IFS(?:%\?\?|:0:1|%%\?|%\S)?\}|\$IFS(?:\$\d)?)(?=[\w/'\"$-])")
 _SHELL_SET = re.compile(
     r"(?:^|[;&|\s(])(?:export\s+|local\s+|readonly\s+|declare\s+)?([A-Za-z_]\w{0,60})=(?:\"([^\"$`\n]*)\"|'([^'\n]*)'|([^\s;&|\"'$`()]+))(?=[\s;&|)]|$)",
     re.MULTILINE,

@@ -171,7 +171,14 @@ SECTION = Section(
             rf"\b(?:{_THINGS})\b[^.?!\n:]{{0,40}}\b(?:do|doing|malicious|suspicious|harmful|safe|dangerous|techniques?)\b",
             rf"\bwhich techniques?\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
         ),
-        weak=words(r"\bpower ?shell\b", r"\bscripts?\b", r"\bone-?liners?\b", r"\bcommand ?lines?\b", r"\bexplain\b"),
+        weak=words(
+            r"\bwhat (?:does|do|did|will|would) (?:this|that|it) do\b",
+            r"\bpower ?shell\b",
+            r"\bscripts?\b",
+            r"\bone-?liners?\b",
+            r"\bcommand ?lines?\b",
+            r"\bexplain\b",
+        ),
         content=words(
             r"\b(?:powershell|pwsh|cmd)(?:\.exe)?\s+[-/]\w",
             r"\b(?:iex|invoke-expression|invoke-webrequest|new-object|start-process|set-itemproperty|get-\w+)\b",
