@@ -21,6 +21,14 @@ from svc.assistant.turn import Assistant
 from svc.service.settings import Settings
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_tables_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Whoever runs the tests may have loaded newer tables and rules: answers here come from what ships."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path_factory.mktemp("knowledge")))
+        yield
+
+
 @pytest.fixture
 def start_service(tmp_path: Path) -> Iterator[StartService]:
     """Start a real service with this assistant and these settings; it stops with the test."""
