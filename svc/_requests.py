@@ -21,6 +21,7 @@ from svc.messages import (
     FeedbackRequest,
     FeedbackType,
     Health,
+    PageCode,
     RegisterRequest,
     Session,
     SessionFile,
@@ -91,6 +92,11 @@ def health() -> Call[Health]:
 def user_info() -> Call[UserInfo]:
     """GET /user/info: whom the key belongs to, the live sessions, the models."""
     return Call("GET", "/user/info", _reader(UserInfo))
+
+
+def page_code() -> Call[PageCode]:
+    """POST /page/code."""
+    return Call("POST", "/page/code", _reader(PageCode))
 
 
 def list_sessions() -> Call[list[Session]]:

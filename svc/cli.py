@@ -20,6 +20,7 @@ import msgspec
 import svc
 from svc._terminal import visible
 from svc.cli_doctor import doctor
+from svc.cli_open import open_page
 from svc.cli_rules import rules
 from svc.cli_service import keys, serve
 from svc.errors import SvcError, TurnTimeoutError
@@ -132,6 +133,7 @@ async def _follow(session: InteractiveSession, question: str, timeout_seconds: f
 main.add_command(doctor)
 main.add_command(serve)
 main.add_command(keys)
+main.add_command(open_page)
 main.add_command(rules)
 
 if __name__ == "__main__":

@@ -146,12 +146,12 @@ def list_keys(database: str) -> None:
 @click.argument("key_id", metavar="ID")
 @_database_option
 def revoke_key(key_id: str, database: str) -> None:
-    """Revoke the key with this ID; its streams are closed."""
+    """Revoke the key with this ID, and those that were made with it; their streams are closed."""
     from svc.service.key_admin import revoke_key as revoke
     from svc.service.serve import database_path
 
-    asyncio.run(revoke(database_path(database), key_id))
-    click.echo(f"key {key_id} is revoked")
+    count = asyncio.run(revoke(database_path(database), key_id))
+    click.echo(f"key {key_id} is revoked{f', and {count} that were made with it' if count else ''}")
 
 
 def _day(seconds: float) -> str:

@@ -92,6 +92,10 @@ class Svc:
         """Whom the key belongs to and what it may do, its live sessions, and the models, the stable one first."""
         return self._transport.call(_requests.user_info())
 
+    def make_page_code(self) -> str:
+        """A code that signs the service's page in, once, within a minute (``svc open``)."""
+        return self._transport.call(_requests.page_code()).code
+
     def close(self) -> None:
         """Close idle connections; what is used again opens new ones."""
         self._transport.close()

@@ -387,6 +387,54 @@ class Ticket(msgspec.Struct, kw_only=True):
     expires_in: int
 
 
+class Key(msgspec.Struct, kw_only=True):
+    """What the service tells of a key, never the key itself. Times are seconds since the epoch; 0 is never.
+
+    ``is_asking``: it is the one that asks. ``is_page``: ``svc open`` made it for a page.
+    """
+
+    id: str
+    name: str
+    create_time: int
+    expire_time: int
+    revoke_time: int
+    is_asking: bool
+    is_page: bool
+
+
+class KeyList(msgspec.Struct, kw_only=True):
+    """GET /key/list: the user's keys, oldest first."""
+
+    keys: list[Key]
+
+
+class CreateKeyRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """POST /key/create. ``ttl`` is in seconds; 0 is as long as the key that asks may."""
+
+    name: str = ""
+    ttl: int = 0
+
+
+class NewKey(msgspec.Struct, kw_only=True):
+    """A key that was made just now: ``api_key`` is shown this once."""
+
+    key: Key
+    api_key: str
+
+
+class RevokeKeyRequest(msgspec.Struct, kw_only=True):
+    """POST /key/revoke."""
+
+    id: str
+
+
+class PageCode(msgspec.Struct, kw_only=True):
+    """Signs the page at ``/`` in, once, within ``expires_in`` seconds."""
+
+    code: str
+    expires_in: int
+
+
 class ModelCard(msgspec.Struct, kw_only=True):
     """A model in OpenAI's list; ``created`` is in seconds since the epoch."""
 

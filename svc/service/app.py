@@ -23,14 +23,19 @@ from svc.assistant.turn import Assistant
 from svc.errors import AddressNotFoundError, InvalidRequestError, MethodNotAllowedError, ServiceError
 from svc.messages import (
     AttachFileRequest,
+    CreateKeyRequest,
     DeleteRequest,
     DetachFileRequest,
     FeedbackRequest,
     GenerateRequest,
     Health,
+    KeyList,
     ModelList,
+    NewKey,
     OpResult,
+    PageCode,
     RegisterRequest,
+    RevokeKeyRequest,
     Session,
     SessionFile,
     SessionResponse,
@@ -39,13 +44,13 @@ from svc.messages import (
     UpdateRequest,
     UserInfo,
 )
-from svc.service import http
+from svc.service import http, page
 from svc.service.activity import Activity
 from svc.service.bus.memory import MemoryBus
 from svc.service.conversation import ChatCompletion, ChatRequest
 from svc.service.failures import internal_error
 from svc.service.files import DiskFiles, MemoryFiles
-from svc.service.guard import Guard
+from svc.service.guard import ENTRY, Guard
 from svc.service.openapi import build_document
 from svc.service.places import Places
 from svc.service.replies import error_reply
@@ -65,6 +70,7 @@ class Operation(NamedTuple):
     open_handler: http.Open | None = None
     body: type | None = None
     answer: type | None = OpResult
+    media_type: str = "text/plain"
     data: type | None = None
     parameters: Sequence[str] = ()
     errors: Sequence[int] = ()
@@ -122,6 +128,15 @@ OPERATIONS = (
         body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502),
     ),
     Operation("GET", "/models", http.models, answer=ModelList),
+    Operation("GET", "/key/list", http.list_keys, answer=KeyList),
+    Operation("POST", "/key/create", http.create_key, body=CreateKeyRequest, data=NewKey, errors=(413,)),
+    Operation("POST", "/key/revoke", http.revoke_key, body=RevokeKeyRequest, errors=(413,)),
+    Operation("GET", "/", open_handler=page.page, answer=None, media_type="text/html"),
+    Operation("POST", "/page/code", http.page_code, answer=PageCode),
+    *(
+        Operation("GET", f"/dist/{name}", open_handler=page.file, answer=None, media_type=kind, errors=(404,))
+        for name, kind in page.FILES.items()
+    ),
     Operation("GET", "/metrics", http.metrics, answer=None, errors=(404,)),
     Operation("GET", "/openapi.json", open_handler=_openapi, answer=dict[str, msgspec.Raw]),
 )  # fmt: skip
@@ -227,6 +242,8 @@ def _routes(running: Running) -> list[BaseRoute]:
         where = websocket.url.path[:80]
         await _refuse_upgrade(websocket, AddressNotFoundError(f"{where} is no stream of this service; open /stream"))
 
+    entry = Operation("POST", ENTRY, open_handler=page.enter)  # a form's: no program has a use for it
+    routes.append(Route(ENTRY, _endpoint(running.service, entry), methods=["POST"]))
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", open_elsewhere)]
 
 

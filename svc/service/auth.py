@@ -29,8 +29,8 @@ class Authenticator:
         is_usable = is_well_formed(key) and found is not None and found.is_valid(self._clock())
         if found is None or not is_usable:
             raise InvalidApiKeyError(
-                "the API key is missing or not valid; send a valid one as `Authorization: Bearer svc_…` "
-                "(`svc keys create NAME` makes one)"
+                "the API key is missing or not valid; send a valid one as `Authorization: Bearer svc_…`. The page at / "
+                "of this service makes keys (`svc open` shows it), and so does `svc keys create NAME`"
             )
         return found
 

@@ -21,6 +21,7 @@ from svc.service.metrics import Metrics
 from svc.service.replies import error_reply
 
 log = logging.getLogger("svc.access")
+ENTRY = "/"  # of POST: the page, signed in by a one-time code
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
@@ -70,6 +71,13 @@ def check_address(address: str) -> None:
         )
 
 
+def _origin(scope: Scope, headers: Headers) -> str | None:
+    """The request's Origin; a form in a file of the user's (``null``) may bring the page its code."""
+    origin = headers.get("origin")
+    is_entry = (scope.get("method"), scope["path"]) == ("POST", ENTRY)
+    return None if is_entry and origin == "null" else origin
+
+
 def _name(host: str) -> str:
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
@@ -111,7 +119,7 @@ class Guard:
         host = headers.get("host", "")
         try:
             check_host(host, self._hosts)
-            check_origin(headers.get("origin"), host, self._origins)
+            check_origin(_origin(scope, headers), host, self._origins)
             check_address(f"{scope['path']}?{scope['query_string'].decode('latin-1')}")
         except ServiceError as error:
             await error_reply(error)(scope, receive, send)

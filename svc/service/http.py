@@ -16,13 +16,16 @@ from starlette.responses import Response
 from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError
 from svc.messages import (
     AttachFileRequest,
+    CreateKeyRequest,
     DeleteRequest,
     DetachFileRequest,
     FeedbackRequest,
     GenerateRequest,
     Health,
+    KeyList,
     MessageType,
     RegisterRequest,
+    RevokeKeyRequest,
     TicketRequest,
     UpdateRequest,
 )
@@ -123,9 +126,28 @@ async def feedback(service: Service, key: KeyRecord, request: Request) -> Respon
 
 async def ticket(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /stream/ticket."""
-    response = reply(await service.ticket(key, await _read(service, request, TicketRequest)))
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return _unstored(reply(await service.ticket(key, await _read(service, request, TicketRequest))))
+
+
+async def list_keys(service: Service, key: KeyRecord, request: Request) -> Response:
+    """GET /key/list."""
+    return reply(KeyList(keys=[*await service.own_keys.listed(key)]))
+
+
+async def create_key(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /key/create: another key of the same user."""
+    return _unstored(done(await service.own_keys.create(key, await _read(service, request, CreateKeyRequest))))
+
+
+async def revoke_key(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /key/revoke."""
+    await service.own_keys.revoke(key, (await _read(service, request, RevokeKeyRequest)).id)
+    return done()
+
+
+async def page_code(service: Service, key: KeyRecord, request: Request) -> Response:
+    """POST /page/code: what signs the page in, once."""
+    return _unstored(reply(service.page_codes.issue(key)))
 
 
 async def models(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -148,6 +170,11 @@ async def metrics(service: Service, key: KeyRecord, request: Request) -> Respons
     return Response(service.metrics.exposition(), media_type=CONTENT_TYPE)
 
 
+def _unstored(response: Response) -> Response:
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
 def _parameter(request: Request, name: str) -> str:
     if not (value := request.query_params.get(name, "")):
         raise InvalidRequestError(f"{name} is missing from the address: …?{name}=…", param=name)
@@ -155,13 +182,17 @@ def _parameter(request: Request, name: str) -> str:
 
 
 async def _read(service: Service, request: Request, kind: type[T], *, limit: int | None = None) -> T:
-    limit_bytes = service.settings.max_frame_bytes if limit is None else limit
+    return decode(await read_body(service, request, service.settings.max_frame_bytes if limit is None else limit), kind)
+
+
+async def read_body(service: Service, request: Request, limit_bytes: int) -> bytes:
+    """The whole body; raises TooLargeError beyond the limit, InvalidRequestError where it does not come whole."""
     _check_announced(request, limit_bytes, "the body")
     body = bytearray()
     async for chunk in _chunks(request, service.settings.body_idle_seconds):
         body += chunk
         _check_size(len(body), limit_bytes, "the body")
-    return decode(bytes(body), kind)
+    return bytes(body)
 
 
 async def _chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:

@@ -49,11 +49,24 @@ async def list_keys(database: Path) -> list[KeyRecord]:
     return await _with_store(database, lambda store: store.keys())
 
 
-async def revoke_key(database: Path, key_id: str) -> None:
-    """Revoke at once; a running service closes the key's streams within a second. Raises ConfigError."""
+async def revoke_key(database: Path, key_id: str) -> int:
+    """Revoke the key and all that was made with it; how many these are. Raises ConfigError.
+
+    A running service closes their streams within a second.
+    """
     _check_exists(database)
-    if not await _with_store(database, lambda store: store.revoke_key(key_id, time.time())):
+
+    async def revoke(store: SqliteStore) -> int | None:
+        if not await store.revoke_key(key_id, time.time()):
+            return None
+        made = [key for key in await store.keys() if key_id in key.lineage and not key.revoked]
+        for key in made:
+            await store.revoke_key(key.id, time.time())
+        return len(made)
+
+    if (count := await _with_store(database, revoke)) is None:
         raise ConfigError(f"there is no key {key_id} that is not revoked yet; `svc keys list` shows them")
+    return count
 
 
 def _check_exists(database: Path) -> None:

@@ -13,6 +13,7 @@ import msgspec
 
 from svc.errors import CODES
 from svc.messages import ErrorBody, FeedbackType, OpResult
+from svc.service.own_keys import MAX_NAME_CHARS, MAX_TTL_SECONDS
 from svc.service.sessions import MAX_SCORE
 from svc.service.settings import Settings
 
@@ -70,6 +71,10 @@ class Described(Protocol):
     @property
     def answer(self) -> type | None:
         """The type of the JSON answer; None for one that is text."""
+
+    @property
+    def media_type(self) -> str:
+        """The type of an answer that is text."""
 
     @property
     def data(self) -> type | None:
@@ -140,6 +145,7 @@ def _rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]]:
     """What a field of a request must be, beside its type."""
     an_id_or_empty: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{0,64}$"}
     of_a_session = ("GenerateRequest", "UpdateRequest", "DeleteRequest")
+    of_a_key: Mapping[str, Json] = {"maxLength": MAX_NAME_CHARS}
     in_a_session = ("AttachFileRequest", "DetachFileRequest", "FeedbackRequest", "TicketRequest")
     ttl: Mapping[str, Json] = {"minimum": settings.min_ttl_seconds, "maximum": settings.max_ttl_seconds}
     name: Mapping[str, Json] = {"maxLength": settings.max_name_chars}
@@ -147,6 +153,8 @@ def _rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]]:
     return {
         **{(kind, "id"): _AN_ID for kind in (*of_a_session, "Message")},
         **{(kind, "session_id"): _AN_ID for kind in in_a_session},
+        ("CreateKeyRequest", "name"): of_a_key,
+        ("CreateKeyRequest", "ttl"): {"minimum": 0, "maximum": MAX_TTL_SECONDS},
         ("RegisterRequest", "id"): an_id_or_empty,
         ("RegisterRequest", "ttl"): ttl,
         ("RegisterRequest", "name"): name,
@@ -210,7 +218,7 @@ def _body(kind: type, by_type: Mapping[type, Json]) -> Json:
 
 def _success(row: Described, by_type: Mapping[type, Json]) -> Json:
     if row.answer is None:
-        return {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}
+        return {"description": "OK", "content": {row.media_type: {"schema": {"type": "string"}}}}
     schema = by_type[row.answer]
     if row.answer is OpResult:
         data: Json = {"type": "null"} if row.data is None else by_type[row.data]

@@ -46,6 +46,8 @@ from svc.service.files import Received
 from svc.service.keys import KeyRecord
 from svc.service.metrics import Metrics
 from svc.service.models import Models
+from svc.service.own_keys import OwnKeys
+from svc.service.page_codes import PageCodes
 from svc.service.places import Place, Places
 from svc.service.rates import Rates
 from svc.service.settings import Settings
@@ -71,6 +73,8 @@ class Service:
         self.auth = Authenticator(places.logged, clock)
         self.rates = Rates(clock)
         self.tickets = Tickets(clock)
+        self.own_keys = OwnKeys(places.logged, clock)
+        self.page_codes = PageCodes(clock)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.turns = Turns(
@@ -309,6 +313,7 @@ class Service:
     async def purge(self) -> None:
         """Erase what is kept no longer."""
         await self.places.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
+        await self.places.logged.forget_pages(ended_before=self.clock())
         self.turns.histories.forget(await self.expired_of(self.turns.histories.session_ids))
 
     async def purge_for_ever(self) -> None:

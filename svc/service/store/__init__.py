@@ -264,6 +264,9 @@ class Store(Protocol):
         """Every key, oldest first."""
         ...
 
+    async def forget_pages(self, *, ended_before: float) -> None:
+        """Erase the keys of pages whose time ended before, or that were revoked before."""
+
     async def revoke_key(self, key_id: str, now: float) -> bool:
         """Revoke it; False where there is none of that id."""
         ...

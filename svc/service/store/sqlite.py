@@ -373,6 +373,14 @@ class SqliteStore:
         sql = "UPDATE keys SET revoked = ? WHERE id = ? AND revoked = 0"
         return await self._write(lambda c: c.execute(sql, [now, key_id]).rowcount) > 0
 
+    async def forget_pages(self, *, ended_before: float) -> None:
+        """Erase the keys of pages whose time ended before, or that were revoked before."""
+        sql = """
+            DELETE FROM keys WHERE json_extract(record, '$.is_page') = 1
+            AND (json_extract(record, '$.expires') < :end OR revoked BETWEEN 1 AND :end)
+        """
+        await self._write(lambda c: c.execute(sql, {"end": ended_before}).rowcount)
+
 
 def _insert_session(connection: sqlite3.Connection, session: SessionRecord) -> None:
     values = session_values(session)

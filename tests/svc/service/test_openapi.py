@@ -52,10 +52,19 @@ TABLE = {
     ("POST", "/stream/ticket"),
     ("POST", "/chat/completions"),
     ("GET", "/models"),
+    ("GET", "/key/list"),
+    ("POST", "/key/create"),
+    ("POST", "/key/revoke"),
+    ("POST", "/page/code"),
+    ("GET", "/"),
+    ("GET", "/dist/swc.iife.js"),
+    ("GET", "/dist/swc.css"),
+    ("GET", "/dist/page.js"),
+    ("GET", "/dist/page.css"),
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
 }
-OPEN = {"/health", "/openapi.json"}
+OPEN = {"/health", "/", "/openapi.json", *(path for _, path in TABLE if path.startswith("/dist/"))}
 
 
 @pytest.fixture(scope="module")
