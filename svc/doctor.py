@@ -32,6 +32,7 @@ T = TypeVar("T")
 
 CALL_LIMIT_SECONDS = 2.0  # of failures, before a service counts as not there: who asks a doctor is waiting
 REPLY_SECONDS = 5.0
+UPDATED = ("attack", "cwe", "kev")  # tables that ``svc rules update`` reads anew
 OLD_DAYS = 365  # knowledge of the year before last misses what attackers do now
 KEY_ENDS_SOON_DAYS = 14
 PROBE_TTL_SECONDS = 300  # the wire's least: a session that could not be deleted is gone soon
@@ -90,7 +91,7 @@ class _Provenance(msgspec.Struct):
 
     source: str
     version: str
-    date: date
+    date: date | None
 
 
 class _Checks:
@@ -148,18 +149,35 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
 
 
 def load_knowledge(today: date) -> list[Knowledge]:
-    """Every dated table of this installation, the oldest first."""
-    names = [entry.name for entry in resources.files(knowledge).iterdir() if entry.name.endswith(".toml")]
-    tables = [_table(name.removesuffix(".toml"), knowledge.load(name, _Provenance), today) for name in names]
-    return sorted([*tables, *_top_level_domains(today)], key=lambda table: (table.date, table.name))
+    """Every dated table of this installation and of this user, the oldest first.
+
+    A table that states no date (CWE's official CSV) is left out: its age is not known.
+    """
+    tables = [_table(name, knowledge.load(name, _Provenance), today) for name in _table_names()]
+    known = [table for table in [*tables, *_top_level_domains(today)] if table is not None]
+    return sorted(known, key=lambda table: (table.date, table.name))
 
 
-def _table(name: str, facts: _Provenance, today: date) -> Knowledge:
+def _table_names() -> list[str]:
+    """Files of tables: those that ship, the rules in them, and what the user loaded."""
+    shipped = resources.files(knowledge)
+    names = {entry.name for entry in shipped.iterdir()} | {
+        f"rules/{entry.name}" for entry in (shipped / "rules").iterdir()
+    }
+    own = knowledge.user_folder()
+    names |= {file.relative_to(own).as_posix() for file in [*own.glob("*.json"), *own.glob("rules/*.json")]}
+    return sorted(name for name in names if name.endswith((".toml", ".json")))
+
+
+def _table(name: str, facts: _Provenance, today: date) -> Knowledge | None:
+    if facts.date is None:
+        return None
     age = (today - facts.date).days
-    return Knowledge(name=name, version=facts.version, date=facts.date, age_days=age, source=facts.source)
+    shown = name.removesuffix(".toml").removesuffix(".json").removesuffix("/compiled")
+    return Knowledge(name=shown, version=facts.version, date=facts.date, age_days=age, source=facts.source)
 
 
-def _top_level_domains(today: date) -> list[Knowledge]:
+def _top_level_domains(today: date) -> list[Knowledge | None]:
     """The list of public suffixes: the last part of its package's version is its date (1.0.2.20260101)."""
     name = "publicsuffixlist"
     number = version(name)
@@ -274,9 +292,12 @@ def _local_service(now: float) -> tuple[str, LocalService]:
 def _judge(tables: list[Knowledge]) -> tuple[Status, str]:
     oldest = tables[0]
     text = f"{len(tables)} tables, the oldest ({oldest.name}) of {oldest.date}"
-    if oldest.age_days > OLD_DAYS:
-        return "note", f"{text}, {oldest.age_days:,} days old. Install a newer svc-jupyter."
-    return "ok", text
+    old = [table.name for table in tables if table.age_days > OLD_DAYS]
+    if not old:
+        return "ok", text
+    official = [f"--{name} FILE|URL" for name in UPDATED if name in old]
+    advice = f"svc rules update {' '.join(official)} reads newer ones." if official else "Install a newer svc-jupyter."
+    return "note", f"{text}; older than a year: {', '.join(old)}. {advice}"
 
 
 def _key_sha256_start(config: Config) -> str:

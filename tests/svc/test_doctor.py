@@ -48,7 +48,7 @@ def test_with_nothing_configured_the_local_service_is_started_and_described(scri
     found = json.loads(done.stdout)
     assert (done.returncode, found["is_well"], found["service"]) == (0, True, "local")
     assert [check["name"] for check in found["checks"] if check["status"] == "ok"] == [
-        "configuration", "local service", "service", "key", "stream", "state folder", "knowledge",
+        "configuration", "local service", "service", "key", "stream", "state folder",
     ]  # fmt: skip
     assert found["local"]["folder"] == str(scripted_local)
     assert found["local"]["log"] == str(scripted_local / "service.log")
@@ -71,7 +71,7 @@ def test_the_probe_leaves_no_session(scripted_service: Config, client: svc.Svc):
     before = {session.id for session in client.list_sessions()}
 
     assert statuses(environ_of(scripted_service)) == {
-        "configuration": "ok", "service": "ok", "key": "ok", "stream": "ok", "knowledge": "ok",
+        "configuration": "ok", "service": "ok", "key": "ok", "stream": "ok", "knowledge": "note",
     }  # fmt: skip
     assert {session.id for session in client.list_sessions()} == before
 
@@ -130,7 +130,7 @@ def test_a_wrong_key_is_told_from_a_service_that_is_away(scripted_service: Confi
     wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
 
     assert statuses(environ_of(scripted_service, SVC_API_KEY=wrong)) == {
-        "configuration": "ok", "service": "ok", "key": "wrong", "knowledge": "ok",
+        "configuration": "ok", "service": "ok", "key": "wrong", "knowledge": "note",
     }  # fmt: skip
 
 
@@ -159,11 +159,26 @@ def test_a_local_service_that_cannot_start_is_wrong_and_its_log_is_named(
 def test_every_table_of_knowledge_has_its_age():
     tables = {table.name: table for table in load_knowledge(TODAY)}
 
-    assert {"cvss_metrics", "file_magic", "indicators", "publicsuffixlist"} <= set(tables)
+    assert {"attack", "cwe", "cvss_metrics", "file_magic", "publicsuffixlist", "rules"} <= set(tables)
     for table in tables.values():
         assert table.age_days == (TODAY - table.date).days
         assert table.version
         assert table.source
+
+
+def test_the_users_own_tables_are_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
+    (tmp_path / "rules").mkdir()
+    (tmp_path / "rules" / "team.json").write_text(
+        '{"source": "a team", "version": "7", "date": "2026-01-02", "rules": []}'
+    )
+    (tmp_path / "kev.json").write_text(
+        '{"source": "CISA", "version": "8", "date": "2026-01-03", "vulnerabilities": []}'
+    )
+
+    tables = {table.name: table.version for table in load_knowledge(TODAY)}
+
+    assert (tables["rules/team"], tables["kev"]) == ("7", "8")
 
 
 def test_old_knowledge_is_noted_and_does_not_fail():
@@ -172,4 +187,4 @@ def test_old_knowledge_is_noted_and_does_not_fail():
     found = examine(later, NOW, {"SVC_BASE_URL": "https://svc.example.org"})
 
     assert found.checks[-1].status == "note"
-    assert "Install a newer svc-jupyter." in found.checks[-1].text
+    assert "svc rules update --attack FILE|URL --cwe FILE|URL reads newer ones." in found.checks[-1].text
