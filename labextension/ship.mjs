@@ -2,7 +2,12 @@
 import { copyFile, mkdir } from "node:fs/promises";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
-const SERVED = ["packages/chat/dist/swc.iife.js", "packages/chat/dist/swc.css"];
+const SERVED = [
+  "packages/chat/dist/swc.iife.js",
+  "packages/chat/dist/swc.css",
+  "packages/page/dist/page.js",
+  "packages/page/dist/page.css",
+];
 
 await mkdir(STATIC, { recursive: true });
 for (const path of SERVED) {

@@ -1,0 +1,6 @@
+// The page's script as one file that a plain <script> loads, and its style sheet.
+import { build } from "esbuild";
+
+const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none" };
+await build({ ...shared, entryPoints: ["src/page.ts"], outfile: "dist/page.js", format: "iife" });
+await build({ ...shared, entryPoints: ["src/page.css"], outfile: "dist/page.css" });

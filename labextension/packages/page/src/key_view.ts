@@ -1,0 +1,198 @@
+// The dialog with the user's keys: listed, made, revoked. A new key is shown once, until the dialog closes.
+
+import { make } from "./elements.js";
+import { RefusedError, type Key, type Keys, type NewKey } from "./keys.js";
+
+const DAY_SECONDS = 86_400;
+const LIVES: readonly (readonly [string, number])[] = [
+  ["1 day", DAY_SECONDS],
+  ["30 days", 30 * DAY_SECONDS],
+  ["90 days", 90 * DAY_SECONDS],
+  ["1 year", 365 * DAY_SECONDS],
+  ["as long as allowed", 0],
+];
+const DEFAULT_LIFE = 90 * DAY_SECONDS;
+
+/** What the view needs of its surroundings. */
+export interface KeyViewOptions {
+  readonly keys: Keys;
+  /** The key of this page was revoked, or is no longer valid. */
+  readonly onsignout: (notice: string) => void;
+}
+
+/** Puts the dialog into the document and shows it; it removes itself, and what it showed, when it is closed. */
+export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLDialogElement {
+  const closing = new AbortController();
+  const rows = make("tbody");
+  const status = make("p", { className: "status", role: "status" });
+  const made = make("div", { className: "made" });
+  const dialog = make(
+    "dialog",
+    { className: "keys", ariaLabel: "API keys" },
+    make(
+      "header",
+      {},
+      make("h2", { textContent: "API keys" }),
+      make("button", {
+        type: "button",
+        textContent: "Close",
+        onclick: () => {
+          dialog.close();
+        },
+      }),
+    ),
+    make("p", {
+      textContent:
+        "A key opens your sessions from a notebook, a shell or a program: SVC_API_KEY. Revoke what nobody uses.",
+    }),
+    make("div", { className: "scroll" }, make("table", {}, head(), rows)),
+    creation((name, ttl) =>
+      guarded(async () => {
+        const created = await options.keys.create(name, ttl, closing.signal);
+        made.replaceChildren(...shown(created));
+        await refresh();
+      }),
+    ),
+    made,
+    status,
+  );
+  dialog.onclose = () => {
+    closing.abort();
+    dialog.remove();
+  };
+
+  async function guarded(work: () => Promise<void>): Promise<void> {
+    status.textContent = "";
+    try {
+      await work();
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      if (!(error instanceof RefusedError)) throw error;
+      if (error.status === 401) {
+        dialog.close();
+        options.onsignout(error.message);
+      }
+      status.textContent = error.message;
+    }
+  }
+
+  async function refresh(): Promise<void> {
+    const keys = await options.keys.list(closing.signal);
+    rows.replaceChildren(
+      ...keys.map((key) =>
+        row(key, () =>
+          guarded(async () => {
+            await options.keys.revoke(key.id, closing.signal);
+            await refresh();
+          }),
+        ),
+      ),
+    );
+  }
+
+  parent.append(dialog);
+  dialog.showModal();
+  void guarded(refresh);
+  return dialog;
+}
+
+function head(): HTMLElement {
+  const names = ["Name", "Id", "Made", "Valid until", ""];
+  return make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col", textContent: name }))));
+}
+
+function row(key: Key, revoke: () => Promise<void>): HTMLElement {
+  const isOver = key.revoke_time > 0 || (key.expire_time > 0 && key.expire_time * 1000 <= Date.now());
+  const action = make("td");
+  if (!isOver) action.append(revocation(key, revoke));
+  return make(
+    "tr",
+    { className: isOver ? "over" : "" },
+    make("td", { textContent: nameOf(key) }),
+    make("td", {}, make("code", { textContent: key.id })),
+    make("td", { textContent: dateOf(key.create_time) }),
+    make("td", { textContent: endOf(key) }),
+    action,
+  );
+}
+
+/** Two clicks: the second one does it. */
+function revocation(key: Key, revoke: () => Promise<void>): HTMLButtonElement {
+  const button = make("button", {
+    type: "button",
+    textContent: "Revoke",
+    ariaLabel: `Revoke ${nameOf(key)} ${key.id}`,
+  });
+  button.onclick = () => {
+    if (button.dataset["armed"] === "yes") {
+      button.disabled = true;
+      void revoke().finally(() => {
+        button.disabled = false;
+      });
+      return;
+    }
+    button.dataset["armed"] = "yes";
+    button.textContent = key.is_asking ? "Revoke and sign out?" : "Really revoke?";
+    button.ariaLabel = `${button.textContent} ${nameOf(key)} ${key.id}`;
+  };
+  button.onblur = () => {
+    delete button.dataset["armed"];
+    button.textContent = "Revoke";
+    button.ariaLabel = `Revoke ${nameOf(key)} ${key.id}`;
+  };
+  return button;
+}
+
+function creation(create: (name: string, ttl: number) => Promise<void>): HTMLFormElement {
+  const name = make("input", { name: "name", placeholder: "what it is for", maxLength: 100, autocomplete: "off" });
+  const life = make("select", { name: "life" });
+  life.append(...LIVES.map(([label, seconds]) => make("option", { value: String(seconds), textContent: label })));
+  life.value = String(DEFAULT_LIFE);
+  const button = make("button", { type: "submit", textContent: "Make a key", className: "primary" });
+  const form = make("form", {}, make("label", {}, "Name", name), make("label", {}, "Valid for", life), button);
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    button.disabled = true;
+    void create(name.value.trim(), Number(life.value)).finally(() => {
+      button.disabled = false;
+    });
+    name.value = "";
+  };
+  return form;
+}
+
+function shown(created: NewKey): HTMLElement[] {
+  const field = make("input", { value: created.api_key, readOnly: true, ariaLabel: "The new key", spellcheck: false });
+  const copy = make("button", { type: "button", textContent: "Copy" });
+  copy.onclick = () => {
+    field.select();
+    void navigator.clipboard.writeText(created.api_key).then(
+      () => {
+        copy.textContent = "Copied";
+      },
+      () => {
+        copy.textContent = "Press Ctrl+C";
+      },
+    );
+  };
+  return [
+    make("p", { textContent: "This is the key. It is shown this once: copy it now." }),
+    make("div", { className: "line" }, field, copy),
+  ];
+}
+
+function nameOf(key: Key): string {
+  if (key.is_asking) return key.is_page ? "this page" : key.name || "the key of this page";
+  return key.name || "unnamed";
+}
+
+function endOf(key: Key): string {
+  if (key.revoke_time > 0) return `revoked ${dateOf(key.revoke_time)}`;
+  if (key.expire_time === 0) return "no end";
+  return dateOf(key.expire_time);
+}
+
+function dateOf(seconds: number): string {
+  const date = new Date(seconds * 1000);
+  return `${date.toISOString().slice(0, 16).replace("T", " ")} UTC`;
+}

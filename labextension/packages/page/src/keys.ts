@@ -1,0 +1,83 @@
+// A user's own keys over HTTP. Facts: the wire page, "HTTP operations". Shows nothing.
+
+/** What the service tells of a key; times are seconds since the epoch, 0 is never. */
+export interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly create_time: number;
+  readonly expire_time: number;
+  readonly revoke_time: number;
+  readonly is_asking: boolean;
+  readonly is_page: boolean;
+}
+
+export interface NewKey {
+  readonly key: Key;
+  readonly api_key: string;
+}
+
+/** The service refused; the message says what to do. */
+export class RefusedError extends Error {
+  override readonly name = "RefusedError";
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The operations, with one key. `baseUrl` has no slash at its end. */
+export class Keys {
+  readonly #apiKey: string;
+
+  constructor(
+    readonly baseUrl: string,
+    apiKey: string,
+  ) {
+    this.#apiKey = apiKey;
+  }
+
+  /** The id of the user that the key belongs to. */
+  async user(signal: AbortSignal): Promise<string> {
+    const info = (await this.#call("GET", "/user/info", undefined, signal)) as { user: { id: string } };
+    return info.user.id;
+  }
+
+  /** Oldest first. */
+  async list(signal: AbortSignal): Promise<readonly Key[]> {
+    return ((await this.#call("GET", "/key/list", undefined, signal)) as { keys: Key[] }).keys;
+  }
+
+  /** `ttl` is in seconds; 0 is as long as the asking key may. */
+  async create(name: string, ttl: number, signal: AbortSignal): Promise<NewKey> {
+    return ((await this.#call("POST", "/key/create", { name, ttl }, signal)) as { data: NewKey }).data;
+  }
+
+  async revoke(id: string, signal: AbortSignal): Promise<void> {
+    await this.#call("POST", "/key/revoke", { id }, signal);
+  }
+
+  async #call(method: "GET" | "POST", path: string, body: unknown, signal: AbortSignal): Promise<unknown> {
+    const request: RequestInit = {
+      method,
+      signal,
+      cache: "no-store",
+      credentials: "omit",
+      headers: { Authorization: `Bearer ${this.#apiKey}`, "Content-Type": "application/json" },
+    };
+    if (body !== undefined) request.body = JSON.stringify(body);
+    const reply = await fetch(this.baseUrl + path, request).catch((error: unknown) => {
+      if (signal.aborted) throw error;
+      throw new RefusedError(0, "The service cannot be reached. Is it running? `svc open` starts a local one.");
+    });
+    const read: unknown = await reply.json().catch(() => null);
+    if (!reply.ok) throw new RefusedError(reply.status, messageOf(read) ?? `The service answered ${reply.status}.`);
+    return read;
+  }
+}
+
+function messageOf(body: unknown): string | undefined {
+  const error = (body as { error?: { message?: unknown } } | null)?.error;
+  return typeof error?.message === "string" ? error.message : undefined;
+}

@@ -1,0 +1,126 @@
+// The page of a service: the chat, signed in by `svc open` or by a key that is typed in, and the user's keys.
+// The key lives in this script's memory and in the element's attribute: never in an address, a cookie or a storage.
+
+import { make } from "./elements.js";
+import { openKeyView } from "./key_view.js";
+import { Keys, RefusedError } from "./keys.js";
+import { takeStart } from "./start.js";
+import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";
+
+const baseUrl = new URL(".", document.baseURI).href.replace(/\/$/, "");
+const start = takeStart(document);
+const main = make("main");
+const user = make("span", { className: "user" });
+const actions = make("nav", { ariaLabel: "Account" });
+let theme = savedTheme();
+let leaving = new AbortController();
+
+// After a form's POST: a reload asks for the page alone, and no old code is sent again.
+history.replaceState(null, "", location.pathname + location.hash);
+const toggle = make("button", {
+  type: "button",
+  onclick: () => {
+    show((theme = nextTheme(theme)));
+  },
+});
+document.body.append(
+  make("header", { className: "bar" }, make("h1", { textContent: "svc" }), user, actions, toggle),
+  main,
+);
+show(theme);
+if (start.apiKey) void signIn(start.apiKey);
+else askForKey(start.notice);
+
+function show(chosen: Theme): void {
+  saveTheme(chosen);
+  document.documentElement.dataset["theme"] = chosen;
+  document.querySelector("svc-chat")?.setAttribute("theme", chosen);
+  toggle.textContent = chosen === "dark" ? "Light" : "Dark";
+  toggle.ariaLabel = `Switch to the ${nextTheme(chosen)} theme`;
+}
+
+async function signIn(apiKey: string): Promise<void> {
+  leaving = new AbortController();
+  const keys = new Keys(baseUrl, apiKey);
+  main.replaceChildren(make("p", { className: "wait", role: "status", textContent: "Signing in …" }));
+  try {
+    user.textContent = await keys.user(leaving.signal);
+  } catch (error) {
+    if (!(error instanceof RefusedError)) throw error;
+    askForKey(error.message);
+    return;
+  }
+  const chat = document.createElement("svc-chat");
+  chat.setAttribute("base-url", baseUrl);
+  chat.setAttribute("api-key", apiKey);
+  chat.setAttribute("theme", theme);
+  if (location.hash.length > 1) chat.setAttribute("session-id", decodeURIComponent(location.hash.slice(1)));
+  chat.addEventListener("svc-session", rememberSession);
+  main.replaceChildren(chat);
+  const open = make("button", { type: "button", textContent: "API keys" });
+  open.onclick = () => {
+    openKeyView(document.body, { keys, onsignout: signOut });
+  };
+  const out = make("button", { type: "button", textContent: "Sign out" });
+  out.onclick = () => {
+    void endPageKey(keys).finally(() => {
+      signOut("You are signed out.");
+    });
+  };
+  actions.replaceChildren(open, out);
+}
+
+/** The address names the session, so that a reload, with a key, comes back to it. */
+function rememberSession(event: Event): void {
+  const id = (event as CustomEvent<{ sessionId?: unknown } | null>).detail?.sessionId;
+  if (typeof id === "string") history.replaceState(null, "", `${location.pathname}#${encodeURIComponent(id)}`);
+}
+
+/** What `svc open` made for this page is not needed any more; a key that was typed in stays valid. */
+async function endPageKey(keys: Keys): Promise<void> {
+  const own = (await keys.list(leaving.signal)).find((key) => key.is_asking && key.is_page);
+  if (own !== undefined) await keys.revoke(own.id, leaving.signal);
+}
+
+function signOut(notice: string): void {
+  leaving.abort();
+  history.replaceState(null, "", location.pathname);
+  askForKey(notice);
+}
+
+function askForKey(notice: string): void {
+  user.textContent = "";
+  actions.replaceChildren();
+  const field = make("input", {
+    type: "password",
+    name: "key",
+    autocomplete: "off",
+    required: true,
+    spellcheck: false,
+  });
+  const form = make(
+    "form",
+    { className: "sign-in" },
+    make("h2", { textContent: "Sign in" }),
+    make("p", { className: "notice", role: "alert", textContent: notice }),
+    make(
+      "p",
+      {},
+      "On the machine that runs the service, ",
+      make("code", { textContent: "svc open" }),
+      " opens this page signed in.",
+    ),
+    make("label", {}, "Or give an API key", field),
+    make("p", {
+      className: "hint",
+      textContent: "It stays in this page's memory, until the page is closed or loaded again.",
+    }),
+    make("button", { type: "submit", className: "primary", textContent: "Sign in" }),
+  );
+  form.onsubmit = (event) => {
+    event.preventDefault();
+    void signIn(field.value.trim());
+  };
+  main.replaceChildren(form);
+  field.focus();
+}

@@ -1,0 +1,50 @@
+import { afterEach, expect, test, vi } from "vitest";
+import { Keys, RefusedError } from "../src/keys.js";
+
+const signal = new AbortController().signal;
+
+function answer(status: number, body: unknown): ReturnType<typeof vi.fn> {
+  const fetched = vi.fn(() => Promise.resolve(new Response(JSON.stringify(body), { status })));
+  vi.stubGlobal("fetch", fetched);
+  return fetched;
+}
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+test("the key travels in the header, never in the address", async () => {
+  const fetched = answer(200, { keys: [] });
+  expect(await new Keys("https://svc.example.org/a", "svc_secret").list(signal)).toEqual([]);
+  const [address, request] = fetched.mock.calls[0] as [string, RequestInit];
+  expect(address).toBe("https://svc.example.org/a/key/list");
+  expect(request.headers).toMatchObject({ Authorization: "Bearer svc_secret" });
+  expect(request.credentials).toBe("omit");
+});
+
+test("a refusal carries the status and the service's own words", async () => {
+  answer(400, { error: { message: "you have 50 keys" } });
+  const refused = new Keys("", "k").create("a", 0, signal);
+  await expect(refused).rejects.toMatchObject({ status: 400, message: "you have 50 keys" });
+});
+
+test("an answer that is no JSON says its status", async () => {
+  vi.stubGlobal("fetch", () => Promise.resolve(new Response("<html>", { status: 502 })));
+  await expect(new Keys("", "k").list(signal)).rejects.toThrow("The service answered 502.");
+});
+
+test("a service that is away is said so", async () => {
+  vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
+  await expect(new Keys("", "k").list(signal)).rejects.toThrow(RefusedError);
+});
+
+test("what was given up stays given up", async () => {
+  const leaving = new AbortController();
+  leaving.abort();
+  vi.stubGlobal("fetch", () => Promise.reject(new DOMException("aborted", "AbortError")));
+  await expect(new Keys("", "k").list(leaving.signal)).rejects.toThrow("aborted");
+});
+
+test("what the key object shows of itself is not the key", () => {
+  expect(JSON.stringify(new Keys("https://svc.example.org", "svc_secret"))).not.toContain("svc_secret");
+});
