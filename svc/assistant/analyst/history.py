@@ -91,6 +91,8 @@ _OUR_WORD = re.compile(
     re.IGNORECASE,
 )
 _SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
+_SUMS = frozenset({"event_tactics", "process_tree"})
+"""Kinds that sum up many findings: as severe as the worst, and so no answer to which of them are."""
 _TYPES = (
     (
         "IP addresses",
@@ -220,13 +222,15 @@ def _conditions(question: str, findings: Sequence[Finding]) -> list[tuple[str, _
         found.append((", ".join(sorted(named)), lambda finding: _shows(finding, named)))
     if (severity := _SEVERITY.search(question)) is not None:
         wanted = Severity(severity[1].lower())
-        found.append((f"{wanted.value} severity", lambda finding: finding.severity is wanted))
+        found.append((f"{wanted.value} severity", lambda f: f.severity is wanted and f.kind not in _SUMS))
     return found + _named_values(question, findings)
 
 
 def _shows(finding: Finding, techniques: set[str]) -> bool:
     """Whether a finding shows one of the techniques, or a sub-technique of one."""
-    return any(shown in techniques or shown.partition(".")[0] in techniques for shown in finding.techniques)
+    return finding.kind not in _SUMS and any(
+        shown in techniques or shown.partition(".")[0] in techniques for shown in finding.techniques
+    )
 
 
 def _has_type(types: tuple[str, ...]) -> _Test:

@@ -230,8 +230,12 @@ def _ask(
         for other in found
         if other is not entry and (other.clause == entry.clause or _search(other.skill.strong, entry.clause))
     ]
-    readable = [file for file in files if reads(entry.skill, file) and not _is_others(entry.skill, rivals, file)]
+    others = [file for file in files if reads(entry.skill, file) and _is_others(entry.skill, rivals, file)]
+    readable = [file for file in files if reads(entry.skill, file) and file not in others]
     named = [file for file in readable if _names(entry.clause, file)]
+    brought = _brought(others + readable, question)
+    if brought and all(file in others for file in brought):
+        readable = named  # what came with the question is the rival's; an earlier file is not meant
     elsewhere = {file.name for other in found if other is not entry for file in readable if _names(other.clause, file)}
     chosen = named or [file for file in readable if file.name not in elsewhere] or readable
     if not named and not elsewhere:

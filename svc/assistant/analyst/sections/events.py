@@ -112,7 +112,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
         first = hit.evidence[0]
         place = f"record {first.record:,}" if first.record is not None else f"line {first.line:,}" if first.line else ""
         benign = next(iter(texts(hit, "false_positives")), "")
-        note = f" Harmless where: {escape(benign)}." if benign else ""
+        note = f" Harmless where: {escape(benign.removesuffix('.'))}." if benign else ""
         steps.append(f"Check {place} ({code_span(hit.title, limit=90)}) with the machine's owner.{note}")
     return steps + _steps_by_kind(findings) + event_activity.steps(findings)
 

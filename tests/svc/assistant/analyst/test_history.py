@@ -25,6 +25,11 @@ def indicator(kind, value, scope=""):
 
 LOGINS = [source("8.8.8.8", let_in=True), source("10.0.0.7", severity=Severity.MEDIUM), source("2606:4700::1111")]
 REPORT = [indicator("ipv4", "8.8.4.4", "public"), indicator("ipv4", "10.1.1.1", "private"), indicator("md5", "0" * 32)]
+HOST = [
+    Finding(kind="event_tactics", title="tactics", severity=Severity.CRITICAL, techniques=("T1003.001", "T1033")),
+    Finding(kind="rule_hit", title="lsass read", severity=Severity.CRITICAL, techniques=("T1003.001",)),
+    Finding(kind="rule_hit", title="rights listed", severity=Severity.LOW, techniques=("T1033",)),
+]
 
 
 def session(findings, prompt="an earlier question"):
@@ -60,6 +65,8 @@ def test_a_reference_to_nothing_is_a_question_of_its_own():
         pytest.param("which of these are internal?", LOGINS, ["10.0.0.7"], id="internal logins"),
         pytest.param("which of these got in?", LOGINS, ["8.8.8.8"], id="got in"),
         pytest.param("only the medium ones", LOGINS, ["10.0.0.7"], id="severity"),
+        pytest.param("which of these are critical?", HOST, ["lsass read"], id="severity, without what sums up"),
+        pytest.param("which of these are T1003?", HOST, ["lsass read"], id="technique, without what sums up"),
         pytest.param("only those from 10.0.0.7", LOGINS, ["10.0.0.7"], id="named address"),
         pytest.param("only those from 10[.]0[.]0[.]7", LOGINS, ["10.0.0.7"], id="named address, defanged"),
         pytest.param("which of these are external?", REPORT, ["8.8.4.4"], id="external indicators"),

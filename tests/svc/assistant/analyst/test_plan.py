@@ -199,6 +199,9 @@ def test_any_prompt_has_a_plan(prompt, has_file):
         ),
         pytest.param("who was brute-forced?", [earlier(AUTH), TEXT], ["auth.log"], id="the only log is an earlier one"),
         pytest.param("indicators in auth.log", [earlier(AUTH), TEXT], ["auth.log"], id="an earlier one by its name"),
+        pytest.param(
+            "which accounts were brute-forced?", [earlier(EVTX), AUTH], ["auth.log"], id="not what another tool reads"
+        ),
     ],
 )
 def test_files_that_came_with_the_question_are_meant_before_earlier_ones(prompt, files, expected):
