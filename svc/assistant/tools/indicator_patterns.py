@@ -222,19 +222,23 @@ def _port(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 5 and 0 < int(text) < 65_536 else None
 
 
-def ipv4(text: str) -> ipaddress.IPv4Address | None:
+def ipv4(text: str) -> str | None:
     """The address that ``text`` writes, leading zeros put aside; None where it is none."""
     parts = plain(text).split(".")
-    if len(parts) != 4 or not all(part.isascii() and part.isdigit() and int(part) < 256 for part in parts):
+    if len(parts) != 4 or not "".join(parts).isascii() or not all(map(str.isdigit, parts)):
         return None
-    return ipaddress.IPv4Address(".".join(str(int(part)) for part in parts))
+    a, b, c, d = map(int, parts)
+    return f"{a}.{b}.{c}.{d}" if max(a, b, c, d) < 256 else None
 
 
 def ipv6(text: str) -> str | None:
     """``text`` as it was written where it is an IPv6 address, without a colon too many; None where it is none."""
     text = plain(text)
     text = text[:-1] if text.endswith(":") and not text.endswith("::") else text
-    if text.count(":") < 2 or not any(char.isdigit() for char in text):
+    colons = text.count(":")
+    if "::" not in text and colons != 7 and not (colons == 6 and "." in text):
+        return None  # a time of day, mostly
+    if colons < 2 or not any(char.isdigit() for char in text):
         return None
     try:
         ipaddress.IPv6Address(text)

@@ -17,6 +17,7 @@ within (str: "url", "email", "cidr" or "" where it stands by itself).
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from bisect import bisect_right
 from collections import Counter
@@ -269,7 +270,7 @@ def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: str = 
 def _add_host(host: str, count: int, line: int, ledger: _Ledger, *, within: str, port: int | None = None) -> None:
     address = looks.ipv4(host)
     if address is not None:
-        ledger.add("ipv4", host if DOT in host else str(address), count, line, within=within, port=port)
+        ledger.add("ipv4", host if DOT in host else address, count, line, within=within, port=port)
     elif (ip6 := looks.ipv6(host)) is not None:
         ledger.add("ipv6", ip6, count, line, within=within, port=port)
     elif (
@@ -323,11 +324,11 @@ def _add_ipv4(match: re.Match[str], count: int, line: int, ledger: _Ledger, vers
         count -= versions.pop(raw)
         if count <= 0:
             return
-    value = raw if DOT in raw else str(address)
+    value = raw if DOT in raw else address
     bits = found.get("bits")
     if bits and int(bits) <= 32:
         ledger.add("ipv4_cidr", f"{value}/{bits}", count, line)
-        if int(address) & ((1 << (32 - int(bits))) - 1):  # an address with its mask, not a network
+        if int(ipaddress.IPv4Address(address)) & ((1 << (32 - int(bits))) - 1):  # an address with its mask, not a network
             ledger.add("ipv4", value, count, line, within="cidr")
     else:
         port = found.get("port")
@@ -458,8 +459,8 @@ def _scope(hit: _Hit) -> str:
             return looks.domain_scope(hit.value)
         case "email" | "xmpp" | "url":
             host = hit.value.rpartition("@")[2] if hit.kind != "url" else looks.host_and_port(hit.value)[0]
-            if looks.ipv4(host) or looks.ipv6(host):
-                return looks.scope_of(str(looks.ipv4(host) or looks.ipv6(host)))
+            if (address := looks.ipv4(host) or looks.ipv6(host)) is not None:
+                return looks.scope_of(address)
             return looks.domain_scope(host) if "." in host else "internal"
         case _:
             return ""
