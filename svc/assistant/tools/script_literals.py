@@ -292,12 +292,8 @@ def _decoded(match: re.Match[str]) -> str:
 
 def _known_values(text: str) -> str:
     for pattern, value in _KNOWN:
-        text = re.sub(
-            f"(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern})",
-            lambda match, value=value: _literal(value),
-            text,
-            flags=re.I,
-        )
+        written = _literal(value).replace("\\", r"\\")  # as a template of re.sub
+        text = re.sub(f"(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern})", written, text, flags=re.IGNORECASE)
     return text
 
 

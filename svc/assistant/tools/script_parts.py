@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -49,15 +50,11 @@ def parts_of(text: str, language: Language) -> Iterator[Part]:
 
 @cache
 def _parser(language: Language) -> Parser:
-    from tree_sitter import Language as Grammar
+    from tree_sitter import Language as Grammar  # loaded with the first script
     from tree_sitter import Parser
 
-    if language is Language.POWERSHELL:
-        import tree_sitter_powershell as grammar
-    elif language is Language.SHELL:
-        import tree_sitter_bash as grammar
-    else:
-        import tree_sitter_javascript as grammar
+    packages = {Language.POWERSHELL: "tree_sitter_powershell", Language.SHELL: "tree_sitter_bash"}
+    grammar = import_module(packages.get(language, "tree_sitter_javascript"))
     return Parser(Grammar(grammar.language()))
 
 

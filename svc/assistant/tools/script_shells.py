@@ -213,7 +213,7 @@ def _shell_variables(text: str) -> str:
     counts: dict[str, int] = {}
     for match in _SHELL_SET_ANY.finditer(text):
         counts[match[1]] = counts.get(match[1], 0) + 1
-    values = {}
+    values: dict[str, str] = {}
     for match in _SHELL_SET.finditer(text):
         if counts.get(match[1]) == 1 and len(values) < MAX_VARIABLES:
             values[match[1]] = (match[2] or match[3] or match[4] or "")[:MAX_VALUE_CHARS]
