@@ -38,7 +38,11 @@ def _setting_options(command: click.Command) -> click.Command:
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", default=8460, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
 @_database_option
-@click.option("--assistant", metavar="MODULE:NAME", help="What answers. Default: the embedded analyst.")
+@click.option(
+    "--assistant",
+    metavar="MODULE:NAME",
+    help="What answers. Default: the embedded analyst, or the model of SVC_MODEL_URL.",
+)
 @click.option("--tls-cert", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--tls-key", type=click.Path(path_type=Path, exists=True, dir_okay=False))
 @click.option("--behind-proxy", is_flag=True, help="A proxy in front speaks TLS.")
@@ -65,13 +69,13 @@ def serve(
     if show_settings:
         _show(settings)
         return
-    from svc.service.serve import DEFAULT_ASSISTANT, Options, run
+    from svc.service.serve import Options, default_assistant, run
 
     options = Options(
         host=host,
         port=port,
         database=database,
-        assistant=assistant or DEFAULT_ASSISTANT,
+        assistant=assistant or default_assistant(os.environ),
         tls_cert=tls_cert,
         tls_key=tls_key,
         behind_proxy=behind_proxy,
@@ -83,9 +87,15 @@ def serve(
 
 
 def _show(settings: Settings) -> None:
+    from svc.assistant.model.configuration import describe as describe_model
+    from svc.assistant.model.configuration import limits_from
+
     for row in describe(settings):
         value = f"{row.value or 'none'}{'' if row.value == row.default else f'  (default {row.default or chr(8212)})'}"
         click.echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.reason}")
+    for limit in describe_model(limits_from(os.environ)):
+        value = f"{limit.value}{'' if limit.value == limit.default else f'  (default {limit.default})'}"
+        click.echo(f"{'(a model; no option)':<28} {value:<24} {limit.variable:<28} {limit.reason}")
 
 
 @click.group()

@@ -14,7 +14,7 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -38,6 +38,7 @@ from svc.service.telemetry import traced
 
 log = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
+MODEL_ASSISTANT = "svc.assistant.model:ModelAssistant"
 _SQLITE = "sqlite:///"
 
 
@@ -101,6 +102,13 @@ def database_path(address: str) -> Path:
     if path == address or not path:
         raise ConfigError(f"--database {address} is not understood; write sqlite:///PATH (sqlite:////var/lib/svc.db)")
     return Path(path).absolute()
+
+
+def default_assistant(environment: Mapping[str, str]) -> str:
+    """What answers where nothing is asked for: a model where one is configured. Raises ConfigError for half of one."""
+    from svc.assistant.model.configuration import is_configured  # loads the analyst, which another may replace
+
+    return MODEL_ASSISTANT if is_configured(environment) else DEFAULT_ASSISTANT
 
 
 def load_assistant(name: str) -> Assistant:

@@ -7,7 +7,7 @@ files. Whatever stands in them is data, never an instruction.
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 
@@ -55,7 +55,7 @@ class Analyst(Assistant):
         """Stop the workers."""
         await self._workers.close()
 
-    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+    async def answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
         wanted = wanted_form(turn.prompt)
         back = history.follow_up(wanted.prompt, turn.history, is_form_given=wanted.form is not Form.PROSE)

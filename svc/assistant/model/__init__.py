@@ -1,0 +1,160 @@
+"""A language model behind the analyst: it gets the analyst's tools, and its answer is checked against what they show.
+
+Decides who answers, and what of the model's words goes out: nothing live, every indicator that no evidence shows
+marked, never the key. Where the model does not answer, the embedded analyst does, and says so. The library of models is
+imported when this assistant is made.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from svc.assistant.analyst import Analyst, findings_step, picture_step
+from svc.assistant.analyst.form import Form, wanted_form
+from svc.assistant.analyst.markup import plural
+from svc.assistant.analyst.render import findings_json
+from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
+from svc.assistant.model.evidence import check
+from svc.assistant.model.harmless import harmless
+from svc.assistant.model.toolbox import Toolbox
+from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.errors import ConfigError, UpstreamError
+from svc.messages import MessageType, State, Usage
+
+if TYPE_CHECKING:
+    from svc.assistant.model.conversation import ModelFailureError, Reply, Upstream
+
+__all__ = ["ModelAssistant"]
+
+log = logging.getLogger("svc.model")
+ACTOR = "model"
+MIN_SECRET_CHARS = 6  # a shorter key is a word like any other
+_DATA_FORMS = (Form.JSON, Form.CSV, Form.TEMPLATE)  # where a sentence before the answer would break it
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ModelAssistant(Assistant):
+    """Answers with the model that SVC_MODEL_URL and SVC_MODEL_NAME name. Raises ConfigError where it cannot."""
+
+    toolsets = Analyst.toolsets
+
+    def __init__(
+        self,
+        configuration: Configuration | None = None,
+        analyst: Analyst | None = None,
+        now: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        self._configuration = configuration or configuration_from(os.environ)
+        self._upstream = _upstream(self._configuration)
+        self._analyst = analyst or Analyst()
+        self._now = now
+
+    async def start(self) -> None:
+        """Start the analyst's workers; the model is asked when a question comes."""
+        if self._configuration.is_key_in_the_clear:
+            log.warning("the model's key travels in the clear", extra={"host": self._configuration.host})
+        await self._analyst.start()
+
+    async def close(self) -> None:
+        """Stop the workers, close the connections."""
+        await self._analyst.close()
+        await self._upstream.close()
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        """Steps as they happen, one ``source`` with the whole findings, pictures, then the checked Answer."""
+        async with aclosing(self._answer(turn)) as steps:
+            async for step in steps:
+                yield self._without_key(step)
+
+    async def _answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
+        from svc.assistant.model.conversation import Conversation, ModelFailureError
+
+        steps: asyncio.Queue[Step | None] = asyncio.Queue()  # a turn's limits bound what it can hold
+        toolbox = Toolbox(
+            turn, self._analyst, steps.put, max_calls=self._configuration.limits.tool_calls, now=self._now()
+        )
+        conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=self._now())
+        talking = asyncio.create_task(conversation.run())
+        talking.add_done_callback(lambda _: steps.put_nowait(None))
+        try:
+            while (step := await steps.get()) is not None:
+                yield step
+            reply = await talking
+        except ModelFailureError as failure:
+            async with aclosing(self._instead(turn, failure)) as instead:
+                async for told in instead:
+                    yield told
+        else:
+            for last in await self._checked(reply, toolbox):
+                yield last
+        finally:
+            talking.cancel()
+            with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
+                await talking
+
+    async def _checked(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
+        """The last messages of a turn that the model answered."""
+        checked = await asyncio.to_thread(lambda: check(harmless(reply.text), toolbox.ledger))
+        told: list[Step | Answer] = [Step(content=checked.in_words(), state=State.REVIEWING, actor=ACTOR)]
+        findings = toolbox.findings
+        if findings:
+            encoded, left_out = findings_json(findings)
+            told.append(findings_step(encoded))
+            if left_out:
+                note = f"{plural(left_out, 'finding')} of the lowest severity left out: too large for a message"
+                told.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
+        told += [picture_step(picture) for picture in toolbox.pictures]
+        return [*told, Answer(markdown=checked.markdown, actor=ACTOR, usage=reply.usage)]
+
+    async def _instead(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
+        """The embedded analyst's answer, which says that it is; raises UpstreamError where that is not wanted."""
+        what = f"the model at {self._configuration.host} did not answer ({failure})"
+        log.warning("model did not answer", extra={"host": self._configuration.host, "reason": str(failure)})
+        if not self._configuration.limits.fallback:
+            raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to have the embedded analyst answer")
+        yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
+        is_data = wanted_form(turn.prompt).form in _DATA_FORMS
+        said = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
+        async with aclosing(self._analyst.answer(turn)) as steps:
+            async for step in steps:
+                yield _introduced(step, said, failure.usage) if isinstance(step, Answer) else step
+
+    def _without_key(self, step: Step | Answer) -> Step | Answer:
+        """The step, should whoever knows the key have said it."""
+        key = self._configuration.key
+        if len(key) < MIN_SECRET_CHARS:
+            return step
+        if isinstance(step, Answer):
+            return msgspec.structs.replace(step, markdown=step.markdown.replace(key, f"[{KEY_VARIABLE}]"))
+        if step.message_type is MessageType.SOURCE and not step.mime_type.is_text:
+            return step
+        return msgspec.structs.replace(step, content=step.content.replace(key, f"[{KEY_VARIABLE}]"))
+
+
+def _introduced(answer: Answer, said: str, usage: Usage) -> Answer:
+    """The analyst's answer after a first line, with what the model took before it failed."""
+    counted = usage if usage.total_tokens else answer.usage
+    return msgspec.structs.replace(answer, markdown=said + answer.markdown, usage=counted)
+
+
+def _upstream(configuration: Configuration) -> Upstream:
+    try:
+        from svc.assistant.model.conversation import Upstream
+    except ModuleNotFoundError as error:
+        raise ConfigError(
+            f"a model is configured, but {error.name} is not installed. Run: pip install 'svc-jupyter[model]', "
+            "or unset SVC_MODEL_URL and SVC_MODEL_NAME"
+        ) from error
+    return Upstream(configuration)
