@@ -1,0 +1,222 @@
+/**
+ * Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: the wire page, "HTTP operations".
+ *
+ * Sends nothing and knows no address and no key (`transport` does).
+ */
+import { InvalidRequestError, ProtocolError, serviceError, type SvcError, UnavailableError } from "./errors.js";
+import { FeedbackType, type Health, type Session, type SessionFile, type UserInfo } from "./messages.js";
+import { object, parseObject, parseSessions, readFile, readSession, readUserInfo, ShapeError, text } from "./shapes.js";
+
+const BINARY = "application/octet-stream";
+const MIME_TYPE = /^[\w.+-]+\/[\w.+-]+(\s*;\s*[\w.-]+=[\w.+-]+)*$/;
+const GATEWAY_CODES = new Map([
+  [429, "rate_limited"],
+  [502, "upstream_error"],
+  [503, "unavailable"],
+  [504, "unavailable"],
+]);
+
+/**
+ * One request. `target` is path and query; `body` null where there is none, or where a file is sent.
+ *
+ * `isRepeatable`: doing it twice is the same as doing it once, so a lost reply may be asked for again.
+ */
+export interface Call<T> {
+  method: "GET" | "POST";
+  target: string;
+  read: (body: string) => T;
+  body: string | null;
+  contentType: string;
+  isRepeatable: boolean;
+}
+
+/** What came back. `retryAfter` is in seconds, or null. */
+export interface Reply {
+  status: number;
+  body: string;
+  retryAfter: number | null;
+}
+
+/** POST /session/register; what is left out takes the service's default. */
+export interface RegisterRequest {
+  id: string;
+  model?: string;
+  ttl?: number;
+  name?: string;
+  description?: string;
+  language?: string;
+  can_log?: boolean;
+}
+
+/** POST /session/update; what is left out or empty stays as it is. */
+export interface UpdateRequest {
+  id: string;
+  name?: string;
+  description?: string;
+  ttl?: number;
+}
+
+/** GET /health; the one operation that needs no key. */
+export function health(): Call<Health> {
+  return get("/health", (body) => {
+    const fields = parseObject(body);
+    return { status: text(fields, "status"), version: text(fields, "version") };
+  });
+}
+
+/** GET /user/info: whom the key belongs to, the live sessions, the models. */
+export function userInfo(): Call<UserInfo> {
+  return get("/user/info", (body) => readUserInfo(parseObject(body)));
+}
+
+/** GET /session/list: the live sessions, oldest first, without messages. */
+export function listSessions(): Call<Session[]> {
+  return get("/session/list", parseSessions);
+}
+
+/** POST /session/register. It has an id of the client's own: the same id is the same session. */
+export function register(request: RegisterRequest): Call<Session> {
+  return post("/session/register", request, (body) => readSession(parseObject(body)["data"]), true);
+}
+
+/** GET /session/get: the session with its messages. */
+export function getSession(sessionId: string): Call<Session> {
+  const query = new URLSearchParams({ session_id: sessionId });
+  return get(`/session/get?${query.toString()}`, (body) => readSession(parseObject(body)));
+}
+
+/** POST /session/update: the session after it, or null from a service that does not send it. */
+export function update(request: UpdateRequest): Call<Session | null> {
+  return post("/session/update", request, readUpdated, true);
+}
+
+/** POST /session/delete. Not repeated after a lost reply: the second answer would be "no such session". */
+export function deleteSession(sessionId: string): Call<void> {
+  return post("/session/delete", { id: sessionId }, readDone, false);
+}
+
+/** POST /session/upload_file; the bytes are sent apart. Not repeated: a second one is a second file. */
+export function uploadFile(sessionId: string, name: string, mimeTypeHint?: string): Call<SessionFile> {
+  if (!name) {
+    throw new InvalidRequestError("the file has no name. Give one: it is how a question refers to it.", {
+      param: "name",
+    });
+  }
+  const contentType = mimeTypeHint || BINARY;
+  if (!MIME_TYPE.test(contentType)) {
+    throw new InvalidRequestError(
+      `mimeTypeHint ${JSON.stringify(contentType.slice(0, 80))} is not a MIME type. Give one as text/plain, or leave it out.`,
+      { param: "mimeTypeHint" },
+    );
+  }
+  const query = new URLSearchParams({ session_id: sessionId, filename: name });
+  return {
+    method: "POST",
+    target: `/session/upload_file?${query.toString()}`,
+    read: (body) => readFile(parseObject(body)["data"]),
+    body: null,
+    contentType,
+    isRepeatable: false,
+  };
+}
+
+/** POST /session/detach_file. Not repeated: another file may have the index by then. */
+export function detachFile(sessionId: string, index: number): Call<void> {
+  return post("/session/detach_file", { session_id: sessionId, file_idx: index }, readDone, false);
+}
+
+/** POST /session/feedback with a score. Not repeated: a second one would count twice. */
+export function sendFeedback(sessionId: string, score: number, comment: string, groupId: string): Call<void> {
+  return feedback(sessionId, { type: FeedbackType.USER_FEEDBACK, score, comment }, groupId);
+}
+
+/** POST /session/feedback about a fault. Throws InvalidRequestError where it says nothing. */
+export function sendBugReport(sessionId: string, bug: string, groupId: string): Call<void> {
+  if (!bug.trim()) {
+    throw new InvalidRequestError("the bug report is empty. Say what happened and what you expected.", {
+      param: "comment",
+    });
+  }
+  return feedback(sessionId, { type: FeedbackType.BUG_REPORT, score: 0, comment: bug }, groupId);
+}
+
+/** POST /stream/ticket: opens one stream of one session, once. A ticket that was lost does no harm. */
+export function ticket(sessionId: string): Call<string> {
+  return post("/stream/ticket", { session_id: sessionId }, (body) => text(parseObject(body), "ticket"), true);
+}
+
+/** What the reply says. Throws the typed ServiceError, or ProtocolError where it is not of the wire. */
+export function readReply<T>(call: Call<T>, reply: Reply): T {
+  if (reply.status < 200 || reply.status >= 300) throw readError(reply);
+  try {
+    return call.read(reply.body);
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    throw new ProtocolError(
+      `${call.method} ${pathOf(call)} was answered with what is not of the wire: ${error.message}. ` +
+        "Check that the base URL is a svc service, and that both have about the same version.",
+    );
+  }
+}
+
+/** The error that a reply outside 2xx stands for; one without the wire's body came from something in between. */
+export function readError(reply: Reply): SvcError {
+  try {
+    const error = object(parseObject(reply.body)["error"], "error");
+    return serviceError(text(error, "code"), text(error, "message"), {
+      status: reply.status,
+      param: typeof error["param"] === "string" ? error["param"] : null,
+      retryAfter: reply.retryAfter,
+    });
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error;
+    return foreignError(reply);
+  }
+}
+
+/** Seconds from a `Retry-After` header; null where there is none or it is a date (RFC 9110 allows one). */
+export function parseRetryAfter(header: string | null | undefined): number | null {
+  const trimmed = header?.trim() ?? "";
+  return /^\d{1,9}(\.\d{1,3})?$/.test(trimmed) ? Number(trimmed) : null;
+}
+
+/** The path alone: what may stand in an error's text. */
+export function pathOf(call: Call<unknown>): string {
+  return call.target.split("?", 1)[0] ?? "";
+}
+
+function foreignError(reply: Reply): SvcError {
+  const code = GATEWAY_CODES.get(reply.status);
+  if (code === undefined) {
+    return new ProtocolError(
+      `HTTP ${reply.status} came back without the wire's error body. ` +
+        "Check that base URL and websocket URL are a svc service's, path prefix and all.",
+    );
+  }
+  const message = `something between here and the service answered HTTP ${reply.status}. Try again; if it stays, ask its admin.`;
+  const details = { status: reply.status, retryAfter: reply.retryAfter };
+  return code === "unavailable" ? new UnavailableError(message, details) : serviceError(code, message, details);
+}
+
+function feedback(sessionId: string, said: object, groupId: string): Call<void> {
+  const about = groupId ? { group_id: groupId } : {};
+  return post("/session/feedback", { session_id: sessionId, ...said, ...about }, readDone, false);
+}
+
+function get<T>(target: string, read: (body: string) => T): Call<T> {
+  return { method: "GET", target, read, body: null, contentType: "", isRepeatable: true };
+}
+
+function post<T>(target: string, body: object, read: (body: string) => T, isRepeatable: boolean): Call<T> {
+  const contentType = "application/json";
+  return { method: "POST", target, read, body: JSON.stringify(body), contentType, isRepeatable };
+}
+
+function readDone(body: string): void {
+  parseObject(body);
+}
+
+function readUpdated(body: string): Session | null {
+  const { data } = parseObject(body);
+  return data === null || data === undefined ? null : readSession(data);
+}

@@ -1,0 +1,224 @@
+/**
+ * HTTP calls and websocket connections: alone talks to the network, and translates its errors once.
+ *
+ * Decides nothing of its own: what is sent and how it reads is `requests`', what is tried again `retry`'s, what a frame
+ * means `protocol`'s. The key travels in headers only; in browsers a ticket opens the websocket instead.
+ */
+import { PLATFORM } from "#platform";
+
+import type { Config } from "./config.js";
+import { InvalidApiKeyError, ProtocolError, ServiceError, SessionExpiredError, UnreachableError } from "./errors.js";
+import { type FileBody, RefusedUpgrade, type Socket, type SocketRequest, type UploadProgress } from "./platform.js";
+import { type Call, parseRetryAfter, pathOf, readError, readReply, type Reply, ticket } from "./requests.js";
+import { CALL_LIMIT_SECONDS, closeMeaning, isRetriedStatus, Patience } from "./retry.js";
+import { limited, pause, TimeLimitError } from "./waiting.js";
+
+const CONNECT_SECONDS = 10;
+/** Without a reply, or a byte of an upload that moves. */
+const REPLY_SECONDS = 60;
+/** Node's words for a connection that was never made: nothing was sent. Browsers do not say. */
+const NOTHING_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/;
+
+/**
+ * A connection could not be opened or was cut; coming back may help.
+ *
+ * Where the service said why, `refusal` is that: it is thrown when coming back did not help.
+ */
+export class LostConnectionError extends UnreachableError {
+  constructor(
+    message: string,
+    readonly refusal: ServiceError | null = null,
+  ) {
+    super(message);
+    this.name = "UnreachableError"; // what callers know it as
+  }
+}
+
+/** What ends a wait from outside. */
+export interface Waiting {
+  signal?: AbortSignal | undefined;
+}
+
+/** One service, over HTTP and websocket. Holds no connection of its own. */
+export class Transport {
+  constructor(readonly config: Config) {}
+
+  /** Send, repeat what may be repeated, read. Rejects with ServiceError, UnreachableError, ProtocolError. */
+  call<T>(call: Call<T>, { signal }: Waiting = {}): Promise<T> {
+    return this.#retried(call, signal, () => this.#fetch(call, signal));
+  }
+
+  /** `call` with a file as its body. */
+  upload<T>(
+    call: Call<T>,
+    body: FileBody,
+    { signal, onprogress }: Waiting & { onprogress?: ((progress: UploadProgress) => void) | undefined },
+  ): Promise<T> {
+    const send = (own: AbortSignal, touch: () => void): Promise<Reply> =>
+      PLATFORM.upload({
+        address: this.config.baseUrl + call.target,
+        headers: this.#headers(call),
+        body,
+        onprogress: (progress) => {
+          touch();
+          onprogress?.(progress);
+        },
+        signal: own,
+      });
+    return this.#retried(call, signal, () => this.#translated(call, signal, send));
+  }
+
+  /** One websocket that reads the session after `after`; one attempt. Rejects with LostConnectionError: come back. */
+  async openStream(
+    sessionId: string,
+    after: number,
+    handlers: Pick<SocketRequest, "onframe" | "onclose">,
+    signal: AbortSignal,
+  ): Promise<Socket> {
+    const { wsUrl } = this.config;
+    const query = new URLSearchParams({ session_id: sessionId, after: String(after) });
+    const protocols = PLATFORM.needsTicket ? ["svc", `svc.ticket.${await this.#ticket(sessionId, signal)}`] : [];
+    try {
+      return await PLATFORM.openSocket({
+        address: `${wsUrl}/stream?${query.toString()}`,
+        protocols,
+        headers: PLATFORM.needsTicket ? {} : { Authorization: this.config.authorization() },
+        openSeconds: CONNECT_SECONDS,
+        ...handlers,
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof RefusedUpgrade) throw refusedStream(error.reply, wsUrl);
+      if (UNTRUSTED.test(codeOf(error))) throw untrusted(wsUrl, error);
+      throw new LostConnectionError(unreachable(wsUrl, error));
+    }
+  }
+
+  async #ticket(sessionId: string, signal: AbortSignal): Promise<string> {
+    const call = ticket(sessionId);
+    const reply = await this.#fetch(call, signal);
+    if (isRetriedStatus(reply.status, true)) throw refusedStream(reply, this.config.baseUrl);
+    return readReply(call, reply);
+  }
+
+  async #retried<T>(call: Call<T>, signal: AbortSignal | undefined, send: () => Promise<Reply>): Promise<T> {
+    const patience = new Patience(CALL_LIMIT_SECONDS);
+    for (;;) {
+      let failure: Error;
+      let asked: number | null = null;
+      try {
+        const reply = await send();
+        if (!isRetriedStatus(reply.status, call.isRepeatable)) return readReply(call, reply);
+        failure = readError(reply);
+        asked = reply.retryAfter;
+      } catch (error) {
+        if (!(error instanceof LostConnectionError)) throw error;
+        failure = error;
+      }
+      const delay = patience.nextDelay(seconds(), Math.random(), asked);
+      if (delay === null) throw failure;
+      await pause(delay, signal);
+    }
+  }
+
+  #fetch(call: Call<unknown>, signal: AbortSignal | undefined): Promise<Reply> {
+    return this.#translated(call, signal, async (own) => {
+      const response = await fetch(this.config.baseUrl + call.target, {
+        method: call.method,
+        headers: this.#headers(call),
+        body: call.body,
+        cache: "no-store",
+        credentials: "omit",
+        redirect: "manual",
+        referrerPolicy: "no-referrer",
+        signal: own,
+      });
+      const retryAfter = parseRetryAfter(response.headers.get("Retry-After"));
+      return { status: response.status, body: await response.text(), retryAfter };
+    });
+  }
+
+  /** One attempt. LostConnectionError where it may come again, UnreachableError where that might do it twice. */
+  async #translated(
+    call: Call<unknown>,
+    signal: AbortSignal | undefined,
+    send: (signal: AbortSignal, touch: () => void) => Promise<Reply>,
+  ): Promise<Reply> {
+    const { baseUrl } = this.config;
+    try {
+      return await limited(REPLY_SECONDS, signal, send);
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (UNTRUSTED.test(codeOf(error))) throw untrusted(baseUrl, error);
+      if (call.isRepeatable || NOTHING_SENT.test(codeOf(error))) {
+        throw new LostConnectionError(unreachable(baseUrl, error));
+      }
+      throw new UnreachableError(
+        `${call.method} ${pathOf(call)} went to ${baseUrl}, and no reply came (${words(error)}): it may or may not be ` +
+          "done. Look at the session before you try again.",
+      );
+    }
+  }
+
+  #headers(call: Call<unknown>): Record<string, string> {
+    const authorization = { Authorization: this.config.authorization() };
+    return call.method === "POST" ? { ...authorization, "Content-Type": call.contentType } : authorization;
+  }
+}
+
+/** What a close of a stream means: LostConnectionError (come back), or what ended it for good. */
+export function closedError(code: number, reason: string, address: string): Error {
+  switch (closeMeaning(code)) {
+    case "lost":
+      return new LostConnectionError(`${address} closed the stream (code ${code}, ${reason || "no reason"}).`);
+    case "key":
+      return new InvalidApiKeyError(`the key is no longer valid (${reason || "revoked or expired"}). Set a new one.`);
+    case "session":
+      return new SessionExpiredError(`the session has ended (${reason || "expired or deleted"}). Make a new session.`);
+    case "broken":
+      return new ProtocolError(`${address} closed the stream with code ${code} (${reason || "no reason"}).`);
+  }
+}
+
+/** Seconds of a clock that never goes back. */
+export function seconds(): number {
+  return performance.now() / 1000;
+}
+
+function refusedStream(reply: Reply, address: string): Error {
+  const refusal = readError(reply);
+  if (refusal instanceof ServiceError && isRetriedStatus(reply.status, true)) {
+    return new LostConnectionError(`${address} answered HTTP ${reply.status}.`, refusal);
+  }
+  return refusal;
+}
+
+function unreachable(address: string, error: unknown): string {
+  return `${address} does not answer (${words(error)}). Check that the service runs and the address is right.`;
+}
+
+function untrusted(address: string, error: unknown): UnreachableError {
+  return new UnreachableError(
+    `${address} shows a certificate that is not trusted here (${words(error)}). Where that is your own authority, ` +
+      "name its certificate file in NODE_EXTRA_CA_CERTS.",
+  );
+}
+
+/** What is behind an error: Node's fetch wraps the one that says something. */
+function causeOf(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? error.cause : error;
+}
+
+function codeOf(error: unknown): string {
+  const cause = causeOf(error);
+  return cause instanceof Error && "code" in cause ? String(cause.code) : "";
+}
+
+function words(error: unknown): string {
+  const cause = causeOf(error);
+  if (cause instanceof TimeLimitError) return cause.message;
+  const text = cause instanceof Error ? cause.message.replace(/\s+/g, " ").trim() : "";
+  return text || codeOf(error) || "no reason given";
+}
