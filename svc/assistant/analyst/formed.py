@@ -15,9 +15,10 @@ from collections.abc import Callable, Iterator, Sequence
 from svc.assistant.analyst.form import PLACEHOLDER, Form, Wanted
 from svc.assistant.analyst.markup import code_block, code_span, escape, plural, table, visible
 from svc.assistant.analyst.section import Skill
-from svc.assistant.tools import Finding, Scalar
+from svc.assistant.tools import Finding, Scalar, Severity
 
 MAX_CHARS = 200_000  # of one answer's data; the findings message has them all
+MAX_LOOKED_AT = 2_000  # findings that a format's places are looked for in
 MAX_LINES = 500  # of a format of one line, a line each finding
 MAX_CELLS = 12  # columns of a Markdown table; CSV and JSON have every one
 UNKNOWN = "unknown"
@@ -79,7 +80,8 @@ def formed(wanted: Wanted, groups: Sequence[tuple[Skill, Sequence[Finding]]]) ->
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
     match wanted.form:
         case Form.TEMPLATE:
-            return _filled(wanted.template, rows) + "\n"
+            every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_LOOKED_AT]]
+            return _filled(wanted.template, rows, every) + "\n"
         case Form.JSON:
             return _json_block([_without_empty(row) for row in rows])
         case Form.CSV:
@@ -174,22 +176,38 @@ def _in_words(value: Value, absent: str = UNKNOWN) -> str:
     return visible(str(value))
 
 
-def _filled(template: str, rows: Sequence[Row]) -> str:
+def _filled(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
+    """``rows`` are what a list is made of; a single place takes the first of these that has it, else of ``every``."""
     as_json = _as_json(template)
+    first = _first_values([*rows[:1], *every])
     if as_json is not None:
-        return code_block(json.dumps(_fill(as_json, rows), indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
+        filled = _fill(as_json, rows, first)
+        return code_block(json.dumps(filled, indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
     if "\n" in template.strip():
-        return code_block(_fill_words(template, rows[0] if rows else {}, visible), limit=MAX_CHARS)
+        return code_block(_fill_words(template, first, visible), limit=MAX_CHARS)
     places = [*PLACEHOLDER.finditer(template)]
     is_one = len(places) == 1 and places[0][0] == template.strip() and not _normal(template).endswith("s")
-    shown = rows[: 1 if is_one else MAX_LINES]
+    shown = [first] if is_one else rows[:MAX_LINES]
     return "  \n".join(_fill_words(template, row, _shown) for row in shown or [{}])
 
 
 def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[Finding]]]) -> str:
     """What the first finding has under a name, alone on a line of its own under the answer."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
-    return _shown(_in_words(_value(thing, rows[0] if rows else {}))) + "\n"
+    return _shown(_in_words(_value(thing, _first_values(rows[:1])))) + "\n"
+
+
+def _first_values(rows: Sequence[Row]) -> Row:
+    """One row with, for each name, the first value that any row has; the severity is the worst where the first has
+    none to speak of."""
+    values: Row = {}
+    for row in rows:
+        values = _without_empty(row) | values
+    if values.get("severity") == Severity.INFO.value:
+        values["severity"] = min(
+            (str(row["severity"]) for row in rows), key=[severity.value for severity in Severity].index
+        )
+    return values
 
 
 def _fill_words(template: str, row: Row, show: Callable[[str], str]) -> str:
@@ -229,17 +247,17 @@ def _as_json(template: str) -> object | None:
     return None
 
 
-def _fill(shape: object, rows: Sequence[Row], key: str = "") -> object:
+def _fill(shape: object, rows: Sequence[Row], first: Row, key: str = "") -> object:
     """The shape with each leaf replaced by the value that its key names; a list's one element stands for all rows."""
     match shape:
         case dict():
-            return {name: _fill(inner, rows, str(name)) for name, inner in shape.items()}
+            return {name: _fill(inner, rows, first, str(name)) for name, inner in shape.items()}
         case [dict() as element, *_]:
-            return [_fill(element, [row], key) for row in rows]
+            return [_fill(element, [row], row, key) for row in rows]
         case list():
-            return list(_listed(key, rows))
+            return list(_listed(key, rows)) or list(_listed(key, [first]))
         case _:
-            return _value(key, rows[0] if rows else {})
+            return _value(key, first)
 
 
 def _listed(key: str, rows: Sequence[Row]) -> Iterator[Scalar]:

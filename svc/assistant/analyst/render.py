@@ -138,7 +138,7 @@ def asked(history: Sequence[Exchange]) -> str:
 
 def _first_line(markdown: str) -> str:
     """The first line of an earlier answer as evidence: it may hold another assistant's words."""
-    line = next((line for line in markdown.splitlines() if line.strip()), "")
+    line = next((line for line in markdown.splitlines() if line.strip() and not line.startswith("```")), "")
     return code_span(line.replace("**", "").replace("`", "").lstrip("- "), limit=PROMPT_CHARS) if line else "no answer"
 
 

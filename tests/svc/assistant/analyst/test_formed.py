@@ -94,3 +94,10 @@ def test_csv_has_every_attribute_and_no_formula():
 def test_a_table_has_a_row_a_finding():
     markdown = formed(Wanted(prompt="", form=Form.TABLE), [(indicators.SECTION.skill, FOUND)])
     assert len([line for line in markdown.splitlines() if line.startswith("|")]) == 2 + len(FOUND)
+
+
+def test_a_place_that_the_first_finding_has_not_is_filled_from_the_next_that_has():
+    summary = Finding(kind="cvss_score", title="first", attributes={"score": 1.0})
+    other = Finding(kind="note", title="second", severity=Severity.HIGH, attributes={"host": "web1"})
+    markdown = fill('{"score": 0, "host": "...", "severity": "...", "owner": "..."}', [summary, other])
+    assert json.loads(data(markdown)) == {"score": 1.0, "host": "web1", "severity": "high", "owner": None}
