@@ -1,6 +1,7 @@
 """What ``--attach`` names: a file on disk, or a variable whose value is sent. Reads names and values, opens nothing.
 
-A string in a variable is its text, never a path: what came from a log must not choose a file of this machine.
+A string in a variable is its text, never a path: what came from a log must not choose a file of this machine. A table
+goes as CSV, a list of texts as lines, a list of dicts as JSON Lines, other lists and dicts as JSON.
 """
 
 from __future__ import annotations
@@ -11,22 +12,37 @@ import os
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import msgspec
+
 from svc_jupyter.errors import AskError
+from svc_jupyter.untrusted import one_line
+
+MAX_VARIABLE_BYTES = 100_000_000  # it is built in the kernel's memory, and once more on its way; a file is streamed
+PREVIEW_CHARS = 100
 
 _VARIABLE = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """Something to attach under ``name``; a Path is read when it is sent."""
+    """Something to attach under ``name``; a Path is read when it is sent. ``kind`` says what a variable held."""
 
     name: str
     content: bytes | Path
+    kind: str = field(default="", compare=False)
+
+    def preview(self) -> str:
+        """What is sent, in a line: of a variable its kind, size and beginning; of a file nothing but its name."""
+        if isinstance(self.content, Path):
+            return self.name
+        beginning = self.content[: PREVIEW_CHARS * 4].decode("utf-8", errors="replace")
+        size = f"{self.name}: {self.kind}, {len(self.content):,} bytes"
+        return f"{size}, begins {one_line(beginning, limit=PREVIEW_CHARS)}" if beginning else size
 
     def sha256(self) -> str:
         """Hex digest of the content as it is now. Raises OSError where a file cannot be read."""
@@ -41,6 +57,7 @@ class _Table(Protocol):
     """A pandas DataFrame or Series, known by what it can do: pandas is never imported here."""
 
     index: object
+    shape: tuple[int, ...]
 
     def to_csv(self, path: io.StringIO, *, index: bool) -> None: ...
 
@@ -72,30 +89,56 @@ def _from_variable(value: str, names: Mapping[str, object]) -> Attachment:
     name = match[1]
     if name not in names:
         raise AskError(_no_variable(name, names))
-    content = names[name]
-    match content:
+    return from_value(name, names[name])
+
+
+def from_value(name: str, value: object) -> Attachment:
+    """The value as it is sent. Raises AskError where it cannot be, or is over ``MAX_VARIABLE_BYTES``."""
+    if isinstance(value, os.PathLike):
+        return _from_path(os.fspath(value))
+    ending, content, kind = _encoded(name, value)
+    if len(content) > MAX_VARIABLE_BYTES:
+        raise AskError(_too_large(name, f"{len(content):,} bytes"))
+    return Attachment(name + ending, content, kind)
+
+
+def _encoded(name: str, value: object) -> tuple[str, bytes, str]:
+    """The ending of the file's name, the bytes, and what they were."""
+    match value:
         case bytes() | bytearray() | memoryview():
-            return Attachment(name, bytes(content))
+            return "", bytes(value), "bytes"
         case str():
-            return _from_text(name, content)
-        case os.PathLike():
-            return _from_path(os.fspath(content))
+            _refuse_file_name(name, value)
+            return ".txt", _text(value), "text"
         case _Table():
-            return Attachment(f"{name}.csv", _csv(content))
+            return ".csv", _csv(name, value), f"{type(value).__name__} of {_shape(value)}"
+        case [str(), *_] if all(isinstance(item, str) for item in value):
+            return ".txt", _text("".join(f"{item}\n" for item in value)), f"list of {_counted(value, 'line')}"
+        case [Mapping(), *_] if all(isinstance(item, Mapping) for item in value):
+            lines = b"".join(_json(name, item) + b"\n" for item in value)
+            return ".jsonl", lines, f"list of {_counted(value, 'record')}"
+        case list() | tuple() | Mapping():
+            return ".json", _json(name, value), f"{type(value).__name__} of {len(value):,}"
         case _:
             raise AskError(
-                f"{{{name}}} is a {type(content).__name__}. Attach bytes, str, a path or a DataFrame; "
-                f"json.dumps({name}) makes text of lists and dicts."
+                f"{{{name}}} is of type {type(value).__name__}. Attach a DataFrame, list, dict, bytes, str or path."
             )
 
 
-def _from_text(name: str, text: str) -> Attachment:
+def _counted(items: Sequence[object], word: str) -> str:
+    return f"{len(items):,} {word}{'' if len(items) == 1 else 's'}"
+
+
+def _text(text: str) -> bytes:
+    return text.encode("utf-8", errors="replace")
+
+
+def _refuse_file_name(name: str, text: str) -> None:
     if "\n" not in text and 0 < len(text) < 4_096 and _is_file(text):
         raise AskError(
             f"{{{name}}} holds the text {text!r}, which is also the name of a file. "
             f"--attach {text} sends the file; bytes ({name}.encode()) send the text."
         )
-    return Attachment(f"{name}.txt", text.encode("utf-8", errors="replace"))
 
 
 def _is_file(text: str) -> bool:
@@ -105,11 +148,55 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _csv(table: _Table) -> bytes:
+class _Bounded(io.StringIO):
+    """Text that may not grow over the limit: a table is not built to its end to find out."""
+
+    def write(self, text: str) -> int:
+        if self.tell() + len(text) > MAX_VARIABLE_BYTES:
+            raise OverflowError
+        return super().write(text)
+
+
+def _csv(name: str, table: _Table) -> bytes:
     is_numbered = type(table.index).__name__ == "RangeIndex"  # an index that says something is a column, too
-    text = io.StringIO()
-    table.to_csv(text, index=not is_numbered)
-    return text.getvalue().encode("utf-8", errors="replace")
+    text = _Bounded()
+    try:
+        table.to_csv(text, index=not is_numbered)
+    except OverflowError:
+        raise AskError(_too_large(name, f"more than that as CSV ({_shape(table)})")) from None
+    return _text(text.getvalue())
+
+
+def _shape(table: _Table) -> str:
+    rows, *columns = table.shape
+    return f"{rows:,} rows, {columns[0]:,} columns" if columns else f"{rows:,} rows"
+
+
+def _json(name: str, value: object) -> bytes:
+    try:
+        return msgspec.json.encode(value, enc_hook=_plain)
+    except (TypeError, ValueError, RecursionError) as error:  # ValueError: half a character, a number of no JSON
+        problem = "itself" if isinstance(error, RecursionError) else one_line(str(error))
+        raise AskError(f"{{{name}}} holds what is no JSON: {problem}. Attach a text or bytes made of it.") from None
+
+
+def _plain(value: object) -> object:
+    """What msgspec does not know: a number of numpy's or a Timestamp of pandas', a path; anything else is refused."""
+    item = getattr(value, "item", None)
+    if callable(item):
+        return item()
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"something of type {type(value).__name__}")
+
+
+def _too_large(name: str, size: str) -> str:
+    return (
+        f"{{{name}}} is {size}; a variable may have {MAX_VARIABLE_BYTES:,} bytes. Attach a part of it, or write it "
+        "into a file and attach that: a file is not held in memory."
+    )
 
 
 def _told_apart(item: Attachment) -> Attachment:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
+from datetime import UTC, datetime
 from pathlib import Path
 
+import numpy
 import pandas
 import pytest
 
+from svc_jupyter import attachments
 from svc_jupyter.attachments import Attachment, find, text_of
 from svc_jupyter.errors import AskError
 
@@ -45,6 +49,17 @@ def test_a_tilde_is_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
             id="index that says something",
         ),
         pytest.param(pandas.Series([1], name="a"), Attachment("v.csv", b"a\n1\n"), id="Series"),
+        pytest.param({"a": [1, None]}, Attachment("v.json", b'{"a":[1,null]}'), id="dict"),
+        pytest.param(OrderedDict(a=1), Attachment("v.json", b'{"a":1}'), id="mapping"),
+        pytest.param([1, "a", (2,)], Attachment("v.json", b'[1,"a",[2]]'), id="list"),
+        pytest.param([], Attachment("v.json", b"[]"), id="empty list"),
+        pytest.param(["one", "two ü"], Attachment("v.txt", "one\ntwo ü\n".encode()), id="list of texts"),
+        pytest.param([{"a": 1}, {"b": 2}], Attachment("v.jsonl", b'{"a":1}\n{"b":2}\n'), id="list of dicts"),
+        pytest.param(
+            {"at": datetime(2026, 3, 4, 5, 6, tzinfo=UTC), "n": numpy.int64(3), "file": Path("a.log")},
+            Attachment("v.json", b'{"at":"2026-03-04T05:06:00Z","n":3,"file":"a.log"}'),
+            id="times, numbers of numpy's, paths",
+        ),
     ],
 )
 def test_a_variable_is_sent_as_it_is(value: object, expected: Attachment):
@@ -89,13 +104,53 @@ def test_mistakes_say_what_to_do(tmp_path: Path):
         str(tmp_path / "auht.log"): f"Did you mean {tmp_path / 'auth.log'}?",
         "/nowhere/at/all": "there is no file /nowhere/at/all (looked in ",
         "{fram}": "there is no variable fram. Did you mean {frame}?",
-        "{numbers}": "{numbers} is a list. Attach bytes, str, a path or a DataFrame; json.dumps(numbers)",
+        "{number}": "{number} is of type int. Attach a DataFrame, list, dict, bytes, str or path.",
+        "{objects}": "{objects} holds what is no JSON: something of type object. Attach a text or bytes made of it.",
+        "{endless}": "{endless} holds what is no JSON: itself.",
         "{a.b}": "--attach {a.b}: braces hold the name of a variable, nothing else.",
     }
+    endless: list[object] = [1]
+    endless.append(endless)
     for value, message in cases.items():
         with pytest.raises(AskError) as caught:
-            find([value], {"frame": b"", "numbers": [1]})
+            find([value], {"frame": b"", "number": 1, "objects": [object()], "endless": endless})
         assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "preview"),
+    [
+        pytest.param(b"\x00MZ\x1b[2J", "v: bytes, 7 bytes, begins ␀MZ", id="bytes"),
+        pytest.param("", "v.txt: text, 0 bytes", id="empty"),
+        pytest.param("x" * 500, f"v.txt: text, 500 bytes, begins {'x' * 99}…", id="long"),
+        pytest.param(
+            pandas.DataFrame({"a": [1, 2], "b": [3, 4]}),
+            "v.csv: DataFrame of 2 rows, 2 columns, 12 bytes, begins a,b 1,3 2,4",
+            id="DataFrame",
+        ),
+        pytest.param([{"a": 1}], 'v.jsonl: list of 1 record, 8 bytes, begins {"a":1}', id="records"),
+    ],
+)
+def test_a_variable_is_previewed_in_one_safe_line(value: object, preview: str):
+    [found] = find(["{v}"], {"v": value})
+
+    assert found.preview() == preview
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param(b"x" * 101, id="bytes"),
+        pytest.param(["x" * 101], id="lines"),
+        pytest.param({"x": "x" * 101}, id="dict"),
+        pytest.param(pandas.DataFrame({"x": ["x" * 50, "x" * 60]}), id="DataFrame"),
+    ],
+)
+def test_a_variable_over_the_limit_is_not_sent(value: object, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(attachments, "MAX_VARIABLE_BYTES", 100)
+
+    with pytest.raises(AskError, match=r"\{v\} is .*; a variable may have 100 bytes\. Attach a part of it, or write"):
+        find(["{v}"], {"v": value})
 
 
 def test_an_unknown_name_to_fill_is_an_error_before_anything_is_sent():
