@@ -193,10 +193,13 @@ export class Streamer {
     const { transport, sessionId } = this.#session;
     const { signal } = this.#closing;
     try {
-      await abortable<never>(signal, (_, reject) => {
-        this.#leave = reject;
+      return await abortable<LostConnectionError>(signal, (resolve, reject) => {
+        const leave = (this.#leave = (why): void => {
+          if (why instanceof LostConnectionError) resolve(why);
+          else reject(why);
+        });
         const onclose = (code: number, reason: string): void => {
-          reject(closedError(code, reason, transport.config.wsUrl));
+          leave(closedError(code, reason, transport.config.wsUrl));
         };
         const onframe = (frame: string): void => {
           this.#receive(frame);
@@ -204,18 +207,13 @@ export class Streamer {
         transport.openStream(sessionId, this.#protocol.after, { onframe, onclose }, signal).then((socket) => {
           this.#opened(socket);
           opened();
-        }, reject);
+        }, leave);
         return () => undefined;
       });
-    } catch (error) {
-      if (!(error instanceof LostConnectionError)) throw error;
-      if (this.#socket !== null && seconds() - this.#openedAt > LASTING_SECONDS) this.#progressed();
-      return error;
     } finally {
       this.#leave = (): void => undefined;
       this.#drop();
     }
-    throw new Error("unreachable: the connection never resolves");
   }
 
   #opened(socket: Socket): void {
@@ -336,6 +334,7 @@ export class Streamer {
 
   #drop(): void {
     clearTimeout(this.#silence);
+    if (this.#socket !== null && seconds() - this.#openedAt > LASTING_SECONDS) this.#progressed();
     this.#socket?.close();
     this.#socket = null;
   }

@@ -22,7 +22,7 @@ export function pause(seconds: number, signal?: AbortSignal): Promise<void> {
 /** A promise that also ends with the signal: `start` gives what undoes it. */
 export function abortable<T>(
   signal: AbortSignal | undefined,
-  start: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
+  start: (resolve: (value: T) => void, reject: (error: Error) => void) => () => void,
 ): Promise<T> {
   return new Promise((resolve, reject) => {
     signal?.throwIfAborted();

@@ -1,0 +1,19 @@
+/** One service for all tests that do it no harm: `inject("service")` is where it listens, and its key. */
+import process from "node:process";
+
+import type { TestProject } from "vitest/node";
+
+import { type Address, LocalService } from "./local_service.js";
+
+declare module "vitest" {
+  interface ProvidedContext {
+    service: Address;
+  }
+}
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const origin = process.env["SVC_TEST_ORIGIN"];
+  const service = await LocalService.start(...(origin ? ["--allowed-origins", origin] : []));
+  project.provide("service", { baseUrl: service.baseUrl, apiKey: service.apiKey });
+  return () => service.remove();
+}
