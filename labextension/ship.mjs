@@ -1,5 +1,5 @@
 // Copies what the service serves out of the packages' `dist` folders into the Python package that carries it.
-import { copyFile, mkdir } from "node:fs/promises";
+import { copyFile, mkdir, rm } from "node:fs/promises";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
 const SERVED = [
@@ -10,6 +10,7 @@ const SERVED = [
 ];
 
 await mkdir(STATIC, { recursive: true });
+await rm(new URL("built_from.txt", STATIC), { force: true }); // hatch_build.py's mark: what follows is newer
 for (const path of SERVED) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   await copyFile(new URL(path, import.meta.url), new URL(name, STATIC));

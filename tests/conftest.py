@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -27,6 +29,29 @@ def no_tables_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path_factory.mktemp("knowledge")))
         yield
+
+
+NO_CHROMIUM = (
+    "Chromium is missing: `apt-get install -y chromium` installs it (SVC_CHROMIUM names another); "
+    "`pytest --no-browser` runs all other tests"
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let those go without a browser who have none."""
+    parser.addoption("--no-browser", action="store_true", help="skip the tests that need Chromium")
+
+
+@pytest.fixture(scope="session")
+def chromium(request: pytest.FixtureRequest) -> str:
+    """Where Chromium is; without one the test fails with the line that installs it."""
+    if request.config.getoption("--no-browser"):
+        pytest.skip("--no-browser")
+    names = (os.environ.get("SVC_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
+    found = next(filter(None, (shutil.which(name) for name in names if name)), None)
+    if found is None:
+        pytest.fail(NO_CHROMIUM, pytrace=False)
+    return found
 
 
 @pytest.fixture

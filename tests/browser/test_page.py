@@ -1,0 +1,138 @@
+"""The service's page in Chromium: signed in by ``svc open``'s file, or by a key; keys made, shown once, revoked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from live import ThreadService
+from playwright.sync_api import Page, expect
+from watched import OpenPage
+
+from svc import Svc
+from svc.cli_open import write_form
+
+SECRETS_IN_THE_PAGE = """() => JSON.stringify([
+  location.href, document.cookie, {...localStorage}, {...sessionStorage}, performance.getEntries().map(e => e.name),
+  history.state, document.referrer,
+])"""
+
+
+def write_file(service: ThreadService, folder: Path) -> Path:
+    """What ``svc open`` writes for this service."""
+    with Svc(service.key, service.base_url) as client:
+        return write_form(folder, f"{service.base_url}/", client.make_page_code())
+
+
+def sign_in(page: Page, service: ThreadService, key: str | None = None) -> None:
+    page.goto(service.base_url)
+    page.get_by_label("Or give an API key").fill(key or service.key)
+    page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.fixture
+def signed_in(open_page: OpenPage, service: ThreadService, tmp_path: Path) -> Page:
+    """The page as ``svc open`` shows it."""
+    page = open_page().page
+    page.goto(write_file(service, tmp_path).as_uri())
+    expect(page.get_by_role("button", name="API keys")).to_be_visible()
+    return page
+
+
+def test_the_file_of_svc_open_shows_the_page_signed_in(signed_in: Page, service: ThreadService):
+    expect(signed_in.locator(".user")).to_have_text("local")
+    expect(signed_in.locator("svc-chat")).to_be_attached()
+    assert signed_in.url == f"{service.base_url}/"
+
+
+def test_no_key_is_in_address_cookie_storage_or_history(signed_in: Page):
+    seen = signed_in.evaluate(SECRETS_IN_THE_PAGE)
+    assert "svc_" not in seen.replace("svc_theme", "")
+    assert signed_in.context.cookies() == []
+    assert "svc_" not in signed_in.evaluate("() => document.head.outerHTML")
+
+
+def test_the_pages_key_is_not_the_one_that_opened_it(signed_in: Page, service: ThreadService):
+    key = signed_in.locator("svc-chat").get_attribute("api-key")
+    assert key != service.key
+    assert re.fullmatch(r"svc_\w{49}", key)
+
+
+def test_loading_again_forgets_the_key_and_sends_no_old_code(signed_in: Page):
+    signed_in.reload()
+    expect(signed_in.get_by_label("Or give an API key")).to_be_visible()
+    expect(signed_in.locator(".notice")).to_be_empty()
+
+
+def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadService, tmp_path: Path):
+    page = open_page().page
+    file = write_file(service, tmp_path).as_uri()
+    page.goto(file)
+    expect(page.get_by_role("button", name="API keys")).to_be_visible()
+    page.goto(file)
+    expect(page.get_by_role("alert")).to_contain_text("used before")
+
+
+def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPage, service: ThreadService):
+    page = open_page().page
+    sign_in(page, service, "svc_" + "0" * 49)
+    expect(page.get_by_role("alert")).to_contain_text("svc open")
+    sign_in(page, service)
+    expect(page.get_by_role("button", name="API keys")).to_be_visible()
+
+
+def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadService):
+    signed_in.get_by_role("button", name="API keys").click()
+    dialog = signed_in.get_by_role("dialog")
+    dialog.get_by_role("textbox", name="Name").fill("laptop <b>")
+    dialog.get_by_role("button", name="Make a key").click()
+    made = dialog.get_by_label("The new key").input_value()
+    with Svc(made, service.base_url) as client:
+        assert client.get_user_info().user.id == "local"
+
+    row = dialog.get_by_role("row", name="laptop <b>")
+    row.get_by_role("button", name="Revoke").click()
+    row.get_by_role("button", name="Really revoke?").click()
+    expect(row).to_contain_text("revoked 2")
+    with service.http(made) as http:
+        assert http.get("/user/info").status_code == 401
+
+    dialog.get_by_role("button", name="Close").click()
+    assert made not in signed_in.content()
+
+
+def test_signing_out_ends_the_pages_key(signed_in: Page, service: ThreadService):
+    key = signed_in.locator("svc-chat").get_attribute("api-key")
+    signed_in.get_by_role("button", name="Sign out").click()
+    expect(signed_in.get_by_role("alert")).to_have_text("You are signed out.")
+    with service.http(key) as http:
+        assert http.get("/user/info").status_code == 401
+    assert key not in signed_in.content()
+
+
+def test_a_key_that_is_revoked_elsewhere_signs_the_page_out(signed_in: Page, service: ThreadService):
+    key = signed_in.locator("svc-chat").get_attribute("api-key")
+    with service.http(key) as http:
+        (own,) = [row["id"] for row in http.get("/key/list").json()["keys"] if row["is_asking"]]
+        http.post("/key/revoke", json={"id": own})
+    signed_in.get_by_role("button", name="API keys").click()
+    expect(signed_in.get_by_role("alert")).to_contain_text("not valid")
+
+
+def test_the_theme_is_the_systems_until_another_is_chosen_and_then_stays(open_page: OpenPage, service: ThreadService):
+    page = open_page(color_scheme="dark").page
+    page.goto(service.base_url)
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.get_by_role("button", name="Switch to the light theme").click()
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+
+
+def test_the_page_stands_in_no_frame_of_another(open_page: OpenPage, service: ThreadService):
+    page = open_page().page
+    page.goto("about:blank")
+    page.set_content(f'<iframe src="{service.base_url}/"></iframe>')
+    frame = page.frames[-1]
+    page.wait_for_timeout(300)
+    assert "svc" not in frame.title()
