@@ -1,22 +1,64 @@
-"""``svc report``: read the options, run the notebook, write the page. Exit codes: 0, 1 a cell failed, 2 usage, 130."""
+"""``svc report``: its options, and what it says. What is done: ``batch.py``.
+
+Exit codes: 0 all well, 1 a case failed, 2 usage, 3 answers changed (--fail-on-change), 4 a pinned answer is missing,
+5 service out of reach, 124 timeout, 130 and 143 interrupted, 138 the kernel died; a sweep with failures exits with 1.
+"""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-if TYPE_CHECKING:
-    from nbformat import NotebookNode
-
-    from svc_jupyter.report.run import CellRun, Run
-
-TITLE_CHARACTERS = 70
+Command = Callable[..., None]
+_FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+_MODES = ("live", "replay", "pin", "refresh")
+_OPTIONS = (
+    click.option(
+        "-p",
+        "--parameter",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="A parameter; env:NAME and file:PATH name a secret.",
+    ),
+    click.option("-r", "--parameter-raw", multiple=True, metavar="NAME=TEXT", help="A parameter that stays text."),
+    click.option("--sweep", type=_FILE, help="CSV with names, or JSON lines (.jsonl): one case a row. Needs --out."),
+    click.option(
+        "--to", default="html", show_default=True, metavar="FORMATS", help="html, ipynb, md, pdf; with commas."
+    ),
+    click.option(
+        "--template", default="svc", show_default=True, help="Of the page: svc, brief, or one of nbconvert's."
+    ),
+    click.option("--executor", default="local", show_default=True, help="local, or dask://HOST:PORT."),
+    click.option("--jobs", type=click.IntRange(1, 256), help="Cases at a time; default: the cores, or dask's threads."),
+    click.option(
+        "--answers",
+        type=click.Choice(_MODES),
+        default="live",
+        show_default=True,
+        help="live asks; replay asks what is not stored; pin never asks; refresh asks all and says what changed.",
+    ),
+    click.option(
+        "--answers-store", type=_FOLDER, help="Folder of stored answers; default: .answers beside the notebook."
+    ),
+    click.option(
+        "--answers-keep-unlogged", is_flag=True, help="Store answers of sessions that may not be logged, too."
+    ),
+    click.option("--fail-on-change", is_flag=True, help="Exit with 3 where --answers refresh finds other answers."),
+    click.option("--cell-timeout", type=click.IntRange(1), metavar="SECONDS", help="Ends a cell, and its case."),
+    click.option("--notebook-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Ends a case."),
+    click.option("--max-failures", type=click.IntRange(1), metavar="N", help="After N no further case begins."),
+    click.option("--resume", is_flag=True, help="Keep the cases in --out that went well; run the others."),
+    click.option(
+        "--out", type=_FOLDER, help="Folder of pages, run.json, manifest.json; default: a page beside the notebook."
+    ),
+    click.option(
+        "--redact", multiple=True, metavar="NAME", help="Never write the value of this parameter or variable."
+    ),
+    click.option("--json", "is_json", is_flag=True, help="Progress as JSON lines on standard output."),
+)
 
 
 @click.group()
@@ -24,98 +66,29 @@ def report() -> None:
     """Run notebooks again as reports."""
 
 
+def _with_options(command: Command) -> Command:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
 @report.command("run")
-@click.argument("notebook", type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path))
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder of the page; default: beside it.")
-def run_command(notebook: Path, out: Path | None) -> None:
-    """Run NOTEBOOK in a fresh kernel and write NAME.html beside it.
+@click.argument("notebook", type=_FILE)
+@_with_options
+def run_command(**given: object) -> None:
+    """Run NOTEBOOK in a fresh kernel and write NAME.html beside it, or once for each row of --sweep.
 
     The notebook itself is not changed. Where a cell fails, the page is written with the error in it, and the exit code
-    is 1. The page is one file; it loads nothing and runs no script.
+    says so. The page is one file; it loads nothing and runs no script.
     """
-    source = _read(notebook)
-    target = (out or notebook.parent) / f"{notebook.stem}.html"
-    result = _run(source, notebook.resolve().parent)
-    _write(target, _page(result, notebook.stem))
-    click.echo(f"{target}  {result.seconds:.1f} s", err=True)
-    if result.failure is not None:
-        raise click.ClickException(f"a cell failed; the page shows where. {_redacted(result.failure)}")
-
-
-def _read(path: Path) -> NotebookNode:
-    import nbformat
+    from svc_jupyter.report.batch import run_batch
+    from svc_jupyter.report.export import ExportError
+    from svc_jupyter.report.folder import FolderError
+    from svc_jupyter.report.kernels import KernelStartError
+    from svc_jupyter.report.options import Options, UsageError
 
     try:
-        text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)  # raises the last three where the JSON is something else
-        nbformat.validate(notebook)
-    except (
-        nbformat.reader.NotJSONError,
-        nbformat.ValidationError,
-        UnicodeDecodeError,
-        AttributeError,
-        KeyError,
-        TypeError,
-    ) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise click.UsageError(f"{path} is not a notebook that can be read: {reason}") from error
-    return notebook
-
-
-def _run(notebook: NotebookNode, folder: Path) -> Run:
-    from svc_jupyter.report.run import KernelStartError, run
-
-    try:
-        return asyncio.run(run(notebook, folder, _tell))
-    except KeyboardInterrupt:
-        click.echo("interrupted; no page was written", err=True)
-        sys.exit(130)
-    except KernelStartError as error:
+        code = run_batch(Options(**given))  # type: ignore[arg-type]  # click has checked them
+    except (UsageError, FolderError, ExportError, KernelStartError) as error:
         raise click.UsageError(str(error)) from error
-
-
-def _tell(cell: CellRun) -> None:
-    from svc_jupyter.untrusted import one_line
-
-    mark = "" if cell.is_ok else "  FAILED"
-    title = _redacted(one_line(cell.title, limit=TITLE_CHARACTERS))
-    click.echo(f"cell {cell.number}/{cell.total}  {cell.seconds:5.1f} s  {title}{mark}", err=True)
-
-
-def _page(result: Run, title: str) -> str:
-    from svc_jupyter.report.page import build
-
-    return build(result.notebook, title=title, secrets=_secrets())
-
-
-def _redacted(text: str) -> str:
-    from svc_jupyter.report.page import redact
-
-    return redact(text, _secrets())
-
-
-def _secrets() -> tuple[str, ...]:
-    return (os.environ.get("SVC_API_KEY", ""),)
-
-
-def _write(target: Path, page: str) -> None:
-    """Whole or not at all."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise click.UsageError(f"{target} cannot be written: {error.strerror or error}. Use --out FOLDER.") from error
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(page)
-        Path(name).chmod(0o644 & ~_umask())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    raise SystemExit(code)

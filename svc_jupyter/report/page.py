@@ -7,20 +7,20 @@ elements in them, and a policy that tells the browser the same. Facts: the repor
 from __future__ import annotations
 
 import copy
-import html
-import re
+from pathlib import Path
 
 import bleach
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 
+from svc_jupyter.redaction import redact
+
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
 )
-REDACTED = "svc_[redacted]"
+TEMPLATES = Path(__file__).parent / "templates"
 
-_KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # the wire page: 43 characters and 6 of checksum
 _KINDS = ("text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain")
 _TAGS = (
     *("a", "abbr", "acronym", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt"),
@@ -33,9 +33,14 @@ _IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image
 _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscript", "template")
 
 
-def build(notebook: NotebookNode, *, title: str, secrets: tuple[str, ...] = ()) -> str:
+def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = ()) -> str:
     """The page. Keys, and whatever stands in ``secrets``, are replaced. The notebook stays as it is."""
-    exporter = HTMLExporter(sanitize_html=True, filters={"clean_html": clean})
+    exporter = HTMLExporter(
+        template_name=template,
+        extra_template_basedirs=[str(TEMPLATES)],
+        sanitize_html=True,
+        filters={"clean_html": clean},
+    )
     page, _ = exporter.from_notebook_node(_known_kinds(notebook), resources={"metadata": {"name": title}})
     return redact(_closed(page), secrets)
 
@@ -47,14 +52,6 @@ def clean(fragment: object) -> str:
         element.decompose()
     cleaned: str = bleach.clean(str(soup), tags=_TAGS, attributes=_is_allowed, protocols=["http", "https", "data"])
     return cleaned
-
-
-def redact(text: str, secrets: tuple[str, ...] = ()) -> str:
-    """The text without anything that looks like a key, and without ``secrets``."""
-    text = _KEY.sub(REDACTED, text)
-    for secret in filter(None, secrets):
-        text = text.replace(secret, REDACTED).replace(html.escape(secret), REDACTED)
-    return text
 
 
 def _known_kinds(notebook: NotebookNode) -> NotebookNode:

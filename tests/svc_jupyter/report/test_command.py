@@ -61,7 +61,7 @@ def test_a_kernel_that_dies_is_told(local_state: Path, tmp_path: Path):
 
     done = report("nightly.ipynb", folder=tmp_path)
 
-    assert done.returncode == 1
+    assert done.returncode == 138
     assert "Kernel died" in done.stderr
     assert (tmp_path / "nightly.html").exists()
 

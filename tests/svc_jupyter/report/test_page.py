@@ -9,7 +9,8 @@ import pytest
 from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
-from svc_jupyter.report.page import POLICY, build, clean, redact
+from svc_jupyter.redaction import redact
+from svc_jupyter.report.page import POLICY, build, clean
 
 KEY = "svc_" + "Ab9" * 16 + "z"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)><iframe src='http://evil.example'></iframe>"

@@ -1,0 +1,229 @@
+"""One call of ``svc report run``: read, run the cases, write, say how it ended, on a signal as well."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import click
+
+import svc
+from svc_jupyter.redaction import redact
+from svc_jupyter.report import export, folder, index_page
+from svc_jupyter.report import options as given
+from svc_jupyter.report.cases import Case
+from svc_jupyter.report.executor import Executor, Job, LocalExecutor
+from svc_jupyter.report.folder import FolderError, ReportFolder
+from svc_jupyter.report.options import Options
+from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, Status
+from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
+from svc_jupyter.report.record import CaseRecord, RunRecord
+from svc_jupyter.report.sweep import Progress, Sink, Sweep
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNAL_EXIT = 128  # and the signal's number: what a shell says
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """What is run: the job, its cases with their records, the record of the whole."""
+
+    options: Options
+    job: Job
+    cases: list[tuple[Case, CaseRecord]]
+    record: RunRecord
+    secrets: tuple[str, ...]
+
+
+def run_batch(options: Options) -> int:
+    """Run it; returns the exit code. Raises UsageError, FolderError, ExportError, KernelStartError."""
+    options.check()
+    export.check(options.formats)
+    batch = _read(options)
+    if options.out is None:
+        return _run(batch, None)
+    with ReportFolder(options.out) as out:
+        before = out.before()
+        if options.resume and before is not None:
+            _keep_done(batch, before, out)
+        _note(batch, out)
+        code = _run(batch, out)
+        if before is not None and batch.record.state == "finished":
+            out.remove_stale(before, batch.record)
+        return code
+
+
+def _read(options: Options) -> Batch:
+    notebook = given.read(options.notebook)
+    cases = given.read_cases(options, notebook)
+    secrets = given.secrets(options, cases)
+    digest = given.digest(notebook)
+    records = [
+        CaseRecord(
+            name=case.name,
+            fingerprint=given.fingerprint(case, digest, options),
+            parameters=dict(given.shown(case.parameters, options.redact)),
+        )
+        for case in cases
+    ]
+    record = RunRecord(
+        svc=svc.__version__,
+        notebook=options.notebook.name,
+        notebook_sha256=digest,
+        formats=list(options.formats),
+        answers=options.answers,
+        started=time.time(),
+        cases=records,
+    )
+    job = Job(
+        notebook=notebook,
+        folder=options.notebook.resolve().parent,
+        environment=options.environment,
+        limits=options.limits,
+    )
+    return Batch(options=options, job=job, cases=list(zip(cases, records, strict=True)), record=record, secrets=secrets)
+
+
+def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
+    """Take over the cases of the run before that went well, whose files are as they were written."""
+    known = {case.fingerprint: case for case in before.cases if case.status == Status.OK}
+    for _, record in batch.cases:
+        done = known.get(record.fingerprint)
+        if done is not None and done.name == record.name and out.is_done(done):
+            for name in ("status", "failure", "verdict", "started", "seconds", "files", "answers"):
+                setattr(record, name, getattr(done, name))
+
+
+def _run(batch: Batch, out: ReportFolder | None) -> int:
+    waiting = [(case, record) for case, record in batch.cases if record.status != Status.OK]
+    kept = len(batch.cases) - len(waiting)
+    if kept:
+        click.echo(f"{kept} of {len(batch.cases)} cases are done already", err=True)
+    started = time.monotonic()
+    with _progress(batch, len(waiting)) as progress:
+        interrupted = asyncio.run(_run_cases(replace(batch, cases=waiting), out, progress)) if waiting else None
+    batch.record.seconds = round(time.monotonic() - started, 3)
+    batch.record.state = "finished" if interrupted is None else "interrupted"
+    if out is not None:
+        _note(batch, out)
+    return _told(batch, out, interrupted)
+
+
+async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress) -> signal.Signals | None:
+    """Run the cases; returns the signal that ended it, if one did."""
+    sink = Sink(
+        wanted=export.Format(names=batch.options.formats, template=batch.options.template, secrets=batch.secrets),
+        save=lambda record, files: _save(batch.options, out, record, files),
+        note=lambda: _note(batch, out),
+    )
+    sweep = Sweep(batch.cases, sink, progress)
+    task = asyncio.create_task(_sweep(sweep, batch))
+    caught: list[signal.Signals] = []
+    loop = asyncio.get_running_loop()
+
+    def stop(number: signal.Signals) -> None:
+        caught.append(number)
+        task.cancel()
+
+    for number in _SIGNALS:
+        with contextlib.suppress(NotImplementedError):  # Windows
+            loop.add_signal_handler(number, stop, number)
+    try:
+        await task
+    except asyncio.CancelledError:
+        if not caught:
+            raise
+    return caught[0] if caught else None
+
+
+async def _sweep(sweep: Sweep, batch: Batch) -> None:
+    async with _executor(batch) as executor:
+        await sweep.run(executor, batch.options.max_failures)
+
+
+def _executor(batch: Batch) -> Executor:
+    options = batch.options
+    return LocalExecutor(batch.job, jobs=options.jobs or os.cpu_count() or 1, total=len(batch.cases))
+
+
+def _save(options: Options, out: ReportFolder | None, record: CaseRecord, files: dict[str, bytes]) -> dict[str, str]:
+    if out is not None:
+        stem = f"{folder.CASES_FOLDER}/{record.name}" if options.is_sweep else record.name
+        return out.write_case(stem, files)
+    beside = options.notebook.parent
+    for ending, content in files.items():
+        try:
+            folder.write(beside / f"{record.name}{ending}", content)
+        except OSError as error:
+            target = beside / f"{record.name}{ending}"
+            raise FolderError(f"{target} cannot be written: {error.strerror or error}. Use --out FOLDER.") from error
+    return {str(beside / f"{record.name}{ending}"): "" for ending in files}
+
+
+def _note(batch: Batch, out: ReportFolder | None) -> None:
+    """Write ``run.json`` and the index; where the disk is full, the run goes on and says so."""
+    if out is None:
+        return
+    try:
+        out.write_record(batch.record)
+        if batch.options.is_sweep:
+            folder.write(out.path / folder.INDEX_NAME, index_page.build(batch.record).encode())
+    except OSError as error:
+        click.echo(f"{out.path}: the record could not be written: {error.strerror or error}", err=True)
+
+
+def _told(batch: Batch, out: ReportFolder | None, interrupted: signal.Signals | None) -> int:
+    """Say how it ended, in a line or two; returns the exit code."""
+    cases = batch.record.cases
+    if interrupted is not None:
+        word = "interrupted; no page was written" if out is None else "interrupted; --resume goes on with it"
+        click.echo(word, err=True)
+        return _SIGNAL_EXIT + interrupted
+    if batch.options.is_sweep:
+        return _told_sweep(batch, out)
+    record = cases[0]
+    where = out.path if out is not None else Path()
+    for name in record.files:
+        click.echo(f"{where / name}  {record.seconds:.1f} s", err=True)
+    if record.status != Status.OK:
+        failed = "a cell failed; the page shows where." if record.status == Status.FAILED else f"{record.status}:"
+        click.echo(f"Error: {failed} {redact(record.failure, batch.secrets)}", err=True)
+        return EXIT_CODES[record.status]
+    return _changed(batch)
+
+
+def _told_sweep(batch: Batch, out: ReportFolder | None) -> int:
+    cases = batch.record.cases
+    counts = {status: sum(case.status == status for case in cases) for status in Status}
+    told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    where = out.path / folder.INDEX_NAME if out is not None else ""
+    click.echo(f"{where}  {len(cases)} cases: {told}  {batch.record.seconds:.1f} s", err=True)
+    return _changed(batch) if counts[Status.OK] == len(cases) else 1
+
+
+def _changed(batch: Batch) -> int:
+    changed = sum(answer.has_changed for case in batch.record.cases for answer in case.answers)
+    if changed:
+        click.echo(f"{changed} answer{'' if changed == 1 else 's'} changed", err=True)
+    return CHANGED_EXIT_CODE if changed and batch.options.fail_on_change else 0
+
+
+@contextmanager
+def _progress(batch: Batch, total: int) -> Iterator[Progress]:
+    if batch.options.is_json:
+        yield JsonLines(batch.secrets)
+    elif not batch.options.is_sweep:
+        yield CellLines(batch.secrets)
+    elif sys.stderr.isatty():
+        with Bars(total) as bars:
+            yield bars
+    else:
+        yield CaseLines(total)

@@ -1,0 +1,75 @@
+"""Where cases run: in kernels of this machine, several at a time. ``dask_executor.py`` runs them on others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Protocol, Self
+
+from nbformat import NotebookNode
+
+from svc_jupyter.report import parameters
+from svc_jupyter.report.cases import Case
+from svc_jupyter.report.engine import Limits, run
+from svc_jupyter.report.kernels import DEFAULT_KERNEL, KernelPlan, KernelPool
+from svc_jupyter.report.outcome import CellRun, Run
+
+Report = Callable[[CellRun], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Job:
+    """What every case of a run has in common."""
+
+    notebook: NotebookNode
+    folder: Path
+    environment: Mapping[str, str]
+    limits: Limits
+
+    @property
+    def kernel_name(self) -> str:
+        """The kernel that the notebook asks for."""
+        return str(self.notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL)
+
+
+class Executor(Protocol):
+    """Runs cases, ``jobs`` of them at a time."""
+
+    jobs: int
+
+    async def __aenter__(self) -> Self: ...
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    async def run(self, case: Case, report: Report) -> Run:
+        """Run the case to its end. Raises KernelStartError."""
+        ...
+
+
+class LocalExecutor:
+    """Kernels of this machine, as many started ahead as run at a time."""
+
+    def __init__(self, job: Job, *, jobs: int, total: int) -> None:
+        self.jobs = min(jobs, total) or 1
+        self._job = job
+        plan = KernelPlan(name=job.kernel_name, folder=job.folder, environment=job.environment, total=total)
+        self._pool = KernelPool(plan, ahead=self.jobs)
+
+    async def __aenter__(self) -> Self:
+        await self._pool.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._pool.__aexit__(kind, error, trace)
+
+    async def run(self, case: Case, report: Report) -> Run:
+        """In a kernel that is ended with the case."""
+        notebook = parameters.inject(self._job.notebook, case.parameters.values)
+        async with self._pool.kernel() as kernel:
+            return await run(notebook, kernel, self._job.folder, self._job.limits, report)

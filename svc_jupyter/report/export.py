@@ -1,0 +1,126 @@
+"""A notebook that has run, in the formats that people read: HTML, PDF, Markdown, and the notebook itself.
+
+Makes bytes, writes no file that stays. Everything in it is redacted before it becomes a format.
+"""
+
+from __future__ import annotations
+
+import copy
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import nbformat
+from nbformat import NotebookNode
+
+from svc_jupyter.redaction import redact_all
+
+FORMATS = ("html", "ipynb", "md", "pdf")
+PDF_SECONDS = 120  # for the browser; it takes about one
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+BROWSER_VARIABLE = "SVC_CHROMIUM"
+_MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
+
+
+class ExportError(Exception):
+    """A format that cannot be made here; the text says what is missing."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Format:
+    """What is wanted. ``template`` is nbconvert's name of one."""
+
+    names: tuple[str, ...]
+    template: str
+    secrets: tuple[str, ...]
+
+
+def check(names: Sequence[str]) -> None:
+    """Raise ExportError where a format needs what is not here."""
+    if "pdf" in names:
+        _browser()
+
+
+def export(notebook: NotebookNode, title: str, wanted: Format) -> dict[str, bytes]:
+    """The files by what comes after the case's name: ``.html``, ``.ipynb`` …; pictures of Markdown in a folder."""
+    notebook = redact_all(notebook, wanted.secrets)
+    files: dict[str, bytes] = {}
+    page = b""
+    if {"html", "pdf"} & set(wanted.names):
+        from svc_jupyter.report.page import build
+
+        page = build(notebook, title=title, template=wanted.template, secrets=wanted.secrets).encode()
+    for name in wanted.names:
+        match name:
+            case "html":
+                files[".html"] = page
+            case "pdf":
+                files[".pdf"] = _pdf(page)
+            case "ipynb":
+                files[".ipynb"] = (nbformat.writes(notebook) + "\n").encode()
+            case _:
+                files.update(_markdown(notebook, title))
+    return files
+
+
+def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
+    """Markdown without raw HTML; its pictures are files of their own."""
+    from nbconvert import MarkdownExporter
+
+    notebook = copy.deepcopy(notebook)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            if "data" in output:
+                output.data = NotebookNode({kind: output.data[kind] for kind in _MARKDOWN_KINDS if kind in output.data})
+    folder = f"{title}_files"
+    resources = {"metadata": {"name": title}, "unique_key": title, "output_files_dir": folder}
+    text, made = MarkdownExporter().from_notebook_node(notebook, resources=resources)
+    pictures = {f"_files/{Path(name).name}": bytes(content) for name, content in made.get("outputs", {}).items()}
+    return {".md": text.encode(), **pictures}
+
+
+def _pdf(page: bytes) -> bytes:
+    """The page, printed by the system's Chromium; the page's own policy lets it load nothing and run nothing."""
+    browser = _browser()
+    with TemporaryDirectory(prefix="svc-pdf-", ignore_cleanup_errors=True) as folder:
+        source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
+        source.write_bytes(page)
+        command = [
+            *(
+                browser,
+                "--headless=new",
+                "--disable-gpu",
+                "--no-pdf-header-footer",
+                f"--user-data-dir={folder}/profile",
+            ),
+            *(["--no-sandbox"] if _is_root() else []),  # Chromium refuses its sandbox to root
+            *(f"--print-to-pdf={target}", source.as_uri()),
+        ]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=PDF_SECONDS, check=False)  # noqa: S603  # ours
+        except subprocess.TimeoutExpired as error:
+            raise ExportError(f"{browser} did not print the page within {PDF_SECONDS} s.") from error
+        if not target.exists():
+            reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
+            raise ExportError(f"{browser} did not print the page: {reason[0][:200]}")
+        return target.read_bytes()
+
+
+def _browser() -> str:
+    named = os.environ.get(BROWSER_VARIABLE)
+    found = next((path for path in map(shutil.which, [named] if named else BROWSERS) if path), None)
+    if found is None:
+        looked = named or ", ".join(BROWSERS)
+        raise ExportError(
+            f"PDF is printed by Chromium, and there is none here (looked for {looked}). Install it, "
+            f"or name it: {BROWSER_VARIABLE}=/path/to/chromium"
+        )
+    return found
+
+
+def _is_root() -> bool:
+    return hasattr(os, "geteuid") and os.geteuid() == 0

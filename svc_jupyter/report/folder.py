@@ -1,0 +1,128 @@
+"""The folder that a run writes: pages of cases, ``index.html``, ``run.json``, ``manifest.json``. Whole files or none.
+
+One run at a time: a lock in the folder. Without --resume, what a run of before wrote and this one did not is removed
+at the end, as far as its ``run.json`` lists it; other files are never touched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+from filelock import FileLock, Timeout
+
+from svc_jupyter.report.record import FILE_NAME, VERSION, CaseRecord, RunRecord
+
+MANIFEST_NAME = "manifest.json"
+INDEX_NAME = "index.html"
+CASES_FOLDER = "cases"
+_LOCK_NAME = ".svc-report.lock"
+
+
+class FolderError(Exception):
+    """The folder cannot be used; the text says why."""
+
+
+class ReportFolder:
+    """Where a run is written. Raises FolderError on entering where it cannot be, or another run writes there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = FileLock(path / _LOCK_NAME, timeout=0)
+
+    def __enter__(self) -> Self:
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock.acquire()
+        except Timeout as error:
+            raise FolderError(f"another run writes into {self.path}. Wait for it, or use another --out.") from error
+        except OSError as error:
+            raise FolderError(f"{self.path} cannot be written: {error.strerror or error}.") from error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._lock.release()
+        (self.path / _LOCK_NAME).unlink(missing_ok=True)
+
+    def before(self) -> RunRecord | None:
+        """What the run of before recorded; None where there was none, or it cannot be read."""
+        return load(self.path)
+
+    def is_done(self, case: CaseRecord) -> bool:
+        """Whether every file of the case is there as it was written."""
+        return bool(case.files) and all(self._sha256(name) == digest for name, digest in case.files.items())
+
+    def write_case(self, stem: str, files: Mapping[str, bytes]) -> dict[str, str]:
+        """Write a case's files, each whole; returns their paths and digests. Raises OSError, with none left behind."""
+        written: dict[str, str] = {}
+        try:
+            for ending, content in files.items():
+                name = f"{stem}{ending}"
+                write(self.path / name, content)
+                written[name] = hashlib.sha256(content).hexdigest()
+        except OSError:
+            for name in written:
+                (self.path / name).unlink(missing_ok=True)
+            raise
+        return written
+
+    def write_record(self, record: RunRecord) -> None:
+        """``run.json``, and the manifest that follows from it. Raises OSError."""
+        write(self.path / FILE_NAME, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
+        files = {name: digest for case in record.cases for name, digest in case.files.items()}
+        manifest = {"version": VERSION, "sha256": dict(sorted(files.items()))}
+        write(self.path / MANIFEST_NAME, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
+
+    def remove_stale(self, before: RunRecord, now: RunRecord) -> None:
+        """Remove the files of ``before`` that ``now`` does not have."""
+        kept = {name for case in now.cases for name in case.files}
+        root = self.path.resolve()
+        for name in {name for case in before.cases for name in case.files} - kept:
+            path = (root / name).resolve()
+            if path.is_relative_to(root) and path != root:
+                path.unlink(missing_ok=True)
+
+    def _sha256(self, name: str) -> str:
+        try:
+            return hashlib.sha256((self.path / name).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+
+def load(folder: Path) -> RunRecord | None:
+    """The record in a report's folder; None where there is none that can be read."""
+    try:
+        record = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=RunRecord)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return record if record.version == VERSION else None
+
+
+def write(target: Path, content: bytes) -> None:
+    """Whole or not at all, with the rights that a new file has. Raises OSError."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).chmod(0o644 & ~_umask())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0)
+    os.umask(current)
+    return current

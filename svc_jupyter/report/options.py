@@ -1,0 +1,192 @@
+"""What ``svc report run`` was told, checked: the cases, the secrets, where it goes. Reads files, runs nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import nbformat
+from nbformat import NotebookNode
+
+from svc_jupyter.redaction import MIN_CHARACTERS
+from svc_jupyter.report import cases, parameters
+from svc_jupyter.report.cases import Case
+from svc_jupyter.report.engine import Limits
+from svc_jupyter.report.export import FORMATS
+from svc_jupyter.report.parameters import ParameterError, Parameters, Value
+
+ANSWER_MODES = ("live", "replay", "pin", "refresh")
+LOCAL = "local"
+STORE_NAME = ".answers"
+
+
+class UsageError(Exception):
+    """An option that cannot be used; the text says which and what to write."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options as written."""
+
+    notebook: Path
+    parameter: tuple[str, ...]
+    parameter_raw: tuple[str, ...]
+    sweep: Path | None
+    to: str
+    template: str
+    executor: str
+    jobs: int | None
+    answers: str
+    answers_store: Path | None
+    answers_keep_unlogged: bool
+    fail_on_change: bool
+    cell_timeout: int | None
+    notebook_timeout: float | None
+    max_failures: int | None
+    resume: bool
+    out: Path | None
+    redact: tuple[str, ...]
+    is_json: bool
+
+    @property
+    def is_sweep(self) -> bool:
+        """Whether there is a case a row, and an index of them."""
+        return self.sweep is not None
+
+    @property
+    def limits(self) -> Limits:
+        """The time limits."""
+        return Limits(cell_seconds=self.cell_timeout, notebook_seconds=self.notebook_timeout)
+
+    @property
+    def store(self) -> Path:
+        """Where answers are stored."""
+        return (self.answers_store or self.notebook.parent / STORE_NAME).resolve()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the kernels are told of the answers."""
+        return {
+            "SVC_ANSWERS": self.answers,
+            "SVC_ANSWERS_STORE": str(self.store),
+            "SVC_ANSWERS_KEEP_UNLOGGED": "1" if self.answers_keep_unlogged else "",
+        }
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """The formats, each once. Raises UsageError."""
+        names = tuple(dict.fromkeys(name.strip().lower() for name in self.to.split(",") if name.strip()))
+        unknown = [name for name in names if name not in FORMATS]
+        if unknown or not names:
+            raise UsageError(f"--to {self.to}: no format {', '.join(unknown)}. There are: {', '.join(FORMATS)}.")
+        return names
+
+    @property
+    def scheduler(self) -> str | None:
+        """The address of a dask scheduler as dask writes it; None for this machine. Raises UsageError."""
+        if self.executor == LOCAL:
+            return None
+        address = urlsplit(self.executor)
+        if address.scheme != "dask" or not address.netloc:
+            raise UsageError(f"--executor {self.executor}: write local, or dask://HOST:PORT.")
+        return f"tcp://{address.netloc}"
+
+    def check(self) -> None:
+        """Raise UsageError where options do not go together."""
+        if self.is_sweep and self.out is None:
+            raise UsageError("--sweep writes many files: say where, with --out FOLDER.")
+        if self.resume and self.out is None:
+            raise UsageError("--resume goes on with what stands in a folder: --out FOLDER.")
+        if "ipynb" in self.formats and self.out is None:
+            raise UsageError("--to ipynb would overwrite the notebook: say where else, with --out FOLDER.")
+        _ = self.scheduler
+
+
+def read(path: Path) -> NotebookNode:
+    """The notebook. Raises UsageError where it is none."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        notebook = nbformat.reads(text, as_version=4)  # raises the last three where the JSON is something else
+        nbformat.validate(notebook)
+    except (
+        nbformat.reader.NotJSONError,
+        nbformat.ValidationError,
+        UnicodeDecodeError,
+        AttributeError,
+        KeyError,
+        TypeError,
+    ) as error:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise UsageError(f"{path} is not a notebook that can be read: {reason}") from error
+    return notebook
+
+
+def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
+    """The cases, one without a sweep. Raises UsageError."""
+    try:
+        known = parameters.known_names(notebook)
+        fixed = _fixed(options, known)
+        if options.sweep is not None:
+            return cases.load(options.sweep, fixed, known, Path.cwd())
+        return [Case(options.notebook.stem, parameters.build(fixed, Path.cwd()))]
+    except ParameterError as error:
+        raise UsageError(str(error)) from error
+
+
+def secrets(options: Options, cases: list[Case]) -> tuple[str, ...]:
+    """Everything that must not be written: the key, secrets of parameters, values named by --redact."""
+    found = [os.environ.get("SVC_API_KEY", ""), *(secret for case in cases for secret in case.parameters.secrets)]
+    for name in options.redact:
+        values = [str(case.parameters.values[name]) for case in cases if name in case.parameters.values]
+        values += [os.environ[name]] if os.environ.get(name) else []
+        if not values:
+            raise UsageError(f"--redact {name}: there is no parameter and no variable of the environment of that name.")
+        short = [value for value in values if len(value) < MIN_CHARACTERS]
+        if short:
+            raise UsageError(
+                f"--redact {name}: its value has fewer than {MIN_CHARACTERS} characters; too many words do."
+            )
+        found += values
+    return tuple(dict.fromkeys(filter(None, found)))
+
+
+def digest(notebook: NotebookNode) -> str:
+    """SHA-256 over what the notebook runs: its cells without their outputs, and its kernel."""
+    cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in notebook.cells]
+    text = json.dumps([cells, notebook.metadata.get("kernelspec", {})], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def fingerprint(case: Case, notebook_digest: str, options: Options) -> str:
+    """What must be the same for a case of before to count as done: the notebook, its values, how it is written."""
+    text = "\0".join([notebook_digest, case.fingerprint, ",".join(options.formats), options.template])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _fixed(options: Options, known: list[str]) -> Mapping[str, Value]:
+    values: dict[str, Value] = {}
+    for word in options.parameter:
+        name, value = _pair("-p", word)
+        values[name] = parameters.typed(value)
+    for word in options.parameter_raw:
+        name, value = _pair("-r", word)
+        values[name] = value
+    parameters.check(list(values), known, "-p")
+    return values
+
+
+def _pair(option: str, word: str) -> tuple[str, str]:
+    name, equals, value = word.partition("=")
+    if not equals or not name.strip().isidentifier():
+        raise UsageError(f"{option} {word}: write name=value.")
+    return name.strip(), value
+
+
+def shown(values: Parameters, named: tuple[str, ...]) -> dict[str, Value]:
+    """The values of a case as they may be written down."""
+    return {name: "[redacted]" if name in named else value for name, value in values.shown().items()}

@@ -1,0 +1,72 @@
+"""How the run of a notebook ended, and which exit code says so. Pure.
+
+Codes: 124 is what ``timeout`` of coreutils exits with, 128 and a signal's number what a shell says of a killed child;
+138 for a dead kernel, 4 and 5 are ours (the report page).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from nbformat import NotebookNode
+
+
+class Status(StrEnum):
+    """What became of a case."""
+
+    OK = "ok"
+    FAILED = "failed"
+    PIN_MISSED = "pin missed"
+    UNREACHABLE = "service out of reach"
+    TIMEOUT = "timeout"
+    KERNEL_DIED = "kernel died"
+    NOT_WRITTEN = "not written"
+    INTERRUPTED = "interrupted"
+    NOT_RUN = "not run"
+
+
+EXIT_CODES = {
+    Status.OK: 0,
+    Status.FAILED: 1,
+    Status.PIN_MISSED: 4,
+    Status.UNREACHABLE: 5,
+    Status.TIMEOUT: 124,
+    Status.KERNEL_DIED: 138,
+    Status.NOT_WRITTEN: 1,
+    Status.INTERRUPTED: 130,
+    Status.NOT_RUN: 1,
+}
+CHANGED_EXIT_CODE = 3  # answers changed, with --fail-on-change
+
+
+@dataclass(frozen=True)
+class CellRun:
+    """A code cell that has run. ``number`` counts code cells from 1; ``title`` is its first line."""
+
+    number: int
+    total: int
+    title: str
+    seconds: float
+    is_ok: bool
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook. ``failure`` is a line about what went wrong, after which no cell ran; empty where none."""
+
+    notebook: NotebookNode
+    seconds: float
+    status: Status
+    failure: str = ""
+
+
+def status_of(error_name: str) -> Status:
+    """What a failed cell means; the names are those of ``svc_jupyter.errors``."""
+    match error_name:
+        case "AnswerMissingError":
+            return Status.PIN_MISSED
+        case "ServiceUnreachableError":
+            return Status.UNREACHABLE
+        case _:
+            return Status.FAILED

@@ -1,0 +1,174 @@
+"""Parameters of a notebook, by papermill's conventions: the cell tagged ``parameters``, the one injected after it.
+
+Decides which names there are, what type a word has, and what the injected cell says. Other than papermill: a name that
+the notebook does not know is an error, and a secret is only named (``env:NAME``, ``file:PATH``), never written down.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+
+TAG = "parameters"
+INJECTED_TAG = "injected-parameters"
+SECRET_BYTES = 65_536  # a file that is named as a secret and is larger is the wrong file
+
+Value = object  # what JSON can say
+
+
+class ParameterError(Exception):
+    """A parameter that cannot be used; the text says which and what to write."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Values by name, and which of them are secrets: these are redacted in everything that is written."""
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+
+    def shown(self) -> dict[str, Value]:
+        """The values as they may be written down."""
+        return {
+            name: "[redacted]" if isinstance(value, str) and value in self.secrets else value
+            for name, value in self.values.items()
+        }
+
+
+def known_names(notebook: NotebookNode) -> list[str]:
+    """The names that the notebook's ``parameters`` cell sets, in order; none where there is no such cell."""
+    index = _tagged(notebook, TAG)
+    if index is None:
+        return []
+    source = "\n".join(
+        line for line in notebook.cells[index].source.splitlines() if not line.lstrip().startswith(("%", "!"))
+    )
+    try:
+        body = ast.parse(source).body
+    except SyntaxError as error:
+        raise ParameterError(f"the cell tagged `{TAG}` is not Python: line {error.lineno}: {error.msg}") from error
+    return list(dict.fromkeys(name for statement in body for name in _targets(statement)))
+
+
+def check(names: Sequence[str], known: Sequence[str], where: str) -> None:
+    """Raise ParameterError for the first name that the notebook does not know."""
+    for name in names:
+        if name in known:
+            continue
+        if not known:
+            raise ParameterError(
+                f"{where}: the notebook has no cell tagged `{TAG}`, so it takes no parameters; {name} is one. "
+                "Tag the cell that sets the defaults."
+            )
+        near = get_close_matches(name, known, n=1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ParameterError(f"{where}: no parameter {name}.{hint} There are: {', '.join(known)}.")
+
+
+def typed(word: str) -> Value:
+    """A word as papermill's ``-p`` takes it: None, True, False, a whole number, a number, else text."""
+    match word:
+        case "None":
+            return None
+        case "True":
+            return True
+        case "False":
+            return False
+    for kind in (int, float):
+        try:
+            return kind(word)
+        except ValueError:
+            continue
+    return word
+
+
+def build(values: Mapping[str, Value], folder: Path) -> Parameters:
+    """The values with ``env:NAME`` and ``file:PATH`` (beside ``folder``) replaced by the secrets that they name."""
+    secrets: list[str] = []
+    filled: dict[str, Value] = {}
+    for name, value in values.items():
+        secret = _secret(name, value, folder) if isinstance(value, str) else None
+        filled[name] = value if secret is None else secret
+        if secret:
+            secrets.append(secret)
+    return Parameters(filled, tuple(secrets))
+
+
+def inject(notebook: NotebookNode, values: Mapping[str, Value]) -> NotebookNode:
+    """A copy with the values set: in place of an injected cell of before, after the ``parameters`` cell, or first."""
+    notebook = copy.deepcopy(notebook)
+    if not values:
+        return notebook
+    language = notebook.metadata.get("kernelspec", {}).get("language", "python")
+    if language.lower() != "python":
+        raise ParameterError(f"parameters are set in Python; the notebook's kernel speaks {language}.")
+    lines = [f"{name} = {_literal(value)}" for name, value in values.items()]
+    cell = nbformat.v4.new_code_cell("\n".join(["# Parameters", *lines]), metadata={"tags": [INJECTED_TAG]})
+    if notebook.nbformat_minor < 5:
+        cell.pop("id", None)
+    old = _tagged(notebook, INJECTED_TAG)
+    if old is not None:
+        notebook.cells[old] = cell
+    else:
+        defaults = _tagged(notebook, TAG)
+        notebook.cells.insert(0 if defaults is None else defaults + 1, cell)
+    return notebook
+
+
+def _secret(name: str, value: str, folder: Path) -> str | None:
+    if value.startswith("env:"):
+        variable = value.removeprefix("env:")
+        if not os.environ.get(variable):
+            raise ParameterError(f"{name}={value}: the variable {variable} is not set, or empty.")
+        return os.environ[variable]
+    if not value.startswith("file:"):
+        return None
+    path = folder / Path(value.removeprefix("file:")).expanduser()
+    try:
+        with path.open("rb") as file:
+            content = file.read(SECRET_BYTES + 1)
+        if len(content) > SECRET_BYTES:
+            raise ParameterError(f"{name}={value}: a secret of more than {SECRET_BYTES:,} bytes is none.")
+        return content.decode("utf-8").strip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8"
+        raise ParameterError(f"{name}={value}: {path} cannot be read: {reason}.") from error
+
+
+def _literal(value: Value) -> str:
+    match value:
+        case bool() | None | int() | str():
+            return repr(value)
+        case float():
+            return repr(value) if math.isfinite(value) else f"float({str(value)!r})"
+        case list() | tuple():
+            return f"[{', '.join(_literal(item) for item in value)}]"
+        case dict():
+            return "{" + ", ".join(f"{name!r}: {_literal(item)}" for name, item in value.items()) + "}"
+        case _:
+            raise ParameterError(f"a {type(value).__name__} is no value of a parameter.")
+
+
+def _targets(statement: ast.stmt) -> list[str]:
+    match statement:
+        case ast.Assign(targets=targets):
+            found = [node for target in targets for node in ast.walk(target)]
+        case ast.AnnAssign(target=target):
+            found = [target]
+        case _:
+            found = []
+    return [node.id for node in found if isinstance(node, ast.Name)]
+
+
+def _tagged(notebook: NotebookNode, tag: str) -> int | None:
+    cells = enumerate(notebook.cells)
+    return next((index for index, cell in cells if tag in cell.metadata.get("tags", ())), None)

@@ -1,0 +1,181 @@
+"""A sweep, as a user runs it: true statuses, whole files, and --resume that completes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+SVC = str(Path(sys.executable).with_name("svc"))
+WORK = """
+import os, pathlib, time
+print("case", n)
+match what:
+    case "raise": raise ValueError(n)
+    case "die": os._exit(3)
+    case "sleep" if not pathlib.Path("awake").exists(): time.sleep(60)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    notebook = nbformat.v4.new_notebook()
+    parameters = nbformat.v4.new_code_cell('n = 0\nwhat = ""', metadata={"tags": ["parameters"]})
+    optional = nbformat.v4.new_code_cell("1 / 0", metadata={"tags": ["svc-optional"]})
+    notebook.cells = [parameters, optional, nbformat.v4.new_code_cell(WORK)]
+    nbformat.write(notebook, tmp_path / "work.ipynb")
+    return tmp_path
+
+
+def cases_of(folder: Path, *kinds: str) -> None:
+    (folder / "cases.csv").write_text("n,what\n" + "".join(f"{n},{kind}\n" for n, kind in enumerate(kinds)))
+
+
+def sweep(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [SVC, "report", "run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+
+
+def record_of(folder: Path) -> dict[str, dict[str, object]]:
+    return {case["name"]: case for case in json.loads((folder / "out" / "run.json").read_text())["cases"]}
+
+
+def statuses_of(folder: Path) -> list[object]:
+    return [case["status"] for case in record_of(folder).values()]
+
+
+def assert_nothing_is_half_written(folder: Path) -> None:
+    manifest = json.loads((folder / "out" / "manifest.json").read_text())["sha256"]
+    there = {str(p.relative_to(folder / "out")) for p in (folder / "out" / "cases").rglob("*") if p.is_file()}
+    assert there == set(manifest)
+    assert all(hashlib.sha256((folder / "out" / n).read_bytes()).hexdigest() == d for n, d in manifest.items())
+    assert not [p.name for p in (folder / "out").rglob(".*")]
+
+
+def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Path):
+    cases_of(folder, "", "raise", "die", "sleep", "")
+
+    done = sweep(folder, "--cell-timeout", "2", "--to", "html,ipynb,md")
+
+    assert done.returncode == 1, done.stderr
+    assert statuses_of(folder) == ["ok", "failed", "kernel died", "timeout", "ok"]
+    assert_nothing_is_half_written(folder)
+    failures = [case["failure"] for case in record_of(folder).values()]
+    assert failures == ["", "ValueError: 1", "Kernel died", "the cell did not end within 2 s", ""]
+    assert "Timeout: the cell did not end" in (folder / "out/cases/3-sleep.html").read_text()
+    index = (folder / "out" / "index.html").read_text()
+    assert "2 ok, 1 failed, 1 timeout, 1 kernel died" in index
+    assert 'href="cases/0.html"' in index
+    saved = nbformat.read(folder / "out/cases/0.ipynb", as_version=4)
+    assert saved.metadata.papermill.parameters == {"n": 0, "what": ""}
+    assert "raises-exception" not in str(saved)
+
+    first = (folder / "out/cases/0.html").stat().st_mtime_ns
+    (folder / "awake").touch()
+    again = sweep(folder, "--cell-timeout", "9", "--to", "html,ipynb,md", "--resume")
+
+    assert again.returncode == 1
+    assert statuses_of(folder) == ["ok", "failed", "kernel died", "ok", "ok"]
+    assert (folder / "out/cases/0.html").stat().st_mtime_ns == first
+    assert_nothing_is_half_written(folder)
+
+
+def test_no_case_begins_after_enough_failures(folder: Path):
+    cases_of(folder, "raise", "raise", "", "")
+
+    assert sweep(folder, "--jobs", "1", "--max-failures", "2").returncode == 1
+    assert statuses_of(folder) == ["failed", "failed", "not run", "not run"]
+
+
+def test_what_an_earlier_run_wrote_and_this_one_did_not_is_removed(folder: Path):
+    cases_of(folder, "", "")
+    sweep(folder)
+    (folder / "out" / "mine.txt").write_text("kept")
+    cases_of(folder, "")
+
+    assert sweep(folder).returncode == 0
+    assert sorted(p.name for p in (folder / "out" / "cases").iterdir()) == ["0.html"]
+    assert (folder / "out" / "mine.txt").exists()
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+def test_a_signal_ends_the_run_truthfully_and_resume_completes_it(number: int, code: int, folder: Path):
+    cases_of(folder, "", "sleep", "")
+    command = [SVC, "report", "run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", "--jobs", "1", "--json"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        event = json.loads(line)
+        if event["case"] == "1-sleep" and event["event"] == "cell":
+            break
+    process.send_signal(number)
+    rest = process.communicate(timeout=30)[1]
+
+    assert process.returncode == code
+    assert "Traceback" not in rest
+    assert statuses_of(folder) == ["ok", "interrupted", "not run"]
+    assert json.loads((folder / "out" / "run.json").read_text())["state"] == "interrupted"
+    assert_nothing_is_half_written(folder)
+    assert not _kernels_in(folder)
+
+    (folder / "awake").touch()
+    assert sweep(folder, "--resume").returncode == 0
+    assert statuses_of(folder) == ["ok"] * 3
+
+
+def test_a_second_run_into_the_same_folder_is_refused(folder: Path):
+    cases_of(folder, "sleep")
+    command = [SVC, "report", "run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", "--json"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline())["event"] == "begin"
+
+    refused = sweep(folder)
+    process.terminate()
+    process.communicate(timeout=30)
+
+    assert refused.returncode == 2
+    assert "another run writes into out" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        pytest.param(["--to", "docx"], "--to docx: no format docx. There are: html, ipynb, md, pdf.", id="format"),
+        pytest.param(["--to", "ipynb"], "--to ipynb would overwrite the notebook", id="ipynb beside"),
+        pytest.param(["--sweep", "cases.csv"], "--sweep writes many files", id="no folder"),
+        pytest.param(["--executor", "ray"], "--executor ray: write local, or dask://HOST:PORT.", id="executor"),
+        pytest.param(["-p", "hots=1"], "no parameter hots", id="parameter"),
+        pytest.param(["-p", "host"], "-p host: write name=value.", id="no value"),
+        pytest.param(["--redact", "NOWHERE"], "--redact NOWHERE: there is no parameter", id="redact"),
+    ],
+)
+def test_options_that_do_not_fit_are_usage_errors(arguments: list[str], message: str, folder: Path):
+    cases_of(folder, "")
+
+    done = subprocess.run([SVC, "report", "run", "work.ipynb", *arguments], cwd=folder, capture_output=True, text=True)
+
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.split())
+
+
+def _kernels_in(folder: Path) -> list[int]:
+    import psutil
+
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        found = [
+            p.pid for p in psutil.process_iter(["cwd", "pid"]) if p.info["cwd"] == str(folder) and p.pid != os.getpid()
+        ]
+        if not found:
+            return []
+        os.sched_yield()
+    return found
