@@ -162,7 +162,7 @@ def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan, language: str) -
     """The last messages of a turn that ran tools."""
     findings = [finding for part in parts for finding in part.findings]
     encoded, left_out = render.findings_json(findings)
-    drawn = [picture_step(picture) for part in parts for picture in section_of(part.skill).pictures(part.findings)]
+    drawn = [picture_step(picture) for part in parts for picture in section_of(part.skill).pictures(render.shown(part))]
     if wanted.form is not Form.PROSE:
         groups = [(part.skill, part.findings) for part in parts]
         return [findings_step(encoded), *drawn, Answer(markdown=formed(wanted, groups))]

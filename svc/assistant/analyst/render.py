@@ -51,30 +51,31 @@ def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
 
 def _next_steps(parts: Sequence[Part]) -> list[str]:
     """What each section advises, said once."""
-    steps = dict.fromkeys(step for part in parts for step in section_of(part.skill).next_steps(part.findings))
+    steps = dict.fromkeys(step for part in parts for step in section_of(part.skill).next_steps(shown(part)))
     if any(finding.kind == FAILED_KIND for part in parts for finding in part.findings):
         steps["Keep the file that stopped a parser: a file that does so may have been made for it."] = None
     return list(steps)
 
 
-def _shown(part: Part) -> list[Finding]:
+def shown(part: Part) -> list[Finding]:
+    """What the part's section shows: all but the one about a tool that did not finish, which has no section."""
     return [finding for finding in part.findings if finding.kind != FAILED_KIND]
 
 
 def _verdict(part: Part) -> str:
     where = ", ".join(code_span(name, limit=80) for name in part.inputs[:4])
-    failed = len(part.findings) - len(_shown(part))
-    if not _shown(part):
+    failed = len(part.findings) - len(shown(part))
+    if not shown(part):
         if failed:
             return f"**No answer about {where}:** the tool did not finish (see below)."
         return f"**Nothing found** in {where} for this ask: {part.skill.can}."
     note = " *Not finished: see below.*" if failed else ""
-    return section_of(part.skill).verdict(_shown(part)) + note
+    return section_of(part.skill).verdict(shown(part)) + note
 
 
 def _body(part: Part) -> str:
     broken = [f for f in part.findings if f.kind == FAILED_KIND]
-    blocks = [section_of(part.skill).body(_shown(part))] if _shown(part) else []
+    blocks = [section_of(part.skill).body(shown(part))] if shown(part) else []
     if broken:
         rows = [
             (escape(f.title), code_span(str(f.attributes["reason"])), code_span(str(f.attributes["where"])))

@@ -1,4 +1,5 @@
-"""Web servers' logs as events: Apache's and nginx's access logs in their usual forms, their error logs, IIS's W3C form.
+"""Web servers' logs as events: Apache's and nginx's access logs in their usual forms (also through
+syslog), their error logs, IIS's W3C form.
 
 Field names are Sigma's for web servers. Its rules look for a path in ``cs-uri-query``, too, and attackers encode: the
 field holds the whole target and, where decoding changes it, the decoded target behind it. Where a proxy's log names the
@@ -26,6 +27,9 @@ _ACCESS = re.compile(
     rf"\[(?P<time>[^\]]{{1,40}})\] {_QUOTED} (?P<status>\d{{3}}|-) (?P<size>\d+|-)"
     rf"(?: {_QUOTED} {_QUOTED})?(?P<rest>.*)"
 )
+_SYSLOG_HEAD = re.compile(
+    r"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\w:.+-]+) \S+ [\w./-]+(?:\[\d+\])?: "
+)
 _FORWARDED = re.compile(r'"((?:[0-9A-Fa-f:.]{7,45})(?:, ?[0-9A-Fa-f:.]{7,45})*)"')
 _REQUEST = re.compile(r"([A-Z_-]{2,20}) (.*?)(?: (HTTP/[\d.]+))?")
 _CLF_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d) ([+-])(\d\d)(\d\d)")
@@ -47,13 +51,19 @@ def is_access_line(line: str) -> bool:
     return _ACCESS.match(line) is not None
 
 
+def _bare(line: str) -> str:
+    """The line without what syslog put before it: a web server may log through it."""
+    head = _SYSLOG_HEAD.match(line)
+    return line[head.end() :] if head else line
+
+
 def is_web_log(head: bytes) -> bool:
     """Whether a file's first lines are a web server's."""
     lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
     if any(line.startswith("#Fields:") and " cs-method" in line for line in lines):
         return True
     shapes = (_ACCESS, _NGINX_ERROR, _APACHE_ERROR)
-    mine = sum(1 for line in lines if any(shape.match(line) for shape in shapes))
+    mine = sum(1 for line in lines if any(shape.match(_bare(line)) for shape in shapes))
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
@@ -70,7 +80,8 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         if columns:
             event = _of_columns(columns, line, number, offset)
         else:
-            event = _access(line, number, offset) or _error(line, number, offset)
+            bare = _bare(line)
+            event = _access(bare, number, offset) or _error(bare, number, offset)
         if event is None:
             lines.foreign.append(number)
         else:

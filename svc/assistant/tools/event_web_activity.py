@@ -8,6 +8,7 @@ kinds: ``events``.
 from __future__ import annotations
 
 from collections import Counter
+from datetime import datetime
 
 import msgspec
 
@@ -22,6 +23,8 @@ MAX_LISTED = 100
 PROBED_PATHS = 20  # different ones that are not there: more than a page with broken links
 PROBE_SHARE = 0.3  # of all requests of that client
 GUESSED_LOGINS = 20  # POSTs to one path, or refusals with 401: more than a person who mistypes
+HASTY_LOGINS = 5  # POSTs to a login path within HASTY_SECONDS: faster than a person types
+HASTY_SECONDS = 10.0
 _SCANNER = "a scanner"
 
 
@@ -30,6 +33,8 @@ class _Client(msgspec.Struct):
     failed: int = 0
     missing: set[str] = msgspec.field(default_factory=set)
     posts: Counter[str] = msgspec.field(default_factory=Counter)
+    logins: list[float] = msgspec.field(default_factory=list)
+    is_hasty: bool = False
     refused: int = 0
     size: int = 0
     attacks: dict[str, Span] = msgspec.field(default_factory=dict)
@@ -85,6 +90,8 @@ class WebActivity:
         client.refused += status in ("401", "403")
         if method == "POST" and (path in client.posts or len(client.posts) < MAX_PATHS):
             client.posts[path] += 1
+            if not client.is_hasty and _is_login(path):
+                _hasten(client, event)
         agent = event.fields.get("cs-user-agent", "")
         if agent in client.agents or len(client.agents) < MAX_LISTED:
             client.agents[agent] += 1
@@ -118,8 +125,8 @@ class WebActivity:
         agent = next((mark.what for name in client.agents if (mark := self._agent(name)) and mark.what == _SCANNER), "")
         is_probing = len(client.missing) >= PROBED_PATHS and len(client.missing) >= PROBE_SHARE * client.requests
         path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
-        is_guessing = max(client.refused, posts) >= GUESSED_LOGINS and (
-            client.refused >= GUESSED_LOGINS or _is_login(path)
+        is_guessing = client.is_hasty or (
+            max(client.refused, posts) >= GUESSED_LOGINS and (client.refused >= GUESSED_LOGINS or _is_login(path))
         )
         if not (agent or is_probing or client.attacks or is_guessing):
             return []
@@ -218,6 +225,16 @@ class WebActivity:
                 "untold": self.untold,
             },
         )
+
+
+def _hasten(client: _Client, event: Event) -> None:
+    """Remember when a client sent a login; several within a few seconds are a program's."""
+    try:
+        seconds = datetime.fromisoformat(event.time).timestamp()
+    except ValueError:
+        return
+    client.logins = [*client.logins, seconds][-HASTY_LOGINS:]
+    client.is_hasty = len(client.logins) == HASTY_LOGINS and abs(seconds - client.logins[0]) <= HASTY_SECONDS
 
 
 def _is_login(path: str) -> bool:

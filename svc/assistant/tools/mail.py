@@ -130,6 +130,9 @@ def _findings(raw: bytes, marker: _Marker) -> Iterator[Yielded]:
     hops = read_hops(mail)
     seen = _look(mail)
     verdict = judge(seen)
+    if not mail.fields and verdict.name == "ordinary":  # words alone may be a mail's body, where they say so much
+        yield Gap(text="no mail in it: it has no header field, and its words are none of a fraud")
+        return
     yield _verdict(seen, verdict, hops, marker)
     yield from (_hop(hop, marker) for hop in hops[:MAX_SHOWN])
     if (hours := date_mismatch_hours(mail, hops)) is not None:

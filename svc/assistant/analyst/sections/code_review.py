@@ -107,6 +107,7 @@ SECTION = Section(
             r"\breview\b",
             r"\b(?:find|any|list|which|what|are there|has|have)\b[^.?!\n]{0,30}\bvulnerabilit\w+",
             r"\binsecure\b",
+            r"\b(?:any|find|list|which|what)\b[^.?!\n]{0,20}\b(?:problems|issues|weaknesses)\b",
         ),
         content=words(
             r"^\s*(?:def |import |from \w+ import|class \w+|#include|package \w+|public class|<\?php|function \w+\()",
@@ -121,6 +122,10 @@ SECTION = Section(
         ),
         labels=READABLE_LABELS - RECORD_LABELS - {"eml"},
         claims=frozenset({"python"}),
+        file_names=words(
+            r"sshd?_config(?:\.\w+)?|(?:[\w.-]+\.)?Dockerfile|Containerfile|\.env(?:\.\w+)?|nginx\.conf|httpd\.conf"
+            r"|apache2\.conf|\.htaccess|php\.ini|my\.cnf|redis\.conf|sudoers|smb\.conf|vsftpd\.conf"
+        ),
     ),
     verdict=verdict,
     body=section,

@@ -32,6 +32,8 @@ def sentences(findings: Sequence[Finding]) -> list[str]:
                 f"{plural(answered, 'attack')} answered with 2xx" if answered else "no attack was answered with 2xx"
             )
             said.append(f"{requests}; {plural(len(attackers), 'client')} attacked or probed: {names}; {worked}.")
+        elif of_kind(findings, "event_tactics"):  # a rule matched, though no client stands out by all it did
+            said.append(f"{requests}.")
         else:
             said.append(f"{requests}; none looks like an attack.")
     for kind, words in (("unix_deed", "deed"), ("cloud_call", "risky call"), ("cloud_login", "login")):

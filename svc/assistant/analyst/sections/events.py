@@ -27,6 +27,8 @@ _FAINT = (Severity.LOW, Severity.INFO)
 def verdict(findings: Sequence[Finding]) -> str:
     """The tactics with their techniques, who got in, and how much was read."""
     sentences = [*_tactic_sentences(findings), *_logon_sentences(findings), *event_activity.sentences(findings)]
+    if not sentences and not sum(number(f, "events") for f in of_kind(findings, "events_summary")):
+        return "**No event could be read**, so nothing is known about what happened."
     if not sentences:
         rules = sum(number(f, "rules") for f in of_kind(findings, "events_summary"))
         sentences = [f"**Nothing stands out:** none of {plural(rules, 'rule')} matched."]

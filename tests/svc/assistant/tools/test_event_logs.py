@@ -125,6 +125,23 @@ def test_probing_and_guessing_are_told_from_browsing():
     assert "T1110" in by_client["203.0.113.10"].techniques
 
 
+LOGIN_POST = '192.0.2.8 - - [20/Nov/2026:03:12:4{} +0000] "POST /wp-login.php HTTP/1.1" 200 9 "-" "Mozilla/5.0"'
+
+
+def test_logins_faster_than_a_person_types_are_guesses():
+    hasty = [LOGIN_POST.format(second) for second in range(5)]
+    (client,) = found("\n".join(hasty), "web_client")
+    assert client.attributes["what"] == ["guesses passwords at /wp-login.php"]
+    assert not found("\n".join(hasty[:4]), "web_client")
+
+
+@pytest.mark.parametrize("head", ["Nov 20 03:12:45 web1 nginx[7]: ", "<142>2026-11-20T03:12:45+00:00 web1 httpd: "])
+def test_an_access_log_that_went_through_syslog_is_a_web_log(head: str):
+    lines = "\n".join(head + LOGIN_POST.format(second) for second in range(5))
+    assert identify(lines.encode(), "x.log")[1] == "weblog"
+    assert found(lines, "web_client")
+
+
 def test_the_summary_counts_exactly():
     log = access("203.0.113.9", "/a", 200) * 3 + access("203.0.113.9", "/b", 404) * 2 + access("192.0.2.1", "/a", 200)
     [summary] = found(log, "web_summary")

@@ -55,6 +55,10 @@ def test_a_text_without_fields_is_judged_by_its_words_and_links():
     assert verdict(raw).attributes["verdict"] in ("phishing", "suspicious")
 
 
+def test_a_question_alone_is_no_mail():
+    assert [type(item) for item in run(b"is this phishing?")][1:] == [Gap]
+
+
 def test_each_mail_of_an_mbox_is_judged_with_the_lines_of_the_file():
     one, two = TRAPS["inheritance"], ORDINARY["personal mail"]
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"

@@ -40,6 +40,23 @@ def test_ordinary_requests_are_called_ordinary():
     assert "none looks like an attack" in SECTION.verdict(findings(QUIET))
 
 
+def test_requests_that_a_rule_calls_an_attack_are_not_called_ordinary():
+    said = SECTION.verdict(
+        findings(QUIET + access("203.0.113.9", "/.env", 404) + access("203.0.113.9", "/.git/config", 404))
+    )
+    assert "Reconnaissance" in said
+    assert "none looks like an attack" not in said
+
+
+def test_a_log_without_a_readable_event_is_not_called_quiet():
+    found = [
+        item
+        for item in investigate(io.BytesIO(b"ElfFile\0" + bytes(4_088)), source="x.evtx")
+        if isinstance(item, Finding)
+    ]
+    assert "Nothing stands out" not in (SECTION.verdict(found) if found else "")
+
+
 def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     found = findings(SYSLOG)
     assert "made the account eve" in SECTION.verdict(found)

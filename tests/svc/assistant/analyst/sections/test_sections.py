@@ -7,10 +7,15 @@ import base64
 import pytest
 from markdown_it import MarkdownIt
 
+from svc.assistant.analyst import render
+from svc.assistant.analyst.catalogue import SKILLS, section_of
+from svc.assistant.analyst.plan import Plan
+from svc.assistant.analyst.section import Skill
 from svc.assistant.analyst.sections import cvss as cvss_section
 from svc.assistant.analyst.sections import decode as decode_section
 from svc.assistant.analyst.sections import indicators as indicators_section
-from svc.assistant.tools import Finding, cvss, decode, indicators
+from svc.assistant.tools import Finding, Severity, cvss, decode, indicators
+from svc.assistant.workers import FAILED_KIND
 
 
 def of(items) -> list[Finding]:
@@ -79,3 +84,16 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     found = of(items)
     assert found
     assert links_images_and_html(section.verdict(found) + "\n\n" + section.section(found)) == []
+
+
+@pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
+def test_a_tool_that_did_not_finish_still_gets_an_answer(skill: Skill):
+    failed = Finding(
+        kind=FAILED_KIND,
+        title="x did not finish",
+        severity=Severity.MEDIUM,
+        attributes={"reason": "it crashed", "where": ""},
+    )
+    part = render.Part(skill=skill, findings=(failed,), inputs=("x.bin",))
+    assert render.answer([part], Plan()).startswith("**No answer about `x.bin`:** the tool did not finish")
+    assert not section_of(skill).pictures(render.shown(part))
