@@ -1,18 +1,19 @@
 """One turn's conversation with the model, through pydantic-ai: requests, streams, tools, bounds, and why it failed.
 
-The only module that imports the libraries of the extra ``model``. A failure is a ModelFailureError in our own words:
-what an upstream says of an error may hold the key, or anything else, and is never passed on.
+With ``skill_toolset.py`` the only module that imports the libraries of the extra ``model``. A failure is a
+ModelFailureError in our own words: what an upstream says of an error may hold the key, or anything else, and is never
+passed on.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Awaitable, Callable
+from collections.abc import AsyncIterable
 from datetime import datetime
 
 import msgspec
 import openai
-from pydantic_ai import Agent, Tool
+from pydantic_ai import Agent
 from pydantic_ai.agent import AgentRun
 from pydantic_ai.exceptions import (
     AgentRunError,
@@ -45,7 +46,8 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
 from svc.assistant.model.instructions import earlier, question, rules
-from svc.assistant.model.toolbox import Offer, Tell, Toolbox
+from svc.assistant.model.skill_toolset import FreshCallIds, SkillToolset
+from svc.assistant.model.toolbox import Tell, Toolbox
 from svc.assistant.turn import Step, Turn
 from svc.messages import MessageType, State, Usage
 
@@ -126,12 +128,13 @@ class Conversation:
         self._text = ""
         self._received_chars = 0
         self._run: AgentRun[None, str] | None = None
-        offers, told = toolbox.offers(), rules(turn, now=now)
-        self._sent_chars = len(told) + len(msgspec.json.encode(offers))
+        told = rules(turn, now=now)
+        self._sent_chars = len(told) + len(msgspec.json.encode(toolbox.offers()))
         self._agent = Agent(
             upstream.model,
             instructions=told,
-            tools=[_tool(offer, toolbox) for offer in offers],
+            toolsets=[SkillToolset(toolbox, max_retries=self._limits.requests)],
+            capabilities=[FreshCallIds()],
             retries={"tools": self._limits.requests, "output": 1},  # of calls that name no tool; requests bound them
         )
 
@@ -310,16 +313,3 @@ def _refused(status: int, configuration: Configuration) -> str:
 
 def _has_calls(response: ModelResponse) -> bool:
     return any(isinstance(part, ToolCallPart) for part in response.parts)
-
-
-def _tool(offer: Offer, toolbox: Toolbox) -> Tool[None]:
-    return Tool.from_schema(
-        _caller(offer.name, toolbox), name=offer.name, description=offer.description, json_schema=offer.parameters
-    )
-
-
-def _caller(name: str, toolbox: Toolbox) -> Callable[..., Awaitable[str]]:
-    async def call(**arguments: object) -> str:
-        return await toolbox.call(name, arguments)
-
-    return call

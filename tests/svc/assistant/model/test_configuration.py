@@ -1,0 +1,104 @@
+"""Which model is configured, from the environment alone; the key in no text."""
+
+import pytest
+from rich.pretty import pretty_repr
+
+from svc.assistant.model.configuration import Configuration, Limits, configuration_from, describe, is_configured
+from svc.errors import ConfigError
+from svc.service.serve import default_assistant
+
+MODEL = {"SVC_MODEL_URL": "http://127.0.0.1:11434/v1/", "SVC_MODEL_NAME": "tiny"}
+
+
+def test_url_name_key_and_limits_come_from_the_environment():
+    environment = MODEL | {"SVC_MODEL_KEY": "k" * 20, "SVC_MODEL_REQUESTS": "3", "SVC_MODEL_FALLBACK": "no"}
+    assert configuration_from(environment) == Configuration(
+        url="http://127.0.0.1:11434/v1", name="tiny", key="k" * 20, limits=Limits(requests=3, fallback=False)
+    )
+
+
+def test_the_address_of_the_operation_is_taken_for_that_of_the_service():
+    environment = MODEL | {"SVC_MODEL_URL": "https://models.example/v1/chat/completions"}
+    assert configuration_from(environment).url == "https://models.example/v1"
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [
+        pytest.param(
+            {"SVC_MODEL_URL": "http://a/v1"},
+            "SVC_MODEL_URL is set, SVC_MODEL_NAME is not; set both to ask a model, or neither",
+            id="a URL alone",
+        ),
+        pytest.param(
+            {"SVC_MODEL_NAME": "tiny"},
+            "SVC_MODEL_NAME is set, SVC_MODEL_URL is not; set both to ask a model, or neither",
+            id="a name alone",
+        ),
+        pytest.param(
+            MODEL | {"SVC_MODEL_URL": "models.example/v1"},
+            "SVC_MODEL_URL is no http(s) address; write it like http://127.0.0.1:11434/v1",
+            id="no scheme",
+        ),
+        pytest.param(
+            MODEL | {"SVC_MODEL_URL": "https://me:secret@models.example/v1"},
+            "SVC_MODEL_URL holds more than an address (a user, a query or a fragment); put the key into SVC_MODEL_KEY",
+            id="a password in it",
+        ),
+        pytest.param(
+            MODEL | {"SVC_MODEL_URL": "https://models.example/v1?key=secret"},
+            "SVC_MODEL_URL holds more than an address (a user, a query or a fragment); put the key into SVC_MODEL_KEY",
+            id="a key in it",
+        ),
+        pytest.param(
+            MODEL | {"SVC_MODEL_REQUESTS": "0"},
+            "SVC_MODEL_REQUESTS='0' cannot be used: Expected `int` >= 1; correct it, or leave it out",
+            id="a limit that is too small",
+        ),
+        pytest.param(
+            MODEL | {"SVC_MODEL_SECONDS": "nan"},
+            "SVC_MODEL_SECONDS='nan' cannot be used: it must be a number; correct it, or leave it out",
+            id="a limit that is no number",
+        ),
+        pytest.param({}, "no model is configured; set SVC_MODEL_URL and SVC_MODEL_NAME", id="nothing"),
+    ],
+)
+def test_what_cannot_be_used_is_said_and_what_to_do(environment, text):
+    with pytest.raises(ConfigError) as refused:
+        configuration_from(environment)
+    assert str(refused.value) == text
+
+
+def test_the_key_is_in_no_text_of_a_configuration():
+    made = configuration_from(MODEL | {"SVC_MODEL_KEY": "sk-very-secret"})
+    assert "sk-very-secret" not in repr(made) + str(made) + pretty_repr(made) + f"{[made]}"
+    assert "has_key=True" in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("url", "key", "is_told"),
+    [
+        ("http://10.0.0.5/v1", "sk-secret", True),
+        ("http://127.0.0.1/v1", "sk-secret", False),
+        ("https://10.0.0.5/v1", "sk-secret", False),
+        ("http://10.0.0.5/v1", "", False),
+    ],
+    ids=["beyond this machine", "this machine", "TLS", "no key"],
+)
+def test_a_key_that_others_can_read_on_its_way_is_noticed(url, key, is_told):
+    assert Configuration(url=url, name="tiny", key=key).is_key_in_the_clear is is_told
+
+
+def test_a_service_asks_the_model_where_one_is_configured_and_else_the_analyst():
+    assert default_assistant(MODEL) == "svc.assistant.model:ModelAssistant"
+    assert default_assistant({}) == "svc.assistant.analyst:Analyst"
+    assert not is_configured({"SVC_MODEL_KEY": "k"})
+    with pytest.raises(ConfigError):
+        default_assistant({"SVC_MODEL_URL": "http://a/v1"})
+
+
+def test_every_limit_is_a_variable_with_its_reason():
+    rows = describe(Limits(requests=3))
+    assert [row.variable for row in rows] == [f"SVC_MODEL_{name.upper()}" for name in Limits.__struct_fields__]
+    assert all(row.reason for row in rows)
+    assert (rows[0].value, rows[0].default) == ("3", "12")
