@@ -32,18 +32,18 @@ async function upload(request: UploadRequest): Promise<Reply> {
   return { status: response.status, body: await response.text(), retryAfter };
 }
 
-/** The body in chunks; each counts as sent when the next one is asked for. */
+/** The body in chunks; a chunk counts as sent when the connection takes it. */
 function streamed(body: FileBody, onprogress: UploadRequest["onprogress"]): ReadableStream<Uint8Array> {
   const blob = body instanceof Blob ? body : new Blob([body]);
   const total = blob.size;
   let loaded = 0;
   return new ReadableStream<Uint8Array>({
     async pull(controller): Promise<void> {
-      onprogress({ loaded, total });
       const end = Math.min(loaded + UPLOAD_CHUNK_BYTES, total);
       if (end > loaded) controller.enqueue(new Uint8Array(await blob.slice(loaded, end).arrayBuffer()));
-      if (end === total) controller.close();
       loaded = end;
+      onprogress({ loaded, total });
+      if (loaded === total) controller.close();
     },
   });
 }

@@ -103,7 +103,7 @@ export class Streamer {
       () => {
         streamer.close();
       },
-      { once: true },
+      { once: true, signal: streamer.#closing.signal },
     );
     return streamer;
   }

@@ -1,0 +1,63 @@
+/** A TCP proxy before a real service, whose connections can be cut or go silent. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+export class FaultProxy {
+  readonly #server: Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #target: URL;
+  /** How many connections there were. */
+  connections = 0;
+  /** Called for each piece from the service; true cuts the connection there, before the piece. */
+  cuts: (piece: Buffer) => boolean = () => false;
+  /** Nothing passes any more, and nobody is told: half-open connections. */
+  isSilent = false;
+
+  private constructor(target: string) {
+    this.#target = new URL(target);
+    this.#server = createServer((client) => {
+      this.#serve(client);
+    });
+  }
+
+  static async start(target: string): Promise<FaultProxy> {
+    const proxy = new FaultProxy(target);
+    await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get baseUrl(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+  }
+
+  cutAll(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy();
+  }
+
+  close(): void {
+    this.cutAll();
+    this.#server.close();
+  }
+
+  #serve(client: Socket): void {
+    this.connections += 1;
+    const upstream = connect(Number(this.#target.port), this.#target.hostname);
+    const end = (): void => {
+      for (const socket of [client, upstream]) {
+        this.#sockets.delete(socket);
+        socket.destroy();
+      }
+    };
+    for (const socket of [client, upstream]) {
+      this.#sockets.add(socket);
+      socket.on("error", end).on("close", end);
+    }
+    client.on("data", (piece) => {
+      if (!this.isSilent) upstream.write(piece);
+    });
+    upstream.on("data", (piece) => {
+      if (this.isSilent) return;
+      if (this.cuts(piece)) client.resetAndDestroy();
+      else client.write(piece);
+    });
+  }
+}

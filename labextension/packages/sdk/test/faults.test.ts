@@ -1,0 +1,160 @@
+/** Connections that are cut, go silent, and services that die: no message is lost or doubled. */
+import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
+
+import { type Message, MessageType, SessionExpiredError, Svc, TooLargeError, UnreachableError } from "../src/index.js";
+import { FaultProxy } from "./fault_proxy.js";
+import { LocalService } from "./local_service.js";
+import { follow, said } from "./streaming.js";
+
+const { baseUrl, apiKey } = inject("service");
+
+function counted(number: number): string[] {
+  return Array.from({ length: number }, (_, place) => String(place + 1));
+}
+
+function checkWhole(messages: Message[], history: Message[]): void {
+  expect(messages.map((message) => message.seq)).toEqual(history.map((_, place) => place + 1));
+  expect(messages).toEqual(history);
+}
+
+describe("through a network that fails", () => {
+  let proxy: FaultProxy;
+  let svc: Svc;
+
+  beforeEach(async () => {
+    proxy = await FaultProxy.start(baseUrl);
+    svc = await Svc.create(apiKey, proxy.baseUrl);
+  });
+
+  afterEach(() => {
+    proxy.close();
+  });
+
+  test("a turn whose connection is cut in its middle goes on", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, states, until, ended } = await follow(session);
+    await streamer.send("count 20 20");
+
+    for (const word of ["5", "12"]) {
+      await until((message) => message.content === word);
+      proxy.cutAll();
+    }
+    await ended(1);
+
+    expect(said(messages)).toEqual([...counted(20), "count 20 20 (after 0)"]);
+    expect(states.map((state) => state.kind)).toEqual([
+      "connected",
+      ...["reconnecting", "connected"],
+      ...["reconnecting", "connected"],
+    ]);
+    checkWhole(messages, await session.history());
+    streamer.close();
+  });
+
+  test("a turn that is cut at every few pieces is answered once, and whole", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+    let pieces = 0;
+    proxy.cuts = () => (pieces += 1) % 4 === 0;
+
+    for (const turn of [0, 1, 2]) {
+      await streamer.send("count 15 2");
+      await ended(turn + 1);
+    }
+    proxy.cuts = () => false;
+
+    const history = await session.history();
+    expect(history.filter((message) => message.message_type === MessageType.QUERY)).toHaveLength(3);
+    expect(history.filter((message) => message.message_type === MessageType.RESULT)).toHaveLength(3);
+    checkWhole(messages, history);
+    expect(proxy.connections).toBeGreaterThan(4);
+    streamer.close();
+  });
+
+  test("a question on a connection that died in silence is asked again on a new one", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+    proxy.isSilent = true;
+
+    const sending = streamer.send("echo there?");
+    setTimeout(() => {
+      proxy.isSilent = false;
+    }, 4_000);
+    await sending;
+    await ended(1);
+
+    expect(said(messages)).toEqual(["echo there? (after 0)"]);
+    streamer.close();
+  });
+
+  test("an idle stream whose connection is cut hears what others ask", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+    proxy.cutAll();
+
+    const other = await follow(await svc.resumeSession(session.sessionId));
+    await other.streamer.send("echo theirs");
+    await ended(1);
+
+    expect(said(messages)).toEqual(["echo theirs (after 0)"]);
+    streamer.close();
+    other.streamer.close();
+  });
+});
+
+describe("a service of the test's own", () => {
+  let service: LocalService;
+
+  afterEach(async () => {
+    await service.remove();
+  });
+
+  test("a service that is killed in the middle of a turn and comes back finishes it", async () => {
+    service = await LocalService.start();
+    const svc = await Svc.create(service.apiKey, service.baseUrl);
+    const session = await svc.createSession();
+    const { streamer, messages, results, until, ended } = await follow(session);
+    await streamer.send("count 30 30");
+    await until((message) => message.content === "7");
+
+    await service.kill();
+    await service.startAgain();
+    await ended(1);
+
+    expect(results.map((result) => result.content)).toEqual(["count 30 30 (after 0)"]);
+    checkWhole(messages, await session.history());
+    streamer.close();
+  }, 40_000);
+
+  test("a file over the limit is refused with both figures, in the middle of its upload", async () => {
+    service = await LocalService.start("--max-upload-bytes", "100000");
+    const session = await (await Svc.create(service.apiKey, service.baseUrl)).createSession();
+
+    const refused = session.attachFile("big.bin", new Uint8Array(30_000_000));
+
+    await expect(refused).rejects.toThrow(TooLargeError);
+    await expect(refused).rejects.toThrow(/100,000/);
+    expect((await session.refresh()).files).toEqual([]);
+  });
+
+  test("a session whose time is over closes its stream and says so", async () => {
+    service = await LocalService.start("--min-ttl-seconds", "1");
+    const svc = await Svc.create(service.apiKey, service.baseUrl);
+    const session = await svc.createSession({ ttl: 2 });
+    const { streamer, states } = await follow(session);
+
+    await expect.poll(() => states.at(-1)?.kind, { timeout: 8_000 }).toBe("closed");
+
+    expect(streamer.state).toMatchObject({ error: expect.any(SessionExpiredError) as unknown });
+    expect(session.timeLeft).toBe(0);
+    await expect(svc.resumeSession(session.sessionId)).rejects.toThrow(SessionExpiredError);
+  });
+
+  test("a call to a service that is gone names its address after ten seconds", async () => {
+    service = await LocalService.start();
+    const svc = await Svc.create(service.apiKey, service.baseUrl);
+    await service.kill();
+
+    await expect(svc.listSessions()).rejects.toThrow(UnreachableError);
+  });
+});

@@ -1,0 +1,426 @@
+/** Sessions of a real local service, from Node. */
+import { inspect } from "node:util";
+
+import { beforeAll, describe, expect, inject, test } from "vitest";
+
+import {
+  endsTurn,
+  InteractiveSession,
+  InvalidApiKeyError,
+  InvalidRequestError,
+  type Message,
+  MessageTypeEnum,
+  SessionExpiredError,
+  SessionFileNotFoundError,
+  SessionNotFoundError,
+  Svc,
+  TooLargeError,
+  TurnInProgressError,
+  UpstreamError,
+} from "../src/index.js";
+import { follow, said } from "./streaming.js";
+
+const { baseUrl, apiKey } = inject("service");
+let svc: Svc;
+
+beforeAll(async () => {
+  svc = await Svc.create(apiKey, baseUrl);
+});
+
+describe("the client", () => {
+  test("the defaults of a session are a day, logged, in English", async () => {
+    const session = await svc.createSession();
+
+    expect(session).toBeInstanceOf(InteractiveSession);
+    expect([session.ttl, session.canLog, session.language]).toEqual([86_400, true, "en"]);
+    expect(session.sessionId).toMatch(/^[0-9a-f]{32}$/);
+    expect(session.timeLeft).toBeGreaterThan(86_300);
+  });
+
+  test("what is asked of a session is what it is", async () => {
+    const session = await svc.createSession({
+      ttl: 600,
+      name: "triage",
+      description: "of the week",
+      logSession: false,
+      model: { use_experimental: false },
+      language: "de-CH",
+    });
+
+    const { ttl, name, description, canLog, language, model } = session;
+    expect({ ttl, name, description, canLog, language }).toEqual({
+      ttl: 600,
+      name: "triage",
+      description: "of the week",
+      canLog: false,
+      language: "de-CH",
+    });
+    expect(model.model_string).toBe("svc-1.1");
+  });
+
+  test("the user and the models are known", async () => {
+    const { user, available_models } = await svc.getUserInfo();
+
+    expect((await svc.getUser()).email).toBe(user.email);
+    expect(user.email).toBeTypeOf("string");
+    expect(available_models[0]?.model_string).toBe("svc-1.1");
+  });
+
+  test("a session is found again, by the client and without one", async () => {
+    const { sessionId } = await svc.createSession({ name: "again" });
+
+    expect((await svc.resumeSession(sessionId)).name).toBe("again");
+    expect((await Svc.resumeSession(sessionId)).name).toBe("again");
+    expect((await Svc.resumeSession(sessionId, { apiKey, baseUrl })).name).toBe("again");
+    expect((await svc.listSessions()).map((session) => session.id)).toContain(sessionId);
+  });
+
+  test("a wrong key is refused at once", async () => {
+    await expect(Svc.create("svc_wrong", baseUrl)).rejects.toThrow(InvalidApiKeyError);
+  });
+
+  test("a service that is not there is waited for, then named", async () => {
+    const signal = AbortSignal.timeout(200);
+    await expect(Svc.create(apiKey, "http://127.0.0.1:1", undefined, { signal })).rejects.toThrow(/timeout/);
+  });
+
+  test("an unknown session is not found", async () => {
+    await expect(svc.resumeSession("nothing-here")).rejects.toThrow(SessionNotFoundError);
+    await expect(svc.resumeSession("")).rejects.toThrow(InvalidRequestError);
+  });
+
+  test("the key shows nowhere", async () => {
+    const session = await svc.createSession();
+    const { streamer } = await follow(session);
+    const refused = await Svc.create("svc_refused", baseUrl).catch((error: unknown) => error);
+
+    for (const thing of [svc, session, streamer, refused]) {
+      const shown = inspect(thing, { depth: 10, showHidden: true }) + JSON.stringify(thing) + String(thing);
+      expect(shown).not.toMatch(/svc_refused|Bearer svc_\w/);
+      expect(shown).not.toContain(apiKey);
+    }
+    streamer.close();
+  });
+});
+
+describe("a turn", () => {
+  test("every message comes once and in order, the RESULT twice: to onresult, too", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, results, ended } = await follow(session);
+
+    const echo = await streamer.send("count 3");
+    await ended(1);
+
+    expect(echo).toMatchObject({ message_type: "query", content: "count 3", seq: 1 });
+    expect(messages.map((message) => message.seq)).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(said(messages)).toEqual(["1", "2", "3", "count 3 (after 0)"]);
+    expect(results.map((result) => result.message_type)).toEqual([MessageTypeEnum.RESULT]);
+    expect(await session.history()).toEqual(messages);
+    expect([session.numMessages, session.turns, session.state]).toEqual([6, 1, "agent_done"]);
+    streamer.close();
+  });
+
+  test("a question in the callback of the answer waits for the turn's end", async () => {
+    const session = await svc.createSession();
+    const next: Promise<Message>[] = [];
+    let isDone = (): void => undefined;
+    const done = new Promise<void>((resolve) => {
+      isDone = resolve;
+    });
+    const answers: (string | null)[] = [];
+    const streamer = await session.streamer(
+      () => undefined,
+      (result) => {
+        answers.push(result.content);
+        if (answers.length < 3) next.push(streamer.send(`echo ${answers.length}`));
+        else isDone();
+      },
+    );
+
+    await streamer.send("echo 0");
+    await done;
+
+    expect(answers).toEqual(["echo 0 (after 0)", "echo 1 (after 1)", "echo 2 (after 2)"]);
+    await expect(Promise.all(next)).resolves.toHaveLength(2);
+    streamer.close();
+  });
+
+  test("questions that are asked at once are answered one after another", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+
+    const echoes = await Promise.all(["echo a", "echo b", "echo c"].map((prompt) => streamer.send(prompt)));
+    await ended(3);
+
+    expect(echoes.map((echo) => echo.content)).toEqual(["echo a", "echo b", "echo c"]);
+    expect(said(messages)).toEqual(["echo a (after 0)", "echo b (after 1)", "echo c (after 2)"]);
+    streamer.close();
+  });
+
+  test("a failing turn ends in its ERROR, and the stream goes on", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended, states } = await follow(session);
+
+    await streamer.send("fail the model is gone");
+    await ended(1);
+    await streamer.send("echo next");
+    await ended(2);
+
+    const error = messages.find((message) => message.message_type === MessageTypeEnum.ERROR);
+    expect(error).toMatchObject({ status_code: 502, status_message: new UpstreamError("").code, state: "end" });
+    expect(states).toEqual([{ kind: "connected" }]);
+    streamer.close();
+  });
+
+  test("another client's running turn refuses a question, which another one then takes", async () => {
+    const session = await svc.createSession();
+    const mine = await follow(session);
+    const theirs = await follow(await svc.resumeSession(session.sessionId));
+    await theirs.streamer.send("wait");
+
+    await expect(mine.streamer.send("echo me")).rejects.toThrow(TurnInProgressError);
+
+    await session.cancel();
+    await mine.streamer.send("echo me");
+    await mine.ended(2);
+    expect(said(mine.messages)).toEqual(["waiting", "echo me (after 0)"]);
+    mine.streamer.close();
+    theirs.streamer.close();
+  });
+
+  test("a question that nobody read to its end does not refuse the next one", async () => {
+    const session = await svc.createSession();
+    const left = await session.streamer(() => undefined);
+    await left.send("count 5 40");
+    left.close();
+
+    const { streamer, messages, ended } = await follow(session);
+    await streamer.send("echo next");
+    await ended(2);
+
+    expect(said(messages).at(-1)).toBe("echo next (after 1)");
+    expect(messages.map((message) => message.seq)).toEqual(messages.map((_, place) => (messages[0]?.seq ?? 0) + place));
+    streamer.close();
+  });
+
+  test("a session resumed in the middle of a turn sees the rest of it", async () => {
+    const { sessionId } = await svc.createSession().then(async (session) => {
+      const streamer = await session.streamer(() => undefined);
+      await streamer.send("count 10 40");
+      streamer.close();
+      return session;
+    });
+
+    const session = await svc.resumeSession(sessionId);
+    const before = await session.history();
+    const { streamer, messages, ended } = await follow(session, { after: before.length });
+    await ended(1);
+
+    expect([...before, ...messages]).toEqual(await session.history());
+    streamer.close();
+  });
+
+  test.each(["", " \n"])("an empty question is refused: %j", async (prompt) => {
+    const { streamer } = await follow(await svc.createSession());
+
+    await expect(streamer.send(prompt)).rejects.toThrow(InvalidRequestError);
+    streamer.close();
+  });
+
+  test("a question over the limit is refused before it is sent", async () => {
+    const { streamer } = await follow(await svc.createSession());
+
+    await expect(streamer.send("x".repeat(1_048_577))).rejects.toThrow(TooLargeError);
+    streamer.close();
+  });
+
+  test("half a character does not stop a question", async () => {
+    const { streamer, messages, ended } = await follow(await svc.createSession());
+
+    await streamer.send("echo a\ud800b");
+    await ended(1);
+
+    expect(said(messages)).toEqual(["echo a\ufffdb (after 0)"]);
+    streamer.close();
+  });
+});
+
+describe("ending early", () => {
+  test("a cancelled turn ends in its ERROR", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, until } = await follow(session);
+    await streamer.send("wait");
+    await until((message) => message.content === "waiting");
+
+    expect(await session.cancel()).toBe(true);
+
+    expect(messages.at(-1)).toMatchObject({ message_type: "error", status_code: 499, status_message: "cancelled" });
+    expect(await session.cancel()).toBe(false);
+    streamer.close();
+  });
+
+  test("a turn is cancelled without a streamer, from another page", async () => {
+    const session = await svc.createSession();
+    const { streamer, ended } = await follow(session);
+    await streamer.send("wait");
+
+    expect(await (await svc.resumeSession(session.sessionId)).cancel()).toBe(true);
+
+    await ended(1);
+    streamer.close();
+  });
+
+  test("a question that is aborted before it is confirmed is cancelled", async () => {
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+    const controller = new AbortController();
+
+    const sending = streamer.send("wait", { signal: controller.signal });
+    controller.abort(new Error("not any more"));
+
+    await expect(sending).rejects.toThrow("not any more");
+    await streamer.send("echo next");
+    await ended(1);
+    expect(said(messages).at(-1)).toMatch(/^echo next/);
+    streamer.close();
+  });
+
+  test("an aborted signal ends what waits for it", async () => {
+    const signal = AbortSignal.abort(new Error("stop"));
+    const session = await svc.createSession();
+    const waits = [
+      svc.createSession({ signal }),
+      svc.listSessions({ signal }),
+      svc.resumeSession(session.sessionId, { signal }),
+      session.history({ signal }),
+      session.update({ name: "x" }, { signal }),
+      session.attachFile("a", "a", undefined, { signal }),
+      session.detachFile(0, { signal }),
+      session.sendFeedback(1, "", "", { signal }),
+      session.streamer(() => undefined, null, { signal }),
+      session.delete({ signal }),
+    ];
+
+    for (const wait of waits) await expect(wait).rejects.toThrow("stop");
+    expect((await session.refresh()).name).not.toBe("x");
+  });
+
+  test("a signal closes its streamer, and what is asked then is refused", async () => {
+    const controller = new AbortController();
+    const { streamer, states } = await follow(await svc.createSession(), { signal: controller.signal });
+
+    controller.abort();
+
+    expect(streamer.state).toEqual({ kind: "closed", error: null });
+    expect(states.at(-1)).toEqual({ kind: "closed", error: null });
+    await expect(streamer.send("echo")).rejects.toThrow("the streamer is closed");
+  });
+
+  test("a deleted session closes its stream with the reason", async () => {
+    const session = await svc.createSession();
+    const { streamer, states } = await follow(session);
+
+    await session.delete();
+
+    await expect.poll(() => states.at(-1)?.kind).toBe("closed");
+    expect(streamer.state).toMatchObject({ error: expect.any(SessionExpiredError) as unknown });
+    await expect(streamer.send("echo")).rejects.toThrow(SessionExpiredError);
+    await expect(session.streamer(() => undefined)).rejects.toThrow(/./);
+  });
+});
+
+describe("what belongs to a session", () => {
+  test("changes are known at once, and a new ttl counts from now", async () => {
+    const session = await svc.createSession({ ttl: 300 });
+
+    await session.update({ name: "new", description: "words", ttl: 1_000 });
+
+    expect([session.name, session.description, session.ttl]).toEqual(["new", "words", 1_000]);
+    expect(session.timeLeft).toBeGreaterThan(900);
+  });
+
+  test.each([
+    ["text", "päß", undefined, 5],
+    ["text with a hint", "a,b\n", "text/csv", 4],
+    ["JSON", "{}", "application/json", 2],
+    ["base64 of a picture", btoa("\x89PNG\r\n"), "image/png", 6],
+    ["an ArrayBuffer", new Uint8Array([1, 2, 3]).buffer, undefined, 3],
+    ["a view on bytes", new Uint8Array([1, 2, 3]).subarray(1), undefined, 2],
+    ["a Blob", new Blob(["abcd"]), undefined, 4],
+    ["nothing", "", undefined, 0],
+  ])("%s is attached", async (name, content, hint, size) => {
+    const session = await svc.createSession();
+
+    const file = await session.attachFile(name, content, hint);
+
+    expect(file).toMatchObject({ name, size });
+    expect(session.files).toEqual([file]);
+    expect((await session.refresh()).files).toEqual([file]);
+  });
+
+  test("a string that is no base64 is refused for a binary type", async () => {
+    const session = await svc.createSession();
+
+    const refused = session.attachFile("a.png", "<png>", "image/png");
+
+    await expect(refused).rejects.toThrow(InvalidRequestError);
+    await expect(refused).rejects.toThrow(/is not base64/);
+  });
+
+  test("an upload tells how far it is", async () => {
+    const session = await svc.createSession();
+    const seen: number[] = [];
+
+    await session.attachFile("big.bin", new Uint8Array(3_000_000), undefined, {
+      onprogress: ({ loaded, total }) => seen.push(loaded / total),
+    });
+
+    expect(seen.length).toBeGreaterThan(3);
+    expect(seen.at(-1)).toBe(1);
+    expect(seen).toEqual([...seen].sort((a, b) => a - b));
+  });
+
+  test("files are taken away by index and as what they are", async () => {
+    const session = await svc.createSession();
+    await session.attachFile("a.txt", "a");
+    const second = await session.attachFile("b.txt", "b");
+
+    await session.detachFile(second);
+    expect(session.files.map((file) => file.name)).toEqual(["a.txt"]);
+    await expect(session.detachFile(7)).rejects.toThrow(SessionFileNotFoundError);
+    await expect(session.detachFile(7)).rejects.toThrow("no such file: 7. The session has 1: a.txt.");
+    await session.detachFile(0);
+    expect(session.files).toEqual([]);
+  });
+
+  test("feedback and a bug report are taken", async () => {
+    const session = await svc.createSession();
+
+    await session.sendFeedback(5, "good");
+    await session.sendBugReport("it broke");
+    await expect(session.sendBugReport(" ")).rejects.toThrow(InvalidRequestError);
+  });
+
+  test("a fault in a callback does not stop the stream", async () => {
+    const session = await svc.createSession();
+    const faults: unknown[] = [];
+    const catching = (error: unknown): void => {
+      faults.push(error);
+    };
+    const listeners = process.listeners("uncaughtException");
+    process.removeAllListeners("uncaughtException").on("uncaughtException", catching);
+    const ends: Message[] = [];
+    const streamer = await session.streamer((message) => {
+      if (endsTurn(message)) ends.push(message);
+      throw new Error("mine");
+    });
+
+    await streamer.send("echo a");
+    await expect.poll(() => ends).toHaveLength(1);
+
+    streamer.close();
+    process.removeListener("uncaughtException", catching);
+    for (const listener of listeners) process.on("uncaughtException", listener);
+    expect(faults).toHaveLength(3);
+  });
+});
