@@ -1,8 +1,11 @@
-"""A page whose requests and console are kept, for tests to look at."""
+"""A page whose requests and console are kept, for tests to look at; and a server for pages that show the element."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
@@ -31,3 +34,44 @@ class Watched:
 
 
 OpenPage = Callable[..., Watched]
+
+
+@contextlib.contextmanager
+def host() -> Iterator[Host]:
+    """A web server of somebody else's, on an origin of its own."""
+    server = Host(("127.0.0.1", 0), _Pages)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join(10)
+
+
+class Host(ThreadingHTTPServer):
+    """Serves ``pages``: path to content; what ends in .js is a script."""
+
+    pages: dict[str, str]
+
+    def __init__(self, *arguments: object) -> None:
+        super().__init__(*arguments)
+        self.pages = {}
+
+    @property
+    def origin(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}"
+
+
+class _Pages(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        found = self.server.pages.get(self.path.partition("?")[0])
+        self.send_response(404 if found is None else 200)
+        kind = "text/javascript" if self.path.endswith(".js") else "text/html"
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.end_headers()
+        self.wfile.write((found or "").encode())
+
+    def log_message(self, *arguments: object) -> None:
+        """Say nothing."""

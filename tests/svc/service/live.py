@@ -102,14 +102,14 @@ class ThreadService(LiveService):
 class ProcessService(LiveService):
     """``svc serve`` as users run it. ``assistant`` is a name in scripted.py, or MODULE:NAME."""
 
-    def __init__(self, folder: Path, assistant: str, **environment: str) -> None:
+    def __init__(self, folder: Path, assistant: str, *, port: int = 0, **environment: str) -> None:
         self.connection_file = folder / "connection.json"
         self.log_file = folder / "service.log"
         database = folder / "service.db"
         name = assistant if ":" in assistant else f"scripted:{assistant}"
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "svc.cli", "serve", "--port", "0", "--database", f"sqlite:///{database}",
+                [sys.executable, "-m", "svc.cli", "serve", "--port", str(port), "--database", f"sqlite:///{database}",
                  "--assistant", name, "--connection-file", str(self.connection_file),
                  "--key-file", str(folder / "service.key")],
                 env={**os.environ, "PYTHONPATH": str(HERE), **environment},

@@ -1,0 +1,269 @@
+"""``<svc-chat>`` in Chromium against a real service: what a user does, and what must hold when things break."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from live import ProcessService, StartService, ThreadService, wait_until
+from playwright.sync_api import FilePayload, Locator, Page, expect
+from scripted import Chatty, Echo, Slow, Steady
+from watched import Host, OpenPage, host
+
+from svc.service.serve import listen
+
+
+@pytest.fixture
+def site() -> Iterator[Host]:
+    """A web site on another origin than the service's."""
+    with host() as found:
+        yield found
+
+
+ShowChat = Callable[..., Page]
+
+
+@pytest.fixture
+def show_chat(open_page: OpenPage, site: Host) -> ShowChat:
+    """A page of the site with one element or several: what the plain HTML guide says."""
+
+    def show(service: ThreadService | ProcessService, *elements: dict[str, str], **options: object) -> Page:
+        shown = "".join(element(service, attributes) for attributes in elements or ({},))
+        site.pages["/"] = f"""<!doctype html><meta charset="utf-8"><title>site</title>
+            <link rel="icon" href="data:,"><link rel="stylesheet" href="{service.base_url}/dist/swc.css">
+            <script src="{service.base_url}/dist/swc.iife.js" defer></script>{shown}"""
+        page = open_page(**options).page
+        page.goto(site.origin)
+        return page
+
+    return show
+
+
+def element(service: ThreadService | ProcessService, attributes: dict[str, str]) -> str:
+    written = " ".join(
+        f'{name}="{html.escape(value)}"' for name, value in ({"api-key": service.key} | attributes).items()
+    )
+    return f"<svc-chat {written}></svc-chat>"
+
+
+@pytest.fixture
+def allowed(start_service: StartService, site: Host) -> Callable[..., ThreadService]:
+    """A service that the site's pages may use."""
+    return lambda assistant, **settings: start_service(assistant, allowed_origins=(site.origin,), **settings)
+
+
+def ask(chat: Page | Locator, text: str) -> None:
+    box = chat.get_by_label("Question")
+    expect(box).to_be_enabled()
+    box.fill(text)
+    chat.get_by_role("button", name="Send").click()
+
+
+def answers(chat: Page | Locator) -> Locator:
+    return chat.locator("article.turn .answer")
+
+
+def steps(page: Page) -> list[str]:
+    return [text.strip() for text in page.locator("article.turn .trace li .text").all_text_contents()]
+
+
+def stored(service: ThreadService | ProcessService, session_id: str) -> list[dict[str, object]]:
+    with service.http() as http:
+        return http.get("/session/get", params={"session_id": session_id}).json()["messages"]
+
+
+def infos(service: ThreadService | ProcessService, session_id: str) -> list[str]:
+    """What progress the service stored: the end of a turn is none."""
+    messages = stored(service, session_id)
+    return [m["content"] for m in messages if m["message_type"] == "info" and m["state"] != "end"]
+
+
+def session_of(page: Page) -> str:
+    return page.locator("svc-chat").first.evaluate("element => element.sessionId")
+
+
+def test_a_question_is_answered_and_its_work_is_shown(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service)
+    ask(page, "who was **brute-forced**?")
+    expect(answers(page)).to_contain_text("0 files, 0 earlier")
+    expect(answers(page).locator("strong")).to_have_text("brute-forced")
+    assert steps(page)[0] == "read 25 characters"
+
+
+def test_progress_streams_in_while_the_turn_runs(show_chat: ShowChat, allowed):
+    page = show_chat(allowed(Slow))
+    ask(page, "wait")
+    expect(page.locator(".trace summary")).to_contain_text("waiting")
+    expect(page.get_by_role("button", name="Stop")).to_be_visible()
+
+
+def test_all_of_many_messages_arrive_once_and_in_order(show_chat: ShowChat, allowed):
+    service = allowed(Chatty)
+    page = show_chat(service)
+    ask(page, "180")
+    expect(answers(page)).to_have_text("180 steps")
+    assert steps(page) == [f"step {number}" for number in range(180)]
+
+
+def test_stop_ends_the_turn_on_the_service(show_chat: ShowChat, allowed):
+    Slow.closed = 0
+    service = allowed(Slow)
+    page = show_chat(service)
+    ask(page, "wait")
+    expect(page.locator(".trace summary")).to_contain_text("waiting")
+    page.get_by_role("button", name="Stop").click()
+    expect(page.locator("article.turn")).to_contain_text("Stopped.")
+    wait_until(lambda: Slow.closed == 1, "the turn to be closed")
+    assert stored(service, session_of(page))[-1]["status_code"] == 499
+
+
+def test_files_go_along_and_one_is_taken_back(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service)
+    files = [FilePayload(name=name, mimeType="text/plain", buffer=b"abc") for name in ("a.log", "b <i>.log")]
+    page.locator("input[type=file]").set_input_files(files)
+    expect(page.get_by_role("list", name="Files").get_by_role("listitem")).to_have_count(2)
+    page.get_by_role("button", name="Remove a.log").click()
+    expect(page.get_by_role("list", name="Files").get_by_role("listitem")).to_have_count(1)
+    ask(page, "read it")
+    expect(answers(page)).to_contain_text("1 files")
+
+
+def test_a_session_id_brings_the_conversation_back_after_a_reload(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    first = show_chat(service)
+    ask(first, "the first question")
+    expect(answers(first)).to_contain_text("0 earlier")
+    again = show_chat(service, {"session-id": session_of(first)})
+    expect(answers(again)).to_contain_text("the first question")
+    ask(again, "the second question")
+    expect(answers(again).last).to_contain_text("1 earlier")
+
+
+def test_a_reload_in_the_middle_of_a_turn_goes_on_with_it(show_chat: ShowChat, allowed):
+    service = allowed(Steady)
+    page = show_chat(service, {"session-id": "in-the-middle"})
+    ask(page, "150")
+    page.locator("article.turn .trace").wait_for()
+    session_id = session_of(page)
+    again = show_chat(service, {"session-id": session_id})
+    expect(answers(again)).to_have_text("150 steps")
+    assert steps(again) == infos(service, session_id)
+
+
+def test_a_service_that_is_killed_and_comes_back_loses_and_doubles_nothing(
+    show_chat: ShowChat, site: Host, tmp_path: Path
+):
+    listener = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    listener.close()
+
+    def start() -> ProcessService:
+        return ProcessService(tmp_path, "Steady", port=port, SVC_ALLOWED_ORIGINS=site.origin)
+
+    service = start()
+    try:
+        page = show_chat(service)
+        ask(page, "120")
+        page.locator("article.turn .trace li").nth(20).wait_for(state="attached")
+        service.kill()
+        expect(page.get_by_text("Connection lost")).to_be_visible()
+        service = start()
+        expect(answers(page)).to_have_text("120 steps", timeout=30_000)
+        assert steps(page) == infos(service, session_of(page))
+        ask(page, "3")
+        expect(answers(page).last).to_have_text("3 steps")
+    finally:
+        service.kill()
+
+
+def test_two_elements_on_a_page_are_two_sessions(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service, {"session-name": "left"}, {"session-name": "right", "theme": "dark"})
+    left, right = page.locator("svc-chat").all()
+    ask(left, "to the left")
+    ask(right, "to the right")
+    expect(answers(left)).to_contain_text("to the left")
+    expect(answers(right)).to_contain_text("to the right")
+    with service.http() as http:
+        assert sorted(session["name"] for session in http.get("/session/list").json()) == ["left", "right"]
+
+
+@pytest.mark.parametrize("case", ["expired", "unknown"])
+def test_a_session_that_is_gone_gives_way_to_a_new_one_and_that_is_said(show_chat: ShowChat, allowed, case: str):
+    service = allowed(Echo, min_ttl_seconds=1)
+    if case == "expired":
+        with service.http() as http:
+            http.post("/session/register", json={"id": "gone", "ttl": 1})
+            wait_until(lambda: http.get("/session/get", params={"session_id": "gone"}).status_code == 410, "its end")
+    page = show_chat(service, {"session-id": "gone"})
+    expect(page.get_by_text("The session gone is over or unknown")).to_be_visible()
+    ask(page, "still here?")
+    expect(answers(page)).to_contain_text("still here?")
+    assert session_of(page) not in ("", "gone")
+
+
+def test_a_bad_key_is_asked_for_again_and_another_one_is_taken(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service, {"api-key": "svc_" + "0" * 49})
+    page.get_by_label("API key").fill(service.key)
+    page.get_by_role("button", name="Use key").click()
+    ask(page, "in?")
+    expect(answers(page)).to_contain_text("in?")
+
+
+def test_a_key_that_is_revoked_in_the_middle_is_said(show_chat: ShowChat, allowed):
+    service = allowed(Slow)
+    key_id, key = service.make_key("ann")
+    page = show_chat(service, {"api-key": key})
+    ask(page, "wait")
+    expect(page.locator(".trace summary")).to_contain_text("waiting")
+    with service.http(key) as http:
+        http.post("/key/revoke", json={"id": key_id})
+    expect(page.get_by_label("API key")).to_be_visible()
+
+
+def test_an_incognito_session_is_not_logged(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service, {"incognito": "true"})
+    ask(page, "secret")
+    expect(answers(page)).to_contain_text("secret")
+    with service.http() as http:
+        (session,) = http.get("/session/list").json()
+    assert session["can_log"] is False
+
+
+def test_the_key_is_in_no_address_and_in_no_storage(open_page: OpenPage, show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service)
+    ask(page, "who?")
+    expect(answers(page)).to_contain_text("who?")
+    entries = page.evaluate(
+        "() => JSON.stringify([performance.getEntries().map(e => e.name), {...localStorage}, document.cookie])"
+    )
+    assert service.key not in entries
+
+
+def test_what_an_answer_carries_runs_nothing_and_loads_nothing(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service)
+    dialogs: list[str] = []
+    page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+    attack = (
+        "<img src=https://evil.example/a.png onerror=alert(1)> ![x](https://evil.example/b.png) "
+        "<svg onload=alert(2)><style>*{display:none}</style> [x](javascript:alert(3)) <iframe src=https://evil.example>"
+    )
+    ask(page, attack)
+    expect(answers(page)).to_contain_text("0 files")
+    assert (dialogs, answers(page).locator("img, iframe, style, svg").count()) == ([], 0)
+
+
+def test_examples_stand_on_the_landing_screen_and_fill_the_field(show_chat: ShowChat, allowed):
+    examples = json.dumps([{"title": "Who got in?", "prompt": "Who was brute-forced?"}])
+    page = show_chat(allowed(Echo), {"examples": examples})
+    page.get_by_role("button", name="Who got in?").click()
+    expect(page.get_by_label("Question")).to_have_value("Who was brute-forced?")
