@@ -8,6 +8,7 @@ msgpack; the job goes down, then its bytes if it has no path; ``Yielded`` come u
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gc
 import gzip
 import importlib
@@ -230,7 +231,8 @@ class _Unpacked:
         opener = next((opener for magic, opener in _PACKED if head.startswith(magic)), None)
         if opener is not None:
             self._stream = opener(stream, "rb")
-            head = self._stream.read(6)
+            with contextlib.suppress(*_DAMAGE):  # met again by what reads on, and said there
+                head = self._stream.read(6)
             self._stream.seek(0)
         self._is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")

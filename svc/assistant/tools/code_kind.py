@@ -26,6 +26,8 @@ MAX_COUNTED = 4  # times that one look counts
 _ENDING_WEIGHT = 8
 _LEAST_WEIGHT = 3
 
+_BLANK_LINE = re.compile(r"\n[^\S\n]*(?=\n)")
+
 
 class Named(msgspec.Struct, frozen=True):
     """A look of a file's name that tells its kind."""
@@ -68,7 +70,7 @@ def kind_of(text: str, *, name: str = "") -> str:
     for named in _table().names:
         if name and re.search(named.pattern, name, re.IGNORECASE):
             return named.kind
-    head = text[:_KIND_CHARS]
+    head = _BLANK_LINE.sub("", text[:_KIND_CHARS])  # the signs begin lines: each would try every run of blank ones
     weights: dict[str, int] = {}
     for sign, pattern in _signs():
         found = sum(1 for _ in islice(pattern.finditer(head), MAX_COUNTED))

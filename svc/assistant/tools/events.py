@@ -105,7 +105,7 @@ _JSON_EVENT = re.compile(
 )
 
 
-_JSON_START = re.compile(rb"^(?:\xef\xbb\xbf)?\s*[\[{]", re.MULTILINE)  # a question may stand before it
+_JSON_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*[\[{]", re.MULTILINE)  # a question may stand before it
 
 
 def _is_json_event(head: bytes) -> bool:

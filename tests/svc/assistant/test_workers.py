@@ -27,6 +27,9 @@ def stream(binary, *, source):
     binary.seek(-4, 2)
     yield Progress(text=f"{binary.tell() + 4} bytes end in {binary.read()!r}")
 
+def size(binary, *, source):
+    yield Progress(text=f"{len(binary.read())} bytes")
+
 def table(text, *, source):
     yield Progress(text=knowledge.read("facts.toml").decode())
 
@@ -139,6 +142,16 @@ async def test_a_cut_off_archive_is_read_as_far_as_it_goes_and_said(workers):
     items = await run(workers, "count", packed[: len(packed) // 2], Feed.LINES)
     assert len(items) > 500
     assert isinstance(items[-1], Gap)
+    assert "damaged" in items[-1].text
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, feed):
+    packed = bytearray(gzip.compress(b"Failed password\n" * 9))
+    packed[10:14] = b"\xff\xff\xff\xff"
+    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
+    items = await run(workers, function, bytes(packed), feed)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
     assert "damaged" in items[-1].text
 
 

@@ -1,0 +1,154 @@
+"""Every tool on damaged and hostile input: an error is a finding or a gap, never an exception, and time is bounded.
+
+Each skill of the catalogue is fuzzed as it stands there: its tool on its feed, unpacked as a worker unpacks it, then
+its section over what was found. The long form (``-m long``) does the same with thousands of inputs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import msgspec
+import psutil
+import pytest
+from damage import HOSTILE, Change, changes, damaged, seeds_for
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from svc.assistant import worker_process
+from svc.assistant.analyst import Analyst, render
+from svc.assistant.analyst.catalogue import SECTIONS
+from svc.assistant.analyst.plan import Ask, Call, Plan
+from svc.assistant.analyst.render import Part
+from svc.assistant.analyst.section import Section
+from svc.assistant.tools import Finding, Gap, Yielded
+from svc.assistant.turn import Answer, Turn, TurnFile
+from svc.assistant.workers import FAILED_KIND, Limits, Workers
+from svc.messages import MessageType, MimeType, State
+
+LIMIT_SECONDS = 20.0  # of processor time for an input of 2 MB at most, while other tests run; a worker has 120
+EXAMPLES = 8
+LONG_EXAMPLES = 3_000
+NAME = "evidence.bin"
+OPTIONS = {"after": "03:00:00", "before": "", "now": "2026-11-20T03:12:45+00:00", "question": "what is T1059.001?"}
+
+every_skill = pytest.mark.parametrize("section", SECTIONS, ids=[section.skill.name for section in SECTIONS])
+
+
+def run(section: Section, content: bytes) -> list[Yielded]:
+    """What the tool yields, read and packed as its worker would."""
+    skill = section.skill
+    module, _, function = skill.tool.partition(":")
+    tool: Callable[..., Iterator[Yielded]] = getattr(importlib.import_module(module), function)
+    unpacked = worker_process._Unpacked(io.BytesIO(content))
+    options = {name: OPTIONS[name] for name in skill.takes if OPTIONS[name]}
+    frames = [
+        worker_process.pack(item)
+        for item in (*tool(unpacked.fed(skill.feed), source=NAME, **options), *unpacked.gaps())
+    ]
+    return [msgspec.msgpack.decode(frame[worker_process.HEADER_BYTES :], type=Yielded) for frame in frames]
+
+
+def show(section: Section, items: list[Yielded]) -> str:
+    """The answer to a question for this skill, with its pictures and its data."""
+    skill = section.skill
+    findings = tuple(item for item in items if isinstance(item, Finding))
+    gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
+    part = Part(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
+    ask = Ask(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
+    section.pictures(findings)
+    render.findings_json(list(findings))
+    return render.answer([part], Plan(asks=(ask,)))
+
+
+def check(section: Section, content: bytes) -> None:
+    """It ends in time, with an answer of some words."""
+    started = time.process_time()
+    answer = show(section, run(section, content))
+    assert time.process_time() - started < LIMIT_SECONDS
+    assert answer.strip()
+
+
+@every_skill
+@pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_input_is_answered(section: Section, content: bytes):
+    check(section, content)
+
+
+@every_skill
+def test_whole_input_is_answered_with_findings(section: Section):
+    seeds = seeds_for(section.skill.name)
+    answers = [run(section, seed) for seed in seeds]
+    for items in answers:
+        show(section, items)
+    assert any(isinstance(item, Finding) for items in answers for item in items)
+
+
+@every_skill
+@given(data=st.data(), done=changes)
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=True,
+    phases=[Phase.generate],
+    suppress_health_check=list(HealthCheck),
+)
+def test_damaged_input_is_answered(section: Section, data: st.DataObject, done: list[Change]):
+    check(section, damaged(data.draw(st.sampled_from(seeds_for(section.skill.name))), done))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(7_200)
+@every_skill
+@given(data=st.data(), done=changes)
+@settings(max_examples=LONG_EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+def test_much_damaged_input_is_answered(section: Section, data: st.DataObject, done: list[Change]):
+    check(section, damaged(data.draw(st.sampled_from(seeds_for(section.skill.name))), done))
+
+
+QUESTION = "which accounts were brute-forced?"
+LOGINS = seeds_for("auth_log")[0]
+
+
+def file(content: bytes) -> TurnFile:
+    return TurnFile(
+        name="auth.log", size=len(content), sha256="", mime_type="text/plain", label="authlog", source=content
+    )
+
+
+async def ask(analyst: Analyst, *, content: bytes, is_killed: bool = False) -> tuple[list[Finding], str]:
+    """The findings and the answer; with ``is_killed``, every worker is killed as soon as the tool tells something."""
+    findings: list[Finding] = []
+    markdown = ""
+    async for step in analyst.answer(Turn(session_id="s", prompt=QUESTION, files=(file(content),))):
+        if isinstance(step, Answer):
+            markdown = step.markdown
+        elif step.state == State.RUNNING_AGENT and is_killed:
+            is_killed = False
+            for server in psutil.Process().children():
+                for worker in server.children():
+                    worker.kill()
+        elif step.message_type == MessageType.SOURCE and step.mime_type == MimeType.JSON:
+            findings = msgspec.json.decode(step.content, type=list[Finding])
+    return findings, markdown
+
+
+@pytest.fixture(params=["killed", "stopped at its limit of processor time"])
+async def dying(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Analyst, bool]]:
+    """An analyst whose workers die over a large file, and whether they have to be killed for it."""
+    is_killed = request.param == "killed"
+    analyst = Analyst(Workers(limits=Limits() if is_killed else Limits(cpu_seconds=1)))
+    await analyst.start()
+    yield analyst, is_killed
+    await analyst.close()
+
+
+async def test_a_worker_that_dies_is_a_finding_and_the_next_question_works(dying: tuple[Analyst, bool]):
+    analyst, is_killed = dying
+    findings, markdown = await ask(analyst, content=LOGINS * 60_000, is_killed=is_killed)
+    assert FAILED_KIND in {finding.kind for finding in findings}
+    assert "did not finish" in markdown
+    assert "12 failed logins" in (await ask(analyst, content=LOGINS))[1]
