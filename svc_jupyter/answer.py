@@ -9,11 +9,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from svc_jupyter.findings import Row, frame_of, rows_of
 from svc_jupyter.picture import KINDS, Picture
 from svc_jupyter.untrusted import one_line
 
 if TYPE_CHECKING:
-    from svc import Message
+    import pandas
+
+    from svc import Message, Usage
 
 MIME_TYPE = "application/vnd.svc.answer+json"
 Bundle = dict[str, object]
@@ -63,6 +66,26 @@ class Answer:
             for content in [message.get_content()]
             if isinstance(content, bytes)
         )
+
+    @cached_property
+    def findings(self) -> pandas.DataFrame | list[Row]:
+        """What was found, worst first: a DataFrame where pandas is installed, else a list of dicts.
+
+        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and what a finding of its kind has.
+        """
+        return frame_of(rows_of(self.messages))
+
+    @cached_property
+    def indicators(self) -> pandas.DataFrame | list[Row]:
+        """The findings that are indicators, in the same form: type, value (as it works), defanged, count, scope …"""
+        return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"])
+
+    @cached_property
+    def usage(self) -> Usage:
+        """The tokens of the turn."""
+        from svc import Usage
+
+        return sum((m.usage for m in self.messages if m.message_type == "result" and m.usage), start=Usage())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
         import svc

@@ -1,22 +1,24 @@
 """The kernel's one session, and the thread whose event loop follows its turns. Facts: the notebook page, points 1 to 5.
 
-The cell's thread asks, reads a queue and draws; an interrupt there cancels the turn on the service before it goes on.
-Which session is whose: ``session_file.py``.
+Whoever asks reads what comes and draws; an interrupt there cancels the turn on the service before it goes on. One
+question runs at a time, others wait. Which session is whose: ``session_file.py``; which key: ``service_key.py``.
 """
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Protocol
 
 from filelock import Timeout
 
 from svc import (
+    ConfigError,
     InteractiveSession,
     Message,
     MessageType,
@@ -27,19 +29,22 @@ from svc import (
     TurnTimeoutError,
     state_folder,
 )
-from svc_jupyter import session_file
+from svc_jupyter import service_key, session_file
 from svc_jupyter.answer import Answer
 from svc_jupyter.attachments import Attachment
 from svc_jupyter.loop_thread import LoopThread
 
-_ENVIRONMENT = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
+_ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _SHOWN = (MessageType.INFO, MessageType.THINKING)
 _GONE = (SessionExpiredError, SessionNotFoundError)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """The session that a question wants. ``model`` None takes what the session has."""
+    """The service and session that a question wants.
+
+    ``base_url`` None is the environment's service, else the local one. ``model`` None takes what the session has.
+    """
 
     is_new: bool
     model: str | None
@@ -47,6 +52,7 @@ class Wanted:
     language: str
     ttl: int
     log_session: bool
+    base_url: str | None = None
 
 
 class Area(Protocol):
@@ -59,15 +65,37 @@ class Area(Protocol):
         """Time has passed."""
 
 
+@dataclass(frozen=True)
+class Note:
+    """A word of the kernel's own about the session or a file."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The question goes to this session now; what came before belongs to an attempt that failed."""
+
+    session_id: str
+    model: str
+
+
+Item = Note | Asked | Message
+
+
 class Kernel:
     """Asks the questions of one kernel, one at a time. ``kernel_id`` None: nobody will look for its session again."""
 
     def __init__(self, kernel_id: str | None) -> None:
+        self.keys = service_key.KeyRing()
+        self.known_models: tuple[str, ...] = ()  # as the service last said, for completion
+        self.known_sessions: tuple[str, ...] = ()
         self._kernel_id = kernel_id
-        self._turn = threading.Lock()
+        self._turn = asyncio.Lock()  # of the loop thread
         self._loop = LoopThread()
         self._client: Svc | None = None
-        self._configured = ""
+        self._configured: object = None
+        self._key = service_key.Key()
         self._session: InteractiveSession | None = None
         self._model: str | None = None  # as asked for when the session was made
 
@@ -79,39 +107,96 @@ class Kernel:
         Raises SvcError where there is no answer, OSError where a file cannot be read; KeyboardInterrupt and
         TurnTimeoutError come after the turn was cancelled.
         """
-        with self._turn:
-            session = self._open(wanted, area)
-            try:
-                return self._attempt(session, question, files, area, timeout_seconds)
-            except _GONE as gone:
-                area.add(f"{gone} A new session is used; what was attached before must be attached again.")
-                session = self._create(wanted, area)
-                return self._attempt(session, question, files, area, timeout_seconds)
+        reading = _Reading(area, timeout_seconds)
+        self._loop.follow(self._ask(question, files, wanted), take=reading.take, tick=reading.tick)
+        return reading.answer()
 
-    def _open(self, wanted: Wanted, area: Area) -> InteractiveSession:
-        """The session for the question: this kernel's, the one it had before a restart, or a new one."""
-        self._connect()
-        if wanted.is_new:
-            return self._create(wanted, area)
-        session = self._session or self._resume(area)
-        if session is None:
-            return self._create(wanted, area)
-        if wanted.model is not None and not _answers_as(session, wanted.model, self._model):
-            area.add(f"A new session is used: the one before is answered by {session.model.model_string}.")
-            return self._create(wanted, area)
-        if session.expire_time - time.time() < session.ttl / 2:
-            self._renew(session)
-        return session
+    async def ask_here(
+        self, question: str, files: Sequence[Attachment], wanted: Wanted, area: Area, timeout_seconds: float | None
+    ) -> Answer:
+        """As ``ask``, in a coroutine; CancelledError comes after the turn was cancelled."""
+        reading = _Reading(area, timeout_seconds)
+        await self._loop.follow_here(self._ask(question, files, wanted), take=reading.take, tick=reading.tick)
+        return reading.answer()
 
-    def _connect(self) -> None:
-        """A client for what the environment says now. A key is compared by its hash."""
-        configured = session_file.key_id("\n".join(os.environ.get(name, "") for name in _ENVIRONMENT))
+    def client(self, wanted: Wanted) -> Svc:
+        """A client for what the settings, the environment and the key say now."""
+        service = service_key.address(wanted.base_url)
+        key = self.keys.find(service) if service else service_key.Key()
+        configured = (wanted.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
         if self._client is None or configured != self._configured:
             self._session = None
-            self._client = Svc()
-            self._configured = configured
+            self._client = _connect(wanted.base_url, service, key)
+            self._configured, self._key = configured, key
+        return self._client
 
-    def _resume(self, area: Area) -> InteractiveSession | None:
+    def session(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession | None:
+        """The session that the next question goes to; None where it will make one."""
+        self.client(wanted)
+        return self._session or self._resume(say)
+
+    def create_session(self, wanted: Wanted, say: Callable[[str], None], name: str | None = None) -> InteractiveSession:
+        """A new session, which is the kernel's from now on."""
+        model = wanted.model or wanted.default_model
+        session = self.client(wanted).create_session(
+            ttl=wanted.ttl, name=name, model=model, language=wanted.language, log_session=wanted.log_session
+        )
+        self._keep(session, model, say)
+        return session
+
+    def resume_session(self, session_id: str, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
+        """A session made before, by whomever; it is the kernel's from now on. Raises SessionNotFoundError."""
+        session = self.client(wanted).resume_session(session_id)
+        self._keep(session, None, say)
+        return session
+
+    def delete_session(self, session: InteractiveSession) -> None:
+        """End the session; the next question makes a new one."""
+        session.delete()
+        self._session = None
+        if (owner := self._owner()) is not None:
+            with contextlib.suppress(OSError, Timeout):  # the next question finds it gone, and says so
+                session_file.forget(state_folder(), owner)
+
+    async def _ask(self, question: str, files: Sequence[Attachment], wanted: Wanted) -> AsyncGenerator[Item, None]:
+        """What happens until the question is answered. What blocks runs beside the loop."""
+        if self._turn.locked():
+            yield Note("waiting for the question before to end")
+        async with self._turn:
+            said: list[str] = []
+            session = await asyncio.to_thread(self._open, wanted, said.append)
+            was_replaced = False
+            while True:
+                for text in said:
+                    yield Note(text)
+                said.clear()
+                try:
+                    async with aclosing(_attempt(session, question, files)) as items:
+                        async for item in items:
+                            yield item
+                except _GONE as gone:
+                    if was_replaced:
+                        raise
+                    was_replaced = True
+                    yield Note(f"{gone} A new session is used; what was attached before must be attached again.")
+                    session = await asyncio.to_thread(self.create_session, wanted, said.append)
+                else:
+                    return
+
+    def _open(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
+        """The session for the question: this kernel's, the one it had before a restart, or a new one."""
+        session = None if wanted.is_new else self.session(wanted, say)
+        if session is None:
+            return self.create_session(wanted, say)
+        if wanted.model is not None and not _answers_as(session, wanted.model, self._model):
+            say(f"A new session is used: the one before is answered by {session.model.model_string}.")
+            return self.create_session(wanted, say)
+        if session.expire_time - time.time() < session.ttl / 2:
+            with contextlib.suppress(*_GONE):  # the question itself finds out, and says so
+                session.update(ttl=session.ttl)
+        return session
+
+    def _resume(self, say: Callable[[str], None]) -> InteractiveSession | None:
         owner = self._owner()
         record = session_file.load(state_folder(), owner) if owner else None
         if record is None or self._client is None:
@@ -119,76 +204,98 @@ class Kernel:
         try:
             self._session = self._client.resume_session(record.session_id)
         except _GONE as gone:
-            area.add(f"{gone} A new session is used.")
+            say(f"{gone} A new session is used.")
             return None
         self._model = record.model
         return self._session
 
-    def _create(self, wanted: Wanted, area: Area) -> InteractiveSession:
-        model = wanted.model or wanted.default_model
-        client = self._client or Svc()
-        self._session = session = client.create_session(
-            ttl=wanted.ttl, model=model, language=wanted.language, log_session=wanted.log_session
-        )
-        self._model = model
+    def _keep(self, session: InteractiveSession, model: str | None, say: Callable[[str], None]) -> None:
+        self._session, self._model = session, model
         if (owner := self._owner()) is not None:
             try:
                 session_file.save(state_folder(), owner, session.session_id, model)
             except (OSError, Timeout) as error:
-                area.add(f"This session will not be found after a kernel restart: {state_folder()}: {error}")
-        return session
-
-    def _renew(self, session: InteractiveSession) -> None:
-        with contextlib.suppress(*_GONE):  # the question itself finds out, and says so
-            session.update(ttl=session.ttl)
+                say(f"This session will not be found after a kernel restart: {state_folder()}: {error}")
 
     def _owner(self) -> session_file.Owner | None:
         if self._kernel_id is None or self._client is None:
             return None
-        key = "" if self._client.is_local else os.environ.get("SVC_API_KEY", "")
         service = "local" if self._client.is_local else self._client.base_url
-        return session_file.Owner(self._kernel_id, service, session_file.key_id(key))
+        return session_file.Owner(self._kernel_id, service, session_file.key_id(self._key.text))
 
-    def _attempt(
-        self,
-        session: InteractiveSession,
-        question: str,
-        files: Sequence[Attachment],
-        area: Area,
-        timeout_seconds: float | None,
-    ) -> Answer:
-        for file in files:
-            _attach(session, file, area)
-        messages: list[Message] = []
 
-        def take(message: Message) -> None:
-            messages.append(message)
-            if message.message_type in _SHOWN and message.state != State.END:
-                area.add(str(message.get_content()))
+class _Reading:
+    """What came of a question so far, shown in its area. Time counts from when it was asked."""
 
-        try:
-            self._loop.follow(session.stream(question), take=take, tick=area.tick, timeout_seconds=timeout_seconds)
-        except TimeoutError as error:
+    def __init__(self, area: Area, timeout_seconds: float | None) -> None:
+        self._area = area
+        self._timeout_seconds = timeout_seconds
+        self._asked = Asked("", "")
+        self._deadline = float("inf")
+        self._messages: list[Message] = []
+
+    def take(self, item: Item) -> None:
+        match item:
+            case Note(text):
+                self._area.add(text)
+            case Asked():
+                self._asked, self._messages = item, []
+                if self._timeout_seconds is not None:
+                    self._deadline = time.monotonic() + self._timeout_seconds
+            case Message():
+                self._messages.append(item)
+                if item.message_type in _SHOWN and item.state != State.END:
+                    self._area.add(str(item.get_content()))
+
+    def tick(self) -> None:
+        """Draw; raises TurnTimeoutError where it is over, which cancels the turn."""
+        self._area.tick()
+        if time.monotonic() > self._deadline:
             raise TurnTimeoutError(
-                f"no answer within {timeout_seconds:g} s; the turn was cancelled. Give it a longer --timeout, "
+                f"no answer within {self._timeout_seconds:g} s; the turn was cancelled. Give it a longer --timeout, "
                 "or ask for less at once."
-            ) from error
-        return Answer(tuple(messages), session.model.model_string, session.session_id)
+            )
+
+    def answer(self) -> Answer:
+        return Answer(tuple(self._messages), self._asked.model, self._asked.session_id)
 
 
-def _attach(session: InteractiveSession, file: Attachment, area: Area) -> None:
-    """Attach what the session does not have yet; other content under the same name takes the old one's place."""
-    digest = file.sha256()
-    known = [old for old in session.files if old.name == file.name]
-    if any(old.sha256 == digest for old in known):
-        return
+async def _attempt(
+    session: InteractiveSession, question: str, files: Sequence[Attachment]
+) -> AsyncGenerator[Item, None]:
+    """Attach what the session does not have yet, and ask. Other content under a file's name replaces the old."""
+    for file in files:
+        known = [old for old in session.files if old.name == file.name]
+        digest = await asyncio.to_thread(file.sha256)
+        if any(old.sha256 == digest for old in known):
+            continue
+        if isinstance(file.content, bytes):
+            yield Note(f"sends {file.preview()}")
+        await asyncio.to_thread(_attach, session, file)
+        for old in known:
+            await asyncio.to_thread(session.detach_file, old)
+            yield Note(f"{file.name} has other content than before: the new one takes its place")
+    yield Asked(session.session_id, session.model.model_string)
+    async with aclosing(session.stream(question)) as turn:
+        async for message in turn:
+            yield message
+
+
+def _connect(base_url: str | None, service: str | None, key: service_key.Key) -> Svc:
+    if service is None:
+        return Svc(base_url="local") if base_url else Svc()
+    if not key.text:
+        raise ConfigError(
+            f"{service} needs a key. `%svc key` asks for it; or set SVC_API_KEY before the kernel starts."
+        )
+    return Svc(key.text, base_url)
+
+
+def _attach(session: InteractiveSession, file: Attachment) -> None:
     if isinstance(file.content, bytes):
         session.attach_file(file.name, file.content)
     else:
         session.attach_file_from_disk(file.content, file.name)
-    for old in known:
-        session.detach_file(old)
-        area.add(f"{file.name} has other content than before: the new one takes its place")
 
 
 def _answers_as(session: InteractiveSession, model: str, asked_for: str | None) -> bool:

@@ -7,13 +7,13 @@ of a cancelled stream open for seconds.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import queue
 import threading
-import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
@@ -28,36 +28,39 @@ class LoopThread:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
 
-    def follow(
-        self,
-        stream: AsyncGenerator[T, None],
-        *,
-        take: Callable[[T], None],
-        tick: Callable[[], None],
-        timeout_seconds: float | None,
-    ) -> None:
+    def follow(self, stream: AsyncGenerator[T, None], *, take: Callable[[T], None], tick: Callable[[], None]) -> None:
         """Hand each item to ``take`` and call ``tick`` often, both in this thread, until the stream ends.
 
-        Raises what the stream raises, and TimeoutError. Whatever ends it early (an interrupt, the time, ``take``)
-        closes the stream first, within ``LEAVE_SECONDS``.
+        Raises what the stream raises. Whatever ends it early (an interrupt, what ``take`` or ``tick`` raise) closes the
+        stream first, within ``LEAVE_SECONDS``.
         """
-        deadline = float("inf") if timeout_seconds is None else time.monotonic() + timeout_seconds
-        loop = self._running_loop()
-        inbox: queue.SimpleQueue[T] = queue.SimpleQueue()
-        task = asyncio.run_coroutine_threadsafe(_start(stream, inbox), loop).result()
-        ended = threading.Event()
-        loop.call_soon_threadsafe(task.add_done_callback, lambda _: ended.set())
+        pump = _Pump(stream, self._running_loop())
         try:
-            while not ended.is_set() or not inbox.empty():
-                _take_next(inbox, take)
+            while not pump.is_over():
+                pump.take_next(take)
                 tick()
-                if time.monotonic() > deadline:
-                    raise TimeoutError
         except BaseException:
-            loop.call_soon_threadsafe(task.cancel)
-            ended.wait(LEAVE_SECONDS)
+            pump.leave()
             raise
-        task.result()
+        pump.raise_failure()
+
+    async def follow_here(
+        self, stream: AsyncGenerator[T, None], *, take: Callable[[T], None], tick: Callable[[], None]
+    ) -> None:
+        """As ``follow``, in a coroutine: the loop that runs it goes on meanwhile, and a cancelled task closes the
+        stream.
+        """
+        pump = _Pump(stream, self._running_loop())
+        ended = pump.ended_here()
+        try:
+            while not pump.is_over():
+                await asyncio.wait([ended], timeout=POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
+                pump.take_all(take)
+                tick()
+        except BaseException:
+            pump.leave()
+            raise
+        pump.raise_failure()
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
@@ -67,19 +70,63 @@ class LoopThread:
         return self._loop
 
 
-async def _start(stream: AsyncGenerator[T, None], inbox: queue.SimpleQueue[T]) -> asyncio.Task[None]:
-    return asyncio.get_running_loop().create_task(_pump(stream, inbox))
+class _Pump(Generic[T]):
+    """A stream that runs in the other thread, and the queue between."""
 
+    def __init__(self, stream: AsyncGenerator[T, None], loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._inbox: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._ended = threading.Event()
+        self._task = asyncio.run_coroutine_threadsafe(self._start(stream), loop).result()
 
-async def _pump(stream: AsyncGenerator[T, None], inbox: queue.SimpleQueue[T]) -> None:
-    async with aclosing(stream) as items:
-        async for item in items:
-            inbox.put(item)
+    def is_over(self) -> bool:
+        """Whether the stream has ended and all of it was taken."""
+        return self._ended.is_set() and self._inbox.empty()
 
+    def ended_here(self) -> asyncio.Future[None]:
+        """A future of the running loop, done once the stream has ended."""
+        here = asyncio.get_running_loop()
+        ended = here.create_future()
 
-def _take_next(inbox: queue.SimpleQueue[T], take: Callable[[T], None]) -> None:
-    try:
-        item = inbox.get(timeout=POLL_SECONDS)
-    except queue.Empty:
-        return
-    take(item)
+        def tell() -> None:
+            if not ended.done():
+                ended.set_result(None)
+
+        def pass_on(_: asyncio.Task[None]) -> None:
+            with contextlib.suppress(RuntimeError):  # that loop closed meanwhile: nobody waits
+                here.call_soon_threadsafe(tell)
+
+        self._loop.call_soon_threadsafe(self._task.add_done_callback, pass_on)
+        return ended
+
+    def take_next(self, take: Callable[[T], None]) -> None:
+        """Wait for one item, ``POLL_SECONDS`` at most."""
+        try:
+            item = self._inbox.get(timeout=POLL_SECONDS)
+        except queue.Empty:
+            return
+        take(item)
+
+    def take_all(self, take: Callable[[T], None]) -> None:
+        """Whatever is there."""
+        while not self._inbox.empty():
+            take(self._inbox.get())
+
+    def leave(self) -> None:
+        """Cancel the stream and give it ``LEAVE_SECONDS`` to close."""
+        self._loop.call_soon_threadsafe(self._task.cancel)
+        self._ended.wait(LEAVE_SECONDS)
+
+    def raise_failure(self) -> None:
+        """What the stream raised, if it did."""
+        self._task.result()
+
+    async def _start(self, stream: AsyncGenerator[T, None]) -> asyncio.Task[None]:
+        task = asyncio.get_running_loop().create_task(self._run(stream))
+        task.add_done_callback(lambda _: self._ended.set())
+        return task
+
+    async def _run(self, stream: AsyncGenerator[T, None]) -> None:
+        async with aclosing(stream) as items:
+            async for item in items:
+                self._inbox.put(item)

@@ -16,12 +16,13 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_loca
 from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Bool, CFloat, Int, Unicode
 
-from svc_jupyter.errors import AskError, AskInterrupted
+from svc_jupyter.errors import told_in
 from svc_jupyter.options import OPTIONS, braced_names, fill, parse
 
 if TYPE_CHECKING:
     from svc_jupyter.answer import Answer
-    from svc_jupyter.kernel import Kernel
+    from svc_jupyter.commands import Command
+    from svc_jupyter.kernel import Kernel, Wanted
     from svc_jupyter.live_output import LiveArea
     from svc_jupyter.options import Ask
 
@@ -41,6 +42,9 @@ def _with_options(method: Method) -> Method:
 class SvcMagics(Magics):
     """Ask the security analyst from a cell. Settings: ``%config SvcMagics.NAME = VALUE``, or ipython_config.py."""
 
+    base_url = Unicode(
+        None, allow_none=True, help="Address of the service; None: SVC_BASE_URL, else the local one. Its key: %svc key."
+    ).tag(config=True)
     model = Unicode(None, allow_none=True, help="Model of new sessions: stable, experimental or an id.").tag(
         config=True
     )
@@ -74,69 +78,123 @@ class SvcMagics(Magics):
             %svc --fill is {address} in the log?
 
         Each kernel has one session: a question knows the ones before. Interrupting the cell cancels the turn.
+
+        A line that is one of these, whole, is a command; any other is a question:
+
+            %svc session [show]             %svc session rename NAME      %svc files
+            %svc session list               %svc session extend [2h]      %svc history [NUMBER]
+            %svc session new [NAME]         %svc session delete           %svc model [NAME]
+            %svc session resume ID                                        %svc key [delete]
+
+        In Python: from svc_jupyter import session; answer = await session.ask("...", attach=["auth.log"])
         """
+        if cell is None and (command := _command(line)) is not None:
+            self._run(command)
+            return
         ask = parse(line, cell)
         if ask.is_help:
-            print(self.svc.__doc__)
+            self._help()
             return
-        names = ChainMap(dict(local_ns or {}), self.shell.user_ns)
-        answer = self._answer(ask, names)
-        self._show(answer)
+        answer = self._answer(ask, ChainMap(dict(local_ns or {}), self.shell.user_ns))
+        _show(answer, in_cell_below=ask.is_cell)
         if ask.into is not None:
             self.shell.push({ask.into: answer})
 
+    @property
+    def kernel(self) -> Kernel:
+        """What asks; made with the first question."""
+        from svc_jupyter.kernel import Kernel
+
+        if self._kernel is None:
+            self._kernel = Kernel(_kernel_id(self.shell))
+        return self._kernel
+
+    @property
+    def is_batch(self) -> bool:
+        """Whether nobody can answer a prompt: nbclient, papermill, nbval."""
+        kernel = getattr(self.shell, "kernel", None)
+        return kernel is not None and not getattr(kernel, "_allow_stdin", True)
+
+    def area(self) -> LiveArea:
+        """A live area below the cell that runs."""
+        from svc_jupyter.live_output import BatchScreen, LiveArea, NotebookScreen, TerminalScreen
+
+        if getattr(self.shell, "kernel", None) is None:
+            return LiveArea(TerminalScreen(), max_lines=self.live_lines, clock=time.monotonic)
+        screen = BatchScreen() if self.is_batch else NotebookScreen()
+        return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
+
+    def wanted(self, *, is_new: bool = False, model: str | None = None) -> Wanted:
+        """What the settings say, and the question."""
+        from svc_jupyter.kernel import Wanted
+
+        return Wanted(
+            is_new=is_new,
+            model=model,
+            default_model=self.model,
+            language=self.language,
+            ttl=self.ttl,
+            log_session=self.log_session,
+            base_url=self.base_url,
+        )
+
     def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:
         """Find what is named, then ask; every way in which that can fail is one line."""
-        from svc import SvcError
         from svc_jupyter import attachments
-        from svc_jupyter.kernel import Kernel, Wanted
 
         question = ask.question
         if ask.is_filled:
             question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
         files = attachments.find(ask.attach, names)
-        wanted = Wanted(
-            is_new=ask.is_new,
-            model=ask.model,
-            default_model=self.model,
-            language=self.language,
-            ttl=self.ttl,
-            log_session=self.log_session,
-        )
-        if self._kernel is None:
-            self._kernel = Kernel(_kernel_id(self.shell))
-        area = self._area()
+        wanted = self.wanted(is_new=ask.is_new, model=ask.model)
+        area = self.area()
         area.tick()
-        try:
-            answer = self._kernel.ask(question, files, wanted, area, ask.timeout_seconds or self.timeout)
-        except KeyboardInterrupt:
-            area.finish("interrupted")
-            raise AskInterrupted("a turn that ran is cancelled on the service, and the session goes on.") from None
-        except (SvcError, OSError) as error:
-            area.finish("failed")
-            raise AskError(str(error)) from None
-        except BaseException:
-            area.finish("failed")
-            raise
-        area.finish()
-        return answer
+        with told_in(area):
+            return self.kernel.ask(question, files, wanted, area, ask.timeout_seconds or self.timeout)
 
-    def _area(self) -> LiveArea:
-        from svc_jupyter.live_output import BatchScreen, LiveArea, NotebookScreen, TerminalScreen
-
-        kernel = getattr(self.shell, "kernel", None)
-        if kernel is None:
-            return LiveArea(TerminalScreen(), max_lines=self.live_lines, clock=time.monotonic)
-        is_batch = not getattr(kernel, "_allow_stdin", True)  # nbclient, papermill, nbval: nobody can answer
-        screen = BatchScreen() if is_batch else NotebookScreen()
-        return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
-
-    def _show(self, answer: Answer) -> None:
+    def _run(self, command: Command) -> None:
         from IPython.display import display
 
+        from svc import SvcError
+        from svc_jupyter.errors import AskError
+        from svc_jupyter.session_commands import SessionCommands
+
+        commands = SessionCommands(self.kernel, self.wanted(), print, can_type=not self.is_batch)
+        try:
+            shown = commands.run(command)
+        except SvcError as error:
+            raise AskError(str(error)) from None
+        if command.words == "model" and command.value:
+            self.model = command.value  # new sessions are answered by it, too
+        if isinstance(shown, str):
+            print(shown)
+        else:
+            display(shown)
+
+    def _help(self) -> None:
+        from svc_jupyter.commands import help_lines
+
+        print(self.svc.__doc__)
+        print("\n".join(["Commands:", *(f"  {line}" for line in help_lines())]))
+
+
+def _command(line: str) -> Command | None:
+    from svc_jupyter.commands import parse as parse_command
+
+    return parse_command(line)
+
+
+def _show(answer: Answer, *, in_cell_below: bool) -> None:
+    from IPython.display import display
+
+    from svc_jupyter import cell_below
+
+    if in_cell_below:
+        cell_below.show(answer)
+    else:
         display(answer)
-        for picture in answer.pictures:
-            display(picture)
+    for picture in answer.pictures:
+        display(picture)
 
 
 def _kernel_id(shell: object) -> str | None:

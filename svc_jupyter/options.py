@@ -25,8 +25,13 @@ class Option:
 
 
 OPTIONS = (
-    Option("--attach", "FILE", "a file to look at; again for more. {name}: a variable (bytes, str, path, DataFrame)"),
-    Option("--into", "NAME", "put the Answer into this variable: .text, .markdown, .messages"),
+    Option(
+        "--attach",
+        "FILE",
+        "a file to look at; again for more. {name}: a variable (DataFrame, list, dict, bytes, str, path) of up to 100 MB",
+    ),
+    Option("--into", "NAME", "put the Answer into this variable: .text, .markdown, .findings, .indicators, .messages"),
+    Option("--cell", None, "write the answer as a Markdown cell below, where the front end can"),
     Option("--new", None, "ask in a fresh session"),
     Option("--model", "NAME", "stable, experimental or a model's id; another than the session's starts a fresh one"),
     Option("--timeout", "SECONDS", "cancel the turn after that long"),
@@ -50,6 +55,7 @@ class Ask:
     model: str | None = None
     timeout_seconds: float | None = None
     is_filled: bool = False
+    is_cell: bool = False
     is_help: bool = False
 
 
@@ -114,6 +120,8 @@ def _switched(ask: Ask, option: Option) -> Ask:
             return replace(ask, is_new=True)
         case "--fill":
             return replace(ask, is_filled=True)
+        case "--cell":
+            return replace(ask, is_cell=True)
         case _:
             return replace(ask, is_help=True)
 

@@ -50,10 +50,19 @@ def load(folder: Path, owner: Owner) -> Record | None:
 def save(folder: Path, owner: Owner, session_id: str, model: str | None) -> None:
     """Remember the owner's session. Raises OSError where the folder cannot be written."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _replace(folder, owner, [Record(owner, session_id, model, time.time())])
+
+
+def forget(folder: Path, owner: Owner) -> None:
+    """The owner has no session any more. Raises OSError where the folder cannot be written."""
+    _replace(folder, owner, [])
+
+
+def _replace(folder: Path, owner: Owner, records: list[Record]) -> None:
     now = time.time()
     with FileLock(folder / f"{FILE_NAME}.lock", timeout=LOCK_SECONDS, mode=0o600):
         kept = [r for r in _read(folder / FILE_NAME) if r.owner != owner and now - r.used < KEEP_SECONDS]
-        _write(folder / FILE_NAME, [*kept, Record(owner, session_id, model, now)])
+        _write(folder / FILE_NAME, [*kept, *records])
 
 
 def _read(path: Path) -> list[Record]:

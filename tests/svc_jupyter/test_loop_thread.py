@@ -31,11 +31,20 @@ class Source:
             self.closed.set()
 
 
-def follow(source: Source, take=lambda item: None, tick=lambda: None, timeout_seconds=None) -> None:
-    LoopThread().follow(source.stream(), take=take, tick=tick, timeout_seconds=timeout_seconds)
+def follow(source: Source, take=lambda item: None, tick=lambda: None) -> None:
+    LoopThread().follow(source.stream(), take=take, tick=tick)
 
 
-def test_items_come_in_order_in_the_callers_thread():
+def follow_here(source: Source, take=lambda item: None, tick=lambda: None) -> None:
+    """In a running loop, as a cell with a top-level await does it."""
+    asyncio.run(LoopThread().follow_here(source.stream(), take=take, tick=tick))
+
+
+WAYS = pytest.mark.parametrize("follow", [follow, follow_here])
+
+
+@WAYS
+def test_items_come_in_order_in_the_callers_thread(follow):
     items: list[tuple[int, int]] = []
 
     follow(Source(1_000), take=lambda item: items.append((item, threading.get_ident())))
@@ -43,7 +52,8 @@ def test_items_come_in_order_in_the_callers_thread():
     assert items == [(n, threading.get_ident()) for n in range(1_000)]
 
 
-def test_the_streams_error_is_raised_after_its_items():
+@WAYS
+def test_the_streams_error_is_raised_after_its_items(follow):
     items: list[int] = []
 
     with pytest.raises(ValueError, match="broken"):
@@ -65,19 +75,52 @@ def test_an_interrupt_closes_the_stream_first(where: str):
     assert source.closed.is_set()
 
 
-def test_a_stream_that_takes_too_long_is_closed():
+@WAYS
+def test_a_tick_that_raises_closes_the_stream(follow):
     source = Source(1, "wait")
 
+    def give_up() -> None:
+        raise TimeoutError
+
     with pytest.raises(TimeoutError):
-        follow(source, timeout_seconds=0.05)
+        follow(source, tick=give_up)
 
     assert source.closed.is_set()
+
+
+async def test_a_cancelled_task_closes_the_stream():
+    source, taken = Source(1, "wait"), asyncio.Event()
+    stream = source.stream()
+    task = asyncio.create_task(LoopThread().follow_here(stream, take=lambda _: taken.set(), tick=lambda: None))
+    await taken.wait()
+
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+    assert source.closed.is_set()
+
+
+async def test_the_loop_goes_on_while_a_stream_is_followed():
+    turns = 0
+
+    async def count() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    counting = asyncio.create_task(count())
+    await LoopThread().follow_here(Source(100).stream(), take=lambda _: None, tick=lambda: None)
+    counting.cancel()
+
+    assert turns > 1
 
 
 def test_one_loop_follows_many_streams():
     loop = LoopThread()
     for _ in range(3):
-        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None, timeout_seconds=None)
+        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None)
 
     assert sum(thread.name == "svc-stream" for thread in threading.enumerate()) >= 1
 
@@ -86,10 +129,10 @@ def test_one_loop_follows_many_streams():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_follows_streams_of_its_own():
     loop = LoopThread()
-    loop.follow(Source(1).stream(), take=lambda item: None, tick=lambda: None, timeout_seconds=None)
+    loop.follow(Source(1).stream(), take=lambda item: None, tick=lambda: None)
 
     if (pid := os.fork()) == 0:
-        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None, timeout_seconds=5)
+        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None)
         os._exit(7)
     _, status = os.waitpid(pid, 0)
 

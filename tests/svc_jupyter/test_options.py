@@ -38,6 +38,7 @@ def test_the_question_is_kept_to_the_letter(question: str):
         pytest.param("--model experimental q", Ask(question="q", model="experimental"), id="model"),
         pytest.param("--timeout 1.5 q", Ask(question="q", timeout_seconds=1.5), id="timeout"),
         pytest.param("--fill q {x}", Ask(question="q {x}", is_filled=True), id="fill"),
+        pytest.param("--cell q", Ask(question="q", is_cell=True), id="cell"),
         pytest.param("--new -- --fill q", Ask(question="--fill q", is_new=True), id="end of options"),
         pytest.param("--help", Ask(is_help=True), id="help"),
     ],

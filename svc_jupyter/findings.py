@@ -1,0 +1,86 @@
+"""What an answer's turn found, as rows: read from its ``source`` messages, one row a finding. Pure.
+
+A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind. Facts: the analyst page,
+"Findings". A source message of another form (another assistant's) has no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+import msgspec
+
+if TYPE_CHECKING:
+    import pandas
+
+    from svc import Message
+
+COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
+Row = dict[str, object]
+
+
+class _Evidence(msgspec.Struct):
+    source: str
+    excerpt: str = ""
+    line: int | None = None
+    record: int | None = None
+    offset: int | None = None
+
+
+class _Finding(msgspec.Struct):
+    kind: str
+    title: str
+    severity: str = "info"
+    confidence: str = "high"
+    why: str = ""
+    evidence: list[_Evidence] = []
+    techniques: list[str] = []
+    attributes: dict[str, object] = {}
+
+
+def rows_of(messages: Iterable[Message]) -> list[Row]:
+    """The findings of a turn, in the order in which they were told."""
+    return [_row(finding) for message in messages for finding in _findings(message)]
+
+
+def frame_of(rows: list[Row]) -> pandas.DataFrame | list[Row]:
+    """The rows as a DataFrame where pandas is installed, else as they are."""
+    try:
+        import pandas
+    except ImportError:
+        return rows
+    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(COLUMNS))
+
+
+def _findings(message: Message) -> list[_Finding]:
+    if message.message_type != "source" or message.mime_type != "application/json":
+        return []
+    try:
+        return msgspec.json.decode(message.get_content(), type=list[_Finding])
+    except msgspec.MsgspecError:
+        return []
+
+
+def _row(finding: _Finding) -> Row:
+    first = finding.evidence[0] if finding.evidence else None
+    values = (
+        finding.kind,
+        finding.severity,
+        finding.confidence,
+        finding.title,
+        finding.why,
+        finding.techniques,
+        _where(first) if first else "",
+        first.excerpt if first else "",
+    )
+    row: Row = dict(zip(COLUMNS, values, strict=True))
+    return row | {f"{name}_" if name in row else name: value for name, value in finding.attributes.items()}
+
+
+def _where(evidence: _Evidence) -> str:
+    for name in ("line", "record", "offset"):
+        place = getattr(evidence, name)
+        if place is not None:
+            return f"{evidence.source}, {name} {place}"
+    return evidence.source
