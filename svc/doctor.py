@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from importlib import resources
 from importlib.metadata import version
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
 
@@ -27,6 +27,9 @@ from svc.config import DEFAULT_BASE_URL, LOCAL, Config, resolve
 from svc.errors import SvcError, UnreachableError
 from svc.local import describe, find_or_start
 from svc.messages import RegisterRequest, User, new_id
+
+if TYPE_CHECKING:
+    from svc.assistant.model.configuration import Configuration
 
 T = TypeVar("T")
 
@@ -131,6 +134,8 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
     elif named:
         checks.add("key, stream", "skipped", "not looked at: the service does not answer")
     local = checks.run("state folder", lambda: _local_service(now)) if named == LOCAL else None
+    if named == LOCAL and (model := examine_model(environ)) is not None:
+        checks.done.append(model)
     tables = load_knowledge(today)
     checks.add("knowledge", *_judge(tables))
     return Diagnosis(
@@ -146,6 +151,44 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
         checks=checks.done,
         knowledge=tables,
     )
+
+
+def examine_model(environ: Mapping[str, str]) -> Check | None:
+    """Whether the model that the environment names is in reach; None where it names none. Its key is not shown."""
+    from svc.assistant.model.configuration import configuration_from, is_configured
+
+    begin = time.perf_counter()
+    try:
+        if not is_configured(environ):
+            return None
+        configuration = configuration_from(environ)
+        names = asyncio.run(_models_of(configuration))
+    except SvcError as error:
+        return Check(name="model", status="wrong", text=_in_one_line(error))
+    is_there = configuration.name in names
+    text = f"{configuration.host} answers" + (
+        f" and has {configuration.name}" if is_there else f", but does not list {configuration.name}"
+    )
+    return Check(name="model", status="ok" if is_there else "note", text=text, milliseconds=_milliseconds(begin))
+
+
+async def _models_of(configuration: Configuration) -> list[str]:
+    from svc.assistant.model import open_upstream
+
+    upstream = open_upstream(configuration)
+    from svc.assistant.model.conversation import ModelFailureError  # its library is there
+
+    try:
+        async with asyncio.timeout(REPLY_SECONDS):
+            return await upstream.list_models()
+    except ModelFailureError as error:
+        raise UnreachableError(f"the model at {configuration.host}: {error}") from error
+    except TimeoutError as error:
+        raise UnreachableError(
+            f"the model at {configuration.host} does not answer within {REPLY_SECONDS:g} s"
+        ) from error
+    finally:
+        await upstream.close()
 
 
 def load_knowledge(today: date) -> list[Knowledge]:

@@ -33,7 +33,7 @@ from svc.messages import MessageType, State, Usage
 if TYPE_CHECKING:
     from svc.assistant.model.conversation import ModelFailureError, Reply, Upstream
 
-__all__ = ["ModelAssistant"]
+__all__ = ["ModelAssistant", "open_upstream"]
 
 log = logging.getLogger("svc.model")
 ACTOR = "model"
@@ -57,7 +57,7 @@ class ModelAssistant(Assistant):
         now: Callable[[], datetime] = _utc_now,
     ) -> None:
         self._configuration = configuration or configuration_from(os.environ)
-        self._upstream = _upstream(self._configuration)
+        self._upstream = open_upstream(self._configuration)
         self._analyst = analyst or Analyst()
         self._now = now
 
@@ -149,7 +149,8 @@ def _introduced(answer: Answer, said: str, usage: Usage) -> Answer:
     return msgspec.structs.replace(answer, markdown=said + answer.markdown, usage=counted)
 
 
-def _upstream(configuration: Configuration) -> Upstream:
+def open_upstream(configuration: Configuration) -> Upstream:
+    """The model's client; raises ConfigError where its library is not installed."""
     try:
         from svc.assistant.model.conversation import Upstream
     except ModuleNotFoundError as error:

@@ -101,9 +101,11 @@ class Upstream:
         self.model = OpenAIChatModel(configuration.name, provider=provider)
 
     async def list_models(self) -> list[str]:
-        """The names of the models there; raises ModelFailureError."""
+        """The names of the models there, none where it lists none; raises ModelFailureError."""
         try:
             return [model.id async for model in self._client.models.list()]
+        except openai.NotFoundError:
+            return []
         except openai.APIStatusError as error:
             raise ModelFailureError(_refused(error.status_code, self.configuration)) from None
         except (openai.OpenAIError, ValueError) as error:

@@ -6,24 +6,24 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import pytest_asyncio
-from fake_upstream import KEY, Reply, Upstream
+from fake_upstream import KEY, Upstream, UpstreamServer
 
 from svc.assistant.analyst import Analyst
 from svc.assistant.model import ModelAssistant
 from svc.assistant.model.configuration import Configuration, Limits
 
 
+@pytest.fixture(scope="session")
+def upstream_server() -> Iterator[UpstreamServer]:
+    server = UpstreamServer()
+    yield server
+    server.stop()
+
+
 @pytest.fixture
-def start_upstream() -> Iterator[Callable[..., Upstream]]:
-    started: list[Upstream] = []
-
-    def start(*script: Reply) -> Upstream:
-        started.append(Upstream(*script))
-        return started[-1]
-
-    yield start
-    for upstream in started:
-        upstream.stop()
+def start_upstream(upstream_server: UpstreamServer) -> Callable[..., Upstream]:
+    """An upstream with this script."""
+    return upstream_server.add
 
 
 @pytest.fixture(scope="session")

@@ -24,36 +24,30 @@ KEY = "sk-test-0123456789"
 
 
 class Upstream:
-    """Runs while the test does. ``requests``: the bodies that came, ``headers`` theirs; ``gone``: streams given up."""
+    """One script. ``requests``: the bodies that came, ``headers`` theirs, ``hits``: what else was asked for.
 
-    def __init__(self, *script: Reply) -> None:
+    ``gone``: streams that were given up.
+    """
+
+    def __init__(self, host: str, number: int, script: Sequence[Reply]) -> None:
         self.script = list(script)
         self.requests: list[dict] = []
         self.headers: list[dict[str, str]] = []
         self.hits: list[str] = []
         self.gone = 0
-        self._socket = serve.listen("127.0.0.1", 0)
-        self.host = "{}:{}".format(*self._socket.getsockname())
-        self.url = f"http://{self.host}/v1"
-        routes = [
-            Route("/v1/chat/completions", self._complete, methods=["POST"]),
-            Route("/v1/models", self._models),
-            Route("/{rest:path}", self._other, methods=["GET", "POST", "PUT", "DELETE"]),
-        ]
-        config = uvicorn.Config(Starlette(routes=routes), log_config=None, lifespan="off", timeout_graceful_shutdown=1)
-        self._server = uvicorn.Server(config)
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-        wait_until(lambda: self._server.started, "the upstream to listen")
+        self.host = host
+        self.root = f"http://{host}/{number}"
+        self.url = f"{self.root}/v1"
 
-    def _run(self) -> None:
-        asyncio.run(self._server.serve(sockets=[self._socket]))
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._server.force_exit = True
-        self._thread.join(10)
-        self._socket.close()
+    async def answer(self, request: Request) -> Response:
+        match request.path_params["rest"]:
+            case "v1/chat/completions":
+                return await self._complete(request)
+            case "v1/models":
+                return self._models()
+            case path:
+                self.hits.append(path)
+                return Response(status_code=404)
 
     async def _complete(self, request: Request) -> Response:
         body = json.loads(await request.body())
@@ -73,15 +67,41 @@ class Upstream:
             self.gone += 1
             raise
 
-    async def _models(self, request: Request) -> Response:
-        self.headers.append(dict(request.headers))
-        return JSONResponse(
-            {"object": "list", "data": [{"id": "tiny", "object": "model", "created": 1, "owned_by": "x"}]}
-        )
+    def _models(self) -> Response:
+        listed = {"id": "tiny", "object": "model", "created": 1, "owned_by": "x"}
+        return JSONResponse({"object": "list", "data": [listed]})
 
-    async def _other(self, request: Request) -> Response:
-        self.hits.append(request.url.path)
-        return Response(status_code=404)
+
+class UpstreamServer:
+    """One server for many scripts, each at an address of its own."""
+
+    def __init__(self) -> None:
+        self._upstreams: list[Upstream] = []
+        self._socket = serve.listen("127.0.0.1", 0)
+        methods = ["GET", "POST", "PUT", "DELETE"]
+        routes = [Route("/{number:int}/{rest:path}", self._answer, methods=methods)]
+        config = uvicorn.Config(Starlette(routes=routes), log_config=None, lifespan="off")
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        wait_until(lambda: self._server.started, "the upstream to listen")
+
+    def add(self, *script: Reply) -> Upstream:
+        host = "{}:{}".format(*self._socket.getsockname())
+        self._upstreams.append(Upstream(host, len(self._upstreams), script))
+        return self._upstreams[-1]
+
+    async def _answer(self, request: Request) -> Response:
+        return await self._upstreams[request.path_params["number"]].answer(request)
+
+    def _run(self) -> None:
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._server.force_exit = True
+        self._thread.join(10)
+        self._socket.close()
 
 
 def _event(delta: dict | None = None, finish: str | None = None, usage: dict | None = None) -> str:
