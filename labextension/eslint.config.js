@@ -26,6 +26,7 @@ export default tseslint.config(
       "max-lines": ["error", { max: 500 }],
       "max-depth": ["error", 4],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
+      "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
   {

@@ -1,7 +1,46 @@
-// The element as one script that a plain <script> loads, and the style sheet of its host.
-// It runs where `npm ci --omit=dev` was: esbuild alone builds what the Python package carries.
-import { build } from "esbuild";
+// Builds what every service serves: one script with everything in it, and the host's style sheet.
+import { build, transform } from "esbuild";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import process from "node:process";
 
-const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none" };
-await build({ ...shared, entryPoints: ["src/index.ts"], outfile: "dist/swc.iife.js", format: "iife" });
-await build({ ...shared, entryPoints: ["src/swc.css"], outfile: "dist/swc.css" });
+process.chdir(import.meta.dirname);
+
+const SDK = new URL("../sdk/src/index.ts", import.meta.url).pathname;
+
+const NOTICES =
+  "/*! svc-chat, Apache-2.0. With lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; " +
+  "DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0. */\n";
+
+/** `import css from "./x.css?inline"` is the style sheet's text, without its spaces. */
+const inlineCss = {
+  name: "inline-css",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\.css\?inline$/ }, ({ path, resolveDir }) => ({
+      path: new URL(path.replace("?inline", ""), `file://${resolveDir}/`).pathname,
+      namespace: "inline-css",
+    }));
+    onLoad({ filter: /.*/, namespace: "inline-css" }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
+await rm("dist", { recursive: true, force: true });
+await build({ entryPoints: ["src/host.css"], outfile: "dist/swc.css", bundle: true, minify: true });
+const { outputFiles } = await build({
+  entryPoints: ["src/index.ts"],
+  format: "iife",
+  globalName: "swc",
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  conditions: ["browser"],
+  legalComments: "none",
+  alias: { svc: SDK },
+  plugins: [inlineCss],
+  write: false,
+});
+// What is minified has line breaks in templates alone, where a space is as good.
+const script = outputFiles.map(({ text }) => text.replace(/\n\s+/g, " ")).join("");
+await writeFile("dist/swc.iife.js", `${NOTICES}${script}`);

@@ -1,0 +1,334 @@
+// One session on screen: what the user does, and what the transport tells, become a conversation, files and a state.
+// Knows no DOM. A session is made with the first question or file, so that looking at a page leaves none behind.
+import { Conversation } from "./conversation.js";
+import type { Turn } from "./conversation.js";
+import { duration, fill } from "./strings.js";
+import type { Strings } from "./strings.js";
+import { codeOf, textOf } from "./transport.js";
+import type { ChatFile, ChatMessage, ChatSession, ChatUser, Connection, SessionWish, Transport } from "./transport.js";
+
+export type Phase = "opening" | "ready" | "needs-key" | "failed";
+
+export interface Notice {
+  readonly isError: boolean;
+  readonly text: string;
+}
+
+export interface Upload {
+  readonly name: string;
+  readonly size: number;
+  share: number;
+  error: string;
+  readonly controller: AbortController;
+}
+
+export interface Hooks {
+  readonly strings: Strings;
+  /** Something is to be shown anew. */
+  changed(): void;
+  /** For who cannot see: said politely. */
+  announce(text: string): void;
+  opened(session: ChatSession, isNew: boolean): void;
+  ended(turn: Turn): void;
+  failed(code: string, text: string): void;
+}
+
+const GONE = new Set(["session_not_found", "session_expired"]);
+
+export class Chat {
+  conversation = new Conversation();
+  session: ChatSession | null = null;
+  user: ChatUser | null = null;
+  connection: Connection = "connecting";
+  phase: Phase = "opening";
+  notice: Notice | null = null;
+  files: ChatFile[] = [];
+  uploads: Upload[] = [];
+  isStopping = false;
+  readonly #life = new AbortController();
+  #sending = new AbortController();
+  #opening: Promise<ChatSession> | null = null;
+
+  constructor(
+    readonly transport: Transport,
+    private wish: SessionWish,
+    private readonly hooks: Hooks,
+  ) {
+    transport.listen({
+      onMessage: (message) => {
+        this.#receive(message);
+      },
+      onConnection: (connection, error) => {
+        this.#connectionIs(connection, error);
+      },
+    });
+  }
+
+  get isBusy(): boolean {
+    return this.conversation.openTurn !== undefined;
+  }
+
+  /** Asks who the key is, and opens the session that is wished for. */
+  async start(): Promise<void> {
+    const id = this.wish.id;
+    this.#is("opening");
+    try {
+      this.user = (await this.transport.user?.(this.#life.signal)) ?? null;
+      if (id) await this.switchTo(id);
+      this.#is("ready");
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  close(): void {
+    this.#life.abort();
+    for (const upload of this.uploads) upload.controller.abort();
+    this.transport.close();
+  }
+
+  /** Opens that session; where it is gone, a new one, and says so. */
+  async switchTo(id: string): Promise<void> {
+    this.#forget();
+    this.hooks.changed();
+    try {
+      await this.#open({ ...this.wish, id });
+    } catch (error) {
+      if (!GONE.has(codeOf(error))) throw error;
+      this.#say(fill(this.hooks.strings.sessionGone, id));
+      await this.#open(withoutId(this.wish));
+    }
+  }
+
+  /** The next question or file makes the session. */
+  startAnew(wish: SessionWish): void {
+    this.#forget();
+    this.wish = wish;
+    this.connection = "connected";
+    this.hooks.changed();
+  }
+
+  /** Asks; `replaced` is the turn that the question stands for anew. */
+  async ask(content: string, replaced?: Turn): Promise<void> {
+    const text = content.trim();
+    if (!text || this.isBusy) return;
+    this.notice = null;
+    if (replaced?.startedAt === 0) this.conversation.drop(replaced);
+    else if (replaced) this.conversation.replace(replaced, true);
+    const turn = this.conversation.ask(text);
+    this.#sending = new AbortController();
+    const { signal } = this.#sending;
+    this.hooks.changed();
+    try {
+      await this.#ensureSession();
+      signal.throwIfAborted();
+      await this.transport.send(text, signal);
+    } catch (error) {
+      this.#sendFailed(turn, signal.aborted ? { code: "cancelled" } : error);
+    }
+  }
+
+  async stop(): Promise<void> {
+    const turn = this.conversation.openTurn;
+    if (!turn || this.isStopping) return;
+    if (turn.state === "sending") {
+      this.#sending.abort();
+      return;
+    }
+    this.isStopping = true;
+    this.hooks.changed();
+    try {
+      await this.transport.cancel(turn.id);
+    } catch (error) {
+      this.isStopping = false;
+      this.#say(textOf(error), true);
+    }
+  }
+
+  async attach(files: readonly File[]): Promise<void> {
+    await Promise.all(files.map((file) => this.#attachOne(file)));
+  }
+
+  /** Ends an upload that runs, or takes a failed one away. */
+  dismiss(upload: Upload): void {
+    upload.controller.abort();
+    this.uploads = this.uploads.filter((one) => one !== upload);
+    this.hooks.changed();
+  }
+
+  async detach(file: ChatFile): Promise<void> {
+    await this.#try(async () => {
+      await this.transport.detach?.(this.files.indexOf(file));
+      this.files = this.files.filter((one) => one !== file);
+      this.hooks.announce(fill(this.hooks.strings.detached, file.name));
+    });
+  }
+
+  /** Renames, describes or extends the session; before there is one, the wish for it. */
+  async update(change: { name?: string; description?: string; ttl?: number }): Promise<void> {
+    if (!this.session) {
+      this.wish = { ...this.wish, ...change };
+      this.hooks.changed();
+      return;
+    }
+    await this.#try(async () => {
+      this.session = (await this.transport.update?.(change)) ?? this.session;
+      if (change.ttl) this.#say(fill(this.hooks.strings.extended, duration(change.ttl)));
+    });
+  }
+
+  async rate(turn: Turn, score: number): Promise<void> {
+    await this.#try(async () => {
+      await this.transport.feedback?.(score, "", turn.group);
+      this.conversation.rate(turn, score);
+      this.hooks.announce(this.hooks.strings.thanks);
+    });
+  }
+
+  get name(): string {
+    return this.session?.name ?? this.wish.name ?? "";
+  }
+
+  /** Whether what is asked will be kept against the wish of the page. */
+  get isLoggedAgainstWish(): boolean {
+    if (this.wish.canLog !== false) return false;
+    if (this.session) return this.session.can_log;
+    return this.user !== null && !this.user.never_log && !this.user.can_disable_logging;
+  }
+
+  get isUnlogged(): boolean {
+    if (this.session) return !this.session.can_log;
+    return this.user?.never_log === true || (this.wish.canLog === false && !this.isLoggedAgainstWish);
+  }
+
+  #forget(): void {
+    for (const upload of this.uploads) upload.controller.abort();
+    this.conversation = new Conversation();
+    Object.assign(this, { session: null, notice: null, files: [], uploads: [], isStopping: false });
+    this.#opening = null;
+  }
+
+  #ensureSession(): Promise<ChatSession> {
+    if (this.session) return Promise.resolve(this.session);
+    this.#opening ??= this.#open(withoutId(this.wish)).finally(() => {
+      this.#opening = null;
+    });
+    return this.#opening;
+  }
+
+  async #open(wish: SessionWish): Promise<ChatSession> {
+    const conversation = this.conversation;
+    const { session, messages } = await this.transport.open(wish, this.#life.signal);
+    if (this.conversation !== conversation) return session; // another was opened meanwhile
+    this.session = session;
+    this.files = [...session.files];
+    if (wish.id === undefined) conversation.after = 0; // what stands there is of a session that ended
+    for (const message of messages) conversation.receive(message);
+    this.hooks.opened(session, wish.id === undefined);
+    this.hooks.changed();
+    return session;
+  }
+
+  #receive(message: ChatMessage): void {
+    const turn = this.conversation.receive(message);
+    if (!turn) return;
+    if (turn.isOpen) {
+      const step = turn.lastStep;
+      if (step && message.message_type === "info") this.hooks.announce(step.text);
+    } else if (turn.endedAt === message.created_at || message.seq === 0) {
+      this.isStopping = false;
+      this.hooks.ended(turn);
+    }
+    this.hooks.changed();
+  }
+
+  #connectionIs(connection: Connection, error: unknown): void {
+    const was = this.connection;
+    this.connection = connection;
+    if (connection === "reconnecting" && was !== connection) this.hooks.announce(this.hooks.strings.reconnecting);
+    if (connection === "connected" && was === "reconnecting") this.hooks.announce(this.hooks.strings.back);
+    if (connection === "closed" && error) {
+      const turn = this.conversation.openTurn;
+      if (turn) this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
+      this.#lost(error);
+    }
+    this.hooks.changed();
+  }
+
+  #sendFailed(turn: Turn, error: unknown): void {
+    this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
+    this.isStopping = false;
+    this.#lost(error);
+    if (turn.state === "failed") this.hooks.failed(codeOf(error), textOf(error));
+    this.hooks.changed();
+  }
+
+  /** The session or the key may be what is gone. */
+  #lost(error: unknown): void {
+    const code = codeOf(error);
+    if (GONE.has(code)) {
+      this.session = null;
+      this.files = [];
+      this.#say(this.hooks.strings.sessionEnded);
+    } else if (code === "invalid_api_key") {
+      this.#fail(error);
+    }
+  }
+
+  async #attachOne(file: File): Promise<void> {
+    const { strings } = this.hooks;
+    const upload: Upload = { name: file.name, size: file.size, share: 0, error: "", controller: new AbortController() };
+    this.uploads = [...this.uploads, upload];
+    this.hooks.announce(fill(strings.uploading, file.name));
+    this.hooks.changed();
+    try {
+      await this.#ensureSession();
+      const attached = await this.transport.attach?.(file, {
+        signal: upload.controller.signal,
+        onProgress: (share) => {
+          upload.share = share;
+          this.hooks.changed();
+        },
+      });
+      if (attached && this.uploads.includes(upload)) this.files = [...this.files, attached];
+      this.uploads = this.uploads.filter((one) => one !== upload);
+      this.hooks.announce(fill(strings.attached, file.name));
+    } catch (error) {
+      upload.error = textOf(error);
+      if (!upload.controller.signal.aborted) this.hooks.announce(upload.error);
+    }
+    this.hooks.changed();
+  }
+
+  /** What may fail without harm to the conversation: the notice says why. */
+  async #try(act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+    } catch (error) {
+      this.#say(textOf(error), true);
+    }
+    this.hooks.changed();
+  }
+
+  #say(text: string, isError = false): void {
+    this.notice = { text, isError };
+    this.hooks.announce(text);
+  }
+
+  #fail(error: unknown): void {
+    if (this.#life.signal.aborted) return;
+    const isKey = codeOf(error) === "invalid_api_key";
+    this.#say(isKey ? this.hooks.strings.keyWrong : textOf(error), true);
+    this.hooks.failed(codeOf(error), textOf(error));
+    this.#is(isKey ? "needs-key" : "failed");
+  }
+
+  #is(phase: Phase): void {
+    this.phase = phase;
+    this.hooks.changed();
+  }
+}
+
+function withoutId({ name, description, canLog }: SessionWish): SessionWish {
+  return { ...(name && { name }), ...(description && { description }), ...(canLog !== undefined && { canLog }) };
+}

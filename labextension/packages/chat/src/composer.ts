@@ -1,0 +1,168 @@
+// Where one writes, and what goes along. The text is the field's own: typing renders nothing.
+import { html, nothing } from "lit/html.js";
+import type { TemplateResult } from "lit/html.js";
+import type { Chat, Upload } from "./chat.js";
+import { icon } from "./icons.js";
+import { iconButton } from "./panels.js";
+import { fileSize, fill } from "./strings.js";
+import type { Strings } from "./strings.js";
+import type { ChatFile } from "./transport.js";
+import { oneLine } from "./untrusted.js";
+
+export interface ComposerActions {
+  send(text: string): void;
+  stop(): void;
+  attach(files: readonly File[]): void;
+  dismiss(upload: Upload): void;
+  detach(file: ChatFile): void;
+  /** Arrow up in the empty field. */
+  editLast(): void;
+}
+
+const MAX_PASTED = 100_000; // characters that the field takes; more goes along as a file, which a field holds no frame up for
+const MAX_ROWS = 12;
+
+export function composer(chat: Chat | null, actions: ComposerActions, strings: Strings): TemplateResult {
+  const isBusy = chat?.isBusy ?? false;
+  const canAttach = chat?.transport.attach !== undefined;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    sendFrom((event.currentTarget as HTMLElement).querySelector("textarea"), isBusy, actions);
+  };
+  return html`<form class="composer" @submit=${submit}>
+    ${chat ? fileList(chat, actions, strings) : nothing}
+    <div class="field">
+      ${canAttach ? attachButton(actions, strings) : nothing}
+      <textarea
+        part="input"
+        rows="1"
+        dir="auto"
+        aria-label=${strings.question}
+        placeholder=${strings.placeholder}
+        ?disabled=${!chat}
+        @input=${grow}
+        @keydown=${(event: KeyboardEvent) => onKey(event, isBusy, actions)}
+        @paste=${(event: ClipboardEvent) => {
+          if (canAttach) onPaste(event, actions);
+        }}
+      ></textarea>
+      ${
+        isBusy
+          ? html`<button
+              type="button"
+              class="primary round"
+              title=${chat?.isStopping ? strings.stopping : strings.stop}
+              aria-label=${strings.stop}
+              ?disabled=${chat?.isStopping ?? false}
+              @click=${() => actions.stop()}
+            >
+              ${icon("stop")}
+            </button>`
+          : html`<button
+              type="submit"
+              class="primary round"
+              title=${strings.send}
+              aria-label=${strings.send}
+              ?disabled=${!chat}
+            >
+              ${icon("send")}
+            </button>`
+      }
+    </div>
+  </form>`;
+}
+
+/** Puts text into the field as if it had been written. */
+export function fillIn(area: HTMLTextAreaElement, text: string): void {
+  area.value = text;
+  grow({ currentTarget: area });
+}
+
+/** The files of a drop or a paste. */
+export function filesOf(data: DataTransfer | null): File[] {
+  return [...(data?.files ?? [])];
+}
+
+function sendFrom(area: HTMLTextAreaElement | null, isBusy: boolean, actions: ComposerActions): void {
+  if (!area?.value.trim() || isBusy) return;
+  actions.send(area.value);
+  fillIn(area, "");
+}
+
+/** As many rows as it has lines: counted, not measured, so that no layout is forced. */
+function grow({ currentTarget }: { currentTarget: EventTarget | null }): void {
+  const area = currentTarget as HTMLTextAreaElement;
+  let rows = 1;
+  for (let at = area.value.indexOf("\n"); at >= 0 && rows < MAX_ROWS; at = area.value.indexOf("\n", at + 1)) rows += 1;
+  if (area.rows !== rows) area.rows = rows;
+}
+
+function onKey(event: KeyboardEvent, isBusy: boolean, actions: ComposerActions): void {
+  const area = event.currentTarget as HTMLTextAreaElement;
+  if (event.key === "ArrowUp" && area.value === "") {
+    event.preventDefault();
+    actions.editLast();
+  } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    sendFrom(area, isBusy, actions);
+  }
+}
+
+function onPaste(event: ClipboardEvent, actions: ComposerActions): void {
+  const files = filesOf(event.clipboardData);
+  const text = event.clipboardData?.getData("text/plain") ?? "";
+  if (text.length > MAX_PASTED) files.push(new File([text], "pasted.txt", { type: "text/plain" }));
+  else if (files.length === 0 || text) return;
+  event.preventDefault();
+  actions.attach(files);
+}
+
+function attachButton(actions: ComposerActions, strings: Strings): TemplateResult {
+  const onChange = (event: Event) => {
+    const input = event.currentTarget as HTMLInputElement;
+    actions.attach([...(input.files ?? [])]);
+    input.value = "";
+  };
+  const choose = (event: Event) => {
+    ((event.currentTarget as HTMLElement).nextElementSibling as HTMLInputElement).click();
+  };
+  return html`${iconButton("attach", strings.attach, choose, "tool")}<input
+      type="file"
+      multiple
+      hidden
+      aria-label=${strings.attach}
+      @change=${onChange}
+    />`;
+}
+
+function fileList(chat: Chat, actions: ComposerActions, strings: Strings): TemplateResult | typeof nothing {
+  if (chat.files.length + chat.uploads.length === 0) return nothing;
+  return html`<ul class="files" aria-label=${strings.files}>
+    ${chat.files.map(
+      (file) =>
+        html`<li>
+          ${icon("file")}<bdi title=${oneLine(file.name)}>${oneLine(file.name, 60)}</bdi
+          ><small>${fileSize(file.size)}</small>
+          ${
+            chat.transport.detach
+              ? iconButton("close", fill(strings.remove, oneLine(file.name, 60)), () => actions.detach(file), "tiny")
+              : nothing
+          }
+        </li>`,
+    )}
+    ${chat.uploads.map((upload) => uploadTemplate(upload, actions, strings))}
+  </ul>`;
+}
+
+function uploadTemplate(upload: Upload, actions: ComposerActions, strings: Strings): TemplateResult {
+  const name = oneLine(upload.name, 60);
+  return html`<li data-failed=${upload.error ? "" : nothing}>
+    ${icon("file")}<bdi title=${oneLine(upload.name)}>${name}</bdi>
+    ${
+      upload.error
+        ? html`<small>${oneLine(upload.error, 200)}</small>`
+        : html`<progress max="1" .value=${upload.share} aria-label=${fill(strings.uploading, name)}></progress>`
+    }
+    ${iconButton("close", fill(strings.remove, name), () => actions.dismiss(upload), "tiny")}
+  </li>`;
+}

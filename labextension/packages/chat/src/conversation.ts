@@ -1,0 +1,233 @@
+// What a session's messages mean on screen: turns with a question, a trace, an answer, pictures, an end. Pure: no DOM,
+// no clock, no network. Facts: the wire page, "Message". Messages come in order of `seq`; what was seen is dropped.
+import type { ChatMessage } from "./transport.js";
+
+export type TurnState = "sending" | "running" | "answered" | "failed" | "stopped";
+
+export interface Step {
+  readonly id: string;
+  readonly kind: string;
+  readonly actor: string;
+  readonly text: string;
+  readonly mimeType: string;
+  readonly at: number;
+}
+
+export interface Picture {
+  readonly id: string;
+  readonly title: string;
+  readonly mimeType: string;
+  readonly base64: string;
+}
+
+export interface Failure {
+  readonly code: string;
+  readonly text: string;
+}
+
+interface Part {
+  readonly id: string;
+  text: string;
+}
+
+/** One question and all that came of it. `version` grows with every change, so that a view knows when to look again. */
+export class Turn {
+  version = 0;
+  state: TurnState = "sending";
+  steps: Step[] = [];
+  pictures: Picture[] = [];
+  failure: Failure | null = null;
+  startedAt = 0;
+  endedAt = 0;
+  /** The `group` of the answer, by which feedback names it. */
+  group = "";
+  /** An edited question was asked in its place. */
+  isReplaced = false;
+  /** What the reader said of it: 1, -1, or 0 for nothing. */
+  score = 0;
+  readonly parts: Part[] = [];
+
+  constructor(
+    public id: string,
+    /** The id of its `query` message, "" until that comes. */
+    public questionId: string,
+    public question: string,
+  ) {}
+
+  /** The RESULT as Markdown, so far. */
+  get answer(): string {
+    return this.parts.map((part) => part.text).join("");
+  }
+
+  get isOpen(): boolean {
+    return this.state === "sending" || this.state === "running";
+  }
+
+  get lastStep(): Step | undefined {
+    return this.steps.at(-1);
+  }
+}
+
+const STOPPED = 499; // the wire page, "Errors": the client cancelled the turn
+const PICTURES = new Set(["image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp"]);
+
+export class Conversation {
+  readonly turns: Turn[] = [];
+  /** The `seq` of the last message seen. */
+  after = 0;
+  version = 0;
+
+  get openTurn(): Turn | undefined {
+    return this.turns.findLast((turn) => turn.isOpen);
+  }
+
+  /** The user's question, before the service has it. */
+  ask(content: string): Turn {
+    const turn = new Turn("", "", content);
+    this.turns.push(turn);
+    return this.#changed(turn);
+  }
+
+  /** A question that never reached the service, or that it refused. */
+  fail(turn: Turn, failure: Failure): void {
+    if (turn.isOpen) {
+      turn.state = failure.code === "cancelled" ? "stopped" : "failed";
+      turn.failure = failure;
+      this.#changed(turn);
+    }
+  }
+
+  /** Takes away a turn that the service does not know. */
+  drop(turn: Turn): void {
+    this.turns.splice(this.turns.indexOf(turn), 1);
+    this.version += 1;
+  }
+
+  /** An edited question is asked in place of this one. */
+  replace(turn: Turn, isReplaced: boolean): void {
+    turn.isReplaced = isReplaced;
+    this.#changed(turn);
+  }
+
+  rate(turn: Turn, score: number): void {
+    turn.score = score;
+    this.#changed(turn);
+  }
+
+  /** The turn that changed, or undefined where the message changes nothing. */
+  receive(message: ChatMessage): Turn | undefined {
+    if (message.seq === 0) return this.#refused(message);
+    if (message.seq <= this.after) return undefined;
+    this.after = message.seq;
+    const turn = this.#turnOf(message);
+    turn.startedAt ||= message.created_at;
+    if (turn.state === "sending") turn.state = "running";
+    this.#take(turn, message);
+    return this.#changed(turn);
+  }
+
+  #take(turn: Turn, message: ChatMessage): void {
+    switch (message.message_type) {
+      case "query":
+        turn.question = message.content ?? "";
+        break;
+      case "result":
+        turn.group = message.group;
+        this.#takePart(turn, message);
+        break;
+      case "error":
+        turn.state = message.status_code === STOPPED ? "stopped" : "failed";
+        turn.failure = { code: message.status_message, text: message.content ?? "" };
+        turn.endedAt = message.created_at;
+        break;
+      case "update":
+      case "delete":
+        this.#amend(turn, message);
+        break;
+      case "cancel":
+        break;
+      default:
+        this.#takeStep(turn, message);
+    }
+  }
+
+  #takePart(turn: Turn, message: ChatMessage): void {
+    const text = message.content ?? "";
+    const known = turn.parts.find((part) => part.id === message.id);
+    if (known) known.text = text;
+    else turn.parts.push({ id: message.id, text });
+  }
+
+  #takeStep(turn: Turn, message: ChatMessage): void {
+    if (PICTURES.has(message.mime_type)) {
+      const { id, title, mime_type: mimeType, content } = message;
+      turn.pictures.push({ id, title: title ?? "", mimeType, base64: content ?? "" });
+      return;
+    }
+    turn.steps.push(stepOf(message));
+    if (message.message_type === "info" && message.state === "end") {
+      if (turn.isOpen) turn.state = "answered";
+      turn.endedAt = message.created_at;
+    }
+  }
+
+  /** `update` and `delete` name an earlier message by its id: their own, or their parent's. */
+  #amend(turn: Turn, message: ChatMessage): void {
+    const isMeant = (item: { id: string }) => item.id === message.id || item.id === message.parent_id;
+    const part = turn.parts.find(isMeant);
+    const isDelete = message.message_type === "delete";
+    if (part) part.text = isDelete ? "" : (message.content ?? "");
+    else if (isDelete) turn.steps = turn.steps.filter((step) => !isMeant(step));
+    else {
+      turn.steps = turn.steps.map((step) =>
+        isMeant(step) ? { ...step, text: message.content ?? "", mimeType: message.mime_type } : step,
+      );
+    }
+  }
+
+  /** An error with seq 0: the service did not take a question; the message says whose, or it is the one on its way. */
+  #refused(message: ChatMessage): Turn | undefined {
+    if (message.message_type !== "error") return undefined;
+    const turn =
+      this.turns.findLast(
+        (one) => one.id !== "" && (one.id === message.turn || one.questionId === message.parent_id),
+      ) ?? this.turns.findLast((one) => one.state === "sending");
+    if (turn) this.fail(turn, { code: message.status_message, text: message.content ?? "" });
+    return turn;
+  }
+
+  /** A question that comes back is the one on its way: whoever sent it may have given it another id. */
+  #turnOf(message: ChatMessage): Turn {
+    const isQuery = message.message_type === "query";
+    const known = this.turns.findLast(
+      (turn) => turn.id === message.turn || (isQuery && turn.state === "sending" && turn.question === message.content),
+    );
+    const turn = known ?? new Turn(message.turn, "", "");
+    if (!known) this.turns.push(turn);
+    turn.id = message.turn;
+    if (isQuery) turn.questionId = message.id;
+    return turn;
+  }
+
+  #changed(turn: Turn): Turn {
+    turn.version += 1;
+    this.version += 1;
+    return turn;
+  }
+}
+
+function stepOf(message: ChatMessage): Step {
+  const text = message.mime_type.startsWith("text/") ? (message.content ?? "") : nameOf(message);
+  return {
+    id: message.id,
+    kind: message.message_type,
+    actor: message.actor,
+    text,
+    mimeType: message.mime_type,
+    at: message.created_at,
+  };
+}
+
+function nameOf(message: ChatMessage): string {
+  return `${message.title ?? message.message_type} (${message.mime_type})`;
+}

@@ -1,0 +1,52 @@
+// What goes to the clipboard or into a file: a table as CSV, a session as Markdown or JSON.
+import type { Conversation, Turn } from "./conversation.js";
+import { printable } from "./untrusted.js";
+
+/** RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, CSV injection). */
+export function tableAsCsv(table: HTMLTableElement): string {
+  return [...table.rows].map((row) => [...row.cells].map((cell) => csvCell(cell.textContent)).join(",")).join("\r\n");
+}
+
+function csvCell(text: string): string {
+  const safe = /^[=@+\t\r-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
+  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** The session to read, or to put into a ticket. The answers are as the service sent them. */
+export function asMarkdown(name: string, conversation: Conversation): string {
+  return `# ${printable(name)}\n\n${conversation.turns.map(turnAsMarkdown).join("\n\n---\n\n")}\n`;
+}
+
+function turnAsMarkdown(turn: Turn): string {
+  const question = printable(turn.question).replace(/^/gm, "> ");
+  const end = turn.failure ? `**${turn.state}**: ${turn.failure.text}` : "";
+  return [question, printable(turn.answer), end].filter(Boolean).join("\n\n");
+}
+
+export function asJson(session: { id: string; name: string }, conversation: Conversation): string {
+  const turns = conversation.turns.map(
+    ({ id, question, state, startedAt, endedAt, steps, pictures, failure, answer }) => ({
+      id,
+      question,
+      state,
+      started_at: startedAt,
+      ended_at: endedAt,
+      answer,
+      failure,
+      steps: steps.map(({ kind, actor, text, at }) => ({ kind, actor, text, at })),
+      pictures: pictures.map(({ title, mimeType, base64 }) => ({ title, mime_type: mimeType, base64 })),
+    }),
+  );
+  return JSON.stringify({ session_id: session.id, name: session.name, turns }, null, 2);
+}
+
+export function download(name: string, mimeType: string, text: string): void {
+  const address = URL.createObjectURL(new Blob([text], { type: mimeType }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = name;
+  link.click();
+  setTimeout(() => {
+    URL.revokeObjectURL(address);
+  }, 60_000); // a slow disk may still be reading it
+}

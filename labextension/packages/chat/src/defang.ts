@@ -1,0 +1,108 @@
+// Which words of prose are indicators, and how each is written so that nothing makes a link of it; and back again, for
+// who copies one. The same rule as in the notebook, on single words. Facts: IANA's root zone database (country codes,
+// and the generic names most seen in reports), RFC 3986, RFC 4291.
+
+const WEB = /(?:(h)tt|(f)t)(ps?)(?=:[/\\])/gi;
+const ADDRESS = /([a-z][a-z0-9+.-]{0,30})(:\/{2,}|:\\\\)([^/?#\s]*)/gi;
+const SAFE_SCHEME = /(?:hxxp|fxp)s?$/i;
+const RUNS_CODE = /^(?:javascript|vbscript|data|file|blob|mailto|tel|about|view-source|xmpp):/i;
+const DEFANGED = /\[(?:\.|@|:|:\/\/|dot|at)\]|\((?:dot|\.)\)|\bhxxps?\b|\bfxps?:\/\//i;
+const MAIL = /[^\s@<>"'(),;]+@[^\s@<>"'(),;]*[\p{L}\p{N}][^\s@<>"'(),;]*/gu;
+const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)/g;
+const DOMAIN =
+  /(?<![\p{L}\p{N}\p{M}_.@-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}])?\.)+(xn--[a-z0-9-]{2,59}|\p{L}[\p{L}\p{M}-]{1,30})(?![\p{L}\p{N}_-])/giu;
+
+/** Two letters each: the country codes. */
+const COUNTRIES =
+  "acadaeafagaialamaoaqarasatauawaxazbabbbdbebfbgbhbibjbmbnbobrbsbtbwbybzcacccdcfcgchcickclcmcncocrcucvcwcxcyczdedjdkdmdodzeceeegereteseteufifjfkfmfofrgagdgegfggghgiglgmgngpgqgrgsgtgugwgyhkhmhnhrhthuidieiliminioiqirisitjejmjojpkekgkhkikmknkpkrkwkykzlalblclilklrlsltlulvlymamcmdmemgmhmkmlmmmnmompmqmrmsmtmumvmwmxmymznancnenfngninlnonpnrnunzompapepfpgphpkplpmpnprpsptpwpyqarerorsrurwsasbscsdsesgshsiskslsmsnsosrssstsusvsxsysztctdtftgthtjtktltmtntotrtttvtwtzuaugukusuyuzvavcvevgvivnvuwfwsyeytzazmzw";
+const GENERIC = new Set(
+  (
+    "com net org edu gov mil int arpa info biz name pro mobi jobs aero asia cat coop post tel xxx app dev zip mov page " +
+    "xyz top site online club shop store icu vip win bid loan men work click link live life fun space website tech host " +
+    "press cloud email world today news blog buzz rest cam monster quest cyou cfd sbs lol support services systems " +
+    "network digital agency center zone download stream trade date review party racing science webcam wang ltd group " +
+    "run one ink wiki studio media social chat video game team bank finance capital tools software computer security " +
+    "guru best global onion local localhost internal lan corp home test example invalid"
+  ).split(" "),
+);
+/** Top-level domains that end file names as often: shown as they are where no more speaks for a host. */
+const FILE_ENDINGS = new Set("ai app cc java md mov pl ps pub py rs sh so zip".split(" "));
+
+/** The word as it may stand in an answer where it holds an indicator, else null. Doing it twice changes nothing. */
+export function defang(word: string): string | null {
+  const text = word.replace(
+    WEB,
+    (_, h: string | undefined, _f, rest: string) => (h ? "hxx" : "fx") + rest.toLowerCase(),
+  );
+  ADDRESS.lastIndex = 0;
+  if (ADDRESS.test(text)) return bare(text.replace(ADDRESS, safeAddress));
+  if (RUNS_CODE.test(text)) return bare(text.replace(MAIL, safeMail));
+  const result = bare(text.includes("@") ? text.replace(MAIL, safeMail) : text);
+  return result !== text || DEFANGED.test(text) || isIpv6(text) ? result : null;
+}
+
+/** What a defanged indicator was: for the clipboard alone, never for the page. */
+export function refang(text: string): string {
+  return text
+    .replace(/\b(h)xx(ps?)\b|\b(f)x(ps?)(?=\[?:)/gi, (_, h: string | undefined, hs: string, f: string, fs: string) =>
+      h ? `${h}tt${hs}` : `${f}t${fs}`,
+    )
+    .replace(/\[(\.|:\/\/|:|@)\]|\((\.)\)/g, (_, square: string | undefined, round: string) => square ?? round)
+    .replace(/\[dot\]|\(dot\)/gi, ".")
+    .replace(/\[at\]/gi, "@");
+}
+
+/** The address as a browser would open it, where it is one of the web; else null. */
+export function webAddress(text: string): string | null {
+  try {
+    const url = new URL(refang(text));
+    return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
+  } catch {
+    return null; // no address at all
+  }
+}
+
+function bare(text: string): string {
+  return text.replace(IPV4, safeIpv4).replace(DOMAIN, safeDomain);
+}
+
+function safeAddress(_: string, scheme: string, mark: string, host: string): string {
+  const colon = SAFE_SCHEME.test(scheme) ? mark : `[:]${mark.slice(1)}`;
+  return scheme + colon + dots(host).replace(/(?<!\[)@(?!\])/g, "[@]");
+}
+
+function safeMail(mail: string): string {
+  const at = mail.lastIndexOf("@");
+  const user = mail.slice(0, at);
+  return user.endsWith("[") ? mail : `${user}[@]${dots(mail.slice(at + 1))}`;
+}
+
+function safeIpv4(address: string): string {
+  return address.split(".").every((part) => Number(part) <= 255) ? dots(address) : address;
+}
+
+function safeDomain(domain: string, ending: string): string {
+  const last = ending.toLowerCase();
+  const isFileName = FILE_ENDINGS.has(last) && !/^www\./i.test(domain);
+  return isFileName || !isTopLevel(last) ? domain : dots(domain);
+}
+
+function dots(host: string): string {
+  return host.replace(/(?<!\[)\.(?!\])/g, "[.]");
+}
+
+function isTopLevel(ending: string): boolean {
+  if (ending.startsWith("xn--") || /[^a-z-]/.test(ending)) return true; // written in another script
+  if (ending.length === 2) return isCountry(ending);
+  return GENERIC.has(ending);
+}
+
+function isCountry(code: string): boolean {
+  for (let at = COUNTRIES.indexOf(code); at >= 0; at = COUNTRIES.indexOf(code, at + 1)) if (at % 2 === 0) return true;
+  return false;
+}
+
+function isIpv6(word: string): boolean {
+  const core = (word.replace(/^[[(){},;."']+|[\])(){},;."']+$/g, "").split("/")[0] ?? "").split("%")[0] ?? "";
+  return /^[0-9a-f:.]*:[0-9a-f:.]*:[0-9a-f:.]*$/i.test(core) && URL.canParse(`http://[${core}]/`);
+}

@@ -1,0 +1,489 @@
+// `<svc-chat>`: attributes in, a conversation on screen, events out. Holds the key in memory alone, and asks for it
+// where the page gave none. Several may stand on one page; each has its own transport and session.
+import { html, nothing, render } from "lit/html.js";
+import type { TemplateResult } from "lit/html.js";
+import { Chat } from "./chat.js";
+import { indicatorOf } from "./chips.js";
+import { composer, filesOf, fillIn } from "./composer.js";
+import type { Turn } from "./conversation.js";
+import { asJson, asMarkdown, download, tableAsCsv } from "./copying.js";
+import { chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
+import { canonical, DEFAULT_NAME, OBSERVED, readSettings } from "./settings.js";
+import type { Name, Settings } from "./settings.js";
+import { ENGLISH, fill } from "./strings.js";
+import type { Strings } from "./strings.js";
+import css from "./styles.css?inline";
+import { Thread } from "./thread.js";
+import { textOf } from "./transport.js";
+import type { ChatSession, SessionWish, Transport } from "./transport.js";
+import { oneLine } from "./untrusted.js";
+import { WebsocketTransport } from "./websocket.js";
+
+const TICK_MS = 30_000; // between two looks at the session's time left, which is shown in minutes
+const ANNOUNCE_MS = 1_500; // at most so often: a reader that speaks needs that long for a line
+const COPIED_MS = 1_500; // that a copy button says so
+
+/** Where the script came from: the service, when it serves the element. Only known while the script runs. */
+const SCRIPT_ORIGIN = originOf(typeof document === "undefined" ? null : document.currentScript);
+
+let sheet: CSSStyleSheet | undefined;
+
+// On a server there is no HTMLElement: the class can be imported there, and is never made.
+const Base = typeof HTMLElement === "undefined" ? (Object as unknown as typeof HTMLElement) : HTMLElement;
+
+export class SvcChat extends Base {
+  static readonly observedAttributes = OBSERVED;
+
+  #settings: Settings = readSettings(() => null, SCRIPT_ORIGIN);
+  #strings: Strings = ENGLISH;
+  #transport: Transport | undefined;
+  #typedKey = "";
+  #chat: Chat | null = null;
+  #thread: Thread | undefined;
+  #sessions: readonly ChatSession[] | null = null;
+  #isSessionsOpen = false;
+  #chip: { indicator: string; opener: HTMLElement } | null = null;
+  #isDropping = false;
+  #keyProblem = "";
+  #frame = 0;
+  #ticker: ReturnType<typeof setInterval> | undefined;
+  #status = { text: "", timer: undefined as ReturnType<typeof setTimeout> | undefined };
+  #pending = new Set<Name>();
+
+  /** Who speaks to the service instead of a websocket of the element's own. */
+  get transport(): Transport | undefined {
+    return this.#transport;
+  }
+  set transport(transport: Transport | undefined) {
+    this.#transport = transport;
+    if (this.isConnected) this.#restart();
+  }
+
+  /** The element's own words, where they are not to be English. */
+  get strings(): Strings {
+    return this.#strings;
+  }
+  set strings(strings: Partial<Strings>) {
+    this.#strings = { ...ENGLISH, ...strings };
+    this.#thread = undefined;
+    if (this.isConnected) this.#restart();
+  }
+
+  /** The session on screen, "" where there is none yet. Setting it is setting the attribute. */
+  get sessionId(): string {
+    return this.#chat?.session?.id ?? "";
+  }
+  set sessionId(id: string) {
+    this.setAttribute("session-id", id);
+  }
+
+  connectedCallback(): void {
+    const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
+    sheet ??= new CSSStyleSheet();
+    if (!root.adoptedStyleSheets.includes(sheet)) {
+      sheet.replaceSync(css);
+      root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
+      root.addEventListener("click", this.#onClick);
+      this.addEventListener("dragover", this.#onDrag);
+      this.addEventListener("dragleave", this.#onDrag);
+      this.addEventListener("drop", this.#onDrop);
+    }
+    this.#pending.clear();
+    this.#settings = this.#read();
+    this.#ticker = setInterval(this.#changed, TICK_MS);
+    this.#restart();
+  }
+
+  disconnectedCallback(): void {
+    clearInterval(this.#ticker);
+    clearTimeout(this.#status.timer);
+    this.#chat?.close();
+    this.#chat = null;
+  }
+
+  /** Attributes that are set one after the other count together. */
+  attributeChangedCallback(attribute: string, before: string | null, after: string | null): void {
+    const name = canonical(attribute);
+    if (!name || before === after || !this.isConnected) return;
+    if (this.#pending.size === 0) queueMicrotask(this.#attributesChanged);
+    this.#pending.add(name);
+  }
+
+  /** Puts the cursor where one writes. */
+  override focus(options?: FocusOptions): void {
+    (this.#area ?? this.shadowRoot?.querySelector("input"))?.focus(options);
+  }
+
+  #attributesChanged = (): void => {
+    const changed = new Set(this.#pending);
+    this.#pending.clear();
+    if (!this.isConnected || changed.size === 0) return;
+    const before = this.#settings;
+    this.#settings = this.#read();
+    const is = (...names: Name[]) => names.some((name) => changed.has(name));
+    const { sessionName: name, sessionDescription: description, sessionPrompt, sessionId } = this.#settings;
+    if (is("api-key", "base-url", "ws-url")) this.#restart();
+    else if (is("session-id") && sessionId !== this.sessionId) void this.#switchTo(sessionId);
+    else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startAnew();
+    else if (is("session-name", "session-description")) void this.#chat?.update({ name, description });
+    if (is("session-prompt")) this.#prefill(sessionPrompt, before.sessionPrompt);
+    this.#changed();
+  };
+
+  #read(): Settings {
+    return readSettings((name) => this.getAttribute(name), SCRIPT_ORIGIN);
+  }
+
+  #wish(): SessionWish {
+    const { sessionName: name, sessionDescription: description, incognito } = this.#settings;
+    return { name, description, canLog: !incognito };
+  }
+
+  #restart(): void {
+    this.#chat?.close();
+    this.#chat = null;
+    this.#isSessionsOpen = false;
+    const transport = this.#transport ?? this.#ownTransport();
+    if (transport) {
+      const { sessionId: id } = this.#settings;
+      this.#chat = new Chat(transport, { ...this.#wish(), ...(id && { id }) }, this.#hooks());
+      void this.#chat.start();
+    }
+    this.#render();
+    this.#prefill(this.#settings.sessionPrompt, "");
+  }
+
+  #ownTransport(): Transport | null {
+    const { apiKey, baseUrl, wsUrl } = this.#settings;
+    const key = apiKey || this.#typedKey;
+    return key && baseUrl ? new WebsocketTransport(key, baseUrl, wsUrl) : null;
+  }
+
+  #hooks() {
+    return {
+      strings: this.#strings,
+      changed: this.#changed,
+      announce: (text: string) => {
+        this.#announce(text);
+      },
+      opened: ({ id, name }: ChatSession, isNew: boolean) => {
+        this.#emit("session", { sessionId: id, name, isNew });
+        if (!isNew) requestAnimationFrame(() => this.#thread?.revealLast());
+      },
+      ended: (turn: Turn) => {
+        this.#ended(turn);
+      },
+      failed: (code: string, message: string) => {
+        this.#emit("error", { code, message });
+        if (code === "invalid_api_key") this.#askForKey();
+      },
+    };
+  }
+
+  #ended(turn: Turn): void {
+    const verdict = oneLine(turn.answer.split("\n\n")[0] ?? "", 200).replaceAll("*", "");
+    if (turn.answer) this.#announce(fill(this.#strings.answerReady, verdict));
+    else if (turn.failure) this.#announce(turn.failure.text);
+    this.#emit("result", { turn: turn.id, state: turn.state, answer: turn.answer });
+  }
+
+  #askForKey(): void {
+    this.#typedKey = "";
+    this.#keyProblem = this.#strings.keyWrong;
+    queueMicrotask(() => {
+      this.#chat?.close();
+      this.#chat = null;
+      this.#changed();
+    });
+  }
+
+  #emit(name: string, detail: object): void {
+    this.dispatchEvent(new CustomEvent(`svc-${name}`, { detail, bubbles: true, composed: true }));
+  }
+
+  /** Said when there is a pause: what comes meanwhile replaces what waits. */
+  #announce(text: string): void {
+    this.#status.text = text;
+    this.#status.timer ??= setTimeout(() => {
+      this.#status.timer = undefined;
+      const region = this.shadowRoot?.querySelector("[role=status]");
+      if (region) region.textContent = oneLine(this.#status.text);
+    }, ANNOUNCE_MS);
+  }
+
+  #changed = (): void => {
+    if (this.#frame || !this.isConnected) return;
+    const show = () => {
+      this.#frame = 0;
+      if (this.isConnected) this.#render();
+    };
+    this.#frame = document.hidden ? Number(setTimeout(show, 100)) : requestAnimationFrame(show); // no frames unseen
+  };
+
+  #render(): void {
+    const { shadowRoot: root } = this;
+    if (!root) return;
+    render(this.#template(), root);
+    const container = root.querySelector<HTMLElement>(".turns");
+    if (!container || !this.#chat) return;
+    if (this.#thread?.container !== container) this.#thread = new Thread(container, this.#threadActions());
+    this.#thread.update(this.#chat.conversation);
+  }
+
+  #template(): TemplateResult {
+    const strings = this.#strings;
+    const chat = this.#chat;
+    const view = { isSessionsOpen: this.#isSessionsOpen, now: Date.now() / 1000 };
+    const isEmpty = !chat?.conversation.turns.length;
+    return html`<div class="chat" data-theme=${this.#settings.theme}>
+      ${header(chat, this.#settings, view, this.#headerActions, strings)}
+      ${this.#isSessionsOpen && chat ? sessionsPanel(chat, this.#sessions, this.#sessionsActions, strings) : nothing}
+      ${this.#banner()}
+      <div class="scroll" role="log" aria-live="off" aria-label=${strings.conversation} tabindex="0">
+        ${chat ? nothing : this.#keyForm()}
+        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#pick, strings) : nothing}
+        <div class="turns" ?hidden=${!chat}></div>
+      </div>
+      ${composer(chat, this.#composerActions, strings)}
+      ${this.#chip ? chipDialog(this.#chip.indicator, this.#chipActions, strings) : nothing}
+      ${this.#isDropping ? html`<p class="drop">${strings.dropHere}</p>` : nothing}
+      <div class="hidden" role="status"></div>
+    </div>`;
+  }
+
+  #keyForm(): TemplateResult {
+    const use = (key: string) => {
+      this.#typedKey = key;
+      this.#keyProblem = "";
+      this.#restart();
+      this.#area?.focus();
+    };
+    return keyForm(this.#settings.baseUrl, this.#keyProblem, use, this.#strings);
+  }
+
+  /** One line on what stands in the way, the most pressing first. */
+  #banner(): TemplateResult | typeof nothing {
+    const chat = this.#chat;
+    if (!chat) return nothing;
+    const strings = this.#strings;
+    const line = (text: string, kind: string, more: TemplateResult | typeof nothing = nothing) =>
+      html`<p class="banner" data-kind=${kind} dir="auto">${text} ${more}</p>`;
+    if (chat.phase === "opening") return line(strings.connecting, "info");
+    if (chat.connection === "reconnecting") return line(strings.reconnecting, "warning");
+    if (chat.phase === "failed") {
+      const again = html`<button type="button" @click=${() => this.#restart()}>${strings.tryAgain}</button>`;
+      return line(chat.notice?.text ?? strings.failed, "error", again);
+    }
+    if (chat.notice) return line(chat.notice.text, chat.notice.isError ? "error" : "info");
+    return chat.isLoggedAgainstWish ? line(strings.incognitoRefused, "warning") : nothing;
+  }
+
+  readonly #headerActions = {
+    toggleSessions: () => {
+      if (this.#isSessionsOpen) this.#closeSessions();
+      else void this.#openSessions();
+    },
+    startAnew: () => {
+      this.#startAnew();
+    },
+    extend: () => {
+      void this.#chat?.update({ ttl: this.#chat.session?.ttl ?? 0 });
+    },
+    toggleFullscreen: () => {
+      this.setAttribute("is-fullscreen", String(!this.#settings.isFullscreen));
+    },
+  };
+
+  readonly #sessionsActions = {
+    close: () => {
+      this.#closeSessions();
+    },
+    rename: (name: string) => {
+      void this.#chat?.update({ name });
+      this.#closeSessions();
+    },
+    switchTo: (id: string) => {
+      this.#closeSessions();
+      void this.#switchTo(id);
+    },
+    startAnew: () => {
+      this.#startAnew();
+    },
+    save: (kind: "md" | "json") => {
+      this.#save(kind);
+    },
+  };
+
+  readonly #composerActions = {
+    send: (text: string) => {
+      this.#ask(text);
+    },
+    stop: () => void this.#chat?.stop(),
+    attach: (files: readonly File[]) => void this.#chat?.attach(files),
+    dismiss: (upload: Parameters<Chat["dismiss"]>[0]) => this.#chat?.dismiss(upload),
+    detach: (file: Parameters<Chat["detach"]>[0]) => void this.#chat?.detach(file),
+    editLast: () => {
+      const last = this.#chat?.conversation.turns.at(-1);
+      if (last && !last.isOpen) this.#edit(last);
+    },
+  };
+
+  readonly #chipActions = {
+    close: () => {
+      const opener = this.#chip?.opener;
+      this.#chip = null;
+      this.#render();
+      opener?.focus();
+    },
+    copy: (text: string) => {
+      void this.#copy(text).then(() => {
+        this.#chipActions.close();
+      });
+    },
+  };
+
+  #threadActions() {
+    return {
+      strings: this.#strings,
+      canRate: this.#chat?.transport.feedback !== undefined,
+      retry: (turn: Turn) => {
+        this.#ask(turn.question, turn);
+      },
+      editing: (turn: Turn | null) => {
+        this.#edit(turn);
+      },
+      resend: (turn: Turn, text: string) => {
+        this.#thread?.edit(null);
+        this.#ask(text, turn);
+      },
+      copyAnswer: (turn: Turn) => void this.#copy(turn.answer),
+      rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
+    };
+  }
+
+  #ask(text: string, replaced?: Turn): void {
+    void this.#chat?.ask(text, replaced);
+    this.#render();
+    this.#thread?.revealLast();
+    this.#area?.focus();
+  }
+
+  #edit(turn: Turn | null): void {
+    this.#thread?.edit(turn);
+    if (turn) this.shadowRoot?.querySelector<HTMLElement>(".editor textarea")?.focus();
+    else this.#area?.focus();
+  }
+
+  #pick = (prompt: string): void => {
+    if (this.#area) fillIn(this.#area, prompt);
+    this.#area?.focus();
+  };
+
+  #startAnew(): void {
+    this.#isSessionsOpen = false;
+    this.#chat?.startAnew(this.#wish());
+    this.#prefill(this.#settings.sessionPrompt, "");
+    this.#area?.focus();
+  }
+
+  async #switchTo(id: string): Promise<void> {
+    if (!id) {
+      this.#startAnew();
+      return;
+    }
+    try {
+      await this.#chat?.switchTo(id);
+    } catch (error) {
+      this.#emit("error", { code: "", message: textOf(error) });
+      this.#announce(textOf(error));
+    }
+  }
+
+  async #openSessions(): Promise<void> {
+    const chat = this.#chat;
+    this.#isSessionsOpen = true;
+    this.#sessions = null;
+    this.#render();
+    this.shadowRoot?.querySelector<HTMLElement>(".sessions input")?.focus();
+    this.#sessions = (await chat?.transport.list?.(AbortSignal.timeout(30_000)).catch(() => [])) ?? [];
+    this.#changed();
+  }
+
+  #closeSessions(): void {
+    this.#isSessionsOpen = false;
+    this.#render();
+    this.shadowRoot?.querySelector<HTMLElement>("header .name")?.focus();
+  }
+
+  /** Text into the empty field of a new session; what somebody wrote stays. */
+  #prefill(text: string, before: string): void {
+    const area = this.#area;
+    const isNew = !this.#settings.sessionId && !this.#chat?.conversation.turns.length;
+    if (area && isNew && (area.value === "" || area.value === before)) fillIn(area, text);
+  }
+
+  #save(kind: "md" | "json"): void {
+    const chat = this.#chat;
+    if (!chat) return;
+    const name = (chat.name || DEFAULT_NAME).replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
+    if (kind === "md") download(`${name}.md`, "text/markdown", asMarkdown(chat.name, chat.conversation));
+    else
+      download(`${name}.json`, "application/json", asJson({ id: this.sessionId, name: chat.name }, chat.conversation));
+  }
+
+  async #copy(text: string): Promise<boolean> {
+    const isDone = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    );
+    this.#announce(isDone ? this.#strings.copied : this.#strings.copyFailed);
+    return isDone;
+  }
+
+  get #area(): HTMLTextAreaElement | null {
+    return this.shadowRoot?.querySelector(".composer textarea") ?? null;
+  }
+
+  /** Clicks inside answers, whose nodes are no templates. */
+  #onClick = (event: Event): void => {
+    const target = event.target instanceof Element ? event.target.closest<HTMLElement>(".chip, .copy") : null;
+    if (!target) return;
+    const indicator = indicatorOf(target);
+    if (indicator !== undefined) {
+      this.#chip = { indicator, opener: target };
+      this.#render();
+      this.shadowRoot?.querySelector<HTMLElement>(".chip-dialog .whole")?.focus();
+    } else {
+      void this.#copyFrame(target);
+    }
+  };
+
+  async #copyFrame(button: HTMLElement): Promise<void> {
+    const table = button.parentElement?.querySelector("table");
+    const text = table ? tableAsCsv(table) : (button.parentElement?.querySelector("pre")?.textContent ?? "");
+    const label = button.textContent;
+    button.textContent = (await this.#copy(text)) ? this.#strings.copied : this.#strings.copyFailed;
+    setTimeout(() => {
+      button.textContent = label;
+    }, COPIED_MS);
+  }
+
+  #onDrag = (event: DragEvent): void => {
+    if (!this.#chat?.transport.attach || !event.dataTransfer?.types.includes("Files")) return;
+    event.preventDefault();
+    this.#isDropping = event.type === "dragover";
+    this.#changed();
+  };
+
+  #onDrop = (event: DragEvent): void => {
+    const files = filesOf(event.dataTransfer);
+    if (!this.#chat?.transport.attach || files.length === 0) return;
+    event.preventDefault();
+    this.#isDropping = false;
+    void this.#chat.attach(files);
+  };
+}
+
+function originOf(script: Element | SVGScriptElement | null): string {
+  return script instanceof HTMLScriptElement && script.src ? new URL(script.src).origin : "";
+}

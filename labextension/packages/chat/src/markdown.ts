@@ -1,0 +1,122 @@
+// An answer's Markdown as nodes that may stand on a page. It quotes what attackers wrote: raw HTML is shown as text,
+// there is no image, link, form or style; addresses become code that `chips.ts` makes inert buttons of. What marked
+// renders is sanitized as HTML after that. Cases for every language: tests/wire/markdown_cases.json.
+import DOMPurify from "dompurify";
+import { Lexer, Marked, Parser } from "marked";
+import type { Token, Tokens } from "marked";
+import { highlight } from "./highlight.js";
+import { oneLine } from "./untrusted.js";
+
+/** Of code that holds an address which was a link's or an image's; no answer can set a class itself. */
+export const ADDRESS_CLASS = "svc-address";
+
+const MAX_DEPTH = 30; // quotes and lists in each other; what goes deeper is shown as one block of code
+const MAX_INLINE = 20_000; // characters of one paragraph or cell that are read for emphasis: its time is quadratic
+const MAX_ADDRESS = 2_000; // characters of an address that are kept
+
+const TAGS = "p h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td hr em strong del code pre br".split(" ");
+const SAFE_CLASS = /^(?:language-[\w+#-]+|svc-address)$/;
+
+function escape(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+function shownAddress(address: string): string {
+  const shown = oneLine(address, MAX_ADDRESS);
+  return shown ? ` (<code class="${ADDRESS_CLASS}">${escape(shown)}</code>)` : "";
+}
+
+const marked = new Marked({
+  gfm: true,
+  tokenizer: { def: () => undefined, url: () => undefined },
+  renderer: {
+    html: ({ text, block }: Tokens.HTML | Tokens.Tag) =>
+      block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`,
+    image: ({ text, href }) => `image ${escape(`'${text}'`)}${shownAddress(href)}`,
+    link({ tokens, href, text }) {
+      const isAuto = href === text || href === `mailto:${text}`;
+      if (isAuto) return `<code class="${ADDRESS_CLASS}">${escape(oneLine(text, MAX_ADDRESS))}</code>`;
+      return this.parser.parseInline(tokens) + shownAddress(href);
+    },
+    heading({ tokens, depth }) {
+      const level = Math.min(6, depth + 2); // below the headings of the page and of the turn
+      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+    },
+    checkbox: ({ checked }) => (checked ? "[x] " : "[ ] "),
+    code({ text, lang }) {
+      const language = /^[\w+#-]*/.exec(lang ?? "")?.[0].toLowerCase() ?? "";
+      const name = language ? ` class="language-${language}"` : "";
+      return `<pre><code${name}>${escape(text)}</code></pre>`;
+    },
+  },
+});
+
+/** The top-level blocks of printable Markdown; their `raw`s in a row are the text. Never raises. */
+export function blocks(markdown: string): Token[] {
+  try {
+    const lexer = new Lexer(marked.defaults);
+    const tokens = lexer.blockTokens(markdown, []);
+    if (depth(tokens) > MAX_DEPTH) return [codeBlock(markdown)];
+    for (const { src, tokens: inside } of lexer.inlineQueue.splice(0)) {
+      if (src.length > MAX_INLINE) inside.push({ type: "text", raw: src, text: src, escaped: false });
+      else lexer.inlineTokens(src, inside);
+    }
+    return tokens;
+  } catch (error) {
+    if (error instanceof RangeError) return [codeBlock(markdown)]; // too deep for the stack
+    throw error;
+  }
+}
+
+/** The block as nodes, sanitized; `isFinal` colours its code. */
+export function render(block: Token, isFinal: boolean): DocumentFragment {
+  let html: string;
+  try {
+    html = new Parser(marked.defaults).parse([block]);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    html = `<pre><code>${escape(block.raw)}</code></pre>`;
+  }
+  const fragment = purify(html);
+  if (isFinal) colour(fragment);
+  return fragment;
+}
+
+let purifier: typeof DOMPurify | undefined; // our own: the page may use the same library with other rules
+
+function purify(html: string): DocumentFragment {
+  if (!purifier) {
+    purifier = DOMPurify(window);
+    purifier.addHook("uponSanitizeAttribute", (_, attribute) => {
+      if (attribute.attrName === "class" && !SAFE_CLASS.test(attribute.attrValue)) attribute.keepAttr = false;
+    });
+  }
+  return purifier.sanitize(html, {
+    ALLOWED_TAGS: TAGS,
+    ALLOWED_ATTR: ["class", "start", "align"],
+    ALLOW_DATA_ATTR: false,
+    ALLOW_ARIA_ATTR: false,
+    RETURN_DOM_FRAGMENT: true,
+  });
+}
+
+function colour(fragment: DocumentFragment): void {
+  for (const code of fragment.querySelectorAll("pre > code[class]")) {
+    const pieces = highlight(code.textContent, code.className.replace("language-", ""));
+    if (pieces) code.replaceChildren(...pieces);
+  }
+}
+
+function depth(tokens: readonly Token[], level = 0): number {
+  let deepest = level;
+  for (const token of tokens) {
+    const { items, tokens: children } = token as { items?: Token[]; tokens?: Token[] };
+    const isNested = token.type === "list" || token.type === "blockquote" || token.type === "list_item";
+    if (isNested && level <= MAX_DEPTH) deepest = Math.max(deepest, depth(items ?? children ?? [], level + 1));
+  }
+  return deepest;
+}
+
+function codeBlock(text: string): Token {
+  return { type: "code", raw: text, text, lang: "" };
+}

@@ -1,0 +1,226 @@
+// The parts around the conversation: the line on top, the sessions, the landing screen, the key's form, the dialogue of
+// an indicator. Templates alone; what a click does comes in.
+import { html, nothing } from "lit/html.js";
+import type { TemplateResult } from "lit/html.js";
+import type { Chat } from "./chat.js";
+import { refang, webAddress } from "./defang.js";
+import { icon } from "./icons.js";
+import type { Icon } from "./icons.js";
+import type { Settings } from "./settings.js";
+import { duration, fill } from "./strings.js";
+import type { Strings } from "./strings.js";
+import type { ChatSession } from "./transport.js";
+import { oneLine, printable } from "./untrusted.js";
+
+type Part = TemplateResult | typeof nothing;
+
+export interface HeaderActions {
+  toggleSessions(): void;
+  startAnew(): void;
+  extend(): void;
+  toggleFullscreen(): void;
+}
+
+const SHORT = 3600; // seconds left from which the end is shown as a warning
+
+export function iconButton(name: Icon, label: string, act: (event: Event) => void, kind = "tool"): TemplateResult {
+  return html`<button type="button" class=${kind} title=${label} aria-label=${label} @click=${act}>
+    ${icon(name)}
+  </button>`;
+}
+
+export function header(
+  chat: Chat | null,
+  settings: Settings,
+  { isSessionsOpen, now }: { isSessionsOpen: boolean; now: number },
+  actions: HeaderActions,
+  strings: Strings,
+): TemplateResult {
+  const full = settings.isFullscreen;
+  const name = oneLine(chat?.name ?? settings.sessionName, 80);
+  return html`<header>
+    <button
+      type="button"
+      class="name"
+      aria-haspopup="dialog"
+      aria-expanded=${String(isSessionsOpen)}
+      ?disabled=${!chat}
+      @click=${() => actions.toggleSessions()}
+    >
+      <bdi>${name}</bdi>${icon("down")}
+    </button>
+    ${chat?.isUnlogged ? html`<span class="badge">${strings.incognito}</span>` : nothing}
+    <span class="spring"></span>
+    ${chat ? timeLeft(chat, now, actions, strings) : nothing}
+    ${chat ? iconButton("plus", strings.newSession, () => actions.startAnew()) : nothing}
+    ${iconButton(full ? "shrink" : "expand", full ? strings.leaveFullscreen : strings.fullscreen, () =>
+      actions.toggleFullscreen(),
+    )}
+  </header>`;
+}
+
+function timeLeft(chat: Chat, now: number, actions: HeaderActions, strings: Strings): Part {
+  const { session } = chat;
+  if (!session?.expire_time) return nothing;
+  const seconds = session.expire_time - now;
+  return html`<span class="left" ?data-short=${seconds < SHORT}
+    >${seconds > 0 ? fill(strings.timeLeft, duration(seconds)) : strings.ended}${
+      chat.transport.update && seconds > 0
+        ? html` <button type="button" class="quiet" @click=${() => actions.extend()}>${strings.extend}</button>`
+        : nothing
+    }</span
+  >`;
+}
+
+export interface SessionsActions {
+  close(): void;
+  rename(name: string): void;
+  switchTo(id: string): void;
+  startAnew(): void;
+  save(kind: "md" | "json"): void;
+}
+
+/** `sessions` is null while they are asked for. */
+export function sessionsPanel(
+  chat: Chat,
+  sessions: readonly ChatSession[] | null,
+  actions: SessionsActions,
+  strings: Strings,
+): TemplateResult {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const name = (event.currentTarget as HTMLElement).querySelector("input")?.value.trim();
+    if (name) actions.rename(name);
+  };
+  const hasTurns = chat.conversation.turns.length > 0;
+  return html`<div
+    class="panel sessions"
+    role="dialog"
+    aria-label=${strings.sessions}
+    @keydown=${closeOnEscape(actions)}
+  >
+    <form class="row" @submit=${submit}>
+      <input aria-label=${strings.rename} dir="auto" maxlength="200" .value=${chat.name} />
+      <button type="submit">${strings.save}</button>
+      ${iconButton("close", strings.close, () => actions.close())}
+    </form>
+    <div class="row">
+      <button type="button" @click=${() => actions.startAnew()}>${strings.newSession}</button>
+      <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("md")}>${strings.exportMarkdown}</button>
+      <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("json")}>${strings.exportJson}</button>
+    </div>
+    ${chat.transport.list ? sessionList(chat, sessions, actions, strings) : nothing}
+  </div>`;
+}
+
+function sessionList(
+  chat: Chat,
+  sessions: readonly ChatSession[] | null,
+  actions: SessionsActions,
+  strings: Strings,
+): TemplateResult {
+  if (!sessions) return html`<p class="hint">${strings.connecting}</p>`;
+  if (sessions.length === 0) return html`<p class="hint">${strings.noSessions}</p>`;
+  const now = Date.now() / 1000;
+  return html`<ul>
+    ${[...sessions].reverse().map(
+      (one) =>
+        html`<li>
+          <button
+            type="button"
+            aria-current=${one.id === chat.session?.id ? "true" : nothing}
+            @click=${() => actions.switchTo(one.id)}
+          >
+            <bdi>${oneLine(one.name, 120)}</bdi>
+            <small>${one.expire_time ? fill(strings.timeLeft, duration(one.expire_time - now)) : ""}</small>
+          </button>
+        </li>`,
+    )}
+  </ul>`;
+}
+
+export function landing(settings: Settings, pick: (prompt: string) => void, strings: Strings): TemplateResult {
+  return html`<div class="landing">
+    <h2>${strings.title}</h2>
+    <p>${strings.subtitle}</p>
+    ${
+      settings.examples.length > 0
+        ? html`<ul aria-label=${strings.examples}>
+            ${settings.examples.map(
+              ({ title, prompt }) =>
+                html`<li>
+                  <button type="button" @click=${() => pick(prompt)}>
+                    <strong dir="auto">${oneLine(title, 120)}</strong><span dir="auto">${oneLine(prompt, 160)}</span>
+                  </button>
+                </li>`,
+            )}
+          </ul>`
+        : nothing
+    }
+  </div>`;
+}
+
+/** The key goes to `use` and nowhere else: no form data, no storage, no attribute. */
+export function keyForm(
+  baseUrl: string,
+  problem: string,
+  use: (key: string) => void,
+  strings: Strings,
+): TemplateResult {
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const input = (event.currentTarget as HTMLElement).querySelector("input");
+    if (input?.value.trim()) use(input.value.trim());
+  };
+  return html`<form class="key" @submit=${submit}>
+    <h2>${strings.keyTitle}</h2>
+    ${problem ? html`<p class="failure">${problem}</p>` : nothing}
+    <input type="password" autocomplete="off" spellcheck="false" aria-label=${strings.keyTitle} placeholder="svc_…" />
+    <button type="submit" class="primary">${strings.keyUse}</button>
+    <p class="hint">${fill(strings.keyHint, baseUrl)}</p>
+  </form>`;
+}
+
+export interface ChipActions {
+  close(): void;
+  copy(text: string): void;
+}
+
+/** The whole indicator, and what may be done with it. Opening is the second click, on a link that shows where to. */
+export function chipDialog(indicator: string, actions: ChipActions, strings: Strings): TemplateResult {
+  const address = webAddress(indicator);
+  return html`<div
+    class="panel chip-dialog"
+    role="dialog"
+    aria-label=${strings.address}
+    @keydown=${closeOnEscape(actions)}
+  >
+    <p class="whole" dir="ltr" tabindex="-1">${printable(indicator)}</p>
+    <div class="row">
+      <button type="button" class="primary" @click=${() => actions.copy(refang(indicator))}>
+        ${strings.copyRefanged}
+      </button>
+      <button type="button" @click=${() => actions.copy(indicator)}>${strings.copyDefanged}</button>
+      ${iconButton("close", strings.close, () => actions.close())}
+    </div>
+    ${
+      address
+        ? html`<p class="hint">${strings.openHint}</p>
+            <p>
+              <a href=${address} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer" dir="ltr"
+                >${address}</a
+              >
+              <span class="hidden">${strings.open}</span>
+            </p>`
+        : nothing
+    }
+  </div>`;
+}
+
+function closeOnEscape(actions: { close(): void }): (event: KeyboardEvent) => void {
+  return (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    actions.close();
+  };
+}

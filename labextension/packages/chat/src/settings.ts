@@ -1,0 +1,84 @@
+// What the attributes say. Pure. HTML lower-cases names, so `sessionId` arrives as `sessionid`: both spellings count.
+
+export interface Example {
+  readonly title: string;
+  readonly prompt: string;
+}
+
+export interface Settings {
+  readonly apiKey: string;
+  readonly incognito: boolean;
+  readonly sessionId: string;
+  readonly sessionName: string;
+  readonly sessionDescription: string;
+  readonly sessionPrompt: string;
+  readonly theme: "light" | "dark";
+  readonly isFullscreen: boolean;
+  readonly examples: readonly Example[];
+  readonly baseUrl: string;
+  readonly wsUrl: string;
+}
+
+export const DEFAULT_NAME = "New Session";
+
+export const NAMES = [
+  "api-key",
+  "incognito",
+  "session-id",
+  "session-name",
+  "session-description",
+  "session-prompt",
+  "theme",
+  "is-fullscreen",
+  "examples",
+  "base-url",
+  "ws-url",
+] as const;
+export type Name = (typeof NAMES)[number];
+
+/** Every attribute to watch, in both spellings. */
+export const OBSERVED = [...new Set(NAMES.flatMap((name) => [name, name.replaceAll("-", "")]))];
+
+/** The name that an observed attribute stands for. */
+export function canonical(attribute: string): Name | undefined {
+  return NAMES.find((name) => name === attribute || name.replaceAll("-", "") === attribute);
+}
+
+/** `scriptOrigin` is where the service is that served the element, "" where nobody did. */
+export function readSettings(attribute: (name: string) => string | null, scriptOrigin: string): Settings {
+  const text = (name: Name) => attribute(name) ?? attribute(name.replaceAll("-", "")) ?? "";
+  const flag = (name: Name) => {
+    const value = attribute(name) ?? attribute(name.replaceAll("-", ""));
+    return value !== null && !["false", "0", "no", "off"].includes(value.trim().toLowerCase());
+  };
+  const baseUrl = (text("base-url").trim() || scriptOrigin).replace(/\/+$/, "");
+  return {
+    apiKey: text("api-key").trim(),
+    incognito: flag("incognito"),
+    sessionId: text("session-id").trim(),
+    sessionName: text("session-name").trim() || DEFAULT_NAME,
+    sessionDescription: text("session-description"),
+    sessionPrompt: text("session-prompt"),
+    theme: text("theme").trim().toLowerCase() === "dark" ? "dark" : "light",
+    isFullscreen: flag("is-fullscreen"),
+    examples: readExamples(text("examples")),
+    baseUrl,
+    wsUrl: text("ws-url").trim(),
+  };
+}
+
+/** The examples that are whole; what is no JSON array of them shows none. */
+function readExamples(json: string): Example[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(json || "[]");
+  } catch {
+    return [];
+  }
+  return Array.isArray(value) ? value.filter(isExample) : [];
+}
+
+function isExample(value: unknown): value is Example {
+  const { title, prompt } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return typeof title === "string" && typeof prompt === "string";
+}

@@ -1,0 +1,241 @@
+// The turns on screen. Each stands in its own node and is rendered when it changed, so that a long session costs no
+// more than its last turn. A long history is put in from its end backwards, a few turns a frame.
+import { html, nothing, render } from "lit/html.js";
+import type { TemplateResult } from "lit/html.js";
+import { finish } from "./chips.js";
+import type { Conversation, Picture, Step, Turn } from "./conversation.js";
+import { icon } from "./icons.js";
+import type { Icon } from "./icons.js";
+import { MarkdownView } from "./streaming.js";
+import { fill } from "./strings.js";
+import type { Strings } from "./strings.js";
+import { oneLine, printable } from "./untrusted.js";
+
+export interface ThreadActions {
+  readonly strings: Strings;
+  retry(turn: Turn): void;
+  editing(turn: Turn | null): void;
+  resend(turn: Turn, text: string): void;
+  copyAnswer(turn: Turn): void;
+  rate(turn: Turn, score: number): void;
+  readonly canRate: boolean;
+}
+
+const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
+const MAX_STEP = 20_000; // characters of one step
+const SLICE_MS = 8; // of a frame's 16, for putting older turns in
+
+interface Shown {
+  readonly node: HTMLElement;
+  readonly turn: Turn;
+  version: number;
+  answer: MarkdownView | undefined;
+}
+
+export class Thread {
+  #conversation: Conversation | null = null;
+  #shown: Shown[] = [];
+  #editing: Turn | null = null;
+  #frame = 0;
+  #isFresh = false;
+
+  /** `container` is filled with one node a turn; nothing else may be put in. */
+  constructor(
+    readonly container: HTMLElement,
+    private readonly actions: ThreadActions,
+  ) {}
+
+  /** Whether older turns are still to be put in. */
+  get isFilling(): boolean {
+    return this.#frame !== 0;
+  }
+
+  edit(turn: Turn | null): void {
+    const changed = [this.#editing, turn];
+    this.#editing = turn;
+    for (const shown of this.#shown) if (changed.includes(shown.turn)) this.#render(shown);
+  }
+
+  update(conversation: Conversation): void {
+    if (conversation !== this.#conversation) this.#clear(conversation);
+    const { turns } = conversation;
+    for (const shown of this.#shown) if (!turns.includes(shown.turn)) shown.node.remove();
+    this.#shown = this.#shown.filter((shown) => shown.node.isConnected);
+    for (const turn of this.#newer(turns)) this.#shown.push(this.#add(turn, null));
+    for (const shown of this.#shown) if (shown.version !== shown.turn.version) this.#render(shown);
+    if (this.#shown.length < turns.length) this.#frame ||= requestAnimationFrame(() => this.#fillOlder(turns));
+  }
+
+  /** The last turn to the top of what scrolls: its question and its verdict are what one wants to see. */
+  revealLast(): void {
+    this.#shown.at(-1)?.node.scrollIntoView({ block: "start" });
+  }
+
+  #clear(conversation: Conversation): void {
+    cancelAnimationFrame(this.#frame);
+    this.#frame = 0;
+    this.#conversation = conversation;
+    this.#shown = [];
+    this.#editing = null;
+    this.#isFresh = true;
+    this.container.replaceChildren();
+  }
+
+  /** What follows the last turn shown; at first, of a history, its last turn alone. */
+  #newer(turns: readonly Turn[]): readonly Turn[] {
+    const last = this.#shown.at(-1);
+    if (last) return turns.slice(turns.indexOf(last.turn) + 1);
+    const isFresh = this.#isFresh && turns.length > 0;
+    this.#isFresh &&= !isFresh;
+    return turns.slice(-1);
+  }
+
+  #fillOlder(turns: readonly Turn[]): void {
+    this.#frame = 0;
+    const end = performance.now() + SLICE_MS;
+    let first = this.#shown[0];
+    while (first && turns[0] !== first.turn && performance.now() < end) {
+      const older = turns[turns.indexOf(first.turn) - 1];
+      if (!older) return;
+      this.#shown.unshift(this.#add(older, first.node));
+      first = this.#shown[0];
+    }
+    if (first && turns[0] !== first.turn) this.#frame = requestAnimationFrame(() => this.#fillOlder(turns));
+  }
+
+  #add(turn: Turn, before: Node | null): Shown {
+    const node = document.createElement("article");
+    node.className = "turn";
+    this.container.insertBefore(node, before);
+    const shown = { node, turn, version: -1, answer: undefined };
+    this.#render(shown);
+    return shown;
+  }
+
+  #render(shown: Shown): void {
+    const { turn, node } = shown;
+    shown.version = turn.version;
+    node.dataset["state"] = turn.state;
+    render(this.#editing === turn ? editor(turn, this.actions) : turnTemplate(turn, this.actions), node);
+    const container = node.querySelector<HTMLElement>(".answer");
+    if (!container) return;
+    if (shown.answer?.container !== container) {
+      shown.answer = new MarkdownView(container, (block) => {
+        finish(block, this.actions.strings);
+      });
+    }
+    shown.answer.update(turn.answer, !turn.isOpen);
+  }
+}
+
+function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
+  const { strings } = actions;
+  if (turn.isReplaced) {
+    return html`<details class="replaced">
+      <summary><bdi>${oneLine(turn.question, 80)}</bdi> · ${strings.replaced}</summary>
+      ${bodyTemplate(turn, actions)}
+    </details>`;
+  }
+  return html`<h2 class="question" dir="auto">
+      <span class="hidden">${strings.you}: </span>${printable(turn.question)}
+    </h2>
+    ${bodyTemplate(turn, actions)}`;
+}
+
+function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
+  const { strings } = actions;
+  return html`${traceTemplate(turn, strings)}
+    <div class="answer" dir="auto"></div>
+    ${turn.pictures.map((picture) => pictureTemplate(picture, strings))} ${failureTemplate(turn, strings)}
+    ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
+}
+
+function traceTemplate(turn: Turn, strings: Strings): TemplateResult | typeof nothing {
+  const { steps } = turn;
+  if (steps.length === 0) return turn.isOpen ? html`<p class="working">${dots()}${strings.working}</p>` : nothing;
+  const seconds = turn.endedAt ? ` · ${fill(strings.seconds, (turn.endedAt - turn.startedAt).toFixed(1))}` : "";
+  const count = steps.length === 1 ? strings.stepOne : fill(strings.trace, steps.length);
+  return html`<details class="trace">
+    <summary>
+      ${turn.isOpen ? html`${dots()}<span dir="auto">${oneLine(turn.lastStep?.text ?? "", 160)}</span>` : count + seconds}
+    </summary>
+    <ol>
+      ${steps.slice(-MAX_STEPS).map(stepTemplate)}
+    </ol>
+  </details>`;
+}
+
+function dots(): TemplateResult {
+  return html`<span class="dots" aria-hidden="true"></span>`;
+}
+
+function stepTemplate(step: Step): TemplateResult {
+  return html`<li data-kind=${step.kind}>
+    <span class="actor">${oneLine(step.actor, 40)}</span>
+    <span class="text" dir="auto">${printable(step.text.slice(0, MAX_STEP))}</span>
+  </li>`;
+}
+
+/** An image from outside is only ever a picture: scripts in an SVG do not run there, and nothing is loaded by it. */
+function pictureTemplate(picture: Picture, strings: Strings): TemplateResult {
+  const title = oneLine(picture.title) || strings.picture;
+  const address = `data:${picture.mimeType};base64,${picture.base64.replace(/[^A-Za-z0-9+/=]/g, "")}`;
+  return html`<figure>
+    <img src=${address} alt=${title} />
+    <figcaption>${title}</figcaption>
+  </figure>`;
+}
+
+function failureTemplate(turn: Turn, strings: Strings): TemplateResult | typeof nothing {
+  if (turn.state === "stopped") return html`<p class="stopped">${strings.stopped}</p>`;
+  if (!turn.failure) return nothing;
+  return html`<p class="failure" dir="auto">
+    <strong>${strings.failed}</strong> ${printable(turn.failure.text || turn.failure.code)}
+  </p>`;
+}
+
+function actionsTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
+  const { strings } = actions;
+  const tool = (name: Icon, label: string, act: () => void, pressed?: boolean) =>
+    html`<button
+      type="button"
+      class="tool"
+      title=${label}
+      aria-label=${label}
+      aria-pressed=${pressed === undefined ? nothing : String(pressed)}
+      @click=${act}
+    >
+      ${icon(name)}
+    </button>`;
+  return html`<div class="actions">
+    ${turn.answer ? tool("copy", strings.copyAnswer, () => actions.copyAnswer(turn)) : nothing}
+    ${tool("retry", strings.retry, () => actions.retry(turn))}
+    <span class="last-only">${tool("edit", strings.edit, () => actions.editing(turn))}</span>
+    ${
+      turn.answer && actions.canRate
+        ? html`${tool("good", strings.good, () => actions.rate(turn, 1), turn.score > 0)}
+          ${tool("bad", strings.bad, () => actions.rate(turn, -1), turn.score < 0)}`
+        : nothing
+    }
+  </div>`;
+}
+
+function editor(turn: Turn, actions: ThreadActions): TemplateResult {
+  const { strings } = actions;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const area = (event.currentTarget as HTMLElement).querySelector("textarea");
+    if (area?.value.trim()) actions.resend(turn, area.value);
+  };
+  const onKey = (event: KeyboardEvent) => {
+    if (event.key === "Escape") actions.editing(null);
+    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
+    event.stopPropagation();
+  };
+  return html`<form class="editor" @submit=${submit} @keydown=${onKey}>
+    <textarea dir="auto" aria-label=${strings.edit} .value=${turn.question} rows="3"></textarea>
+    <p class="hint">${strings.editHint}</p>
+    <button type="submit" class="primary">${strings.send}</button>
+    <button type="button" @click=${() => actions.editing(null)}>${strings.cancel}</button>
+  </form>`;
+}
