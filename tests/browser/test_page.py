@@ -77,7 +77,7 @@ def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadServic
 def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPage, service: ThreadService):
     page = open_page().page
     sign_in(page, service, "svc_" + "0" * 49)
-    expect(page.get_by_role("alert")).to_contain_text("svc open")
+    expect(page.get_by_role("alert")).to_contain_text("not valid")
     sign_in(page, service)
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
 

@@ -17,7 +17,7 @@ const DEFAULT_LIFE = 90 * DAY_SECONDS;
 export interface KeyViewOptions {
   readonly keys: Keys;
   /** The key of this page was revoked, or is no longer valid. */
-  readonly onsignout: (notice: string) => void;
+  readonly onsignout: () => void;
 }
 
 /** Puts the dialog into the document and shows it; it removes itself, and what it showed, when it is closed. */
@@ -70,7 +70,7 @@ export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLD
       if (!(error instanceof RefusedError)) throw error;
       if (error.status === 401) {
         dialog.close();
-        options.onsignout(error.message);
+        options.onsignout();
       }
       status.textContent = error.message;
     }

@@ -7,6 +7,24 @@ import { Keys, RefusedError } from "./keys.js";
 import { takeStart } from "./start.js";
 import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";
 
+const NOT_VALID = "This key is not valid, or not any more.";
+const EXAMPLES = [
+  {
+    title: "Who got in?",
+    prompt:
+      "Nov 20 03:11:02 web-3 sshd[811]: Failed password for root from 203.0.113.9 port 40112 ssh2\n" +
+      "Nov 20 03:11:04 web-3 sshd[811]: Failed password for root from 203.0.113.9 port 40116 ssh2\n" +
+      "Nov 20 03:11:09 web-3 sshd[815]: Accepted password for root from 203.0.113.9 port 40120 ssh2\n" +
+      "Was anybody brute-forced, and did they get in?",
+  },
+  {
+    title: "What does this command do?",
+    prompt:
+      "What does this say? powershell -enc SQBFAFgAIAAoAGkAdwByACAAaAB0AHQAcAA6AC8ALwAyADAAMwAuADAALgAxADEAMwAuADkALwBhACkA",
+  },
+  { title: "How bad is it?", prompt: "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" },
+];
+
 const baseUrl = new URL(".", document.baseURI).href.replace(/\/$/, "");
 const start = takeStart(document);
 const main = make("main");
@@ -47,19 +65,29 @@ async function signIn(apiKey: string): Promise<void> {
     user.textContent = await keys.user(leaving.signal);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    askForKey(error.message);
+    askForKey(error.status === 401 ? NOT_VALID : error.message);
     return;
   }
   const chat = document.createElement("svc-chat");
   chat.setAttribute("base-url", baseUrl);
   chat.setAttribute("api-key", apiKey);
   chat.setAttribute("theme", theme);
+  chat.setAttribute("examples", JSON.stringify(EXAMPLES));
   if (location.hash.length > 1) chat.setAttribute("session-id", decodeURIComponent(location.hash.slice(1)));
   chat.addEventListener("svc-session", rememberSession);
+  chat.addEventListener("svc-error", (event) => {
+    const { code } = (event as CustomEvent<{ code: string }>).detail;
+    if (code === "invalid_api_key") signOut(NOT_VALID);
+  });
   main.replaceChildren(chat);
   const open = make("button", { type: "button", textContent: "API keys" });
   open.onclick = () => {
-    openKeyView(document.body, { keys, onsignout: signOut });
+    openKeyView(document.body, {
+      keys,
+      onsignout: () => {
+        signOut(NOT_VALID);
+      },
+    });
   };
   const out = make("button", { type: "button", textContent: "Sign out" });
   out.onclick = () => {
