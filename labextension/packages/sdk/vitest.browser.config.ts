@@ -4,6 +4,8 @@ import process from "node:process";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
+import { FaultProxy } from "./test/fault_proxy.js";
+
 /** The page's origin must be known before the service starts, which is told to let it in. */
 async function freePort(): Promise<number> {
   const server = createServer();
@@ -16,6 +18,7 @@ async function freePort(): Promise<number> {
 
 const origin = (process.env["SVC_TEST_ORIGIN"] ??= `http://127.0.0.1:${await freePort()}`); // this is read twice
 const port = Number(new URL(origin).port);
+const proxies: FaultProxy[] = [];
 const quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync";
 
 export default defineConfig({
@@ -34,6 +37,22 @@ export default defineConfig({
           args: ["--no-sandbox", "--disable-gpu", "--disable-quic", ...quiet.split(" ")],
         },
       }),
+      commands: {
+        startProxy: async (_, target: string): Promise<string> => {
+          const proxy = await FaultProxy.start(target);
+          proxies.push(proxy);
+          return proxy.baseUrl;
+        },
+        cutAll: (): void => {
+          for (const proxy of proxies) proxy.cutAll();
+        },
+        closeProxies: (): void => {
+          for (const proxy of proxies.splice(0)) proxy.close();
+        },
+        setSilent: (_, isSilent: boolean): void => {
+          for (const proxy of proxies) proxy.isSilent = isSilent;
+        },
+      },
       instances: [{ browser: "chromium" }],
     },
   },

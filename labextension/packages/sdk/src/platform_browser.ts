@@ -19,7 +19,8 @@ function upload(request: UploadRequest): Promise<Reply> {
       request.onprogress({ loaded, total });
     };
     xhr.onload = (): void => {
-      const retryAfter = parseRetryAfter(xhr.getResponseHeader("Retry-After"));
+      const [, seconds] = /^retry-after:(.*)$/im.exec(xhr.getAllResponseHeaders()) ?? []; // asking for one that is hidden is logged
+      const retryAfter = parseRetryAfter(seconds);
       resolve({ status: xhr.status, body: xhr.responseText, retryAfter });
     };
     xhr.onerror = (): void => {
