@@ -121,6 +121,7 @@ export class SvcChat extends Base {
     const before = this.#settings;
     this.#settings = this.#read();
     const is = (...names: Name[]) => names.some((name) => changed.has(name));
+    if (is("api-key")) this.#typedKey = "";
     const { sessionName: name, sessionDescription: description, sessionPrompt, sessionId } = this.#settings;
     if (is("api-key", "base-url", "ws-url")) this.#restart();
     else if (is("session-id") && sessionId !== this.sessionId) void this.#switchTo(sessionId);
@@ -155,7 +156,7 @@ export class SvcChat extends Base {
 
   #ownTransport(): Transport | null {
     const { apiKey, baseUrl, wsUrl } = this.#settings;
-    const key = apiKey || this.#typedKey;
+    const key = this.#typedKey || apiKey;
     return key && baseUrl ? new WebsocketTransport(key, baseUrl, wsUrl) : null;
   }
 
