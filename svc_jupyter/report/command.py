@@ -11,8 +11,12 @@ from pathlib import Path
 
 import click
 
+from svc_jupyter.report.answers_command import answers
+from svc_jupyter.report.outcome import CHANGED_EXIT_CODE
+
 Command = Callable[..., None]
 _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
+_EITHER = click.Path(exists=True, readable=True, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _MODES = ("live", "replay", "pin", "refresh")
 _OPTIONS = (
@@ -92,3 +96,36 @@ def run_command(**given: object) -> None:
     except (UsageError, FolderError, ExportError, KernelStartError) as error:
         raise click.UsageError(str(error)) from error
     raise SystemExit(code)
+
+
+@report.command("diff")
+@click.argument("old", type=_EITHER)
+@click.argument("new", type=_EITHER)
+@click.option("--to", type=click.Choice(("md", "html", "json")), default="md", show_default=True)
+@click.option("--fail-on-change", is_flag=True, help="Exit with 3 where anything is other than it was.")
+def diff_command(old: Path, new: Path, to: str, *, fail_on_change: bool) -> None:
+    """Say what is other in NEW than in OLD: executed notebooks, or folders of --out.
+
+    Answers that changed, are new or gone; findings added and removed, by what they are and not by their words.
+    """
+    from svc_jupyter.report import diff_page, read_answers
+    from svc_jupyter.report.diff import compare
+    from svc_jupyter.report.options import UsageError
+
+    try:
+        found = compare(read_answers.load(old), read_answers.load(new))
+    except UsageError as error:
+        raise click.UsageError(str(error)) from error
+    match to:
+        case "json":
+            text = diff_page.as_json(found)
+        case "html":
+            text = diff_page.as_html(found, old.name, new.name)
+        case _:
+            text = diff_page.as_markdown(found, old.name, new.name)
+    click.echo(text, nl=False)
+    if fail_on_change and found.has_changes:
+        raise SystemExit(CHANGED_EXIT_CODE)
+
+
+report.add_command(answers)

@@ -1,4 +1,4 @@
-"""``index.html`` of a sweep: each case with its status, duration, verdict and files. Loads nothing. Pure."""
+"""``index.html`` of a sweep: each case with its status, duration, verdict and files. Pure."""
 
 from __future__ import annotations
 
@@ -6,40 +6,15 @@ import html
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+from svc_jupyter.report import plain_page
 from svc_jupyter.report.outcome import Status
 from svc_jupyter.report.record import CaseRecord, RunRecord
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_STYLE = """
-:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
-body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
-table { border-collapse: collapse; width: 100%; }
-caption { text-align: start; padding: 0 0 .5rem; }
-th, td { border-bottom: 1px solid #8888; padding: .4rem .6rem; text-align: start; vertical-align: top; }
-td.number { text-align: end; font-variant-numeric: tabular-nums; white-space: nowrap; }
-td.status { white-space: nowrap; font-weight: 600; }
-td.text { overflow-wrap: anywhere; }
-"""
 
 
 def build(record: RunRecord) -> str:
     """The page. The record is redacted already."""
-    title = html.escape(f"{record.notebook}: {len(record.cases)} cases")
     rows = "\n".join(_row(case) for case in record.cases)
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta http-equiv="Content-Security-Policy" content="{POLICY}">
-<meta charset="utf-8">
-<meta name="referrer" content="no-referrer">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{_STYLE}</style>
-</head>
-<body>
-<main>
-<h1>{title}</h1>
-<p>{html.escape(_summary(record))}</p>
+    body = f"""<p>{html.escape(_summary(record))}</p>
 <table>
 <caption>Cases, in the order of the sweep</caption>
 <thead><tr><th scope="col">Case</th><th scope="col">Status</th><th scope="col">Seconds</th>
@@ -47,11 +22,8 @@ def build(record: RunRecord) -> str:
 <tbody>
 {rows}
 </tbody>
-</table>
-</main>
-</body>
-</html>
-"""
+</table>"""
+    return plain_page.build(f"{record.notebook}: {len(record.cases)} cases", body)
 
 
 def _summary(record: RunRecord) -> str:

@@ -1,0 +1,88 @@
+"""``svc report answers``: what is stored, one answer of it, and what nobody needs any more."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+DAY_SECONDS = 86_400.0
+SHOWN_KEY_CHARACTERS = 12
+QUESTION_CHARACTERS = 80
+
+
+def _with_store(command: Callable[..., None]) -> Callable[..., None]:
+    option = click.option(
+        "--store",
+        type=click.Path(file_okay=False, exists=True, path_type=Path),
+        default=".answers",
+        show_default=True,
+        help="The folder of stored answers.",
+    )
+    return option(command)
+
+
+@click.group()
+def answers() -> None:
+    """Look at stored answers."""
+
+
+@answers.command("list")
+@_with_store
+@click.option("--json", "is_json", is_flag=True, help="JSON lines.")
+def list_command(store: Path, *, is_json: bool) -> None:
+    """One line for each: key, when it was stored, size, model, question."""
+    import msgspec
+
+    from svc_jupyter import answer_store
+    from svc_jupyter.untrusted import one_line
+
+    for entry in answer_store.entries(store):
+        size = answer_store.size(store, entry.key)
+        if is_json:
+            told = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
+            told |= {"model": entry.model, "question": entry.question, "files": entry.files}
+            click.echo(msgspec.json.encode(told))
+            continue
+        saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M")
+        question = one_line(entry.question, limit=QUESTION_CHARACTERS)
+        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]}  {saved}  {size:9,}  {one_line(entry.model)}  {question}")
+
+
+@answers.command("show")
+@click.argument("key")
+@_with_store
+def show_command(key: str, store: Path) -> None:
+    """Print the answer whose key begins with KEY, with what it was asked."""
+    from svc_jupyter import answer_store
+    from svc_jupyter.markdown import plain_text
+    from svc_jupyter.untrusted import one_line, printable
+
+    try:
+        entry = answer_store.find(store, key)
+    except answer_store.StoreError as error:
+        raise click.UsageError(str(error)) from error
+    click.echo(f"key       {entry.key}")
+    click.echo(f"after     {entry.before or '(the first question of its session)'}")
+    click.echo(f"model     {one_line(entry.model)}, asked for: {one_line(entry.asked_model) or 'the default'}")
+    click.echo(f"session   {one_line(entry.session_id)}")
+    for name, digest in entry.files:
+        click.echo(f"file      {one_line(name)}  {digest}")
+    click.echo(f"question  {printable(entry.question)}\n")
+    click.echo(plain_text(entry.text))
+
+
+@answers.command("prune")
+@_with_store
+@click.option("--days", type=click.FloatRange(0), required=True, help="Unused for that long.")
+def prune_command(store: Path, days: float) -> None:
+    """Remove answers that nobody took or stored for --days. A question keeps the ones before it."""
+    from svc_jupyter import answer_store
+
+    removed = answer_store.prune(store, unused_since=time.time() - days * DAY_SECONDS)
+    for entry in removed:
+        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]} removed")
+    click.echo(f"{len(removed)} removed", err=True)

@@ -1,0 +1,100 @@
+"""A difference between two runs as Markdown, HTML or JSON. What stands in it came from answers: it stays text. Pure."""
+
+from __future__ import annotations
+
+import html
+
+import msgspec
+
+from svc_jupyter.defang import defang
+from svc_jupyter.report import plain_page
+from svc_jupyter.report.diff import AnswerDiff, Change, Finding, ReportDiff
+from svc_jupyter.untrusted import one_line
+
+TITLE = "What changed"
+_LINE_CHARACTERS = 300
+
+
+def as_json(diff: ReportDiff) -> str:
+    """The whole difference, answers that are the same included."""
+    return msgspec.json.format(msgspec.json.encode(diff), indent=2).decode() + "\n"
+
+
+def as_markdown(diff: ReportDiff, old: str, new: str) -> str:
+    """Headings and lists; what is the same is only counted."""
+    lines = [f"# {TITLE}", "", _code(f"{old} → {new}"), "", summary(diff)]
+    lines += [f"- new case {_code(name)}" for name in diff.new_cases]
+    lines += [f"- case that is gone {_code(name)}" for name in diff.gone_cases]
+    for answer in _changed(diff):
+        lines += ["", f"## {answer.change.capitalize()}: {_code(_title(answer))}", "", _why(answer)]
+        lines += ["", *(f"- added, {_markdown(finding)}" for finding in answer.added)] if answer.added else []
+        lines += ["", *(f"- removed, {_markdown(finding)}" for finding in answer.removed)] if answer.removed else []
+    return "\n".join(lines) + "\n"
+
+
+def as_html(diff: ReportDiff, old: str, new: str) -> str:
+    """One page that loads nothing."""
+    parts = [f"<p><code>{_text(old)}</code> → <code>{_text(new)}</code></p>", f"<p>{_text(summary(diff))}</p>"]
+    cases = [f"<li>new case {_text(name)}</li>" for name in diff.new_cases]
+    cases += [f"<li>case that is gone {_text(name)}</li>" for name in diff.gone_cases]
+    parts += ["<ul>", *cases, "</ul>"] if cases else []
+    for answer in _changed(diff):
+        parts += [f"<h2>{answer.change.capitalize()}: {_text(_title(answer))}</h2>", f"<p>{_text(_why(answer))}</p>"]
+        found = [("added", finding) for finding in answer.added] + [("removed", f) for f in answer.removed]
+        if found:
+            rows = "".join(
+                f"<tr><td>{word}</td><td>{_text(f.severity)}</td><td>{_text(f.kind)}</td>"
+                f'<td class="text">{_text(f.title)}</td></tr>'
+                for word, f in found
+            )
+            head = "".join(f'<th scope="col">{name}</th>' for name in ("Change", "Severity", "Kind", "Finding"))
+            parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>")
+    return plain_page.build(TITLE, "\n".join(parts))
+
+
+def summary(diff: ReportDiff) -> str:
+    """One sentence with the counts."""
+    counts = ", ".join(f"{diff.count(change)} {change}" for change in Change)
+    added = sum(len(answer.added) for answer in diff.answers)
+    removed = sum(len(answer.removed) for answer in diff.answers)
+    return f"Answers: {counts}. Findings: {added} added, {removed} removed."
+
+
+def _changed(diff: ReportDiff) -> list[AnswerDiff]:
+    return [answer for answer in diff.answers if answer.change != Change.SAME]
+
+
+def _title(answer: AnswerDiff) -> str:
+    asked = one_line(answer.question, limit=_LINE_CHARACTERS) or "a question that was not recorded"
+    return f"{answer.case}: {asked}" if answer.case else asked
+
+
+def _why(answer: AnswerDiff) -> str:
+    match answer.change:
+        case Change.NEW:
+            return "It was not asked before."
+        case Change.GONE:
+            return "It is not asked any more."
+        case _:
+            return "The evidence is the same." if answer.is_same_evidence else "The evidence is another."
+
+
+def _markdown(finding: Finding) -> str:
+    title = " ".join(defang(word) or word for word in finding.title.split())
+    return f"{one_line(finding.severity)}, {_code(finding.kind)}: {_code(title)}"
+
+
+def _code(text: str) -> str:
+    """The text as code that nothing in it can end."""
+    line = one_line(text, limit=_LINE_CHARACTERS)
+    fence = "`" * (max((len(run) for run in _ticks(line)), default=0) + 1)
+    pad = " " if line.startswith("`") or line.endswith("`") else ""
+    return f"{fence}{pad}{line}{pad}{fence}"
+
+
+def _ticks(line: str) -> list[str]:
+    return [run for run in "".join(c if c == "`" else " " for c in line).split() if run]
+
+
+def _text(text: str) -> str:
+    return html.escape(one_line(text, limit=_LINE_CHARACTERS))
