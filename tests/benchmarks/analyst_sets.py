@@ -1,0 +1,178 @@
+"""Labelled sets by their paths: what is asked about each item, and what an answer's findings say of its label.
+
+A file of JSON lines has ``text`` or ``command`` beside ``technique``, or ``text`` beside ``cwe``. A folder has files of one kind; a file's label is what its name has before ``__``, or its folder. Mail is
+``suspicious`` where its name begins with spam or phish, ``ordinary`` where it begins with nice, ham or easy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from svc.assistant.file_types import HEAD_BYTES, identify
+from svc.assistant.tools import Finding
+from svc.assistant.turn import TurnFile
+
+Read = Callable[[Sequence[Finding]], tuple[str, ...]]
+"""From an answer's findings to the labels that they name, likeliest first."""
+
+_MAIL = re.compile(r"(?P<bad>spam|phish|scam|fraud)|(?P<good>nice|ham|easy|hard)", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of set: what is asked, and how an answer is read. ``has_parents``: labels are techniques."""
+
+    name: str
+    question: str
+    read: Read
+    has_parents: bool = False
+
+
+@dataclass(frozen=True)
+class Item:
+    """One thing to ask about: ``text`` stands under the question, or ``file`` comes with it."""
+
+    name: str
+    label: str
+    text: str = ""
+    file: Path | None = None
+
+    def turn_file(self) -> TurnFile | None:
+        """The file as the service would hand it on."""
+        if self.file is None:
+            return None
+        with self.file.open("rb") as content:
+            head = content.read(HEAD_BYTES)
+            digest = hashlib.file_digest(content, "sha256").hexdigest()
+        name = "evidence" + self.file.suffix  # the label must not reach the analyst
+        mime_type, label = identify(head, name)
+        size = self.file.stat().st_size
+        return TurnFile(name=name, size=size, sha256=digest, mime_type=mime_type, label=label, source=self.file)
+
+
+@dataclass(frozen=True)
+class LabelledSet:
+    """Items of one kind, in a fixed order."""
+
+    path: Path
+    kind: Kind
+    items: tuple[Item, ...]
+
+
+def _texts(finding: Finding, name: str) -> list[str]:
+    value = finding.attributes.get(name)
+    return [str(one) for one in value] if isinstance(value, list) else []
+
+
+def sentence_techniques(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The candidates of the first sentence that has some, then what else the text shows."""
+    ranked = [one for finding in findings if finding.kind == "behaviour" for one in _texts(finding, "ids")]
+    shown = [str(finding.attributes["id"]) for finding in findings if finding.kind == "behaviour_technique"]
+    return tuple(dict.fromkeys(ranked + shown))
+
+
+def command_techniques(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The techniques of the script as a whole."""
+    return next((tuple(_texts(finding, "ranked")) for finding in findings if finding.kind == "script"), ())
+
+
+def weaknesses(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The candidates, likeliest first."""
+    found = [finding for finding in findings if finding.kind == "weakness"]
+    return tuple(str(finding.attributes["id"]) for finding in sorted(found, key=_rank))
+
+
+def _rank(finding: Finding) -> int:
+    rank = finding.attributes["rank"]
+    return rank if isinstance(rank, int) else 99
+
+
+def tactics(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """The tactics of the log, likeliest first."""
+    return next((tuple(_texts(finding, "tactics")) for finding in findings if finding.kind == "event_tactics"), ())
+
+
+def mail_verdict(findings: Sequence[Finding]) -> tuple[str, ...]:
+    """``suspicious`` or ``ordinary``, by the first verdict."""
+    verdicts = [str(finding.attributes["verdict"]) for finding in findings if finding.kind == "mail_verdict"]
+    return ("ordinary" if verdicts[0] == "ordinary" else "suspicious",) if verdicts else ()
+
+
+KINDS = {
+    "sentences": Kind("sentences", "Which ATT&CK techniques does this show?", sentence_techniques, has_parents=True),
+    "commands": Kind("commands", "What does this command do?", command_techniques, has_parents=True),
+    "weaknesses": Kind("weaknesses", "Which CWE is this?", weaknesses),
+    "events": Kind("events", "What happened on this host?", tactics),
+    "mail": Kind("mail", "Is this mail phishing?", mail_verdict),
+}
+
+
+def load(path: Path, *, limit: int | None = None) -> LabelledSet:
+    """The set at ``path``, evenly thinned to ``limit`` items. Raises ValueError where nothing in it has a label."""
+    found = list(_lines(path) if path.is_file() else _files(path))
+    if not found:
+        raise ValueError(f"{path}: nothing here has a label; see the head of {Path(__file__).name}.")
+    kind = found[0][0]
+    items = [item for one, item in found if one == kind]
+    step = max(1, -(-len(items) // limit)) if limit else 1
+    return LabelledSet(path=path, kind=KINDS[kind], items=tuple(items[::step]))
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Item]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if not line.strip():
+            continue
+        row = json.loads(line)
+        kind = "weaknesses" if "cwe" in row else "commands" if "command" in row else "sentences"
+        label = str(row.get("cwe") or row.get("technique") or "")
+        text = row.get("command") or row.get("text") or ""
+        if label and text:
+            yield kind, Item(name=f"line {number}", label=_cwe(label) if kind == "weaknesses" else label, text=text)
+
+
+def _cwe(label: str) -> str:
+    return label if label.upper().startswith("CWE-") else f"CWE-{label}"
+
+
+def _files(folder: Path) -> Iterator[tuple[str, Item]]:
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        within = path.parent.name if path.parent != folder else ""
+        name = str(path.relative_to(folder))
+        if path.suffix.lower() in (".evtx", ".json", ".jsonl"):
+            label = _tactic(path.name.partition("__")[0]) or _tactic(within) or _tactic(path.name)
+            kind = "events"
+        else:
+            match = _MAIL.match(path.name) or _MAIL.search(within)
+            label = "" if match is None else "suspicious" if match["bad"] else "ordinary"
+            kind = "mail"
+        if label:
+            yield kind, Item(name=name, label=label, file=path)
+
+
+def _tactic(words: str) -> str:
+    """A tactic's short name (``lateral-movement``) where ``words`` begin with or, without ``__``, have one; else ""."""
+    plain = words.lower().replace("_", "-").replace(" ", "-")
+    return next((name for name in TACTICS if plain == name), next((name for name in TACTICS if name in plain), ""))
+
+
+TACTICS = (
+    "reconnaissance",
+    "resource-development",
+    "initial-access",
+    "execution",
+    "persistence",
+    "privilege-escalation",
+    "defense-evasion",
+    "credential-access",
+    "discovery",
+    "lateral-movement",
+    "collection",
+    "command-and-control",
+    "exfiltration",
+    "impact",
+)
