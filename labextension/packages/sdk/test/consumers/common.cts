@@ -1,0 +1,11 @@
+// A user's CommonJS file: the same names.
+import svc = require("svc");
+
+export async function email(key: string): Promise<string> {
+  try {
+    return (await (await svc.Svc.create(key)).getUser()).email;
+  } catch (error) {
+    if (error instanceof svc.RateLimitedError) return `again in ${error.retryAfter ?? 0} s`;
+    throw error;
+  }
+}
