@@ -203,7 +203,7 @@ def _told_apart(item: Attachment) -> Attachment:
     """Two files of one name get their folder's name with it."""
     if isinstance(item.content, bytes):
         return item
-    return replace(item, name=f"{item.content.parent.name}/{item.name}")
+    return replace(item, name=f"{item.content.parent.name}-{item.name}")  # a slash is for paths, not for names
 
 
 def _no_variable(name: str, names: Mapping[str, object]) -> str:

@@ -88,7 +88,7 @@ def test_files_of_one_name_are_told_apart(tmp_path: Path):
 
     found = find([str(tmp_path / "web" / "auth.log"), str(tmp_path / "db" / "auth.log")], {})
 
-    assert [item.name for item in found] == ["web/auth.log", "db/auth.log"]
+    assert [item.name for item in found] == ["web-auth.log", "db-auth.log"]
 
 
 def test_a_file_named_twice_is_attached_once(tmp_path: Path):
