@@ -58,7 +58,12 @@ class Analyst(Assistant):
     async def answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
         wanted = wanted_form(turn.prompt)
-        back = history.follow_up(wanted.prompt, turn.history, is_form_given=wanted.form is not Form.PROSE)
+        back = history.follow_up(
+            wanted.prompt,
+            turn.history,
+            is_form_given=wanted.form is not Form.PROSE,
+            has_new_files=any(file.is_new for file in turn.files),
+        )
         steps = self._follow(turn, wanted, back) if back is not None else self._question(turn, wanted)
         async with aclosing(steps):
             async for step in steps:
@@ -74,7 +79,7 @@ class Analyst(Assistant):
     async def _investigate(self, turn: Turn, wanted: Wanted, planned: Plan) -> AsyncGenerator[Step | Answer, None]:
         yield _say(_plan_in_words(planned, turn), State.PLANNING)
         if not planned.asks:
-            yield Answer(markdown=render.cannot(planned, turn.files))
+            yield Answer(markdown=render.cannot(planned, turn))
             return
         parts: list[Part] = []
         for ask in planned.asks:

@@ -105,7 +105,7 @@ NOT_YET = (
             r"\bknown (?:bad|malicious)\b",
             r"\bwhois\b",
             r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
-            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!\n]{0,80}\bmalicious\b",
+            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!`\n]{0,80}\bmalicious\b",
             r"\bgeo-?locat\w*",
         ),
     ),

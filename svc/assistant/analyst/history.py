@@ -20,6 +20,9 @@ from svc.assistant.tools import Finding, Severity
 from svc.assistant.turn import Exchange, TurnFile
 
 MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
+MAX_BARE_CHARS = 60  # of a question that says only what to keep: "how many domains?", "critical ones"
+_EXAMPLES = tuple(map(ipaddress.ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
+"""RFC 5737 and RFC 3849: in a text they stand for addresses of the internet."""
 
 
 class FollowUpKind(StrEnum):
@@ -90,6 +93,7 @@ _OUR_WORD = re.compile(
     r"|finding|findings|result|results|type|kind|name|value|time|first|last|high|none|unknown|count|file|files",
     re.IGNORECASE,
 )
+_WITH_ADDRESS = ("auth_source", "auth_success", "logon_source", "logon_success", "web_client")
 _SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
 _SUMS = frozenset({"event_tactics", "process_tree"})
 """Kinds that sum up many findings: as severe as the worst, and so no answer to which of them are."""
@@ -136,10 +140,13 @@ def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[Finding]] | None
     return None
 
 
-def follow_up(prompt: str, history: Sequence[Exchange], *, is_form_given: bool = False) -> FollowUp | None:
+def follow_up(
+    prompt: str, history: Sequence[Exchange], *, is_form_given: bool = False, has_new_files: bool = False
+) -> FollowUp | None:
     """What the prompt wants from the history, or None where it is a question of its own.
 
     ``is_form_given``: words about the form ("as CSV") were taken out of the prompt; alone they mean what is known.
+    ``has_new_files``: files came with the question, so that words which ask for no tool are about them.
     """
     question = question_of(prompt)
     if len(prompt) > MAX_FOLLOW_UP_CHARS:
@@ -154,7 +161,8 @@ def follow_up(prompt: str, history: Sequence[Exchange], *, is_form_given: bool =
     if is_form_given and (not question.strip() or _NOTHING_ELSE.fullmatch(question)):
         return FollowUp(kind=FollowUpKind.FOUND)
     limit = _limit(question)
-    if not _BACK.search(question) and limit is None:
+    is_bare = not has_new_files and _is_bare(prompt, question, known[1])
+    if not _BACK.search(question) and limit is None and not is_bare:
         return None
     return FollowUp(
         kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
@@ -162,6 +170,15 @@ def follow_up(prompt: str, history: Sequence[Exchange], *, is_form_given: bool =
         options=window_of(question),
         limit=limit,
     )
+
+
+def _is_bare(prompt: str, question: str, findings: Sequence[Finding]) -> bool:
+    """Whether a question asks for no tool, brings nothing to read, and names what to keep of the findings."""
+    if len(prompt.strip()) > MAX_BARE_CHARS or any(
+        pattern.search(prompt) for skill in SKILLS for pattern in (skill.strong, skill.weak, skill.content, skill.looks)
+    ):
+        return False
+    return bool(_conditions(question, findings))
 
 
 def _limit(question: str) -> int | None:
@@ -274,16 +291,18 @@ def scope_of(finding: Finding) -> str:
     """``external`` or ``internal`` for what has a place in a network; "" for the rest (a hash, an account)."""
     attributes = finding.attributes
     if finding.kind == "indicator":
-        if attributes.get("scope") in ("public", "tor"):
+        if attributes.get("scope") in ("public", "tor", "documentation"):
             return "external"
         if attributes.get("scope"):
             return "internal"
         return "external" if attributes.get("type") in ("url", "domain", "email") else ""
-    address = attributes.get("source")
-    if finding.kind not in ("auth_source", "auth_success") or not isinstance(address, str):
+    address = attributes.get("client" if finding.kind == "web_client" else "source")
+    if finding.kind not in _WITH_ADDRESS or not isinstance(address, str):
         return ""
     try:
-        return "external" if ipaddress.ip_address(address.partition("%")[0]).is_global else "internal"
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+        is_example = any(parsed in network for network in _EXAMPLES if network.version == parsed.version)
+        return "external" if parsed.is_global or is_example else "internal"
     except ValueError:
         return "internal" if address.startswith("local") or "." not in address else "external"
 

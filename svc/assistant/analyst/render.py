@@ -6,6 +6,7 @@ out as JSON, bounded by what one message may hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import msgspec
@@ -15,7 +16,7 @@ from svc.assistant.analyst.markup import bullets, code_span, escape, plural, tab
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.section import Skill
 from svc.assistant.tools import Finding, Severity
-from svc.assistant.turn import Exchange, TurnFile
+from svc.assistant.turn import Exchange, Turn, TurnFile
 from svc.assistant.workers import FAILED_KIND
 
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
@@ -100,7 +101,14 @@ def _file(file: TurnFile) -> str:
     return f"{code_span(file.name, limit=80)} ({code_span(file.label)}, {file.size:,} bytes)"
 
 
-def cannot(plan: Plan, files: Sequence[TurnFile]) -> str:
+_GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|thanks?(?: you)?|help|good (?:morning|afternoon|evening))\b[^?\n]{0,30}\??\s*"
+    r"|.{0,20}\b(?:what can (?:you|i)\b|who are you|what are you\b|how do (?:you|i use)\b).{0,60}",
+    re.IGNORECASE,
+)
+
+
+def cannot(plan: Plan, turn: Turn) -> str:
     """The honest answer to a question that no tool here does."""
     if plan.cannot:
         lead = (
@@ -108,9 +116,14 @@ def cannot(plan: Plan, files: Sequence[TurnFile]) -> str:
             + "; nor ".join(map(escape, plan.cannot))
             + "."
         )
+    elif plan.unread and not any(file.size for file in plan.unread):
+        names = ", ".join(code_span(file.name, limit=80) for file in plan.unread)
+        lead = f"**Nothing to read:** {names} {'is' if len(plan.unread) == 1 else 'are'} empty (0 bytes)."
     elif plan.unread:
         lead = "**Not answered.** No tool here reads " + ", ".join(_file(file) for file in plan.unread) + "."
-    elif files:
+    elif _GREETING.fullmatch(turn.prompt):
+        lead = "**This is an analyst that works offline:** tools that read what you bring, and no model."
+    elif turn.files:
         lead = "**Not answered.** Neither the question nor the files say what to look for."
     else:
         lead = "**Not answered.** The question names nothing that this analyst can do, and no file is attached."

@@ -95,8 +95,9 @@ def _names() -> dict[str, list[str]]:
 
 def _named_in(asked: str) -> list[str]:
     """Techniques whose whole name stands in the question, one within a longer one not counted."""
-    rest, found = asked.lower(), list[str]()
-    for name, ids in _names().items():
+    rest, found = asked.lower().replace("-", " "), list[str]()
+    for full, ids in _names().items():
+        name = full.replace("-", " ")
         if len(name) >= MIN_NAME_CHARS and name in rest:
             pattern = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
             if pattern.search(rest):

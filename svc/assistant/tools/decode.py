@@ -61,7 +61,9 @@ _ASKING = re.compile(
     r"(?:decod\w*|de-?obfuscat\w*|unwrap|decrypt\w*|unpack|decipher|mean\w*|this|say\w*)\b[^\n:]{0,80}(?::|\n)\s*",
     re.IGNORECASE,
 )
-_FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<!`)`([^`\n]{4,})`(?!`)", re.DOTALL)
+_LABELLED = re.compile(r"\A[$\w.\[\]-]{1,40}(?: [\w-]{1,20}){0,2}(?::\s+|\s+[:+]?=\s*|=(?=[\"']))(?=\S)")
+"""A name before what is encoded: ``payload = …``, ``base32: …``."""
+_FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<![^\s(:])`([^`\n]{4,})`(?![^\s).,;:?!])", re.DOTALL)
 _PARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?:[ -`]{0,62}\r?\n)+end\b"),
     re.compile(r"<~[^~\n]{4,}~>"),
@@ -80,8 +82,11 @@ _PARTS: tuple[re.Pattern[str], ...] = (
         r"|\b(?:\d{2,3} ){5,}\d{2,3}\b|\b(?:[01]{8}\s?){3,}"
     ),
     re.compile(r"\b(?:[0-9A-Fa-f]{2}[ :]){7,}[0-9A-Fa-f]{2}\b"),
-    re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_-]{4,}(?:\r?\n[A-Za-z0-9+/_-]{4,}){2,}={0,2}(?=\s|$)"),
-    re.compile(r"(?<![A-Za-z0-9+/_=-])=?=?[A-Za-z0-9+/_-]{6,}={0,2}(?![A-Za-z0-9+/_=-])"),
+    re.compile(
+        r"(?<![A-Za-z0-9+/_=-])(?:[A-Za-z0-9+/_-]{4,}(?:\r?\n[A-Za-z0-9+/_-]{4,}){2,}"
+        r"|[A-Za-z0-9+/]{60,}\r?\n[A-Za-z0-9+/]{4,})={0,2}(?=\s|$)"
+    ),
+    re.compile(r"(?<![A-Za-z0-9+/_=-])=?=?[A-Za-z0-9+/_-]{6,}={0,6}(?![A-Za-z0-9+/_=-])"),
     re.compile(r"(?:[^\s%]{0,40}%[0-9A-Fa-f]{2}){3,}[^\s\"'<>]*"),
 )
 _HASH_LENGTHS = (32, 40, 56, 64, 96, 128)
@@ -163,6 +168,8 @@ def _parts(text: str) -> Iterator[_Part]:
     fenced = [match[1] or match[2] for match in _FENCED.finditer(text)]
     if subject and not fenced and not any(part.text in subject for part in told):
         yield _Part(_unquoted(subject), line, is_whole=True)
+        if (label := _LABELLED.match(subject)) is not None:
+            yield _Part(_unquoted(re.sub(r"(?<=[\"']);\Z", "", subject[label.end() :])), line, is_whole=True)
     for block in fenced:
         yield _Part(block.strip(), 1 + text.count("\n", 0, text.find(block)))
     yield from _runs(text)

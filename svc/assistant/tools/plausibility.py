@@ -37,7 +37,7 @@ _MEANINGFUL = re.compile(
     r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
     r"|home)/|[\w.+-]+@[\w-]+\.[a-z]{2,}"
     r"|\b\w+\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w+[^<>]*>|\$\w+\s?=|\w+\([^()]*\)"
-    r"|\"\w+\"\s?:|\bflag\{|\w+=\w+&",
+    r"|\"\w+\"\s?:|\b[a-z]\w{1,9}\{[\w!?@$.-]{4,}\}|\w+=\w+&",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]+")

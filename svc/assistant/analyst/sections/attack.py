@@ -104,6 +104,12 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
     return ["Read a newer ATT&CK with `svc rules update --attack FILE|URL` if the id is new."]
 
 
+_COMMON = (
+    r"kerberoasting|dcsync|phishing|pass[- ]the[- ](?:hash|ticket)|timestomp\w*|process (?:injection|hollowing)|"
+    r"dll side-?loading|password spraying|credential (?:stuffing|dumping)|golden tickets?|silver tickets?|"
+    r"domain fronting|as-?rep roasting|masquerading|steganography"
+)
+
 SECTION = Section(
     skill=Skill(
         name="attack",
@@ -120,12 +126,12 @@ SECTION = Section(
             rf"\b(?:techniques?|ttps?)\b{_UNUSED}{{0,30}}{_IN_TACTIC}",
             rf"\b(?:ATT&?CK|MITRE|techniques?)\b[^.?!\n]{{0,20}}{_ID_OF}",
             rf"\b(?:list|show|which|what)\b[^.?!\n]{{0,20}}\b{_TACTIC} (?:techniques?|ttps?)\b",
+            r"\b(?:detect|spot|prevent|stop|mitigate|hunt for|defend against|explain)\b"
+            rf"[^.?!\n]{{0,20}}\b(?:{_COMMON})\b",
         ),
         weak=words(
             _ID,
-            r"\bwhat(?:'s| is) (?:an? |the )?(?:kerberoasting|dcsync|phishing|pass the (?:hash|ticket)|timestomp\w*|"
-            r"process (?:injection|hollowing)|dll side-?loading|password spraying|credential (?:stuffing|dumping)|"
-            r"golden tickets?|silver tickets?|domain fronting|as-?rep roasting|masquerading|steganography)\b",
+            rf"\bwhat(?:'s| is) (?:an? |the )?(?:{_COMMON})\b",
         ),
         labels=frozenset(),
         takes=frozenset({"question"}),

@@ -79,7 +79,7 @@ SECTION = Section(
             r"\b(?:which|any)\b[^.?!\n]{0,20}\b(?:vulnerabilities|CVEs)\b[^.?!\n]{0,60}\b(?:exploit|ransom)",
         ),
         content=words(r"\bCVE-\d{4}-\d{4,}"),
-        looks=words(r"\A\s*CVE-\d{4}-\d{4,19}\s*\??\s*\Z"),
+        looks=words(r"\A\s*CVE-\d{4}-\d{4,19}\b[^\n]{0,30}\Z"),
     ),
     verdict=verdict,
     body=section,

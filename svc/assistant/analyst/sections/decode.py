@@ -95,6 +95,8 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
     return indicators.next_steps(findings) + steps
 
 
+_CODECS = r"rot-?(?:13|47)|caesar|base-?(?:16|32|45|58|62|64|85|91)|hex|url[- ]?encod\w+|morse|xor|utf-?16"
+
 SECTION = Section(
     skill=Skill(
         name="decode",
@@ -107,6 +109,7 @@ SECTION = Section(
             r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",
             r"\bwhat (?:does|do) (?:this|that|it|the \w+)(?: \w+)? (?:say|decode|mean)\b",
         ),
+        looks=words(rf"\A\s*(?:{_CODECS})\b[^\n:]{{0,20}}:\s*\S"),
         weak=words(
             r"\bbase-?64\b", r"\s-e(?:nc?|ncodedcommand)?\s+[A-Za-z0-9+/=]{8,}", r"\bencoded\b", r"\bobfuscated\b"
         ),

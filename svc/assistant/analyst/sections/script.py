@@ -170,6 +170,8 @@ SECTION = Section(
             rf"\b(?:is|are|was) (?:this|that|the|these)\b[^.?!\n:]{{0,30}}\b(?:{_THINGS})\b",
             rf"\b(?:{_THINGS})\b[^.?!\n:]{{0,40}}\b(?:do|doing|malicious|suspicious|harmful|safe|dangerous|techniques?)\b",
             rf"\bwhich techniques?\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
+            r"\b(?:is|what (?:does|do|did|would)|explain)\b[^`\n]{0,20}`[^`\s]{1,40} [^`\n]{2,400}`[^`\n]{0,30}"
+            r"(?:\b(?:malicious|suspicious|safe|dangerous|harmful|bad|do|mean)\b|\Z)",
         ),
         weak=words(
             r"\bwhat (?:does|do|did|will|would) (?:this|that|it) do\b",

@@ -102,7 +102,7 @@ async def test_history_answers_what_was_asked_and_found(analyst):
     assert question in (await ask(analyst, "what did I ask before?", history=past))[1]
     later = await ask(analyst, "only the failures after 03:12:06", log_file(), history=past)
     assert "6 failed logins" in later[1]
-    kept = await ask(analyst, "which of these are internal?", log_file(), history=past)
+    kept = await ask(analyst, "which of these are external?", log_file(), history=past)
     assert {finding.kind for finding in findings_of(kept[0])} == {"auth_source", "auth_success"}
     unknown = await ask(analyst, "which of these are purple?", log_file(), history=past)
     assert unknown[1].startswith("**Not answered.**")

@@ -47,11 +47,24 @@ def session(findings, prompt="an earlier question"):
         ("and only those from 8.8.8.8", FollowUpKind.FILTER),
         ("which accounts were brute-forced?", None),
         ("decode this: aGVsbG8gd29ybGQ=", None),
+        ("how many sources?", FollowUpKind.COUNT),
+        ("critical ones", FollowUpKind.FILTER),
+        ("what is CWE-79", None),
     ],
 )
 def test_which_question_refers_back(question, kind):
     back = history.follow_up(question, session(LOGINS))
     assert (back.kind if back else None) == kind
+
+
+def test_words_that_ask_for_no_tool_are_about_files_that_came_with_them():
+    assert history.follow_up("critical ones", session(LOGINS), has_new_files=True) is None
+
+
+@pytest.mark.parametrize("address", ["203.0.113.9", "2001:db8::7"])
+def test_an_address_of_examples_stands_for_one_of_the_internet(address):
+    assert history.scope_of(source(address)) == "external"
+    assert history.scope_of(indicator("ipv4", address, "documentation")) == "external"
 
 
 def test_a_reference_to_nothing_is_a_question_of_its_own():

