@@ -135,7 +135,7 @@ class Conversation:
         self._agent = Agent(
             upstream.model,
             instructions=told,
-            toolsets=[SkillToolset(toolbox, max_retries=self._limits.requests)],
+            toolsets=[SkillToolset(toolbox, max_requests=self._limits.requests)],
             capabilities=[FreshCallIds()],
             retries={"tools": self._limits.requests, "output": 1},  # of calls that name no tool; requests bound them
         )

@@ -25,6 +25,8 @@ MAX_MARKED = 100  # of one answer in its text; the list at its end names all
 _CWE = re.compile(r"\bCWE-\d{1,5}\b", re.IGNORECASE)
 _UNCHECKED = frozenset({"tlp"})  # a marking of documents, not a thing
 _EXACT = frozenset({"ipv4", "ipv6", "ipv4_cidr", "ipv6_cidr", "md5", "sha1", "sha224", "sha256", "sha384", "sha512"})
+_LISTED = frozenset({"file_path", "registry_key"})
+_CUT = "…"
 _ESCAPED = re.compile(r"\\([_*~|\[\]!#-])")
 _SHOWN = {
     ".": r"[\[({]?(?:\.|dot)[\])}]?",
@@ -84,11 +86,16 @@ class Ledger:
         return " ".join(_searchable(text).split()) in " ".join(self._all().split())
 
     def has(self, claim: Claim) -> bool:
-        """Whether the evidence names this very thing, not a longer one that begins like it."""
-        needle = _searchable(claim.value).rstrip("/")
+        """Whether the evidence names this very thing, not a longer one that begins like it, unless it is cut ("…")."""
+        stem, is_cut, _ = claim.value.partition(_CUT)
+        names = [stem, stem.partition(";")[0]] if claim.kind in _LISTED else [stem]  # a tool sets ";" between fields
+        return any(self._has(_searchable(name), claim.kind, is_cut=bool(is_cut)) for name in names)
+
+    def _has(self, needle: str, kind: str, *, is_cut: bool) -> bool:
+        needle = needle.rstrip("/") or needle
         text, start = self._all(), 0
         while needle and (at := text.find(needle, start)) >= 0:
-            if _stands_alone(text, at, at + len(needle), claim.kind):
+            if _begins(text, at, kind) and (is_cut or _ends(text, at + len(needle), kind)):
                 return True
             start = at + 1
         return False
@@ -117,8 +124,9 @@ def claims(markdown: str) -> list[Claim]:
     """What an answer names, each once; a part of a longer one (the host of a URL) is not named by itself."""
     text = _ESCAPED.sub(r"\1", markdown.replace("`", " "))
     found = [item.attributes for item in extract(text, source="answer") if isinstance(item, Finding)]
+    whole = plain(refang(text))
     named = [
-        Claim(str(attributes["type"]), str(attributes["value"]))
+        Claim(str(attributes["type"]), _as_cut(str(attributes["value"]), whole))
         for attributes in found
         if not attributes["within"] and attributes["type"] not in _UNCHECKED
     ]
@@ -129,10 +137,18 @@ def _searchable(text: str) -> str:
     return re.sub(r"\\+", "/", plain(refang(text))).lower()
 
 
-def _stands_alone(text: str, start: int, end: int, kind: str) -> bool:
-    before, after, further = text[start - 1 : start], text[end : end + 1], text[end + 1 : end + 2]
-    if before.isalnum() or before in ("_", "-") or (kind in _EXACT and before in (".", ":")):
-        return False
+def _as_cut(value: str, text: str) -> str:
+    """The value with the sign that it was cut, where the text has that after it."""
+    return f"{value}{_CUT}" if _CUT not in value and f"{value}{_CUT}" in text else value
+
+
+def _begins(text: str, start: int, kind: str) -> bool:
+    before = text[start - 1 : start]
+    return not (before.isalnum() or before in ("_", "-") or (kind in _EXACT and before in (".", ":")))
+
+
+def _ends(text: str, end: int, kind: str) -> bool:
+    after, further = text[end : end + 1], text[end + 1 : end + 2]
     if kind == "attack_technique" and after == ".":
         return True  # a technique is shown by its sub-technique
     if after.isalnum() or after in ("_", "-") or (after == "." and further.isalnum()):

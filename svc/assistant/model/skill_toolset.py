@@ -24,12 +24,15 @@ _OBJECT = SchemaValidator(
 )  # what the values may be is the toolbox's to say
 
 
-class SkillToolset(AbstractToolset[None]):
-    """Offers a toolbox; ``max_retries`` calls with arguments that are no object are told to the model."""
+_ANSWER_NOW = "One request is left in this turn. Answer now, without another call."
 
-    def __init__(self, toolbox: Toolbox, *, max_retries: int) -> None:
+
+class SkillToolset(AbstractToolset[None]):
+    """Offers a toolbox in a run of ``max_requests``; as often the model is told of arguments that are no object."""
+
+    def __init__(self, toolbox: Toolbox, *, max_requests: int) -> None:
         self._toolbox = toolbox
-        self._max_retries = max_retries
+        self._max_requests = max_requests
 
     @property
     def id(self) -> str:
@@ -44,13 +47,15 @@ class SkillToolset(AbstractToolset[None]):
         self, name: str, tool_args: Mapping[str, object], ctx: RunContext[None], tool: ToolsetTool[None]
     ) -> str:
         """What the model is told of the call; never raises for what a call asks."""
-        return await self._toolbox.call(name, tool_args)
+        told = await self._toolbox.call(name, tool_args)
+        is_last = ctx.run_step >= self._max_requests - 1
+        return f"{told}\n{_ANSWER_NOW}" if is_last else told
 
     def _tool(self, offer: Offer) -> ToolsetTool[None]:
         definition = ToolDefinition(
             name=offer.name, description=offer.description, parameters_json_schema=offer.parameters
         )
-        return ToolsetTool(toolset=self, tool_def=definition, max_retries=self._max_retries, args_validator=_OBJECT)
+        return ToolsetTool(toolset=self, tool_def=definition, max_retries=self._max_requests, args_validator=_OBJECT)
 
 
 class FreshCallIds(AbstractCapability[None]):

@@ -37,6 +37,9 @@ def ledger(text=SHOWN):
         pytest.param("44D88612FEA8A8F36DE82E1278ABB02F", id="a hash in capitals"),
         pytest.param(r"`C:\Users\bob\evil.exe`", id="a path"),
         pytest.param("evil.exe", id="a file's name"),
+        pytest.param(r"`C:\Users\bo…`", id="a path that a table cut"),
+        pytest.param("`http://evil.com/a…` (+2 characters)", id="a URL that a table cut"),
+        pytest.param(r"`Image=C:\Users\bob\evil.exe; User=SYSTEM`", id="a path in a list of fields"),
         pytest.param("nothing to look up here", id="words"),
     ],
 )
@@ -62,6 +65,7 @@ def test_what_the_evidence_shows_is_not_marked(said):
         pytest.param("T1110.002", "attack_technique", id="a sub-technique of one shown"),
         pytest.param("44d88612fea8a8f36de82e1278abb02e", "md5", id="a hash with one other digit"),
         pytest.param("other.exe", "file_name", id="a file's name"),
+        pytest.param("`http://evil.com/b…`", "url", id="another URL that is cut"),
     ],
 )
 def test_what_the_evidence_does_not_show_is_marked_where_it_stands_and_listed(said, kind):

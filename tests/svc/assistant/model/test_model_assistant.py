@@ -415,6 +415,15 @@ async def test_beyond_its_tool_calls_the_model_is_told_to_answer(start_upstream,
     assert answer.markdown == "Done.\n"
 
 
+async def test_before_its_last_request_the_model_is_told_to_answer(start_upstream, assistant_for):
+    upstream = start_upstream(READ_LOG, calls(("indicators", {"input": "prompt"})), says("Done."))
+    _, answer = await ask(assistant_for(upstream, requests=3), "who got in?", file_of())
+    first, second = tool_results(upstream.requests[2])
+    assert "Answer now" not in first
+    assert second.endswith("One request is left in this turn. Answer now, without another call.")
+    assert answer.markdown == "Done.\n"
+
+
 async def test_an_answer_that_does_not_end_is_cut(start_upstream, assistant_for):
     upstream = start_upstream(never_ends())
     _, answer = await ask(assistant_for(upstream), "hello")
