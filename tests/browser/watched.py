@@ -51,13 +51,14 @@ def host() -> Iterator[Host]:
 
 
 class Host(ThreadingHTTPServer):
-    """Serves ``pages``: path to content; what ends in .js is a script."""
+    """Serves ``pages``, path to content, with ``headers``; what ends in .js is a script."""
 
     pages: dict[str, str]
+    headers: dict[str, str]
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)
-        self.pages = {}
+        self.pages, self.headers = {}, {}
 
     @property
     def origin(self) -> str:
@@ -70,6 +71,8 @@ class _Pages(BaseHTTPRequestHandler):
         self.send_response(404 if found is None else 200)
         kind = "text/javascript" if self.path.endswith(".js") else "text/html"
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        for name, value in self.server.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write((found or "").encode())
 
