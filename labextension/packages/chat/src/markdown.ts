@@ -14,11 +14,25 @@ const MAX_DEPTH = 30; // quotes and lists in each other; what goes deeper is sho
 const MAX_INLINE = 20_000; // characters of one paragraph or cell that are read for emphasis: its time is quadratic
 const MAX_ADDRESS = 2_000; // characters of an address that are kept
 
+/** Deeper than that before anything is parsed: marked's time is quadratic in the depth. */
+const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])(?=[ \t>]|$)){31}|^[ \t]{62,}(?:[>*+-]|\d{1,9}[.)])[ \t]/m;
+
 const TAGS = "p h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td hr em strong del code pre br".split(" ");
 const SAFE_CLASS = /^(?:language-[\w+#-]+|svc-address)$/;
 
 function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}
+
+const decoder = typeof document === "undefined" ? null : document.createElement("textarea"); // reads no tags
+
+/** The text with its entities as characters; what is no entity stays, even where its beginning is one. */
+function decode(text: string): string {
+  return text.replace(/&#?\w{1,31};/g, (entity) => {
+    if (!decoder) return entity;
+    decoder.innerHTML = entity;
+    return decoder.value.endsWith(";") && entity !== "&semi;" ? entity : decoder.value;
+  });
 }
 
 function shownAddress(address: string): string {
@@ -32,6 +46,10 @@ const marked = new Marked({
   renderer: {
     html: ({ text, block }: Tokens.HTML | Tokens.Tag) =>
       block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`,
+    text(token: Tokens.Text | Tokens.Escape) {
+      if ("tokens" in token && token.tokens) return this.parser.parseInline(token.tokens);
+      return escape(decode(token.text));
+    },
     image: ({ text, href }) => `image ${escape(`'${text}'`)}${shownAddress(href)}`,
     link({ tokens, href, text }) {
       const isAuto = href === text || href === `mailto:${text}`;
@@ -53,6 +71,7 @@ const marked = new Marked({
 
 /** The top-level blocks of printable Markdown; their `raw`s in a row are the text. Never raises. */
 export function blocks(markdown: string): Token[] {
+  if (TOO_DEEP.test(markdown)) return [codeBlock(markdown)];
   try {
     const lexer = new Lexer(marked.defaults);
     const tokens = lexer.blockTokens(markdown, []);

@@ -175,7 +175,7 @@ export function keyForm(
   return html`<form class="key" @submit=${submit}>
     <h2>${strings.keyTitle}</h2>
     ${problem ? html`<p class="failure">${problem}</p>` : nothing}
-    <input type="password" autocomplete="off" spellcheck="false" aria-label=${strings.keyTitle} placeholder="svc_…" />
+    <input type="password" autocomplete="off" spellcheck="false" aria-label=${strings.keyTitle} placeholder="svc_" />
     <button type="submit" class="primary">${strings.keyUse}</button>
     <p class="hint">${fill(strings.keyHint, baseUrl)}</p>
   </form>`;

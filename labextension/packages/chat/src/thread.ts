@@ -132,7 +132,7 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
   if (turn.isReplaced) {
     return html`<details class="replaced">
-      <summary><bdi>${oneLine(turn.question, 80)}</bdi> · ${strings.replaced}</summary>
+      <summary><bdi>${oneLine(turn.question, 80)}</bdi> (${strings.replaced})</summary>
       ${bodyTemplate(turn, actions)}
     </details>`;
   }

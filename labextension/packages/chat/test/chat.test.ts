@@ -1,0 +1,142 @@
+import { beforeEach, expect, test } from "vitest";
+import { Chat } from "../src/chat.js";
+import type { Hooks } from "../src/chat.js";
+import { ENGLISH } from "../src/strings.js";
+import type { SessionWish } from "../src/transport.js";
+import { message, turn } from "./messages.js";
+import { ScriptedTransport, WireError } from "./scripted_transport.js";
+
+let transport: ScriptedTransport;
+let opened: [string, boolean][];
+let failed: string[];
+
+beforeEach(() => {
+  transport = new ScriptedTransport();
+  opened = [];
+  failed = [];
+});
+
+async function chatWith(wish: SessionWish = {}): Promise<Chat> {
+  const hooks: Hooks = {
+    strings: ENGLISH,
+    changed: () => undefined,
+    announce: () => undefined,
+    opened: ({ id }, isNew) => opened.push([id, isNew]),
+    ended: () => undefined,
+    failed: (code) => failed.push(code),
+  };
+  const chat = new Chat(transport, wish, hooks);
+  await chat.start();
+  return chat;
+}
+
+test("looking at a page makes no session; the first question does", async () => {
+  const chat = await chatWith({ name: "triage" });
+  expect(transport.wishes).toEqual([]);
+
+  await chat.ask("who?");
+  expect(transport.wishes).toEqual([{ name: "triage" }]);
+  expect(transport.asked).toEqual(["who?"]);
+  expect(opened).toEqual([["made1", true]]);
+});
+
+test("a session that is resumed shows its history, and a running turn can be stopped", async () => {
+  transport.history = [...turn(0, "who?", "Two."), message(5, "query", { content: "and then?", turn: "t5" })];
+  const chat = await chatWith({ id: "s1" });
+  expect(chat.conversation.turns.map((one) => one.state)).toEqual(["answered", "running"]);
+
+  await chat.stop();
+  expect(transport.cancelled).toEqual(["t5"]);
+});
+
+test.each(["session_not_found", "session_expired"])("%s: a new one is made, and that is said", async (code) => {
+  transport.refusals.open = new WireError(code);
+  const chat = await chatWith({ id: "s1", name: "triage" });
+
+  expect(transport.wishes).toEqual([{ id: "s1", name: "triage" }, { name: "triage" }]);
+  expect(chat.notice?.text).toContain("s1");
+  expect(opened).toEqual([["made1", true]]);
+});
+
+test("a wrong key is asked for again", async () => {
+  transport.refusals.user = new WireError("invalid_api_key");
+  const chat = await chatWith();
+
+  expect(chat.phase).toBe("needs-key");
+  expect(failed).toEqual(["invalid_api_key"]);
+});
+
+test("a session that ended is followed by a new one with the next question", async () => {
+  const chat = await chatWith();
+  await chat.ask("one");
+  transport.say(...turn(0, "one", "1"));
+  transport.refusals.send = new WireError("session_expired", "it expired");
+  await chat.ask("two");
+  expect(chat.conversation.turns.at(-1)).toMatchObject({ state: "failed", failure: { text: "it expired" } });
+
+  const last = chat.conversation.turns.at(-1);
+  await chat.ask("two", last);
+  transport.say(...turn(0, "two", "2", "again"));
+  expect(opened.map(([id]) => id)).toEqual(["made1", "made2"]);
+  expect(chat.conversation.turns.map((one) => one.answer)).toEqual(["1", "2"]);
+});
+
+test("an edited question folds the one it stands for away", async () => {
+  const chat = await chatWith();
+  await chat.ask("one");
+  transport.say(...turn(0, "one", "1"));
+  await chat.ask("one, please", chat.conversation.turns[0]);
+
+  expect(chat.conversation.turns.map((one) => one.isReplaced)).toEqual([true, false]);
+});
+
+test("while a turn runs nothing else is asked", async () => {
+  const chat = await chatWith();
+  await chat.ask("one");
+  await chat.ask("two");
+
+  expect(transport.asked).toEqual(["one"]);
+});
+
+test.each([
+  ["the key leaves the choice", { never_log: false, can_disable_logging: true }, false, true],
+  ["the key must log", { never_log: false, can_disable_logging: false }, true, false],
+  ["the key never logs", { never_log: true, can_disable_logging: false }, false, true],
+])("incognito, and %s", async (_, rights, isAgainst, isUnlogged) => {
+  transport.profile = { email: "a@b.c", ...rights };
+  const chat = await chatWith({ canLog: false });
+
+  expect([chat.isLoggedAgainstWish, chat.isUnlogged]).toEqual([isAgainst, isUnlogged]);
+});
+
+test("an upload shows its progress, then its file", async () => {
+  const chat = await chatWith();
+  const attaching = chat.attach([new File(["x"], "a.log")]);
+  await new Promise((resolve) => setTimeout(resolve));
+  transport.uploads[0]?.options.onProgress(0.5);
+  expect(chat.uploads).toMatchObject([{ name: "a.log", share: 0.5 }]);
+
+  transport.uploads[0]?.done({ name: "a.log", size: 1 });
+  await attaching;
+  expect([chat.uploads, chat.files]).toEqual([[], [{ name: "a.log", size: 1 }]]);
+});
+
+test("an upload that fails says why and can be dismissed", async () => {
+  transport.refusals.attach = new WireError("too_large", "a.log is too large");
+  const chat = await chatWith();
+  await chat.attach([new File(["x"], "a.log")]);
+  const [upload] = chat.uploads;
+  expect(upload?.error).toBe("a.log is too large");
+
+  if (upload) chat.dismiss(upload);
+  expect(chat.uploads).toEqual([]);
+});
+
+test("a stream that is closed for good fails the turn that ran", async () => {
+  const chat = await chatWith();
+  await chat.ask("one");
+  transport.listener?.onConnection("closed", new WireError("invalid_api_key", "revoked"));
+
+  expect(chat.conversation.turns[0]).toMatchObject({ state: "failed", failure: { text: "revoked" } });
+  expect(chat.phase).toBe("needs-key");
+});

@@ -1,0 +1,118 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { Conversation } from "../src/conversation.js";
+import type { ChatMessage } from "../src/transport.js";
+import { message, turn } from "./messages.js";
+
+const WIRE = join(import.meta.dirname, "../../../../tests/wire");
+
+interface Transcript {
+  frames: { from?: string; message?: ChatMessage }[];
+  expect: { after: number; error?: unknown };
+  after: number;
+}
+
+test("a turn is its question, its steps, its answer, its end", () => {
+  const conversation = new Conversation();
+  for (const one of turn(0, "who?", "**Two.**")) conversation.receive(one);
+
+  const [only] = conversation.turns;
+  expect(only).toMatchObject({ question: "who?", answer: "**Two.**", state: "answered", group: "g1" });
+  expect(only?.steps.map((step) => step.text)).toEqual(["reading", "Answered after 0.1 s."]);
+});
+
+test("what was seen before is dropped", () => {
+  const conversation = new Conversation();
+  const messages = turn(0, "who?", "Two.");
+  for (const one of [...messages, ...messages]) conversation.receive(one);
+
+  expect(conversation.turns).toHaveLength(1);
+  expect(conversation.turns[0]?.answer).toBe("Two.");
+});
+
+test("a question that comes back is the one on its way, whatever its id", () => {
+  const conversation = new Conversation();
+  const asked = conversation.ask("who?");
+  conversation.receive(message(1, "query", { content: "who?", turn: "theirs" }));
+
+  expect(conversation.turns).toEqual([asked]);
+  expect(asked).toMatchObject({ id: "theirs", state: "running" });
+});
+
+test("another reader's question is a turn of its own", () => {
+  const conversation = new Conversation();
+  conversation.ask("mine");
+  conversation.receive(message(1, "query", { content: "theirs", turn: "t9" }));
+
+  expect(conversation.turns.map((one) => one.question)).toEqual(["mine", "theirs"]);
+});
+
+test.each([
+  ["cancelled", 499, "stopped"],
+  ["internal_error", 500, "failed"],
+])("an error ends its turn: %s", (code, status, state) => {
+  const conversation = new Conversation();
+  conversation.receive(message(1, "query", { content: "who?" }));
+  conversation.receive(
+    message(2, "error", { status_code: status, status_message: code, content: "why", state: "end" }),
+  );
+
+  expect(conversation.turns[0]).toMatchObject({ state, failure: { code, text: "why" } });
+  expect(conversation.openTurn).toBeUndefined();
+});
+
+test("an error that is not kept refuses the question on its way", () => {
+  const conversation = new Conversation();
+  const asked = conversation.ask("who?");
+  conversation.receive(message(0, "error", { status_code: 409, status_message: "turn_in_progress", turn: "" }));
+
+  expect(asked).toMatchObject({ state: "failed", failure: { code: "turn_in_progress" } });
+});
+
+test("an answer that comes in parts is one", () => {
+  const conversation = new Conversation();
+  conversation.receive(message(1, "query", { content: "who?" }));
+  conversation.receive(message(2, "result", { content: "One, " }));
+  conversation.receive(message(3, "result", { content: "two." }));
+
+  expect(conversation.turns[0]?.answer).toBe("One, two.");
+});
+
+test("an update changes an earlier message and a delete empties it", () => {
+  const conversation = new Conversation();
+  conversation.receive(message(1, "query", { content: "who?" }));
+  conversation.receive(message(2, "result", { content: "One" }));
+  conversation.receive(message(3, "info", { content: "reading" }));
+  conversation.receive(message(4, "update", { parent_id: "m2", content: "Two" }));
+  conversation.receive(message(5, "update", { parent_id: "m3", content: "read" }));
+  expect(conversation.turns[0]?.answer).toBe("Two");
+  expect(conversation.turns[0]?.lastStep?.text).toBe("read");
+
+  conversation.receive(message(6, "delete", { parent_id: "m3" }));
+  expect(conversation.turns[0]?.steps).toEqual([]);
+});
+
+test("a picture is no step", () => {
+  const conversation = new Conversation();
+  conversation.receive(message(1, "source", { mime_type: "image/svg+xml", content: "PHN2Zy8+", title: "Logins" }));
+
+  expect(conversation.turns[0]).toMatchObject({ steps: [], pictures: [{ title: "Logins", base64: "PHN2Zy8+" }] });
+});
+
+describe("the golden transcripts", () => {
+  const names = readdirSync(WIRE).filter((name) => name.endsWith(".json") && name !== "markdown_cases.json");
+  test.each(names)("%s shows every message once", (name) => {
+    const { frames, after } = JSON.parse(readFileSync(join(WIRE, name), "utf8")) as Transcript;
+    const conversation = new Conversation();
+    conversation.after = after;
+    const said = frames.flatMap((frame) => (frame.from === "service" && frame.message ? [frame.message] : []));
+    for (const one of said) conversation.receive(one);
+
+    const seen = new Set(said.filter(({ seq }) => seq > after).map(({ seq }) => seq));
+    const results = said.filter((one, at) => one.message_type === "result" && said.indexOf(one) === at);
+    expect(conversation.after).toBe(Math.max(after, ...seen));
+    expect(conversation.turns.filter((one) => one.parts.length > 1)).toEqual([]);
+    expect(conversation.turns.flatMap((one) => one.parts).length).toBeLessThanOrEqual(results.length);
+  });
+});

@@ -1,0 +1,112 @@
+// A transport whose service is the test: it says what comes, and sees what was asked.
+import type {
+  ChatFile,
+  ChatMessage,
+  ChatSession,
+  ChatUser,
+  Listener,
+  Opened,
+  SessionWish,
+  Transport,
+  UploadOptions,
+} from "../src/transport.js";
+
+export class WireError extends Error {
+  constructor(
+    readonly code: string,
+    message = code,
+  ) {
+    super(message);
+  }
+}
+
+export class ScriptedTransport implements Transport {
+  listener: Listener | undefined;
+  asked: string[] = [];
+  wishes: SessionWish[] = [];
+  cancelled: string[] = [];
+  scores: number[] = [];
+  isClosed = false;
+  history: ChatMessage[] = [];
+  sessions: ChatSession[] = [];
+  profile: ChatUser = { email: "a@b.c", never_log: false, can_disable_logging: true };
+  /** What the next such call is refused with. */
+  refusals: Partial<Record<"user" | "open" | "send" | "attach", Error>> = {};
+  uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
+  #made = 0;
+  #session: ChatSession | undefined;
+
+  say(...messages: ChatMessage[]): void {
+    for (const message of messages) this.listener?.onMessage(message);
+  }
+
+  listen(listener: Listener): void {
+    this.listener = listener;
+  }
+
+  user(): Promise<ChatUser> {
+    return this.#answer("user", this.profile);
+  }
+
+  async open(wish: SessionWish): Promise<Opened> {
+    this.wishes.push(wish);
+    const session = {
+      id: wish.id ?? `made${(this.#made += 1)}`,
+      name: wish.name ?? "A session",
+      description: wish.description ?? "",
+      expire_time: Date.now() / 1000 + 86_400,
+      ttl: 86_400,
+      can_log: wish.canLog ?? true,
+      files: [],
+    };
+    const opened = await this.#answer("open", { session, messages: wish.id ? this.history : [] });
+    this.#session = session;
+    this.listener?.onConnection("connected");
+    return opened;
+  }
+
+  send(content: string): Promise<void> {
+    this.asked.push(content);
+    return this.#answer("send", undefined);
+  }
+
+  cancel(turn: string): Promise<void> {
+    this.cancelled.push(turn);
+    return Promise.resolve();
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+
+  attach(file: File, options: UploadOptions): Promise<ChatFile> {
+    const refusal = this.refusals.attach;
+    if (refusal) return Promise.reject(refusal);
+    return new Promise((done) => this.uploads.push({ file, options, done }));
+  }
+
+  detach(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  list(): Promise<readonly ChatSession[]> {
+    return Promise.resolve(this.sessions);
+  }
+
+  update(change: { name?: string; ttl?: number }): Promise<ChatSession> {
+    if (!this.#session) throw new Error("no session");
+    this.#session = { ...this.#session, ...change };
+    return Promise.resolve(this.#session);
+  }
+
+  feedback(score: number): Promise<void> {
+    this.scores.push(score);
+    return Promise.resolve();
+  }
+
+  #answer<T>(call: keyof typeof this.refusals, value: T): Promise<T> {
+    const refusal = this.refusals[call];
+    delete this.refusals[call];
+    return refusal ? Promise.reject(refusal) : Promise.resolve(value);
+  }
+}

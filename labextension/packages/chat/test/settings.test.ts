@@ -1,0 +1,50 @@
+import { expect, test } from "vitest";
+import { canonical, readSettings } from "../src/settings.js";
+
+const read = (attributes: Record<string, string>) =>
+  readSettings((name) => attributes[name] ?? null, "https://svc.test");
+
+test("what is not said has its default", () => {
+  expect(read({})).toEqual({
+    apiKey: "",
+    incognito: false,
+    sessionId: "",
+    sessionName: "New Session",
+    sessionDescription: "",
+    sessionPrompt: "",
+    theme: "light",
+    isFullscreen: false,
+    examples: [],
+    baseUrl: "https://svc.test",
+    wsUrl: "",
+  });
+});
+
+test.each([
+  ["true", true],
+  ["", true],
+  ["false", false],
+  ["False", false],
+  ["0", false],
+])('incognito="%s" is %s', (value, expected) => {
+  expect(read({ incognito: value }).incognito).toBe(expected);
+});
+
+test("both spellings count", () => {
+  expect(read({ sessionid: "s1", "session-name": "n", isfullscreen: "true" })).toMatchObject({
+    sessionId: "s1",
+    sessionName: "n",
+    isFullscreen: true,
+  });
+  expect(canonical("sessionid")).toBe("session-id");
+  expect(canonical("onclick")).toBeUndefined();
+});
+
+test.each(["", "no json", "{}", '[{"title": 1}]', "null"])("examples %j are none", (examples) => {
+  expect(read({ examples }).examples).toEqual([]);
+});
+
+test("examples that are whole are kept", () => {
+  const whole = { title: "t", prompt: "p" };
+  expect(read({ examples: JSON.stringify([whole, { title: "t" }]) }).examples).toEqual([whole]);
+});

@@ -1,0 +1,31 @@
+// Runs in Debian's Chromium; without it, say how to get it.
+import { existsSync } from "node:fs";
+import { playwright } from "@vitest/browser-playwright";
+import { defineConfig } from "vitest/config";
+
+const CHROMIUM = process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium";
+if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is not there: apt-get install -y chromium`);
+
+const args = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+export default defineConfig({
+  resolve: { alias: { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname }, conditions: ["browser"] },
+  test: {
+    include: ["browser/**/*.test.ts"],
+    browser: {
+      enabled: true,
+      headless: true,
+      screenshotFailures: false,
+      provider: playwright({ launchOptions: { executablePath: CHROMIUM, args } }),
+      instances: [{ browser: "chromium", viewport: { width: 1400, height: 900 } }],
+    },
+  },
+});
