@@ -117,6 +117,12 @@ export class StreamProtocol {
     if (message.seq > this.#after + 1) {
       return { kind: "come_back", reason: `message ${this.#after + 1} is missing before ${message.seq}` };
     }
+    if (this.#isOfUnseenQuery(message)) {
+      return fail(
+        `message ${message.seq} answers a question that never came: the stream was opened beyond what the session had. ` +
+          "Open it after the last seq of history().",
+      );
+    }
     this.#after = message.seq;
     this.#note(message);
     return { kind: "message", message };
@@ -136,6 +142,11 @@ export class StreamProtocol {
     this.#cancelled.delete(message.turn);
     if (asked !== null && message.turn === asked.turn) this.#asked = null;
     else this.#otherTurnEnded(message.turn);
+  }
+
+  #isOfUnseenQuery(message: Message): boolean {
+    const asked = this.#asked;
+    return asked !== null && !asked.isEchoed && message.turn === asked.turn && message.id !== asked.query.id;
   }
 
   #seenBefore(message: Message): Step {

@@ -41,7 +41,7 @@ export type FileContent = string | ArrayBuffer | Uint8Array | Blob;
 export class InteractiveSession {
   readonly #transport: Transport;
   readonly #streamed: StreamedSession;
-  readonly #streamers = new Set<Streamer>();
+  #streamers: Streamer[] = [];
   #info: Session;
   #after: number; // the last seq known
   #runningTurn: string | null;
@@ -156,15 +156,15 @@ export class InteractiveSession {
       call(onmessage, message);
       if (onresult && message.message_type === MessageType.RESULT) call(onresult, message);
     };
-    const onstate: StreamerOptions["onstate"] = (state) => {
-      if (state.kind === "closed") this.#streamers.delete(streamer);
-      if (options.onstate) call(options.onstate, state);
-    };
-    const streamer = await Streamer.open(this.#streamed, options.after ?? this.#after, deliver, {
+    const { after = this.#after, onstate } = options;
+    const streamer = await Streamer.open(this.#streamed, after, deliver, {
       ...options,
-      onstate,
+      onstate: (state) => {
+        if (onstate) call(onstate, state);
+      },
     });
-    this.#streamers.add(streamer);
+    this.#after = Math.max(this.#after, after);
+    this.#streamers = [...this.#openStreamers(), streamer];
     return streamer;
   }
 
@@ -176,7 +176,7 @@ export class InteractiveSession {
   async cancel(waiting: Waiting = {}): Promise<boolean> {
     const turn = this.#runningTurn ?? this.#streamed.ownTurn;
     if (turn === null) return false;
-    const [open] = this.#streamers;
+    const [open] = this.#openStreamers();
     if (open !== undefined) {
       await open.cancelTurn(turn, waiting);
       return true;
@@ -276,6 +276,10 @@ export class InteractiveSession {
     this.#info = withoutMessages(session);
     this.#runningTurn = runningTurn(session.messages);
     return session;
+  }
+
+  #openStreamers(): Streamer[] {
+    return this.#streamers.filter((streamer) => streamer.state.kind !== "closed");
   }
 
   #keepFiles(files: SessionFile[]): void {

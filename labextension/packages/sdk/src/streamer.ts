@@ -49,6 +49,12 @@ interface Sending {
   reject: (error: Error) => void;
 }
 
+interface Cancelling {
+  turn: string;
+  resolve: () => void;
+  reject: (error: Error) => void;
+}
+
 /** An open stream of one session. Made by `session.streamer`; `close` ends it, a running turn goes on. */
 export class Streamer {
   readonly #session: StreamedSession;
@@ -57,7 +63,8 @@ export class Streamer {
   readonly #protocol: StreamProtocol;
   readonly #closing = new AbortController();
   readonly #queue: Sending[] = [];
-  readonly #turnEnds = new Map<string, () => void>();
+  readonly #ended = new Set<string>(); // turns
+  readonly #cancelling = new Set<Cancelling>();
   #patience = new Patience(CALL_LIMIT_SECONDS); // of the first connection
   #attempts = 0;
   #sending: Sending | null = null;
@@ -146,6 +153,7 @@ export class Streamer {
   /** End a turn on the service; resolves when it has ended. Rejects with UnreachableError after five seconds. */
   async cancelTurn(turn: string, { signal }: Waiting = {}): Promise<void> {
     this.#throwIfClosed();
+    if (this.#ended.has(turn)) return;
     const base = this.#session.transport.config.baseUrl;
     await abortable<undefined>(signal, (resolve, reject) => {
       const timer = setTimeout(() => {
@@ -156,14 +164,19 @@ export class Streamer {
           ),
         );
       }, CANCEL_SECONDS * 1000);
-      this.#turnEnds.set(turn, () => {
-        resolve(undefined);
-      });
+      const cancelling: Cancelling = {
+        turn,
+        resolve: () => {
+          resolve(undefined);
+        },
+        reject,
+      };
+      this.#cancelling.add(cancelling);
       this.#protocol.cancel(turn);
       this.#flush();
       return () => {
         clearTimeout(timer);
-        this.#turnEnds.delete(turn);
+        this.#cancelling.delete(cancelling);
       };
     });
   }
@@ -275,7 +288,8 @@ export class Streamer {
     if (endsTurn(message)) {
       if (message.turn === sending?.turn) this.#sending = null;
       if (message.turn === this.#session.ownTurn) this.#session.ownTurn = null;
-      this.#turnEnds.get(message.turn)?.();
+      this.#ended.add(message.turn);
+      for (const { turn, resolve } of this.#cancelling) if (turn === message.turn) resolve();
     }
     this.#onmessage(message);
   }
@@ -357,6 +371,7 @@ export class Streamer {
         sending.reject(reason);
       }
     }
+    for (const { reject } of this.#cancelling) reject(reason);
     if (wasOpen) this.#onstate(this.#state);
   }
 

@@ -170,6 +170,12 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "the session went back to message 3, after 5 had been there: the service was set back to an older state. Resume the session to go on from what it has.",
   ],
   [
+    "opened too late",
+    received(5, { message_type: "result", turn: "t", seq: 6 }),
+    ProtocolError,
+    "message 6 answers a question that never came: the stream was opened beyond what the session had. Open it after the last seq of history().",
+  ],
+  [
     "query refused",
     received(0, {
       message_type: "error",

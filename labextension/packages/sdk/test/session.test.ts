@@ -270,6 +270,44 @@ describe("ending early", () => {
     streamer.close();
   });
 
+  test("a turn is cancelled twice at once, and once more when it has ended", async () => {
+    const session = await svc.createSession();
+    const { streamer } = await follow(session);
+    const { turn } = await streamer.send("wait");
+
+    await Promise.all([streamer.cancelTurn(turn), streamer.cancelTurn(turn)]);
+
+    await streamer.cancelTurn(turn);
+    streamer.close();
+  });
+
+  test("a cancel that waits on a stream that closes ends with it", async () => {
+    const session = await svc.createSession();
+    const { streamer } = await follow(session);
+
+    const cancelling = streamer.cancelTurn("of-nobody");
+    streamer.close();
+
+    await expect(cancelling).rejects.toThrow("the streamer was closed");
+  });
+
+  test("a second streamer begins where the first one was told to", async () => {
+    const session = await svc.createSession();
+    const first = await follow(session);
+    await first.streamer.send("echo a");
+    await first.ended(1);
+    first.streamer.close();
+    const resumed = await svc.resumeSession(session.sessionId);
+    (await follow(resumed, { after: 3 })).streamer.close();
+
+    const { streamer, messages, ended } = await follow(resumed);
+    await streamer.send("echo b");
+    await ended(1);
+
+    expect(messages[0]?.content).toBe("echo b");
+    streamer.close();
+  });
+
   test("a question that is aborted before it is confirmed is cancelled", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
