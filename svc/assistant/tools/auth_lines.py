@@ -1,8 +1,8 @@
 """Say what one log line tells about a login: a failure, a success, an attempt that came to neither, or nothing. Pure.
 
 Texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and their like;
-sudo, su, login (util-linux, shadow), vsftpd, dovecot; rsyslog's "message repeated". Names of accounts are written by
-whoever knocks, so a pattern takes the last address of a line, which the server wrote.
+sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``auth_services.py``; rsyslog's "message
+repeated". Names of accounts are written by whoever knocks, so a pattern takes the last address of a line, which the server wrote.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from enum import StrEnum
 
 import msgspec
 
+from svc.assistant.tools import auth_services
 from svc.assistant.tools.log_stamps import Stamp, Stamps
 
 MAX_NAME_CHARS = 256
@@ -21,7 +22,7 @@ MAX_REPEATS = 10_000_000  # of one line; more is no log daemon's number
 _MARKS = (
     "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
     "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
-    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
+    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed", *auth_services.MARKS,
 )  # fmt: skip
 
 
@@ -95,7 +96,7 @@ _LOGIN_FAILED = re.compile(
     r"FAILED LOGIN (?:SESSION )?\(?\d*\)? ?(?:on|FROM|from) '?([^' ]+)'? (?:from '[^']*' )?(?:FOR|for) '?([^',]*)'?"
 )
 _LOGIN_DONE = re.compile(r"(?:ROOT LOGIN (?:ON|on) '?(\S+?)'?(?: .*)?$|LOGIN ON (\S+) BY (\S+))")
-_VSFTPD = re.compile(r"\[(.*)\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
+_VSFTPD = re.compile(r"\[(.{0,256})\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
 _DOVECOT_FAILED = re.compile(r"\(auth failed, (\d{1,6}) attempts[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)")
 _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
 
@@ -131,7 +132,8 @@ def _plain(line: str, stamp: Stamp | None, end: int) -> Event | None:
     header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
     if header is not None:
         return _named(line[header.end() :], header, stamp)
-    event = _sshd(line[end:].strip())  # a line that somebody cut out of its log
+    message = line[end:].strip()  # of a log without such a head, or a line that somebody cut out of its log
+    event = _sshd(message) or _other(message)
     return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
 
@@ -158,7 +160,7 @@ def _event(message: str, service: str, module: str) -> Event | None:
         found = _sshd(message)
         if found is not None:
             return found
-    return _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
+    return _other(message) or _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
 
 
 def _made(
@@ -253,6 +255,18 @@ def _local(message: str, service: str) -> Event | None:
         if (m := _LOGIN_DONE.search(message)) is not None:
             return _made(
                 EventKind.SUCCESS, service, m[3] or "root", f"local {_terminal(m[1] or m[2])}", method="password"
+            )
+    return None
+
+
+def _other(message: str) -> Event | None:
+    """Services of ``auth_services``: what they refuse and let in."""
+    for form in auth_services.FORMS:
+        if (m := form.pattern.search(message)) is not None:
+            kind = EventKind.SUCCESS if form.is_success else EventKind.OWN
+            named = m.groupdict()
+            return _made(
+                kind, form.service, named.get("user"), m["source"], port=named.get("port") or "", method="password"
             )
     return None
 

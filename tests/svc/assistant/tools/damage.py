@@ -321,6 +321,7 @@ HOSTILE: dict[str, bytes] = {
     "zeros": bytes(300_000),
     "one huge line": b"A" * 1_000_000,
     "one huge line of words": b"user@host.example 192.0.2.7 password " * 10_000,
+    "a login line of brackets": b"Nov 20 03:12:00 h sshd[1]: Failed password " + b"[" * 60_000,
     "all bytes": bytes(range(256)) * 400,
     "broken UTF-8": b"\xff\xfe\xfa\xc3(" * 5_000,
     "half a surrogate": b"\xff\xfe\x00\xd8a\x00" * 999,
