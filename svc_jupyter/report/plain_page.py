@@ -7,6 +7,8 @@ import html
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _STYLE = """
 :root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+html { background: light-dark(#ffffff, #16181c); color: light-dark(#1a1c1e, #e6e6e6); }
+a { color: light-dark(#0b57d0, #8ab4f8); }
 body { margin: 2rem auto; max-width: 72rem; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; margin: 1rem 0; }
 caption { text-align: start; padding: 0 0 .5rem; }

@@ -7,10 +7,14 @@ import copy
 import nbformat
 import pytest
 from bs4 import BeautifulSoup
+from nbconvert import HTMLExporter
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 from svc_jupyter.redaction import redact
-from svc_jupyter.report.page import POLICY, build, clean
+from svc_jupyter.report.export import ExportError
+from svc_jupyter.report.page import TEMPLATES, build
+from svc_jupyter.report.prepare import POLICY, clean
 
 KEY = "svc_" + "Ab9" * 16 + "z"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)><iframe src='http://evil.example'></iframe>"
@@ -104,7 +108,7 @@ def test_what_reports_show_stays():
     assert soup.find("h1").get_text().startswith("Title")
     assert [cell.get_text() for cell in soup.find_all("td")] == ["x", "cell"]
     assert soup.find("strong").get_text() == "bold"
-    assert soup.find("summary").get_text() == "3 steps"
+    assert [summary.get_text() for summary in soup.find_all("summary")] == ["1 + 1", "3 steps"]
     assert soup.find("img")["src"] == "data:image/png;base64,AA=="
     assert "color: red" not in soup.get_text()
     assert "https://cdnjs" not in page
@@ -116,3 +120,73 @@ def test_cleaning_keeps_text_and_drops_what_acts():
 
 def test_redacting_leaves_other_words():
     assert redact(f"svc_jupyter {KEY}x svc_short") == "svc_jupyter svc_[redacted]x svc_short"
+
+
+ANSWER = {
+    "text/markdown": "## Verdict\n\nYes.",
+    "text/plain": "Verdict: yes",
+    "application/vnd.svc.answer+json": {"key": "ab" * 32, "model": "svc-1", "text": "raw", "findings": []},
+}
+PROVENANCE = {
+    "application/vnd.svc.answer+json": {
+        "question": "Who <b>got</b> in?",
+        "session_id": "s`1",
+        "time": 86400.0,
+        "turn": "t",
+    }
+}
+
+
+def test_an_answer_is_signed_with_what_answered_and_when():
+    page = BeautifulSoup(build(notebook_with(shown(ANSWER, PROVENANCE)), title="report"), "html.parser")
+
+    footer = page.find("hr").find_next("code").get_text()
+    assert footer == "svc-1 · 1970-01-02 00:00:00 UTC · session s'1 · key abababababab…"
+
+
+def test_the_brief_template_shows_questions_and_answers_alone():
+    other = nbformat.v4.new_output("stream", text="noise")
+    notebook = notebook_with(other, shown(ANSWER, PROVENANCE), source="secret_code()")
+    page = build(notebook, title="report", template="brief")
+
+    soup = BeautifulSoup(page, "html.parser")
+    assert soup.find("h2").get_text().rstrip("¶") == "Who <b>got</b> in?"
+    assert "Yes." in soup.get_text()
+    assert "noise" not in page
+    assert "secret_code" not in page
+
+
+def test_the_table_of_contents_names_what_is_there():
+    notebook = notebook_with(markdown="# T\n\n## One & *two*\n\ntext\n\n### Three")
+    soup = BeautifulSoup(build(notebook, title="report"), "html.parser")
+
+    links = soup.find("nav").find_all("a")
+    assert [link.get_text() for link in links] == ["One & two", "Three"]
+    assert all(soup.find(id=link["href"][1:]) for link in links)
+
+
+def test_a_template_of_nbconverts_own_is_as_safe():
+    page = BeautifulSoup(
+        build(notebook_with(shown({"text/html": HOSTILE}), markdown=HOSTILE), title="r", template="classic"),
+        "html.parser",
+    )
+
+    assert page(["script", "iframe", "link"]) == []
+
+
+def test_a_template_that_is_not_there_says_which_there_are():
+    with pytest.raises(ExportError, match="--template nowhere: there is none of that name"):
+        build(notebook_with(), title="report", template="nowhere")
+
+
+def test_nbconvert_alone_shows_no_script_and_sets_the_policy():
+    config = Config({"TemplateExporter": {"extra_template_basedirs": [str(TEMPLATES)]}})
+    exporter = HTMLExporter(template_name="svc", config=config)
+    notebook = notebook_with(shown({"text/html": HOSTILE}), markdown=HOSTILE, source=f"key = '{KEY}'")
+
+    page, _ = exporter.from_notebook_node(notebook)
+
+    soup = BeautifulSoup(page, "html.parser")
+    assert soup.head.find("meta")["content"] == POLICY
+    assert soup(["script", "iframe"]) == []
+    assert KEY not in page
