@@ -1,6 +1,7 @@
 """Ask from a notebook cell: ``%load_ext svc_jupyter``, then ``%%svc`` over a question. Uses svc's public names only.
 
-Loading registers the magics and imports nothing else; the SDK is imported with the first question.
+Loading registers the magics and Tab's offers, and imports nothing else; the SDK is imported with the first question.
+``session`` asks from Python: ``from svc_jupyter import session``, then ``await session.ask("...")``.
 """
 
 from __future__ import annotations
@@ -10,16 +11,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from svc_jupyter.notebook_session import NotebookSession
+
+    session: NotebookSession
+
+__all__ = ["load_ipython_extension", "session", "unload_ipython_extension"]
+
+_MATCHER = "svc"
+
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """What ``%load_ext svc_jupyter`` calls."""
+    from svc_jupyter.completion import matcher
     from svc_jupyter.magics import SvcMagics
     from svc_jupyter.question_line import QuestionLine
 
+    unload_ipython_extension(shell)
     shell.register_magics(SvcMagics)
-    transformers = shell.input_transformer_manager.token_transformers
-    if QuestionLine not in transformers:
-        transformers.append(QuestionLine)
+    shell.input_transformer_manager.token_transformers.append(QuestionLine)
+    shell.Completer.custom_matchers.append(matcher(shell, lambda: shell.magics_manager.registry.get("SvcMagics")))
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -28,6 +38,20 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("svc", None)
+    if (magics := shell.magics_manager.registry.pop("SvcMagics", None)) is not None:
+        shell.configurables.remove(magics)  # else %config would set the one that is gone
+        magics.close()
     transformers = shell.input_transformer_manager.token_transformers
     if QuestionLine in transformers:
         transformers.remove(QuestionLine)
+    matchers = shell.Completer.custom_matchers
+    matchers[:] = [known for known in matchers if getattr(known, "matcher_identifier", "") != _MATCHER]
+
+
+def __getattr__(name: str) -> object:
+    if name != "session":
+        raise AttributeError(f"module 'svc_jupyter' has no attribute {name!r}")
+    from svc_jupyter.notebook_session import NotebookSession
+
+    value = globals()["session"] = NotebookSession()
+    return value

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from svc_jupyter.finding_identity import summaries
 from svc_jupyter.findings import Row, frame_of, rows_of
 from svc_jupyter.picture import KINDS, Picture
 from svc_jupyter.untrusted import one_line
@@ -22,6 +23,16 @@ MIME_TYPE = "application/vnd.svc.answer+json"
 Bundle = dict[str, object]
 
 
+@dataclass(frozen=True, kw_only=True)
+class Origin:
+    """Where an answer comes from. ``key`` names question, options, evidence and what was asked before."""
+
+    key: str = ""
+    question: str = ""
+    is_stored: bool = False
+    has_changed: bool = False
+
+
 @dataclass(frozen=True)
 class Answer:
     """What ``--into`` puts into a variable.
@@ -32,6 +43,7 @@ class Answer:
     messages: tuple[Message, ...] = field(repr=False)
     model: str
     session_id: str
+    origin: Origin = Origin()
 
     def __repr__(self) -> str:
         first = next((line for line in self.text.splitlines() if line.strip()), "")
@@ -90,10 +102,11 @@ class Answer:
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
         import svc
 
+        found = summaries(rows_of(self.messages))
         data: Bundle = {
             "text/markdown": self.markdown,
             "text/plain": self.text,
-            MIME_TYPE: {"model": self.model, "text": self.raw},
+            MIME_TYPE: {"key": self.origin.key, "model": self.model, "text": self.raw, "findings": found},
         }
         last = self.messages[-1] if self.messages else None
         provenance = {
@@ -101,5 +114,8 @@ class Answer:
             "turn": last.turn if last else "",
             "time": last.created_at if last else 0.0,
             "svc": svc.__version__,
+            "question": self.origin.question,
+            "is_stored": self.origin.is_stored,
+            "has_changed": self.origin.has_changed,
         }
         return data, {MIME_TYPE: provenance}

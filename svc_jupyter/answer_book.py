@@ -71,10 +71,9 @@ def policy(mode: str | None) -> Policy:
 
 
 class AnswerBook:
-    """The questions of one kernel, each with its key; asks, or takes the answer from the store."""
+    """The questions of one kernel, each with its key; asks, or takes the answer from the store. One at a time."""
 
     def __init__(self) -> None:
-        self._turn = asyncio.Lock()  # of the loop thread
         self._before = ""  # the key of the question before
         self._model = ""
         self._session_id: str | None = None  # that the service knows the questions in; None: none was asked
@@ -87,13 +86,6 @@ class AnswerBook:
 
         Raises AnswerMissingError where answers are pinned and this one is not there; else what ``ask`` raises.
         """
-        async with self._turn, aclosing(self._ask(ask, text, files, wanted, session_id)) as items:
-            async for item in items:
-                yield item
-
-    async def _ask(
-        self, ask: Ask, text: str, files: Sequence[Attachment], wanted: Wanted, session_id: Callable[[], str | None]
-    ) -> AsyncGenerator[Item | Origin, None]:
         how = policy(wanted.answers)
         question = await asyncio.to_thread(_hashed, text, files, wanted)
         self._follow_session(session_id(), wanted)

@@ -17,6 +17,14 @@ class AskError(Exception):
         return [f"{type(self).__name__}: {self}"]
 
 
+class AnswerMissingError(AskError):
+    """Answers are pinned, and there is none for this question."""
+
+
+class ServiceUnreachableError(AskError):
+    """The service did not answer."""
+
+
 class AskInterrupted(KeyboardInterrupt):
     """■ or Ctrl-C: the turn was cancelled on the service."""
 
@@ -41,7 +49,7 @@ class Area(Protocol):
 @contextmanager
 def told_in(area: Area) -> Iterator[None]:
     """Finish the area however the question ends; what the SDK and the disk raise becomes one line."""
-    from svc import SvcError
+    from svc import SvcError, UnavailableError, UnreachableError
 
     try:
         yield
@@ -51,6 +59,9 @@ def told_in(area: Area) -> Iterator[None]:
     except asyncio.CancelledError:
         area.finish("interrupted")
         raise AskCancelled(_CANCELLED) from None
+    except (UnavailableError, UnreachableError) as error:
+        area.finish("failed")
+        raise ServiceUnreachableError(str(error)) from None
     except (SvcError, OSError) as error:
         area.finish("failed")
         raise AskError(str(error)) from None

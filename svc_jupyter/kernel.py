@@ -30,7 +30,8 @@ from svc import (
     state_folder,
 )
 from svc_jupyter import service_key, session_file
-from svc_jupyter.answer import Answer
+from svc_jupyter.answer import Answer, Origin
+from svc_jupyter.answer_book import AnswerBook
 from svc_jupyter.attachments import Attachment
 from svc_jupyter.loop_thread import LoopThread
 
@@ -53,6 +54,7 @@ class Wanted:
     ttl: int
     log_session: bool
     base_url: str | None = None
+    answers: str | None = None  # as the environment says
 
 
 class Area(Protocol):
@@ -97,6 +99,7 @@ class Kernel:
         self._configured: object = None
         self._key = service_key.Key()
         self._session: InteractiveSession | None = None
+        self._answers = AnswerBook()
         self._model: str | None = None  # as asked for when the session was made
 
     def ask(
@@ -108,7 +111,7 @@ class Kernel:
         TurnTimeoutError come after the turn was cancelled.
         """
         reading = _Reading(area, timeout_seconds)
-        self._loop.follow(self._ask(question, files, wanted), take=reading.take, tick=reading.tick)
+        self._loop.follow(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
         return reading.answer()
 
     async def ask_here(
@@ -116,7 +119,7 @@ class Kernel:
     ) -> Answer:
         """As ``ask``, in a coroutine; CancelledError comes after the turn was cancelled."""
         reading = _Reading(area, timeout_seconds)
-        await self._loop.follow_here(self._ask(question, files, wanted), take=reading.take, tick=reading.tick)
+        await self._loop.follow_here(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
         return reading.answer()
 
     def client(self, wanted: Wanted) -> Svc:
@@ -125,10 +128,16 @@ class Kernel:
         key = self.keys.find(service) if service else service_key.Key()
         configured = (wanted.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
         if self._client is None or configured != self._configured:
+            self.close()
             self._session = None
             self._client = _connect(wanted.base_url, service, key)
             self._configured, self._key = configured, key
         return self._client
+
+    def close(self) -> None:
+        """Close idle connections; the next question opens new ones."""
+        if self._client is not None:
+            self._client.close()
 
     def session(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession | None:
         """The session that the next question goes to; None where it will make one."""
@@ -158,30 +167,42 @@ class Kernel:
             with contextlib.suppress(OSError, Timeout):  # the next question finds it gone, and says so
                 session_file.forget(state_folder(), owner)
 
-    async def _ask(self, question: str, files: Sequence[Attachment], wanted: Wanted) -> AsyncGenerator[Item, None]:
-        """What happens until the question is answered. What blocks runs beside the loop."""
+    async def _answered(
+        self, question: str, files: Sequence[Attachment], wanted: Wanted
+    ) -> AsyncGenerator[Item | Origin, None]:
+        """One question at a time, from the service or the store."""
         if self._turn.locked():
             yield Note("waiting for the question before to end")
         async with self._turn:
-            said: list[str] = []
-            session = await asyncio.to_thread(self._open, wanted, said.append)
-            was_replaced = False
-            while True:
-                for text in said:
-                    yield Note(text)
-                said.clear()
-                try:
-                    async with aclosing(_attempt(session, question, files)) as items:
-                        async for item in items:
-                            yield item
-                except _GONE as gone:
-                    if was_replaced:
-                        raise
-                    was_replaced = True
-                    yield Note(f"{gone} A new session is used; what was attached before must be attached again.")
-                    session = await asyncio.to_thread(self.create_session, wanted, said.append)
-                else:
-                    return
+            turn = self._answers.ask(self._ask, question, files, wanted, self._session_id)
+            async with aclosing(turn) as items:
+                async for item in items:
+                    yield item
+
+    def _session_id(self) -> str | None:
+        return self._session.session_id if self._session else None
+
+    async def _ask(self, question: str, files: Sequence[Attachment], wanted: Wanted) -> AsyncGenerator[Item, None]:
+        """What happens until the service has answered. What blocks runs beside the loop."""
+        said: list[str] = []
+        session = await asyncio.to_thread(self._open, wanted, said.append)
+        was_replaced = False
+        while True:
+            for text in said:
+                yield Note(text)
+            said.clear()
+            try:
+                async with aclosing(_attempt(session, question, files)) as items:
+                    async for item in items:
+                        yield item
+            except _GONE as gone:
+                if was_replaced:
+                    raise
+                was_replaced = True
+                yield Note(f"{gone} A new session is used; what was attached before must be attached again.")
+                session = await asyncio.to_thread(self.create_session, wanted, said.append)
+            else:
+                return
 
     def _open(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
         """The session for the question: this kernel's, the one it had before a restart, or a new one."""
@@ -231,11 +252,14 @@ class _Reading:
         self._area = area
         self._timeout_seconds = timeout_seconds
         self._asked = Asked("", "")
+        self._origin = Origin()
         self._deadline = float("inf")
         self._messages: list[Message] = []
 
-    def take(self, item: Item) -> None:
+    def take(self, item: Item | Origin) -> None:
         match item:
+            case Origin():
+                self._origin = item
             case Note(text):
                 self._area.add(text)
             case Asked():
@@ -257,7 +281,7 @@ class _Reading:
             )
 
     def answer(self) -> Answer:
-        return Answer(tuple(self._messages), self._asked.model, self._asked.session_id)
+        return Answer(tuple(self._messages), self._asked.model, self._asked.session_id, self._origin)
 
 
 async def _attempt(

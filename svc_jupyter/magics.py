@@ -110,6 +110,16 @@ class SvcMagics(Magics):
         return self._kernel
 
     @property
+    def known_kernel(self) -> Kernel | None:
+        """What asks, where it was made already."""
+        return self._kernel
+
+    def close(self) -> None:
+        """Close idle connections; the session lives on."""
+        if self._kernel is not None:
+            self._kernel.close()
+
+    @property
     def is_batch(self) -> bool:
         """Whether nobody can answer a prompt: nbclient, papermill, nbval."""
         kernel = getattr(self.shell, "kernel", None)
@@ -124,7 +134,7 @@ class SvcMagics(Magics):
         screen = BatchScreen() if self.is_batch else NotebookScreen()
         return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
 
-    def wanted(self, *, is_new: bool = False, model: str | None = None) -> Wanted:
+    def wanted(self, *, is_new: bool = False, model: str | None = None, answers: str | None = None) -> Wanted:
         """What the settings say, and the question."""
         from svc_jupyter.kernel import Wanted
 
@@ -136,6 +146,7 @@ class SvcMagics(Magics):
             ttl=self.ttl,
             log_session=self.log_session,
             base_url=self.base_url,
+            answers=answers,
         )
 
     def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:
@@ -146,7 +157,7 @@ class SvcMagics(Magics):
         if ask.is_filled:
             question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
         files = attachments.find(ask.attach, names)
-        wanted = self.wanted(is_new=ask.is_new, model=ask.model)
+        wanted = self.wanted(is_new=ask.is_new, model=ask.model, answers=ask.answers)
         area = self.area()
         area.tick()
         with told_in(area):

@@ -28,13 +28,14 @@ OPTIONS = (
     Option(
         "--attach",
         "FILE",
-        "a file to look at; again for more. {name}: a variable (DataFrame, list, dict, bytes, str, path) of up to 100 MB",
+        "a file to look at; again for more. {name}: a variable (DataFrame, list, dict, bytes, str, path), to 100 MB",
     ),
     Option("--into", "NAME", "put the Answer into this variable: .text, .markdown, .findings, .indicators, .messages"),
     Option("--cell", None, "write the answer as a Markdown cell below, where the front end can"),
     Option("--new", None, "ask in a fresh session"),
     Option("--model", "NAME", "stable, experimental or a model's id; another than the session's starts a fresh one"),
     Option("--timeout", "SECONDS", "cancel the turn after that long"),
+    Option("--answers", "MODE", "live asks; replay asks what is not stored; pin never asks; refresh asks and stores"),
     Option("--fill", None, "replace {name} in the question by the variable's value, once"),
     Option("--help", None, "show this"),
 )
@@ -54,6 +55,7 @@ class Ask:
     is_new: bool = False
     model: str | None = None
     timeout_seconds: float | None = None
+    answers: str | None = None
     is_filled: bool = False
     is_cell: bool = False
     is_help: bool = False
@@ -134,6 +136,8 @@ def _set(ask: Ask, option: Option, value: str) -> Ask:
             return replace(ask, into=_variable_name(value))
         case "--model":
             return replace(ask, model=value)
+        case "--answers":
+            return replace(ask, answers=value)
         case _:
             return replace(ask, timeout_seconds=_seconds(value))
 

@@ -46,6 +46,7 @@ class Execution:
     text: str = ""
     displays: list[NotebookNode] = field(default_factory=list)
     updates: int = 0
+    prompts: list[NotebookNode] = field(default_factory=list)
 
     def shown(self) -> str:
         return "".join(str(display["data"]) for display in self.displays)
@@ -80,13 +81,22 @@ class Kernel:
         self.manager.interrupt_kernel()
 
     def run(
-        self, code: str, *, when: Callable[[Execution], bool] = lambda _: False, then: Callable[[], object] = int
+        self,
+        code: str,
+        *,
+        when: Callable[[Execution], bool] = lambda _: False,
+        then: Callable[[], object] = int,
+        typed: str = "",
     ) -> Execution:
-        """Run a cell to its end; ``then`` is called once, as soon as ``when`` holds of what is shown."""
+        """Run a cell to its end; ``then`` is called once, as soon as ``when`` holds of what is shown.
+
+        ``typed`` answers each prompt.
+        """
         parent = self.client.execute(code, allow_stdin=True)
         seen, is_done, is_called = Execution(), False, False
         deadline = time.monotonic() + LIMIT_SECONDS
         while not is_done:
+            seen.prompts += self._answer_prompt(typed)
             try:
                 message = self.client.get_iopub_msg(timeout=1)
             except Empty:
@@ -99,6 +109,14 @@ class Kernel:
                 then()
         seen.status = self._reply(parent)["content"]["status"]
         return seen
+
+    def _answer_prompt(self, typed: str) -> list[NotebookNode]:
+        try:
+            prompt = self.client.get_stdin_msg(timeout=0)["content"]
+        except Empty:
+            return []
+        self.client.input(typed)
+        return [prompt]
 
     def _reply(self, parent: str) -> NotebookNode:
         while True:  # a busy start may have left more than one answer to "are you there"
@@ -124,6 +142,8 @@ def _note(seen: Execution, message: NotebookNode) -> bool:
         case "error":
             seen.error = "\n".join(content["traceback"])
         case "display_data":
+            seen.displays.append(content)
+        case "execute_result":
             seen.displays.append(content)
         case "update_display_data":
             seen.updates += 1

@@ -31,7 +31,12 @@ def test_what_is_shown_depends_on_the_answer_alone():
     second, beside_second = answer("s2", 2.0)._repr_mimebundle_()
 
     assert first == second
-    assert first[MIME_TYPE] == {"model": "svc-1.1", "text": "# Yes\n\nfrom 203.0.113.9 <b>x</b>"}
+    assert first[MIME_TYPE] == {
+        "key": "",
+        "model": "svc-1.1",
+        "text": "# Yes\n\nfrom 203.0.113.9 <b>x</b>",
+        "findings": [],
+    }
     assert beside_first != beside_second
     assert beside_first[MIME_TYPE]["session_id"] == "s1"
 
