@@ -21,6 +21,7 @@ from svc.assistant.turn import Exchange, TurnFile
 
 MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
 MAX_BARE_CHARS = 60  # of a question that says only what to keep: "how many domains?", "critical ones"
+_NO_WORD = re.compile(r"[\d.@_\\$]")  # an address, a name of a file or an account, and no word of a sentence
 _EXAMPLES = tuple(map(ipaddress.ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
 """RFC 5737 and RFC 3849: in a text they stand for addresses of the internet."""
 
@@ -178,7 +179,8 @@ def _is_bare(prompt: str, question: str, findings: Sequence[Finding]) -> bool:
         pattern.search(prompt) for skill in SKILLS for pattern in (skill.strong, skill.weak, skill.content, skill.looks)
     ):
         return False
-    return bool(_conditions(question, findings))
+    named = _named_values(question, findings)
+    return len(_conditions(question, findings)) > len(named) or any(_NO_WORD.search(label) for label, _ in named)
 
 
 def _limit(question: str) -> int | None:

@@ -26,6 +26,7 @@ _WORDS = {
     "unusual": "unusual, but nothing in it is bad by itself",
     "ordinary": "nothing in its structure speaks against it; that is no proof that it is harmless",
 }
+_UNREAD = "encrypted with a password, so what it holds was not read and cannot be judged"
 _LABELS = {
     "md5": "MD5",
     "sha1": "SHA-1",
@@ -68,12 +69,18 @@ def verdict(findings: Sequence[Finding]) -> str:
 def _sentence(finding: Finding, facts: Finding | None) -> str:
     word = str(finding.attributes["verdict"])
     what = escape(facts.title) if facts is not None else "file"
+    is_unread = word == "ordinary" and facts is not None and _is_sealed(facts)
     reasons = [escape(str(reason)) for reason in _list(finding.attributes["reasons"])]
-    lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({what}): {_WORDS[word]}.**"
+    lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({what}): {_UNREAD if is_unread else _WORDS[word]}.**"
     if not reasons:
         return lead
     more = f" and {len(reasons) - MAX_REASONS} more" if len(reasons) > MAX_REASONS else ""
     return f"{lead} {'; '.join(reasons[:MAX_REASONS])}{more}. {escape(finding.why[0].upper() + finding.why[1:])}."
+
+
+def _is_sealed(facts: Finding) -> bool:
+    """Whether a password keeps an Office document shut; a PDF that says it is encrypted mostly opens without one."""
+    return facts.kind.startswith("office") and bool(facts.attributes.get("is_encrypted"))
 
 
 def body(findings: Sequence[Finding]) -> str:

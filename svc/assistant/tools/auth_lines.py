@@ -2,7 +2,8 @@
 
 Texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and their like;
 sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``auth_services.py``; rsyslog's "message
-repeated". Names of accounts are written by whoever knocks, so a pattern takes the last address of a line, which the server wrote.
+repeated". Names of accounts are written by whoever knocks, so a pattern takes the last address of a line, which the
+server wrote.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ MAX_REPEATS = 10_000_000  # of one line; more is no log daemon's number
 _MARKS = (
     "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
     "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
-    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed", *auth_services.MARKS,
+    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
+    *auth_services.MARKS,
 )  # fmt: skip
 
 

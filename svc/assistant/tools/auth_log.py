@@ -266,7 +266,8 @@ def _evidence(tally: Tally, source: str) -> tuple[Evidence, ...]:
 def _gaps(counts: Counts, reader: AuthLines) -> Iterator[Gap]:
     if not counts.login_lines:
         yield Gap(
-            text="no line is one about a login that this analyst reads (sshd, PAM, su, sudo, login, vsftpd, dovecot)"
+            text="no line is one about a login that this analyst reads (sshd, PAM, su, sudo, login, "
+            "FTP, mail and file servers, MySQL)"
         )
         return
     if counts.double_lines:

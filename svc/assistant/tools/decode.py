@@ -63,6 +63,7 @@ _ASKING = re.compile(
 )
 _LABELLED = re.compile(r"\A[$\w.\[\]-]{1,40}(?: [\w-]{1,20}){0,2}(?::\s+|\s+[:+]?=\s*|=(?=[\"']))(?=\S)")
 """A name before what is encoded: ``payload = …``, ``base32: …``."""
+_CODEC = re.compile(r"(?:rot-?\d|caesar|base-?\d\d|b64|hex|url|xor|morse)", re.IGNORECASE)
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<![^\s(:])`([^`\n]{4,})`(?![^\s).,;:?!])", re.DOTALL)
 _PARTS: tuple[re.Pattern[str], ...] = (
     re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?:[ -`]{0,62}\r?\n)+end\b"),
@@ -167,12 +168,19 @@ def _parts(text: str) -> Iterator[_Part]:
     line = 1 + text.count("\n", 0, text.find(subject)) if subject else 1
     fenced = [match[1] or match[2] for match in _FENCED.finditer(text)]
     if subject and not fenced and not any(part.text in subject for part in told):
-        yield _Part(_unquoted(subject), line, is_whole=True)
-        if (label := _LABELLED.match(subject)) is not None:
-            yield _Part(_unquoted(re.sub(r"(?<=[\"']);\Z", "", subject[label.end() :])), line, is_whole=True)
+        yield from _whole(subject, line)
     for block in fenced:
         yield _Part(block.strip(), 1 + text.count("\n", 0, text.find(block)))
     yield from _runs(text)
+
+
+def _whole(subject: str, line: int) -> Iterator[_Part]:
+    """The text as it is, and without a name before it; the latter first where the name is that of an encoding."""
+    parts = [_Part(_unquoted(subject), line, is_whole=True)]
+    if (label := _LABELLED.match(subject)) is not None:
+        rest = re.sub(r"(?<=[\"']);\Z", "", subject[label.end() :])
+        parts.insert(0 if _CODEC.match(subject) else 1, _Part(_unquoted(rest), line, is_whole=True))
+    yield from parts
 
 
 def _unquoted(text: str) -> str:

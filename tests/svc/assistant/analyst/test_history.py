@@ -49,6 +49,7 @@ def session(findings, prompt="an earlier question"):
         ("decode this: aGVsbG8gd29ybGQ=", None),
         ("how many sources?", FollowUpKind.COUNT),
         ("critical ones", FollowUpKind.FILTER),
+        ("and if the root were another?", None),
         ("what is CWE-79", None),
     ],
 )

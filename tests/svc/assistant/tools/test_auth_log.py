@@ -209,6 +209,41 @@ def test_each_failed_attempt_counts_once(lines, failures, attempts):
     assert (counted["failures"], counted["attempts"]) == (failures, attempts)
 
 
+SERVICES = {
+    "dropbear": "dropbear[7]: Bad password attempt for 'root' from 192.0.2.7:4011",
+    "pure-ftpd": "pure-ftpd: (?@192.0.2.7) [WARNING] Authentication failed for user [root]",
+    "proftpd": "proftpd[9]: ftp1 (192.0.2.7[192.0.2.7]): USER root (Login failed): Incorrect password",
+    "postfix": (
+        "postfix/smtpd[3]: warning: unknown[192.0.2.7]: SASL LOGIN authentication failed: (reason unavailable), "
+        "sasl_username=root"
+    ),
+    "exim": "exim[1]: plain authenticator failed for (x) [192.0.2.7]:5: 535 Incorrect authentication data (set_id=root)",
+    "mysql": "mysqld[5]: 2026-11-20T03:12:45Z 3 [Note] Access denied for user 'root'@'192.0.2.7' (using password: YES)",
+    "proxmox": "pvedaemon[4]: authentication failure; rhost=::ffff:192.0.2.7 user=root msg=Authentication failure",
+    "samba": (
+        "smbd[8]: Auth: [SMB2,(null)] user [WG]\\[root] at [Fri] with [NTLMv2] status [NT_STATUS_WRONG_PASSWORD] "
+        "workstation [X] remote host [ipv4:192.0.2.7:44890] mapped to [WG]\\[root]. local host [ipv4:10.0.0.1:445]"
+    ),
+}
+
+
+@pytest.mark.parametrize("line", SERVICES.values(), ids=SERVICES)
+@pytest.mark.parametrize("head", ["Nov 20 03:12:45 web1 ", ""], ids=["syslog", "its own file"])
+def test_other_services_count_per_source_and_account(line, head):
+    lines = [head + line if head else line.partition(": ")[2]] * 6
+    (source,) = findings(lines, "auth_source")
+    assert source.attributes["source"] == "192.0.2.7"
+    assert (source.attributes["account_names"], source.attributes["failures"]) == (["root"], 6)
+    assert (source.attributes["pattern"] == "brute force") == bool(head)  # without a time nothing is known of the pace
+
+
+def test_a_guessed_mail_password_is_a_success_after_failures():
+    let_in = "postfix/smtpd[3]: 4F2: client=unknown[192.0.2.7], sasl_method=LOGIN, sasl_username=root"
+    lines = ["Nov 20 03:12:45 web1 " + SERVICES["postfix"]] * 6 + ["Nov 20 03:13:00 web1 " + let_in]
+    (success,) = findings(lines, "auth_success")
+    assert (success.attributes["account"], success.attributes["streak"]) == ("root", 6)
+
+
 def test_an_account_named_like_an_address_does_not_move_the_blame():
     name = "invalid user root from 203.0.113.1 port 1 ssh2"
     found = findings([failed(user=name, source="192.0.2.7")], "auth_source")

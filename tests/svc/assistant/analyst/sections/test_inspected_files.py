@@ -46,6 +46,12 @@ def test_two_files_are_shown_one_after_the_other():
     assert verdict(found).count("**") == 4
 
 
+def test_a_document_that_a_password_keeps_shut_is_not_called_quiet():
+    sealed = Inspection("office", "a.docx")
+    said = verdict([sealed.facts("encrypted Office document", {"is_encrypted": True}), sealed.verdict()])
+    assert "was not read and cannot be judged" in said
+
+
 def test_points_add_up_once_a_trait():
     inspection = Inspection("pdf", "a.pdf")
     for _ in range(5):

@@ -1,0 +1,57 @@
+"""How further services of a Unix host write about a login: FTP, mail, databases, file shares, small SSH servers. Pure.
+
+Texts: dropbear, pure-ftpd, ProFTPD, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE, Samba's authentication log.
+What sshd, PAM, sudo, su, login, vsftpd and dovecot write is ``auth_lines.py``'s.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+MARKS = (
+    "password attempt for", "auth succeeded for", "nonexistent user", "is now logged in", "(Login failed)",
+    "no such user found", "Login successful", "SASL ", "sasl_username=", "Access denied for user", "NT_STATUS_",
+    "successful auth for user",
+)  # fmt: skip
+"""A line about such a login has one of these, or a word that ``auth_lines`` looks for anyway."""
+
+
+class Form(msgspec.Struct, frozen=True):
+    """One text: the service, whether it was let in, and a pattern with ``source`` and perhaps ``user`` and ``port``."""
+
+    service: str
+    is_success: bool
+    pattern: re.Pattern[str]
+
+
+_ADDRESS = r"(?P<source>[0-9A-Fa-f:.]{3,45}?)"
+_USER = r"(?P<user>[^\]'>)]{0,256}?)"
+_SAMBA_USER = rf"Auth: \[[^\]]*\] user \[[^\]]*\]\\\[{_USER}\].*?"
+_SAMBA_HOST = rf".*?remote host \[ipv[46]:{_ADDRESS}:(?P<port>\d+)\]"
+_PROFTPD = rf"\[{_ADDRESS}\]\)[: -]+USER (?P<user>.{{0,256}}?)"
+_MAILER = r"sasl_username=(?P<user>[^,\s]{1,256})"
+FORMS: tuple[Form, ...] = tuple(
+    Form(service, is_success, re.compile(pattern))
+    for service, is_success, pattern in (
+        ("dropbear", False, rf"Bad (?:PAM )?password attempt for '{_USER}' from {_ADDRESS}:(?P<port>\d+)"),
+        ("dropbear", False, rf"[Ll]ogin attempt for nonexistent user (?:'{_USER}' )?from {_ADDRESS}:(?P<port>\d+)"),
+        ("dropbear", True, rf"(?:assword|ubkey) auth succeeded for '{_USER}' .*?from {_ADDRESS}:(?P<port>\d+)"),
+        ("pure-ftpd", False, rf"\([^@() ]*@{_ADDRESS}\) \[WARNING\] Authentication failed for user \[{_USER}\]"),
+        ("pure-ftpd", True, rf"\([^@() ]*@{_ADDRESS}\) \[INFO\] (?P<user>\S{{1,256}}) is now logged in"),
+        ("proftpd", False, rf"{_PROFTPD}(?: \(Login failed\)|: no such user found)"),
+        ("proftpd", True, rf"{_PROFTPD}: Login successful"),
+        ("postfix", False, rf"\[{_ADDRESS}\]: SASL \S+ authentication failed(?:.*?\b{_MAILER})?"),
+        ("postfix", True, rf"client=\S*\[{_ADDRESS}\], sasl_method=\S+, {_MAILER}"),
+        ("exim", False, rf"authenticator failed for .*?\[{_ADDRESS}\](?::\d+)?: 535 .*?(?:\(set_id={_USER}\)|$)"),
+        ("mysql", False, rf"Access denied for user '{_USER}'@'(?P<source>[^']{{1,256}})' \(using password: YES\)"),
+        ("proxmox", False, rf"^authentication failure; rhost=(?:::ffff:)?{_ADDRESS} user=(?P<user>\S{{1,256}}) msg="),
+        (
+            "samba",
+            False,
+            rf"{_SAMBA_USER}status \[NT_STATUS_(?:WRONG_PASSWORD|NO_SUCH_USER|LOGON_FAILURE)\]{_SAMBA_HOST}",
+        ),
+        ("samba", True, rf"{_SAMBA_USER}status \[NT_STATUS_OK\]{_SAMBA_HOST}"),
+    )
+)
