@@ -8,6 +8,7 @@ passed on.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterable
 from datetime import datetime
 
@@ -51,6 +52,7 @@ from svc.assistant.model.toolbox import Tell, Toolbox
 from svc.assistant.turn import Step, Turn
 from svc.messages import MessageType, State, Usage
 
+log = logging.getLogger("svc.model")
 ACTOR = "model"
 MAX_ANSWER_CHARS = 200_000  # of one response; a longer one is cut
 MAX_THINKING_CHARS = 100_000  # of one turn that are told
@@ -149,7 +151,12 @@ class Conversation:
             text = f"{self._text}\n\n… [cut: the model wrote more than {MAX_ANSWER_CHARS:,} characters]"
         except TimeoutError:
             raise self._failure(f"it took longer than {self._limits.seconds:g} s") from None
-        except (AgentRunError, openai.OpenAIError, ValueError) as error:
+        except ModelFailureError:
+            raise
+        except AgentRunError as error:
+            raise self._failure(self._reason(error)) from None
+        except Exception as error:  # what an upstream sends can make its libraries raise anything
+            log.warning("what the model sent cannot be read", exc_info=error)
             raise self._failure(self._reason(error)) from None
         return Reply(text=text, usage=self._usage())
 
@@ -219,7 +226,7 @@ class Conversation:
         self._count(content)
         self._thought += content
         while len(self._thought) >= THOUGHT_CHARS:
-            end = self._thought.rfind("\n", THOUGHT_CHARS // 2, THOUGHT_CHARS) + 1 or THOUGHT_CHARS
+            end = max(self._thought.rfind(space, 1, THOUGHT_CHARS) for space in "\n ") + 1 or THOUGHT_CHARS
             told, self._thought = self._thought[:end], self._thought[end:]
             await self._tell_thinking(told)
 
@@ -290,10 +297,10 @@ class Conversation:
                 return "it refused the request"
             case ModelTimeoutError():
                 return f"it said nothing for {self._limits.idle_seconds:g} s"
-            case ModelConnectionError(phase="read"):
-                return "the connection broke off"
-            case ModelConnectionError():
+            case ModelConnectionError(phase="connect" | "pool"):
                 return "there is no connection"
+            case ModelConnectionError():
+                return "the connection broke off, or brought what cannot be read"
             case _:
                 return f"its answer is not whole, or cannot be read ({type(error).__name__})"
 

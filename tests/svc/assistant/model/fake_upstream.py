@@ -172,8 +172,14 @@ def babbles() -> Reply:
     return lambda _: _stream(['data: {"id": \n\n', "data: ]]]\n\n", "data: [DONE]\n\n"])
 
 
-def sends(text: str, media_type: str) -> Reply:
-    return lambda _: Response(text, media_type=media_type)
+def sends(text: str | bytes, media_type: str, **headers: str) -> Reply:
+    told = {name.replace("_", "-"): value for name, value in headers.items()}
+    return lambda _: Response(text, media_type=media_type, headers=told)
+
+
+def sends_chunks(*chunks: object) -> Reply:
+    """These as the chunks of a stream, whatever they are."""
+    return lambda _: _stream([*(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"])
 
 
 def hangs(after: str = "") -> Reply:

@@ -19,9 +19,12 @@ from fake_upstream import (
     refuses,
     says,
     sends,
+    sends_chunks,
     tool_results,
     trails_off,
 )
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from live import wait_until
 
 from svc.assistant.analyst.render import findings_json
@@ -336,6 +339,10 @@ FAILURES = [
     pytest.param([sends("<html>", "text/html")], "its answer is not whole, or cannot be read", 1, id="a web page"),
     pytest.param([sends("", "text/event-stream")], "its answer is not whole, or cannot be read", 1, id="nothing"),
     pytest.param([sends('{"a": 1}', "application/json")], "its answer is not whole", 1, id="other JSON"),
+    pytest.param(
+        [sends(b"no", "text/event-stream", content_encoding="gzip")], "the connection broke off", 1, id="no gzip"
+    ),
+    pytest.param([sends(b"data: \xff\xfe\n\n", "text/event-stream")], "its answer is not whole", 1, id="no UTF-8"),
     pytest.param([says("")], "its answer is not whole, or cannot be read", 2, id="an empty answer"),
 ]
 
@@ -353,6 +360,47 @@ async def test_where_the_model_fails_the_analyst_answers_and_says_so(
     assert findings_of(steps)
     assert len(upstream.requests) == requests
     assert not [text for text in [*texts(steps), answer.markdown] if KEY in text]
+
+
+NONSENSE = st.recursive(
+    st.sampled_from([None, True, -1, 10**30, 1.5, "", "x", "auth_log", "{}", "stop"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["choices", "delta", "content", "tool_calls", "function", "name", "arguments", "index", "id", "usage",
+                 "prompt_tokens", "finish_reason", "reasoning_content", "error", "message", "role", "created", "model"]
+            ),
+            inner,
+            max_size=5,
+        )
+    ),
+    max_leaves=12,
+)  # fmt: skip
+CHUNK = st.builds(
+    lambda delta, rest: {"id": "c", "choices": [{"index": 0, "delta": delta}]} | rest, NONSENSE, st.just({})
+)
+
+
+async def _survives(assistant, upstream, chunks):
+    upstream.script = [sends_chunks(*chunks)]
+    _, answer = await ask(assistant, "hello")
+    assert answer.markdown
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(NONSENSE | CHUNK, max_size=4))
+async def test_no_chunk_of_a_stream_breaks_a_turn(start_upstream, assistant_for, chunks):
+    upstream = start_upstream(says("x"))
+    await _survives(assistant_for(upstream, retries=0, requests=2), upstream, chunks)
+
+
+@pytest.mark.long
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(NONSENSE | CHUNK, max_size=6))
+async def test_no_chunk_of_a_stream_breaks_a_turn_at_length(start_upstream, assistant_for, chunks):
+    upstream = start_upstream(says("x"))
+    await _survives(assistant_for(upstream, retries=0, requests=2), upstream, chunks)
 
 
 async def test_an_address_where_nobody_listens_is_a_failure_like_any_other(start_upstream, assistant_for):
