@@ -47,6 +47,7 @@ class Execution:
     displays: list[NotebookNode] = field(default_factory=list)
     updates: int = 0
     prompts: list[NotebookNode] = field(default_factory=list)
+    pages: list[NotebookNode] = field(default_factory=list)
 
     def shown(self) -> str:
         return "".join(str(display["data"]) for display in self.displays)
@@ -107,7 +108,8 @@ class Kernel:
             if not is_called and when(seen):
                 is_called = True
                 then()
-        seen.status = self._reply(parent)["content"]["status"]
+        reply = self._reply(parent)["content"]
+        seen.status, seen.pages = reply["status"], reply.get("payload", [])
         return seen
 
     def _answer_prompt(self, typed: str) -> list[NotebookNode]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 HEAVY = ("svc", "msgspec", "httpx", "websockets", "pandas", "markdown_it", "filelock", "platformdirs", "nbclient")
 
@@ -35,6 +37,39 @@ def test_the_magics_come_and_go_with_the_extension():
 
     without, loaded = [False, False, 4], [True, True, 5]
     assert seen == [without, loaded, loaded, without, loaded]
+
+
+def test_a_reloaded_extension_is_the_one_that_is_configured():
+    seen = in_ipython(
+        "import json\nfor step in ('load_ext', 'reload_ext'):\n    shell.run_line_magic(step, 'svc_jupyter')\n"
+        "shell.run_line_magic('config', 'SvcMagics.ttl = 300')\n"
+        "offered = [m for m in shell.Completer.custom_matchers if m.matcher_identifier == 'svc']\n"
+        "print(json.dumps([shell.magics_manager.registry['SvcMagics'].ttl, len(offered)]))"
+    )
+
+    assert seen == [300, 1]
+
+
+CONFIGURED = """
+c.MagicsManager.lazy_magics = {"svc": "svc_jupyter"}
+c.SvcMagics.model = "experimental"
+"""
+
+
+def test_a_configuration_file_sets_defaults_and_loads_at_first_use(tmp_path: Path):
+    (tmp_path / "profile_default").mkdir()
+    (tmp_path / "profile_default" / "ipython_config.py").write_text(CONFIGURED)
+    program = (
+        "import json, sys\nseen = ['svc_jupyter' in sys.modules]\n"
+        "get_ipython().run_cell_magic('svc', '--help', 'x')\n"
+        "print(json.dumps([*seen, get_ipython().magics_manager.registry['SvcMagics'].model]))"
+    )
+    command = [sys.executable, "-m", "IPython", "--no-banner", "--colors=NoColor", "-c", program]
+    environment = {**os.environ, "IPYTHONDIR": str(tmp_path)}
+
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment)
+
+    assert json.loads(done.stdout.splitlines()[-1]) == [False, "experimental"], done.stdout + done.stderr
 
 
 def test_settings_are_traitlets():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import signal
@@ -135,8 +136,67 @@ def test_an_error_is_one_line_and_the_next_question_works(shared_kernel: Kernel,
 def test_help_shows_options_and_examples(shared_kernel: Kernel):
     text = shared_kernel.run("%svc --help").text
 
-    for part in ("--attach FILE", "--into NAME", "--timeout SECONDS", "%%svc --attach /var/log/auth.log --into answer"):
+    for part in (
+        "--attach FILE",
+        "--into NAME",
+        "--timeout SECONDS",
+        "%%svc --attach /var/log/auth.log --into answer",
+        "%svc session resume ID ",
+    ):
         assert part in text
+
+
+@pytest.mark.parametrize("line", ["%%svc?", "%svc?"])
+def test_a_question_mark_shows_examples(shared_kernel: Kernel, line: str):
+    shown = shared_kernel.run(line).pages[0]["data"]["text/plain"]
+
+    for part in ("--attach FILE", "%%svc --attach /var/log/auth.log --into answer", "%svc session list"):
+        assert part in shown
+
+
+def test_commands_are_carried_out_and_what_is_none_is_asked(shared_kernel: Kernel):
+    made = shared_kernel.run("%svc session new 'Ticket 4711'")
+    asked = shared_kernel.run("%svc session hijacking in this log?")
+    renamed = shared_kernel.run("%svc session rename other")
+    failed = shared_kernel.run("%svc session resume abcdef")
+
+    assert "Ticket 4711" in made.displays[0]["data"]["text/plain"]
+    assert "<table>" in made.displays[0]["data"]["text/html"]
+    assert asked.displays[-1]["data"]["text/markdown"] == "session hijacking in this log? (after 0)"
+    assert renamed.text == "The session is called 'other' now.\n"
+    assert failed.error.startswith("AskError: no live session has the id or name 'abcdef'.")
+
+
+def test_a_resumed_session_is_found_after_a_restart(kernel: Kernel):
+    kernel.run("%svc session new first\n%svc echo one\n%svc session new second")
+    kernel.run("%svc session resume 'first'")
+    kernel.restart()
+
+    assert "echo two (after 1)" in kernel.run("%svc echo two").shown()
+
+
+def test_another_model_stays_for_new_sessions(shared_kernel: Kernel):
+    shared_kernel.run("%svc model experimental")
+
+    assert "svc-1.2-experimental" in shared_kernel.run("%svc session new\n").shown()
+    shared_kernel.run("%config SvcMagics.model = None")
+
+
+def test_an_answer_for_the_cell_below_says_so_beside_its_data(shared_kernel: Kernel):
+    plain = shared_kernel.run("%svc --new echo one").displays[-1]
+    below = shared_kernel.run("%svc --new --cell echo one").displays[-1]
+
+    assert below["data"] == plain["data"]
+    assert below["metadata"]["application/vnd.svc.answer+json"]["place"] == "cell_below"
+    assert "place" not in plain["metadata"]["application/vnd.svc.answer+json"]
+    assert below["metadata"]["application/vnd.svc.answer+json"]["turn"]
+
+
+def test_a_variable_is_previewed_before_it_is_sent(shared_kernel: Kernel):
+    seen = shared_kernel.run("rows = [{'a': 1}, {'a': 2}]\n%svc --new --attach {rows} files")
+
+    assert 'sends rows.jsonl: list of 2 records, 16 bytes, begins {"a":1} {"a":2}' in html.unescape(seen.shown())
+    assert seen.displays[-1]["data"]["text/markdown"] == "rows.jsonl (16)"
 
 
 def test_an_interrupt_cancels_the_turn_on_the_service(kernel: Kernel, session: SessionOf):

@@ -83,4 +83,47 @@ def test_a_wrong_key_is_said_in_one_line_that_does_not_show_it(
     assert wrong not in str(notebook)
 
 
+STORE = """
+import json, pathlib
+from keyring.backend import KeyringBackend
+
+PATH = pathlib.Path(__file__).with_name("store.json")
+
+
+class Store(KeyringBackend):
+    priority = 1
+
+    def get_password(self, service, username):
+        return json.loads(PATH.read_text()).get(username) if PATH.exists() else None
+
+    def set_password(self, service, username, password):
+        PATH.write_text(json.dumps({username: password}))
+"""
+
+
+def test_a_typed_key_is_in_the_store_and_nowhere_else(
+    remote: ThreadService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "typed_store.py").write_text(STORE)
+    monkeypatch.delenv("SVC_API_KEY")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "store"))
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "typed_store.Store")
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
+
+    with Kernel(tmp_path / "kernel") as kernel:
+        without = kernel.run("%svc is this a question?")
+        typed = kernel.run("%svc key", typed=remote.key)
+        kernel.restart()
+        after = [kernel.run(cell) for cell in ("%xmode Verbose\n%svc --model nonesuch q", "%history", *CELLS)]
+
+    assert without.error.startswith(f"AskError: {remote.base_url} needs a key. `%svc key` asks for it")
+    assert [prompt["password"] for prompt in typed.prompts] == [True]
+    assert "is kept in the system's key store" in typed.text
+    assert after[2].status == "ok"
+    assert remote.key not in str([without, typed, *after])
+    found = [texts(tmp_path / folder) for folder in ("store", "state", "ipython", "kernel")]
+    assert [Path(name).name for part in found for name, text in part.items() if remote.key in text] == ["store.json"]
+
+
 always: Callable[[object], bool] = lambda _: True  # noqa: E731
