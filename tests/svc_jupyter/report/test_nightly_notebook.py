@@ -1,0 +1,85 @@
+"""The third example: it ships with outputs and pinned answers, and both hold with the network cut."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
+PATH = NOTEBOOKS / "03_nightly_host_report.ipynb"
+BIN = Path(sys.executable).parent
+CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": ""}
+
+
+def report(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    command = [str(BIN / "svc"), "report", *arguments]
+    return subprocess.run(
+        command, cwd=NOTEBOOKS, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100
+    )
+
+
+def test_its_saved_outputs_are_what_pinned_answers_show(tmp_path: Path):
+    command = [sys.executable, "-m", "pytest", "--nbval", str(PATH), "-q", "-p", "no:cacheprovider"]
+    command += ["-c", os.devnull, f"--rootdir={NOTEBOOKS}", "-W", "ignore"]
+
+    done = subprocess.run(
+        command, cwd=tmp_path, env={**os.environ, **CUT, "SVC_ANSWERS": "pin"}, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stdout
+    assert "6 passed" in done.stdout
+
+
+def test_its_sweep_runs_on_pinned_answers_and_every_host_has_its_verdict(tmp_path: Path):
+    out = tmp_path / "out"
+    done = report(
+        *(
+            "run",
+            PATH.name,
+            "--sweep",
+            "evidence/hosts.csv",
+            "--answers",
+            "pin",
+            "--out",
+            str(out),
+            "--to",
+            "html,ipynb",
+        ),
+        **CUT,
+    )
+
+    assert done.returncode == 0, done.stderr
+    cases = {case["name"]: case for case in json.loads((out / "run.json").read_text())["cases"]}
+    assert "T1136.001" in cases["web-3"]["verdict"]
+    assert "T1003.001" in cases["WS-17"]["verdict"]
+    assert len(cases["web-3"]["answers"]) == 3
+    same = report("diff", str(out), str(out), "--fail-on-change")
+    assert same.returncode == 0, same.stderr
+    assert "Answers: 0 changed, 0 new, 0 gone, 6 same. Findings: 0 added, 0 removed." in same.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        pytest.param(["-p", "host=web-9"], "pin missed", id="a changed parameter is a miss, never a silent call"),
+        pytest.param(["--answers-store", "nowhere"], "pin missed", id="no store"),
+    ],
+)
+def test_a_miss_has_its_own_exit_code(arguments: list[str], status: str, tmp_path: Path):
+    done = report("run", PATH.name, "--answers", "pin", "--out", str(tmp_path / "out"), *arguments, **CUT)
+
+    assert done.returncode == 4
+    assert f"{status}: AnswerMissingError: no answer is pinned" in done.stderr
+
+
+def test_a_service_out_of_reach_has_its_own_exit_code(tmp_path: Path):
+    done = report("run", PATH.name, "--answers", "live", "--out", str(tmp_path / "out"), **CUT)
+
+    assert done.returncode == 5, done.stderr
+    assert "service out of reach: ServiceUnreachableError" in done.stderr
+    assert "ServiceUnreachableError" in (tmp_path / "out" / f"{PATH.stem}.html").read_text()
