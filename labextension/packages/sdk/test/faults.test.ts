@@ -71,6 +71,36 @@ describe("through a network that fails", () => {
     streamer.close();
   });
 
+  test("turns of several sessions through dozens of cuts end with one answer each", async () => {
+    let dice = 1;
+    let cuts = 0;
+    const sessions = await Promise.all([1, 2, 3, 4].map(() => svc.createSession()));
+    proxy.cuts = () => {
+      dice = (dice * 48_271) % 2_147_483_647; // the same throws in every run (Park and Miller's generator)
+      const isCut = dice % 8 === 0;
+      if (isCut) cuts += 1;
+      return isCut;
+    };
+    const asking = sessions.map(async (session) => {
+      const { streamer, messages, ended } = await follow(session);
+      for (let turns = 0; cuts < 60; turns += 1) {
+        await streamer.send("count 25 2");
+        await ended(turns + 1);
+      }
+      streamer.close();
+      return messages;
+    });
+    const seen = await Promise.all(asking);
+    proxy.cuts = () => false;
+
+    for (const [place, session] of sessions.entries()) {
+      const history = await session.history();
+      const number = (kind: string): number => history.filter((message) => message.message_type === kind).length;
+      checkWhole(seen[place] ?? [], history);
+      expect([number(MessageType.RESULT), number(MessageType.ERROR)]).toEqual([number(MessageType.QUERY), 0]);
+    }
+  }, 60_000);
+
   test("a question on a connection that died in silence is asked again on a new one", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
