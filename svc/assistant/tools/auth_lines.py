@@ -132,10 +132,10 @@ class AuthLines:
 def _plain(line: str, stamp: Stamp | None, end: int) -> Event | None:
     """The event of a line whose stamp ends at ``end``."""
     header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
-    if header is not None:
-        return _named(line[header.end() :], header, stamp)
+    if header is not None and (event := _named(line[header.end() :], header, stamp)) is not None:
+        return event
     message = line[end:].strip()  # of a log without such a head, or a line that somebody cut out of its log
-    event = _sshd(message) or _other(message)
+    event = (_sshd(message) if header is None else None) or _other(message)
     return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
 

@@ -33,7 +33,10 @@ LOGIN_LINE = re.compile(
     r"(?:\bsshd(?:-session|-auth)?(?:\(pam_unix\))?(?:\[\d+\])?: |\bpam_\w+\([\w.-]+:(?:auth|session)\)"
     r"|\b(?:Failed|Accepted) \S+ for "
     r"|\bInvalid user .* from |message repeated \d+ times: \[ ?(?:Failed|Invalid)"
-    r"|\bsudo(?:\[\d+\])?: +\S+ : |\bFAILED (?:LOGIN|SU)\b|FAIL LOGIN: Client|-login: .*auth failed)"
+    r"|\bsudo(?:\[\d+\])?: +\S+ : |\bFAILED (?:LOGIN|SU)\b|FAIL LOGIN: Client|-login: .*auth failed"
+    r"|\] Authentication failed for user \[|\(Login failed\)|: SASL \S+ authentication failed"
+    r"|Access denied for user '[^']*'@|: authentication failure; rhost=|NT_STATUS_(?:WRONG_PASSWORD|LOGON_FAILURE)"
+    r"|[Bb]ad (?:PAM )?password attempt for )"
 )
 _STAMPED = re.compile(
     r"\s*(?:<\d{1,3}>(?:1 )?)?(?:"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svc.assistant.file_types import identify
 from svc.assistant.tools import Finding, Gap, Progress, Severity
 from svc.assistant.tools.auth_count import Counts
 from svc.assistant.tools.auth_log import brute_force
@@ -235,6 +236,11 @@ def test_other_services_count_per_source_and_account(line, head):
     assert source.attributes["source"] == "192.0.2.7"
     assert (source.attributes["account_names"], source.attributes["failures"]) == (["root"], 6)
     assert not head or source.attributes["pattern"] == "brute force"  # without times nothing is known of the pace
+
+
+@pytest.mark.parametrize("line", [line for name, line in SERVICES.items() if name != "exim"])
+def test_a_log_of_other_services_refusals_is_one_of_logins(line):
+    assert identify(f"Nov 20 03:12:45 web1 {line}\n".encode() * 3, "x.log")[1] == "authlog"
 
 
 def test_a_guessed_mail_password_is_a_success_after_failures():
