@@ -18,6 +18,7 @@ const args = [
 
 export default defineConfig({
   resolve: { alias: { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname }, conditions: ["browser"] },
+  optimizeDeps: { include: ["axe-core", "dompurify", "lit/html.js", "marked"] },
   test: {
     include: ["browser/**/*.test.ts"],
     browser: {

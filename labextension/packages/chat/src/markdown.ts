@@ -17,7 +17,7 @@ const MAX_ADDRESS = 2_000; // characters of an address that are kept
 /** Deeper than that before anything is parsed: marked's time is quadratic in the depth. */
 const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])(?=[ \t>]|$)){31}|^[ \t]{62,}(?:[>*+-]|\d{1,9}[.)])[ \t]/m;
 
-const TAGS = "p h3 h4 h5 h6 ul ol li blockquote table thead tbody tr th td hr em strong del code pre br".split(" ");
+const TAGS = "p h3 ul ol li blockquote table thead tbody tr th td hr em strong del code pre br".split(" ");
 const SAFE_CLASS = /^(?:language-[\w+#-]+|svc-address)$/;
 
 function escape(text: string): string {
@@ -47,7 +47,7 @@ const marked = new Marked({
     html: ({ text, block }: Tokens.HTML | Tokens.Tag) =>
       block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`,
     text(token: Tokens.Text | Tokens.Escape) {
-      if ("tokens" in token && token.tokens) return this.parser.parseInline(token.tokens);
+      if (token.type === "text" && token.tokens) return this.parser.parseInline(token.tokens);
       return escape(decode(token.text));
     },
     image: ({ text, href }) => `image ${escape(`'${text}'`)}${shownAddress(href)}`,
@@ -57,8 +57,8 @@ const marked = new Marked({
       return this.parser.parseInline(tokens) + shownAddress(href);
     },
     heading({ tokens, depth }) {
-      const level = Math.min(6, depth + 2); // below the headings of the page and of the turn
-      return `<h${level}>${this.parser.parseInline(tokens)}</h${level}>`;
+      const text = this.parser.parseInline(tokens);
+      return depth > 2 ? `<p><strong>${text}</strong></p>` : `<h3>${text}</h3>`; // no level of the page is left out
     },
     checkbox: ({ checked }) => (checked ? "[x] " : "[ ] "),
     code({ text, lang }) {
@@ -106,17 +106,18 @@ let purifier: typeof DOMPurify | undefined; // our own: the page may use the sam
 function purify(html: string): DocumentFragment {
   if (!purifier) {
     purifier = DOMPurify(window);
+    purifier.setConfig({
+      ALLOWED_TAGS: TAGS,
+      ALLOWED_ATTR: ["class", "start", "align"],
+      ALLOW_DATA_ATTR: false,
+      ALLOW_ARIA_ATTR: false,
+      RETURN_DOM_FRAGMENT: true,
+    });
     purifier.addHook("uponSanitizeAttribute", (_, attribute) => {
       if (attribute.attrName === "class" && !SAFE_CLASS.test(attribute.attrValue)) attribute.keepAttr = false;
     });
   }
-  return purifier.sanitize(html, {
-    ALLOWED_TAGS: TAGS,
-    ALLOWED_ATTR: ["class", "start", "align"],
-    ALLOW_DATA_ATTR: false,
-    ALLOW_ARIA_ATTR: false,
-    RETURN_DOM_FRAGMENT: true,
-  });
+  return purifier.sanitize(html, { RETURN_DOM_FRAGMENT: true }); // for its type; the settings above are what counts
 }
 
 function colour(fragment: DocumentFragment): void {

@@ -23,7 +23,7 @@ export interface ThreadActions {
 
 const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
 const MAX_STEP = 20_000; // characters of one step
-const SLICE_MS = 8; // of a frame's 16, for putting older turns in
+const SLICE_MS = 5; // of a frame's 16, for putting older turns in: their layout comes on top
 
 interface Shown {
   readonly node: HTMLElement;

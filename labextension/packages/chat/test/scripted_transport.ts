@@ -31,7 +31,7 @@ export class ScriptedTransport implements Transport {
   sessions: ChatSession[] = [];
   profile: ChatUser = { email: "a@b.c", never_log: false, can_disable_logging: true };
   /** What the next such call is refused with. */
-  refusals: Partial<Record<"user" | "open" | "send" | "attach", Error>> = {};
+  refusals: { [call in "user" | "open" | "send" | "attach"]?: Error | undefined } = {};
   uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
   #made = 0;
   #session: ChatSession | undefined;
@@ -106,7 +106,7 @@ export class ScriptedTransport implements Transport {
 
   #answer<T>(call: keyof typeof this.refusals, value: T): Promise<T> {
     const refusal = this.refusals[call];
-    delete this.refusals[call];
+    this.refusals = { ...this.refusals, [call]: undefined };
     return refusal ? Promise.reject(refusal) : Promise.resolve(value);
   }
 }
