@@ -115,6 +115,23 @@ def test_an_attack_that_was_answered_weighs_more():
     assert answered[0].attributes["answered"] == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "what"),
+    [
+        ("/uploads/s72_Shell.php", "a file named like a web shell"),
+        ("/w00tw00t.at.ISC.SANS.DFind:)", "a page that only a scanner asks for"),
+    ],
+)
+def test_what_only_attackers_ask_for_is_told(path: str, what: str):
+    (client,) = found(access("203.0.113.9", path, 404), "web_client")
+    assert client.attributes["attacks"] == [what]
+
+
+@pytest.mark.parametrize("path", ["/seashell.php", "/docs/shell-scripting.html", "/shells/index.php", "/shell/"])
+def test_pages_about_shells_are_none(path: str):
+    assert not found(access("203.0.113.9", path, 200), "web_client")
+
+
 def test_probing_and_guessing_are_told_from_browsing():
     log = "".join(access("203.0.113.9", f"/secret{n}.bak", 404) for n in range(30))
     log += "".join(access("203.0.113.10", "/wp-login.php", 200, "POST") for _ in range(40))
