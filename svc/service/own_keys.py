@@ -49,7 +49,7 @@ class OwnKeys:
         """A short-lived key for a page; raises InvalidApiKeyError where the caller's was revoked meanwhile."""
         now = self._clock()
         behind = _behind(caller, await self._of(caller), now)
-        page = derived(behind, now=now, ttl=PAGE_SECONDS, name="a page of `svc open`")
+        page = derived(behind, now=now, ttl=PAGE_SECONDS, name="a page (svc open)")
         return await self._add(msgspec.structs.replace(page, is_page=True), caller)
 
     async def revoke(self, caller: KeyRecord, key_id: str) -> None:

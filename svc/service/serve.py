@@ -231,6 +231,7 @@ async def register_key_file(path: Path, running: Running) -> None:
     record = KeyRecord(
         id=f"local-{digest[:8]}",
         user_id="local",
+        name="this machine's key file",
         allow_experimental=True,
         rpm=0,
         tpm=0,

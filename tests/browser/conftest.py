@@ -30,8 +30,9 @@ def built() -> None:
         hook.build(ROOT)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser(chromium: str) -> Iterator[Browser]:
+    """Closed with the module: while it is open this thread has a running loop, and no other test can have one."""
     with sync_playwright() as playwright:
         found = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
         yield found

@@ -13,6 +13,7 @@ from watched import OpenPage
 from svc import Svc
 from svc.cli_open import write_form
 
+AXE = Path(__file__).parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
 SECRETS_IN_THE_PAGE = """() => JSON.stringify([
   location.href, document.cookie, {...localStorage}, {...sessionStorage}, performance.getEntries().map(e => e.name),
   history.state, document.referrer,
@@ -136,3 +137,30 @@ def test_the_page_stands_in_no_frame_of_another(open_page: OpenPage, service: Th
     frame = page.frames[-1]
     page.wait_for_timeout(300)
     assert "svc" not in frame.title()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [320, 1_400])
+def test_axe_finds_nothing_to_complain_about(
+    open_page: OpenPage, service: ThreadService, tmp_path: Path, theme: str, width: int
+):
+    if not AXE.exists():
+        pytest.skip("tests/labextension installs axe-core")
+    page = open_page(color_scheme=theme, width=width).page
+    found = {}
+    page.goto(service.base_url)
+    found["sign in"] = violations(page)
+    page.goto(write_file(service, tmp_path).as_uri())
+    page.get_by_role("button", name="API keys").click()
+    expect(page.get_by_role("row", name="this page")).to_be_visible()
+    found["keys"] = violations(page)
+    page.get_by_role("button", name="Close").click()
+    found["chat"] = violations(page)
+    assert found == {"sign in": [], "keys": [], "chat": []}
+
+
+def violations(page: Page) -> list[str]:
+    """Rule and element of each fault that axe finds."""
+    page.evaluate(AXE.read_text("utf-8"))
+    result = page.evaluate("() => axe.run()")
+    return [f"{fault['id']}: {node['html'][:150]}" for fault in result["violations"] for node in fault["nodes"]]

@@ -44,7 +44,10 @@ def test_a_made_key_opens_the_same_users_sessions_and_is_shown_once(service: Thr
         assert made["api_key"] not in http.get("/key/list").text
     with service.http(made["api_key"]) as http:
         assert http.get("/user/info").json()["user"]["id"] == "local"
-        assert [(key["name"], key["is_asking"]) for key in listed(http)] == [("", False), ("laptop", True)]
+        assert [(key["name"], key["is_asking"]) for key in listed(http)] == [
+            ("this machine's key file", False),
+            ("laptop", True),
+        ]
 
 
 def test_nobody_sees_or_revokes_another_users_keys(service: ThreadService):

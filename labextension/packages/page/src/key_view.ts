@@ -97,7 +97,7 @@ export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLD
 }
 
 function head(): HTMLElement {
-  const names = ["Name", "Id", "Made", "Valid until", ""];
+  const names = ["Name", "Id", "Made", "Valid until", "Action"];
   return make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col", textContent: name }))));
 }
 
