@@ -17,7 +17,8 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-POLL_SECONDS = 0.1  # how long an interrupt may go unseen
+POLL_SECONDS = 0.1  # how often the caller hears that time passes
+HERE_POLL_SECONDS = 0.02  # in a running loop: Jupyter's interrupt is seen when the loop wakes, and does not wake it
 LEAVE_SECONDS = 2.0  # for a cancelled stream to say so to its source
 
 
@@ -54,7 +55,7 @@ class LoopThread:
         ended = pump.ended_here()
         try:
             while not pump.is_over():
-                await asyncio.wait([ended], timeout=POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
+                await asyncio.wait([ended], timeout=HERE_POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
                 pump.take_all(take)
                 tick()
         except BaseException:
