@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from IPython.core.completer import SimpleCompletion, completion_matcher
 
-from svc_jupyter.commands import FORMS
 from svc_jupyter.options import OPTIONS
 
 if TYPE_CHECKING:
@@ -120,6 +119,8 @@ def _values(option: str, known: Known) -> list[str]:
 
 def _command_words(before: list[str], known: Known) -> list[str]:
     """The words that may follow where the line is still a command."""
+    from svc_jupyter.commands import FORMS  # read with the first Tab
+
     place = len(before)
     forms = [form.words.split() for form in FORMS]
     following = [words[place] for words in forms if words[:place] == before and len(words) > place]

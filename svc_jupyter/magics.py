@@ -16,7 +16,6 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_loca
 from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Bool, CFloat, Int, Unicode
 
-from svc_jupyter.errors import told_in
 from svc_jupyter.options import OPTIONS, braced_names, fill, parse
 
 if TYPE_CHECKING:
@@ -152,6 +151,7 @@ class SvcMagics(Magics):
     def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:
         """Find what is named, then ask; every way in which that can fail is one line."""
         from svc_jupyter import attachments
+        from svc_jupyter.turn_end import told_in
 
         question = ask.question
         if ask.is_filled:

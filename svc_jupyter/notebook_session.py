@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from IPython.core.getipython import get_ipython
 
 from svc_jupyter import attachments
-from svc_jupyter.errors import AskError, told_in
+from svc_jupyter.errors import AskError
+from svc_jupyter.turn_end import told_in
 
 if TYPE_CHECKING:
     from svc_jupyter.answer import Answer

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 
 from svc_jupyter.errors import AskError
 
@@ -161,6 +160,8 @@ def _seconds(value: str) -> float:
 
 
 def _unknown(word: str) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(word, _BY_NAME, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(_BY_NAME)}."
     return f"no option {word}. {hint} Write -- before a question that begins with a dash."
