@@ -20,6 +20,7 @@ from svc_jupyter.redaction import redact
 from svc_jupyter.report import export, folder, index_page
 from svc_jupyter.report import options as given
 from svc_jupyter.report.cases import Case
+from svc_jupyter.report.dask_executor import DaskExecutor
 from svc_jupyter.report.executor import Executor, Job, LocalExecutor
 from svc_jupyter.report.folder import FolderError, ReportFolder
 from svc_jupyter.report.options import Options
@@ -151,6 +152,8 @@ async def _sweep(sweep: Sweep, batch: Batch) -> None:
 
 def _executor(batch: Batch) -> Executor:
     options = batch.options
+    if options.scheduler is not None:
+        return DaskExecutor(batch.job, scheduler=options.scheduler, jobs=options.jobs)
     return LocalExecutor(batch.job, jobs=options.jobs or os.cpu_count() or 1, total=len(batch.cases))
 
 

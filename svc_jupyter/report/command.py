@@ -86,6 +86,7 @@ def run_command(**given: object) -> None:
     says so. The page is one file; it loads nothing and runs no script.
     """
     from svc_jupyter.report.batch import run_batch
+    from svc_jupyter.report.dask_executor import ClusterError
     from svc_jupyter.report.export import ExportError
     from svc_jupyter.report.folder import FolderError
     from svc_jupyter.report.kernels import KernelStartError
@@ -93,7 +94,7 @@ def run_command(**given: object) -> None:
 
     try:
         code = run_batch(Options(**given))  # type: ignore[arg-type]  # click has checked them
-    except (UsageError, FolderError, ExportError, KernelStartError) as error:
+    except (UsageError, FolderError, ExportError, KernelStartError, ClusterError) as error:
         raise click.UsageError(str(error)) from error
     raise SystemExit(code)
 

@@ -1,0 +1,92 @@
+"""A sweep on a dask cluster of stand-alone workers, one of which dies in the middle."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+import psutil
+import pytest
+
+pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+BIN = Path(sys.executable).parent
+WORK = "import pathlib, time\npathlib.Path(f'begun-{n}').touch()\ntime.sleep(1)\nif n == 3: raise ValueError(n)"
+
+
+@pytest.fixture
+def scheduler(tmp_path: Path) -> Iterator[str]:
+    contact = tmp_path / "scheduler.json"
+    command = [str(BIN / "dask"), "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+    process = subprocess.Popen([*command, "--scheduler-file", str(contact)], stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not contact.exists() and time.monotonic() < deadline:
+        os.sched_yield()
+    yield str(json.loads(contact.read_text())["address"])
+    process.terminate()
+    process.wait(timeout=30)
+
+
+@pytest.fixture
+def workers(scheduler: str, tmp_path: Path) -> Iterator[list[subprocess.Popen[bytes]]]:
+    command = [str(BIN / "dask"), "worker", scheduler, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
+    processes = [
+        subprocess.Popen([*command, "--local-directory", str(tmp_path / name)], stderr=subprocess.DEVNULL)
+        for name in ("w1", "w2")
+    ]
+    yield processes
+    for process in processes:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def test_a_dead_worker_costs_no_case(scheduler: str, workers: list[subprocess.Popen[bytes]], tmp_path: Path):
+    folder = tmp_path / "work"
+    folder.mkdir()
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [
+        nbformat.v4.new_code_cell("n = 0", metadata={"tags": ["parameters"]}),
+        nbformat.v4.new_code_cell(WORK),
+    ]
+    nbformat.write(notebook, folder / "work.ipynb")
+    (folder / "cases.csv").write_text("n\n" + "".join(f"{n}\n" for n in range(6)))
+    command = [str(BIN / "svc"), "report", "run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", "--jobs", "2"]
+
+    run = subprocess.Popen(
+        [*command, "--executor", scheduler.replace("tcp", "dask")], cwd=folder, stderr=subprocess.PIPE, text=True
+    )
+    deadline = time.monotonic() + 60
+    while len(list(folder.glob("begun-*"))) < 2 and time.monotonic() < deadline:
+        os.sched_yield()
+    workers[0].send_signal(signal.SIGKILL)
+    told = run.communicate(timeout=100)[1]
+
+    assert run.returncode == 1, told
+    cases = json.loads((folder / "out" / "run.json").read_text())["cases"]
+    assert [case["status"] for case in cases] == ["ok", "ok", "ok", "failed", "ok", "ok"]
+    assert sorted(p.name for p in (folder / "out" / "cases").iterdir()) == [f"{n}.html" for n in range(6)]
+    deadline = time.monotonic() + 15
+    while (left := _kernels_in(folder)) and time.monotonic() < deadline:
+        os.sched_yield()
+    assert left == []
+
+
+def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path):
+    nbformat.write(nbformat.v4.new_notebook(), tmp_path / "work.ipynb")
+    command = [str(BIN / "svc"), "report", "run", "work.ipynb", "--executor", "dask://127.0.0.1:9"]
+
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+
+    assert done.returncode == 2
+    assert "no dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
+
+
+def _kernels_in(folder: Path) -> list[int]:
+    return [p.pid for p in psutil.process_iter(["cwd"]) if p.info["cwd"] == str(folder)]
