@@ -271,6 +271,7 @@ def _named_values(question: str, findings: Sequence[Finding]) -> list[tuple[str,
     words = {word.strip("`'\"?,!()").rstrip(".").replace("[.]", ".").lower() for word in question.split()}
     known = {value.lower() for finding in findings for value in _values(finding)}
     named = {word for word in words & known if len(word) > 2 and not _is_our_word(word)}
+    named = {word for word in named if not _TECHNIQUE.fullmatch(word.upper())}  # a condition of its own
     if not named:
         return []
     return [(", ".join(sorted(named)), lambda finding: any(value.lower() in named for value in _values(finding)))]

@@ -84,11 +84,11 @@ class ProcessTree:
         if known is not None:
             return known
         pid, image = fields.get("ParentProcessId", ""), fields.get("ParentImage", "")
+        if not (pid or image) or image == "-":
+            return None
         known = self._by_pid.get((host, pid))
         if known is not None and (not image or base_name(known.image) == base_name(image)):
             return known
-        if not (pid or image) or image == "-":
-            return None
         parent = Process(host, pid, image, fields.get("ParentCommandLine", ""), fields.get("ParentUser", ""), None)
         self._by_pid[host, pid] = parent
         self._name(guid, parent)

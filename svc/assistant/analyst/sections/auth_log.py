@@ -34,7 +34,10 @@ def verdict(findings: Sequence[Finding]) -> str:
         attack = f"{len(attackers):,} attacking. {_accounts_forced(forced)}"
     if entered:
         return f"**{_who_got_in(entered)}** {counted}, {attack}.{_window(findings)}"
-    lead = "Passwords were guessed, and no attacking source got in." if attackers else "No attack by passwords."
+    if forced and not attackers:
+        attack = f"none attacking by itself, together they are. {_accounts_forced(forced)}"
+    is_attack = attackers or forced
+    lead = "Passwords were guessed, and no attacking source got in." if is_attack else "No attack by passwords."
     return f"**{lead}** {counted}, {attack}.{_window(findings)}"
 
 

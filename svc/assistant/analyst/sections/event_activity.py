@@ -13,8 +13,8 @@ from svc.assistant.tools import Finding, Severity
 
 NAMED = 3
 ACTIVITY_KINDS = (
-    "web_summary", "web_client", "unix_summary", "unix_deed", "cloud_call", "cloud_login", "cloud_refused",
-    "cloud_identity",
+    "web_client", "unix_deed", "cloud_call", "cloud_login", "cloud_refused", "cloud_identity", "web_summary",
+    "unix_summary",
 )  # fmt: skip
 _BAD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 

@@ -182,8 +182,8 @@ def _branches(finding: Finding) -> list[Branch]:
 
 
 _KINDS = (
-    "events_summary", "event_tactics", "rule_hit", "log_gap", "logon_source", "logon_account", "logon_success", "logon",
-    "weak_tickets", "remote_access", "process_tree", "rare", "timeline", *event_activity.ACTIVITY_KINDS,
+    "rule_hit", "logon_account", "logon_source", "logon_success", "logon", "weak_tickets", "remote_access", "log_gap",
+    *event_activity.ACTIVITY_KINDS, "event_tactics", "process_tree", "rare", "timeline", "events_summary",
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
 _CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail"})

@@ -137,6 +137,12 @@ def test_a_technique_keeps_its_subtechniques():
     assert history.filtered("which of these are T1110?", [spray, other]) == [spray]
 
 
+def test_a_technique_is_one_condition_though_findings_name_it_in_their_values():
+    impact = Finding(kind="rule_hit", title="impact", techniques=("T1490",), attributes={"rule": "x"})
+    whole = Finding(kind="event_tactics", title="all", techniques=("T1110",), attributes={"techniques_seen": ["T1490"]})
+    assert history.filtered("only T1490", [impact, whole]) == [impact]
+
+
 def test_a_named_file_keeps_what_stands_in_it():
     there = Finding(kind="x", title="there", evidence=(Evidence(source="web.log", excerpt=""),))
     elsewhere = Finding(kind="x", title="elsewhere", evidence=(Evidence(source="db.log", excerpt=""),))

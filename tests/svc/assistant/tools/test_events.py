@@ -193,6 +193,14 @@ def test_without_guids_a_parent_is_the_last_process_of_its_id_and_name():
     assert dict(zip(images, depths, strict=True)) == {"s.exe": 0, "a.exe": 1, "b.exe": 1, "c.exe": 2}
 
 
+def test_processes_without_ids_have_no_parent_in_common():
+    starts = [
+        event(4688, second, NewProcessName=rf"C:\a\{name}.exe") for second, name in enumerate(["one", "two", "three"])
+    ]
+    trees = found(starts, "process_tree")
+    assert [tree.attributes["depths"] for tree in trees] == [[0]] * len(trees)
+
+
 def test_a_chain_of_thousands_of_processes_is_read():
     chain = [process(n + 1, n, "cmd.exe", n / 100) for n in range(1, 5_000)]
     assert found(chain, "process_tree")

@@ -8,13 +8,13 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import render
-from svc.assistant.analyst.catalogue import SKILLS, section_of
+from svc.assistant.analyst.catalogue import SKILLS, section_of, skill_of_kind
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.section import Skill
 from svc.assistant.analyst.sections import cvss as cvss_section
 from svc.assistant.analyst.sections import decode as decode_section
 from svc.assistant.analyst.sections import indicators as indicators_section
-from svc.assistant.tools import Finding, Severity, cvss, decode, indicators
+from svc.assistant.tools import Finding, Severity, auth_log, cvss, decode, indicators
 from svc.assistant.workers import FAILED_KIND
 
 
@@ -84,6 +84,14 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     found = of(items)
     assert found
     assert links_images_and_html(section.verdict(found) + "\n\n" + section.section(found)) == []
+
+
+def test_an_account_that_many_sources_force_together_is_in_the_verdict():
+    line = "Nov 20 0{hour}:{minute:02}:45 web1 sshd[{pid}]: Failed password for root from 192.0.2.{n} port 22 ssh2"
+    lines = [line.format(hour=n // 4, minute=n % 4 * 15, pid=n + 100, n=n) for n in range(30)]
+    said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.brute_force(lines, source="auth.log")))
+    assert said.startswith("**Passwords were guessed, and no attacking source got in.**")
+    assert "Brute-forced 1 account: `root` (30)" in said
 
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
