@@ -1,15 +1,32 @@
 // Builds what every service serves: one script with everything in it, and the host's style sheet.
 import { build, transform } from "esbuild";
 import { readFile, rm, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import process from "node:process";
 
 process.chdir(import.meta.dirname);
 
 const SDK = new URL("../sdk/src/index.ts", import.meta.url).pathname;
 
+/** DOMPurify's own minified file: 3 % smaller than what any other minifier makes of its source. */
+const DOMPURIFY = createRequire(import.meta.url)
+  .resolve("dompurify")
+  .replace(/[^/]+$/, "purify.min.js");
+
+/** That file as a module, without what a bundler puts around CommonJS. */
+const purify = {
+  name: "purify",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^dompurify$/ }, () => ({ path: DOMPURIFY, namespace: "purify" }));
+    onLoad({ filter: /.*/, namespace: "purify" }, async ({ path }) => {
+      const script = await readFile(path, "utf8");
+      return { contents: `const exports = {}, module = { exports };${script}\nexport default module.exports;` };
+    });
+  },
+};
+
 const NOTICES =
-  "/*! svc-chat, Apache-2.0. With lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; " +
-  "DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0. */\n";
+  "/*! svc-chat, Apache-2.0; lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0 */\n";
 
 /** `import css from "./x.css?inline"` is the style sheet's text, without its spaces. */
 const inlineCss = {
@@ -38,7 +55,7 @@ const { outputFiles } = await build({
   conditions: ["browser"],
   legalComments: "none",
   alias: { svc: SDK },
-  plugins: [inlineCss],
+  plugins: [inlineCss, purify],
   write: false,
 });
 // What is minified has line breaks in templates alone, where a space is as good.

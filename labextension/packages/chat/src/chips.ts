@@ -4,8 +4,8 @@ import { defang } from "./defang.js";
 import { ADDRESS_CLASS } from "./markdown.js";
 import type { Strings } from "./strings.js";
 
-const OPENING = /^[([{"'<“«]*/;
-const CLOSING = /[)\]}"'>”»,;:!?.]*$/;
+const OPENING = /^[([{"'<\u201c\u00ab]*/;
+const CLOSING = /[)\]}"'>\u201d\u00bb,;:!?.]*$/;
 const MAX_SHOWN = 300; // characters of an address in the text; the whole is in the dialogue that a click opens
 
 const indicators = new WeakMap<Element, string>();
@@ -66,7 +66,7 @@ function chip(indicator: string): HTMLElement {
   button.className = "chip";
   button.dir = "ltr";
   button.setAttribute("aria-haspopup", "dialog");
-  button.textContent = indicator.length > MAX_SHOWN ? `${indicator.slice(0, MAX_SHOWN)}…` : indicator;
+  button.textContent = indicator.length > MAX_SHOWN ? indicator.slice(0, MAX_SHOWN) + "…" : indicator;
   indicators.set(button, indicator);
   return button;
 }

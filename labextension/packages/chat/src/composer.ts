@@ -141,8 +141,7 @@ function fileList(chat: Chat, actions: ComposerActions, strings: Strings): Templ
     ${chat.files.map(
       (file) =>
         html`<li>
-          ${icon("file")}<bdi title=${oneLine(file.name)}>${oneLine(file.name, 60)}</bdi
-          ><small>${fileSize(file.size)}</small>
+          <bdi title=${oneLine(file.name)}>${oneLine(file.name, 60)}</bdi><small>${fileSize(file.size)}</small>
           ${
             chat.transport.detach
               ? iconButton("close", fill(strings.remove, oneLine(file.name, 60)), () => actions.detach(file), "tiny")
@@ -157,7 +156,7 @@ function fileList(chat: Chat, actions: ComposerActions, strings: Strings): Templ
 function uploadTemplate(upload: Upload, actions: ComposerActions, strings: Strings): TemplateResult {
   const name = oneLine(upload.name, 60);
   return html`<li data-failed=${upload.error ? "" : nothing}>
-    ${icon("file")}<bdi title=${oneLine(upload.name)}>${name}</bdi>
+    <bdi title=${oneLine(upload.name)}>${name}</bdi>
     ${
       upload.error
         ? html`<small>${oneLine(upload.error, 200)}</small>`

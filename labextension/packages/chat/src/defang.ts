@@ -17,12 +17,11 @@ const COUNTRIES =
   "acadaeafagaialamaoaqarasatauawaxazbabbbdbebfbgbhbibjbmbnbobrbsbtbwbybzcacccdcfcgchcickclcmcncocrcucvcwcxcyczdedjdkdmdodzeceeegereteseteufifjfkfmfofrgagdgegfggghgiglgmgngpgqgrgsgtgugwgyhkhmhnhrhthuidieiliminioiqirisitjejmjojpkekgkhkikmknkpkrkwkykzlalblclilklrlsltlulvlymamcmdmemgmhmkmlmmmnmompmqmrmsmtmumvmwmxmymznancnenfngninlnonpnrnunzompapepfpgphpkplpmpnprpsptpwpyqarerorsrurwsasbscsdsesgshsiskslsmsnsosrssstsusvsxsysztctdtftgthtjtktltmtntotrtttvtwtzuaugukusuyuzvavcvevgvivnvuwfwsyeytzazmzw";
 const GENERIC = new Set(
   (
-    "com net org edu gov mil int arpa info biz name pro mobi jobs aero asia cat coop post tel xxx app dev zip mov page " +
-    "xyz top site online club shop store icu vip win bid loan men work click link live life fun space website tech host " +
-    "press cloud email world today news blog buzz rest cam monster quest cyou cfd sbs lol support services systems " +
-    "network digital agency center zone download stream trade date review party racing science webcam wang ltd group " +
-    "run one ink wiki studio media social chat video game team bank finance capital tools software computer security " +
-    "guru best global onion local localhost internal lan corp home test example invalid"
+    "com net org edu gov mil int arpa info biz name pro jobs asia cat tel xxx app dev zip mov page xyz top site online " +
+    "club shop store icu vip win bid loan men work click link live life fun space website tech host press cloud email " +
+    "world today news blog buzz rest cam monster quest cyou cfd sbs lol support network digital center download stream " +
+    "trade date review party science wang ltd group run one ink media chat video game bank security best onion " +
+    "local localhost internal lan corp home test example invalid"
   ).split(" "),
 );
 /** Top-level domains that end file names as often: shown as they are where no more speaks for a host. */

@@ -23,16 +23,14 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
     comment: HASH,
     string: `"(?:[^"\\\\]|\\\\[^])*"?|'[^']*'?`,
     name: "\\$(?:\\w+|[@#?*!$-]|\\{[^}\\n]*\\}?)",
-    keyword: words(
-      "if then else elif fi for while until do done case esac in function return exit export local sudo eval exec",
-    ),
+    keyword: words("if then else elif fi for while do done case esac in function return exit export sudo eval exec"),
   },
   powershell: {
     comment: `<#[^]*?(?:#>|${END})|#.*`,
     string: "\"(?:[^\"`]|`[^])*\"?|'[^']*'?",
     name: "\\$[\\w:]+|\\b[a-z]+-[a-z]+\\b|(?<=\\s)-[a-z]\\w*",
     keyword: words(
-      "begin break catch continue do else elseif end exit finally for foreach function if in param process return switch throw trap try until while",
+      "break catch continue do else elseif exit finally foreach function if in param return switch throw try while",
     ),
     ignoreCase: true,
   },
@@ -41,14 +39,14 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
     string: `"""[^]*?(?:"""|${END})|'''[^]*?(?:'''|${END})|${QUOTED}`,
     name: "(?:^|(?<=\\s))@[\\w.]+|(?<=\\b(?:def|class)\\s)\\w+",
     keyword: words(
-      "and as assert async await break class continue def del elif else except False finally for from global if import in is lambda None not or pass raise return True try while with yield",
+      "and as async await break class continue def elif else except False finally for from if import in is lambda None not or raise return True try while with yield",
     ),
   },
   javascript: {
     comment: `/\\*[^]*?(?:\\*/|${END})|//.*`,
     string: `\`(?:[^\`\\\\]|\\\\[^])*\`?|${QUOTED}`,
     keyword: words(
-      "async await bool break case catch char class const continue default delete do else enum export extends false finally for foreach from func function go if import in int interface let new null package private public return static string struct switch this throw true try typeof undefined using var void while with yield",
+      "async await break case catch class const continue default do else export false finally for from function if import int let new null public private return static string switch this throw true try typeof using var void while",
     ),
   },
   json: { name: '"(?:[^"\\\\\\n]|\\\\.)*"(?=\\s{0,20}:)', string: QUOTED, keyword: words("true false null") },
@@ -74,25 +72,32 @@ const GRAMMARS: Readonly<Record<string, Grammar>> = {
     comment: "'.*|\\brem\\b.*",
     string: '"(?:[^"\\n]|"")*"?',
     keyword: words(
-      "and as byval call case const dim do each else elseif end error exit false for function get if in is let loop new next not nothing on or private property public redim resume select set sub then true until wend while with",
+      "and as call case const dim do each else elseif end error exit for function if in loop new next not nothing on or private public set sub then to until while with",
     ),
     ignoreCase: true,
   },
 };
 
 const ALIASES: Readonly<Record<string, string>> = {
-  ...{ sh: "bash", shell: "bash", console: "bash", zsh: "bash", ps1: "powershell", pwsh: "powershell", py: "python" },
+  ...{
+    sh: "bash",
+    shell: "bash",
+    console: "bash",
+    ps1: "powershell",
+    py: "python",
+    html: "xml",
+    toml: "ini",
+    yml: "yaml",
+  },
   ...{
     js: "javascript",
     ts: "javascript",
-    typescript: "javascript",
     c: "javascript",
-    cpp: "javascript",
     go: "javascript",
+    csharp: "javascript",
+    java: "javascript",
   },
-  ...{ cs: "javascript", csharp: "javascript", java: "javascript", php: "javascript", rust: "javascript" },
-  ...{ html: "xml", svg: "xml", toml: "ini", conf: "ini", yml: "yaml", sigma: "yaml", jsonl: "json" },
-  ...{ vb: "vbscript", vba: "vbscript", vbs: "vbscript" },
+  ...{ php: "javascript", vb: "vbscript", vba: "vbscript" },
 };
 
 const compiled = new Map<string, RegExp>();

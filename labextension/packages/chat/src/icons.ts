@@ -14,9 +14,7 @@ const PATHS = {
   copy: "M6 6h7v7H6zM3 10V3h7",
   retry: "M13 8a5 5 0 1 1-1.5-3.5M13 2.5v3h-3",
   edit: "M3 13l.7-3L10.5 3.2a1.2 1.2 0 0 1 2.3 2.3L6 12.3z",
-  good: "M5.5 7 8 2.5c1 0 1.5.7 1.5 1.7L9 6.5h3.5L11.5 13h-6zM3 7h2.5v6H3z",
-  bad: "M10.5 9 8 13.5c-1 0-1.5-.7-1.5-1.7L7 9.5H3.5L4.5 3h6zM13 9h-2.5V3H13z",
-  file: "M4 2.5h5l3 3v8H4zM9 2.5v3h3",
+  good: "M3 8.5 6.5 12 13 4.5",
 } as const;
 
 export type Icon = keyof typeof PATHS;

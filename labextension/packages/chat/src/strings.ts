@@ -18,7 +18,6 @@ export const ENGLISH = {
   examples: "Examples",
   conversation: "Conversation",
   you: "You asked",
-  answer: "Answer",
   working: "Working",
   trace: "{} steps",
   stepOne: "1 step",
@@ -51,7 +50,6 @@ export const ENGLISH = {
   save: "Save",
   close: "Close",
   noSessions: "No sessions yet.",
-  current: "current",
   exportMarkdown: "Export as Markdown",
   exportJson: "Export as JSON",
   timeLeft: "{} left",
@@ -65,7 +63,6 @@ export const ENGLISH = {
   back: "Connected again.",
   incognito: "Not logged",
   incognitoRefused: "This key does not allow sessions that are not logged: what you ask here is kept.",
-  neverLogged: "This key never logs: nothing is kept.",
   sessionGone: "The session {} is over or unknown. This is a new one.",
   sessionEnded: "This session is over. Your next question starts a new one.",
   keyTitle: "API key",
@@ -75,8 +72,6 @@ export const ENGLISH = {
   tryAgain: "Try again",
   picture: "Picture",
   answerReady: "Answer ready. {}",
-  older: "Show earlier messages",
-  newest: "Jump to the newest",
 };
 
 export type Strings = Readonly<Record<keyof typeof ENGLISH, string>>;

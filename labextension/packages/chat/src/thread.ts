@@ -214,7 +214,7 @@ function actionsTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
     ${
       turn.answer && actions.canRate
         ? html`${tool("good", strings.good, () => actions.rate(turn, 1), turn.score > 0)}
-          ${tool("bad", strings.bad, () => actions.rate(turn, -1), turn.score < 0)}`
+          ${tool("close", strings.bad, () => actions.rate(turn, -1), turn.score < 0)}`
         : nothing
     }
   </div>`;

@@ -16,7 +16,7 @@ export function oneLine(text: string, limit = 300): string {
   const line = printable(text.slice(0, limit * 20))
     .replace(/\s+/g, " ")
     .trim();
-  return line.length <= limit ? line : `${line.slice(0, limit - 1)}…`;
+  return line.length <= limit ? line : line.slice(0, limit - 1) + "…";
 }
 
 function picture(character: string): string {
@@ -26,5 +26,5 @@ function picture(character: string): string {
 }
 
 function mark(character: string): string {
-  return `⟦U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")}⟧`;
+  return "⟦U+" + (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0") + "⟧";
 }
