@@ -89,7 +89,7 @@ class Analyst(Assistant):
                         parts.append(outcome)
                     else:
                         yield outcome
-        for step in _told(parts, wanted, planned, turn.language):
+        for step in _told(_without_covered(parts), wanted, planned, turn.language):
             yield step
 
     async def run_ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
@@ -139,6 +139,12 @@ class Analyst(Assistant):
             return
         for step in _from_known(wanted, back, findings):
             yield step
+
+
+def _without_covered(parts: Sequence[Part]) -> list[Part]:
+    """Without the asks that found nothing where another one's answer has what they were for (``Skill.covers``)."""
+    told = {name for part in parts if part.findings for name in part.skill.covers}
+    return [part for part in parts if part.findings or part.skill.name not in told]
 
 
 def _again(calls: Sequence[Call], skill: Skill) -> Ask:

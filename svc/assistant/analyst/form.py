@@ -44,7 +44,10 @@ _TEMPLATE = re.compile(
     re.IGNORECASE,
 )
 _FENCED = re.compile(r"```[^\n]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
-_AS = r"(?:,? |^)\b(?:as|in|into|to) (?:an? |one )?(?:valid |pure |plain |markdown )?"
+_AS = (
+    r"(?:,? |^)\b(?:as|in|into|to|return|output|produce|reply with|respond with|answer with|give me)"
+    r" (?:the results? (?:as|in) )?(?:an? |one )?(?:valid |pure |plain |markdown )?"
+)
 _FORMS = tuple(
     (form, re.compile(_AS + words + r"\b(?: (?:format|form|object|list|array|file|only))*", re.IGNORECASE))
     for form, words in (
@@ -66,7 +69,8 @@ _THING = r"(?:the |its |your |an? |one )?(?P<thing>[A-Za-z][\w &-]{1,40}?)"
 _ALONE = r"(?:only|just|nothing but|solely)"
 _ONLY = re.compile(
     rf"(?:^|(?<=[.?!\n:;,]))[ \t]*(?:please )?\b{_VERB}\b[^.?!\n:]{{0,25}}?\b{_ALONE}\b(?: with)? "
-    rf"{_THING}(?: (?:and )?nothing else)?[ \t]*(?:[.!]|$|\n)",
+    rf"{_THING}(?: (?:and )?nothing else)?[ \t]*"
+    r"(?:[.!]|$|\n|(?: for| of| in)?(?: this| the following| that| it)?:(?=\s))",
     re.IGNORECASE,
 )
 _LAST_LINE = re.compile(

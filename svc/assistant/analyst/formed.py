@@ -52,6 +52,7 @@ _OTHER_NAMES = {
     "vector": ("vector",),
     "verdict": ("verdict", "title"),
     "weakness": ("cwe", "name"),
+    "number": ("score", "count", "failures"),
     "count": ("count", "failures", "hits"),
     "attempts": ("failures", "attempts"),
 }

@@ -121,7 +121,7 @@ def plan(
     cannot = tuple(what for what, words in NOT_YET if _search(words, asked)) + tuple(
         f"{skill.can} (ask the experimental model)"
         for skill in SKILLS
-        if skill not in skills and _search(skill.strong, asked)
+        if skill not in skills and (_search(skill.strong, asked) or skill.looks.search(prompt[:SAMPLE_CHARS]))
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:

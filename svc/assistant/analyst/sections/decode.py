@@ -121,6 +121,7 @@ SECTION = Section(
             r"\b(?:[0-9a-f]{2}[ :]){8,}",
             r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{6,}={1,2}(?![A-Za-z0-9=])",
         ),
+        covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
     body=section,

@@ -53,10 +53,10 @@ def section(findings: Sequence[Finding]) -> str:
         return ""
     worst = max(mails, key=lambda mail: float(str(mail.attributes["score"])))
     blocks = [_overview(mails)] if len(mails) > 1 else []
-    number = worst.attributes["mail"]
-    own = [finding for finding in findings if finding.attributes.get("mail") == number]
+    own = [finding for finding in findings if _which(finding) == _which(worst)]
     if len(mails) > 1:
-        blocks.append(f"**Mail {number}, the one with the highest score**")
+        of_file = f" of {_file(worst)}" if len({_file(mail) for mail in mails}) > 1 else ""
+        blocks.append(f"**Mail {worst.attributes['mail']}{of_file}, the one with the highest score**")
     parts = (
         _head(worst),
         _reasons(worst),
@@ -75,19 +75,17 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
     bad = [mail for mail in _of(findings, "mail_verdict") if mail.attributes["verdict"] != "ordinary"]
     if not bad:
         return []
-    numbers = {mail.attributes["mail"] for mail in bad}
+    bad_ones = {_which(mail) for mail in bad}
     steps = [
         "Search the mail servers for the same sender, subject and links: who else got it, who answered or clicked."
     ]
     hosts = [
-        str(u.attributes["host"])
-        for u in _of(findings, "mail_url")
-        if u.attributes["mail"] in numbers and u.attributes["signs"]
+        str(u.attributes["host"]) for u in _of(findings, "mail_url") if _which(u) in bad_ones and u.attributes["signs"]
     ]
     if hosts:
         shown = ", ".join(code_span(defang(host), limit=60) for host in dict.fromkeys(hosts[:4]))
         steps.append(f"Look for connections to {shown} in proxy and DNS logs from the time of delivery on; block them.")
-    files = [f for f in _of(findings, "mail_attachment") if f.attributes["mail"] in numbers and f.attributes["dangers"]]
+    files = [f for f in _of(findings, "mail_attachment") if _which(f) in bad_ones and f.attributes["dangers"]]
     if files:
         steps.append("Look for the attachments' SHA-256 on hosts; open them in isolation only.")
     if not any(f.attributes["is_latest"] for f in _of(findings, "mail_auth")):
@@ -101,6 +99,12 @@ def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
     return [finding for finding in findings if finding.kind == kind]
 
 
+def _which(finding: Finding) -> tuple[str, Scalar | list[Scalar]]:
+    """The mail that a finding is about: mails count from 1 in every file."""
+    source = finding.evidence[0].source if finding.evidence else ""
+    return source, finding.attributes.get("mail")
+
+
 def _list(finding: Finding, name: str) -> list[Scalar]:
     value = finding.attributes[name]
     return value if isinstance(value, list) else []
@@ -112,8 +116,10 @@ def _plain(value: Scalar) -> str:
 
 def _overview(mails: Sequence[Finding]) -> str:
     ranked = sorted(mails, key=lambda mail: -float(str(mail.attributes["score"])))
+    is_many = len({_file(mail) for mail in mails}) > 1
     rows = [
         [
+            *([_file(mail)] if is_many else []),
             str(mail.attributes["mail"]),
             str(mail.attributes["verdict"]),
             str(mail.attributes["score"]),
@@ -122,7 +128,11 @@ def _overview(mails: Sequence[Finding]) -> str:
         ]
         for mail in ranked
     ]
-    return table(["Mail", "Verdict", "Score", "Subject", "From"], rows)
+    return table([*(["File"] if is_many else []), "Mail", "Verdict", "Score", "Subject", "From"], rows)
+
+
+def _file(mail: Finding) -> str:
+    return code_span(mail.evidence[0].source, limit=60) if mail.evidence else ""
 
 
 def _head(mail: Finding) -> str:

@@ -97,6 +97,7 @@ SECTION = Section(
             r"\bversions?\b[^?!\n]{0,60}\b(?:affected|vulnerable|impacted)\b",
             r"(?<!\w)v?\d+\.\d[\w.+~-]*[^?!\n]{0,40}\b(?:affected|vulnerable|impacted)\b",
             r"\b(?:affected|vulnerable|impacted)\b[^?!\n]{0,60}(?:[<>]=?|before|through|prior to|up to) ?v?\d",
+            r"\b\d+(?:\.\d+)+[\w.+-]* (?:in|within|covered by) (?:the range )?[<>=^~]{1,2} ?v?\d",
             r"\b(?:version )?ranges?\b[^?!\n]{0,60}\d+\.\d",
             r"\bvers:[a-z]+/",
         ),

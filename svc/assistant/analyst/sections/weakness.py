@@ -97,6 +97,8 @@ SECTION = Section(
             r"\bcommon weakness\b",
             r"\b(?:which|what|(?:name|identify|classify) the) (?:(?:kind|type|class) of )?(?:software )?weakness",
             r"\broot cause (?:weakness|mapping)\b",
+            r"\b(?:classify|categori[sz]e|which (?:kind|type|class) of|what (?:kind|type|class) of)\b[^.?!\n:]{0,20}"
+            r"\b(?:vulnerability|flaw|bug)\b",
         ),
         content=words(r"\bCWE-\d", r"\bvulnerabilit\w+\b[^.]{0,200}\b(?:attackers?|allows?)\b"),
         takes=frozenset({"question"}),

@@ -158,3 +158,22 @@ async def test_closing_a_turn_ends_its_worker(analyst):
         while all(process.is_running() for process in running):
             await asyncio.sleep(0.02)
     assert "12 failed logins" in (await ask(analyst, "who was brute-forced?", log_file()))[1]
+
+
+async def test_an_ask_that_another_answers_whole_is_not_called_empty(analyst):
+    blob = "aHR0cDovL2V2aWwuZXhhbXBsZS5uZXQvcC5leGU="
+    _, markdown = await ask(analyst, f"decode, then tell me the iocs:\n\n{blob}")
+    assert "hxxp://evil[.]example[.]net/p.exe" in markdown
+    assert "Nothing found" not in markdown
+
+
+async def test_just_the_number_of_a_score_is_the_score(analyst):
+    _, markdown = await ask(
+        analyst, "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H. Respond with just the number."
+    )
+    assert markdown.strip() == "9.8"
+
+
+async def test_what_is_left_to_the_experimental_model_is_said(analyst):
+    _, markdown = await ask(analyst, "d41d8cd98f00b204e9800998ecf8427e")
+    assert "ask the experimental model" in markdown

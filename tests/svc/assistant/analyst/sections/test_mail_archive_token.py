@@ -51,6 +51,16 @@ def test_a_trap_is_called_phishing_with_its_reasons_checks_and_way():
     assert mail_section.next_steps(found)
 
 
+def test_two_files_of_one_mail_each_are_kept_apart():
+    trap, other = TRAPS["bank, plain text, foreign domain"], ORDINARY["personal mail"]
+    found = of(mail.triage(io.BytesIO(other), source="b.eml")) + triaged(trap)
+    body = mail_section.section(found)
+    assert "**Mail 1 of `a.eml`, the one with the highest score**" in body
+    assert "| `b.eml` | 1 | ordinary |" in body
+    of_one = mail_section.section(triaged(trap))
+    assert body.endswith(of_one[of_one.index("| Points |") :])
+
+
 def test_ordinary_mail_is_called_so_and_asks_for_nothing():
     found = triaged(ORDINARY["personal mail"])
     assert mail_section.verdict(found).startswith("**Ordinary**")
