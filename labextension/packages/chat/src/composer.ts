@@ -19,7 +19,7 @@ export interface ComposerActions {
   editLast(): void;
 }
 
-const MAX_PASTED = 100_000; // characters that the field takes; more goes along as a file, which a field holds no frame up for
+const MAX_PASTED = 100_000; // characters that the field takes without holding a frame up; more goes along as a file
 const MAX_ROWS = 12;
 
 export function composer(chat: Chat | null, actions: ComposerActions, strings: Strings): TemplateResult {
@@ -34,7 +34,6 @@ export function composer(chat: Chat | null, actions: ComposerActions, strings: S
     <div class="field">
       ${canAttach ? attachButton(actions, strings) : nothing}
       <textarea
-        part="input"
         rows="1"
         dir="auto"
         aria-label=${strings.question}

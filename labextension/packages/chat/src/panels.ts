@@ -207,10 +207,7 @@ export function chipDialog(indicator: string, actions: ChipActions, strings: Str
       address
         ? html`<p class="hint">${strings.openHint}</p>
             <p>
-              <a href=${address} target="_blank" rel="noopener noreferrer" referrerpolicy="no-referrer" dir="ltr"
-                >${address}</a
-              >
-              <span class="hidden">${strings.open}</span>
+              <a href=${address} target="_blank" rel="noopener noreferrer" dir="ltr">${address}</a>
             </p>`
         : nothing
     }

@@ -36,7 +36,6 @@ export const ENGLISH = {
   copyCsv: "Copy as CSV",
   copyRefanged: "Copy refanged",
   copyDefanged: "Copy as shown",
-  open: "Open in a new tab",
   openHint: "This address comes from the data under analysis. Opening it may tell somebody that you look.",
   address: "Address",
   table: "Table",

@@ -137,7 +137,7 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
     </details>`;
   }
   return html`<h2 class="question" dir="auto">
-      <span class="hidden">${strings.you}: </span>${printable(turn.question)}
+      <span class="hidden">${strings.you}: </span><span class="text">${printable(turn.question)}</span>
     </h2>
     ${bodyTemplate(turn, actions)}`;
 }
