@@ -7,7 +7,8 @@ event logs or mails (``analyst_sets.py`` says how labels are read). Each item go
 would ask; the label is not in what it sees. Printed for each set:
 
 - **named**: items for which anything was named; **precision**: how many first answers are right, of these;
-- **recall**: items whose label is named at all; **top 1, 3, 5**: is among the first; seconds: median, longest, first INFO;
+- **recall**: items whose label is named at all; **top 1, 3, 5**: is among the first;
+- seconds: median, longest, and until the first INFO;
 - for techniques all of it again for the parent; for few labels, precision and recall of each; what is wrong, by kind.
 
 The speeds (``analyst_speed.py``): each row measures ours, in its worker, and the peer on the same input in each round,

@@ -1,7 +1,8 @@
 """Labelled sets by their paths: what is asked about each item, and what an answer's findings say of its label.
 
-A file of JSON lines has ``text`` or ``command`` beside ``technique``, or ``text`` beside ``cwe``. A folder has files of one kind; a file's label is what its name has before ``__``, or its folder. Mail is
-``suspicious`` where its name begins with spam or phish, ``ordinary`` where it begins with nice, ham or easy.
+A file of JSON lines has ``text`` or ``command`` beside ``technique``, or ``text`` beside ``cwe``. A folder has files of
+one kind; a file's label is what its name has before ``__``, or its folder. Mail is ``suspicious`` where its name, or
+its folder's, begins with spam or phish, ``ordinary`` where it begins with nice, ham or easy.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """How fast the tools are in their workers, beside peers that do less on the same input; made inputs, one run.
 
 Rows: indicators against ioc-finder plain (MB/s), event logs against ``evtx`` alone (records/s), captures against dpkt
-alone, unpacked to its TCP and UDP (packets/s). Without a peer: rules over 100,000 events, 10 MB of log, the first INFO
-of each and the most memory that a worker had. Ours includes the worker's start, its feed and its findings.
+alone, unpacked to its TCP and UDP (packets/s). Without a peer: rules over 100,000 events, 10 MB of log. Of each: the
+first INFO, the processor time and the most memory of its worker. Ours includes the worker's feed and its findings.
 """
 
 from __future__ import annotations
@@ -42,10 +42,11 @@ PEER_SECONDS = 600
 
 @dataclass
 class Run:
-    """One question: how long it took, until the first INFO, and the most memory of a worker in bytes."""
+    """One question: how long it took, until the first INFO; its worker's processor time and most memory in bytes."""
 
     seconds: float
     first_seconds: float
+    processor_seconds: float
     memory_bytes: int
 
 
@@ -83,8 +84,8 @@ async def measure(rounds: int, python: Path) -> None:
         rows = made_rows(Path(name), python)
         for number in range(rounds):
             for row in rows:
+                print(f"speeds: round {number + 1} of {rounds}, {row.name}", file=sys.stderr)
                 await one_round(row, is_peer_first=number % 2 == 1)
-            print(f"speeds: round {number + 1} of {rounds} done", file=sys.stderr)
     print_rows(rows)
 
 
@@ -107,35 +108,42 @@ async def ask(question: str, path: Path) -> Run:
     """The question through the whole analyst with warm workers, as a service has them."""
     with path.open("rb") as content:
         mime_type, label = identify(content.read(HEAD_BYTES), path.name)
-    file = TurnFile(
-        name=path.name, size=path.stat().st_size, sha256="", mime_type=mime_type, label=label, source=path
-    )
+    file = TurnFile(name=path.name, size=path.stat().st_size, sha256="", mime_type=mime_type, label=label, source=path)
     analyst = Analyst()
     await analyst.start()
     async for _ in analyst.answer(Turn(session_id="warm", prompt="decode aGVsbG8gd29ybGQ=")):
         pass
     first = 0.0
-    watch = asyncio.create_task(most_memory())
+    watch = asyncio.create_task(most_used())
     started = time.perf_counter()
     async for _ in analyst.answer(Turn(session_id="speed", prompt=question, files=(file,))):
         first = first or time.perf_counter() - started
     seconds = time.perf_counter() - started
     watch.cancel()
     await analyst.close()
-    return Run(seconds=seconds, first_seconds=first, memory_bytes=await watch)
+    processor_seconds, memory_bytes = await watch
+    return Run(seconds=seconds, first_seconds=first, processor_seconds=processor_seconds, memory_bytes=memory_bytes)
 
 
-async def most_memory() -> int:
-    """The most that any worker held, until cancelled: its own peak, read again and again while it lives."""
-    most = 0
+async def most_used() -> tuple[float, int]:
+    """The most processor time and memory of any worker, until cancelled: read again and again while it lives."""
+    seconds, peak = 0.0, 0
     try:
         while True:
             for server in psutil.Process().children():
                 for worker in _children(server):
-                    most = max(most, _peak_bytes(worker.pid))
+                    seconds = max(seconds, _processor_seconds(worker))
+                    peak = max(peak, _peak_bytes(worker.pid))
             await asyncio.sleep(WATCH_SECONDS)
     except asyncio.CancelledError:
-        return most
+        return seconds, peak
+
+
+def _processor_seconds(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.Error):
+        times = process.cpu_times()
+        return times.user + times.system
+    return 0.0
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
@@ -203,7 +211,7 @@ def _report(folder: Path) -> Path:
 
 def _web_log(folder: Path) -> Path:
     lines = (
-        f'198.51.{n % 100}.{n % 250} - - [20/Nov/2026:{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02} +0000] '
+        f"198.51.{n % 100}.{n % 250} - - [20/Nov/2026:{n // 3600 % 24:02}:{n // 60 % 60:02}:{n % 60:02} +0000] "
         f'"GET /page/{n % 900}?q={n % 70} HTTP/1.1" 200 {n % 5000} "https://shop.bad-host.top/{n % 90}" "Mozilla/5.0"'
         for n in _numbers()
     )
@@ -275,9 +283,7 @@ def _capture(folder: Path, count: int) -> Path:
 
 def _ioc_finder(python: Path, path: Path) -> float:
     program = str(HERE / "peers" / "ioc_finder_speed.py")
-    done = subprocess.run(
-        [python, program, path], capture_output=True, text=True, check=True, timeout=PEER_SECONDS
-    )
+    done = subprocess.run([python, program, path], capture_output=True, text=True, check=True, timeout=PEER_SECONDS)
     return float(done.stdout.split()[0])
 
 
@@ -303,8 +309,11 @@ def figures(values: Sequence[float]) -> str:
 
 def print_rows(rows: Sequence[Row]) -> None:
     """Each row with its spread."""
-    line = "{:<30} {:<10} {:<30} {:<34} {:<24} {:<22} {:<15} {}"
-    print("\n" + line.format("what", "unit/s", "ours", "peer", "ratio", "seconds", "first INFO, ms", "worker's peak, MB"))
+    line = "{:<30} {:<10} {:<30} {:<34} {:<24} {:<22} {:<12} {:<15} {}"
+    print(
+        "\n"
+        + line.format("what", "unit/s", "ours", "peer", "ratio", "seconds", "processor s", "first INFO, ms", "peak, MB")
+    )
     for row in rows:
         ours = [row.amount / run.seconds for run in row.runs]
         theirs = [row.amount / seconds for seconds in row.peer_seconds]
@@ -315,6 +324,7 @@ def print_rows(rows: Sequence[Row]) -> None:
             f"{row.peer_name} {figures(theirs)}" if theirs else "",
             figures([one / other for one, other in zip(ours, theirs, strict=True)]) if theirs else "",
             figures([run.seconds for run in row.runs]),
+            f"{statistics.median(run.processor_seconds for run in row.runs):.2f}",
             f"{statistics.median(run.first_seconds for run in row.runs) * 1000:.0f}",
             f"{max(run.memory_bytes for run in row.runs) / MB:.0f}",
         ]

@@ -72,7 +72,7 @@ def measure_asking(rounds: int, folder: Path) -> None:
     os.environ["SVC_STATE_DIR"] = str(folder / "state")
     os.environ["SVC_LOCAL_SERVE_ARGS"] = "--assistant scripted_assistants:Scripted"
     os.environ["PYTHONPATH"] = str(ROOT / "tests" / "svc")
-    empty, first, interrupted = [], [], []
+    empty, first, interrupted, awaited = [], [], [], []
     with Kernel(folder / "kernel") as kernel:
         kernel.run("%svc echo warm")
         for _ in range(rounds):
@@ -89,9 +89,13 @@ def measure_asking(rounds: int, folder: Path) -> None:
             kernel.run("%svc wait", when=lambda seen: "waiting" in seen.shown(), then=stop)
             interrupted.append(time.perf_counter() - seen_at[0])
             first.append(seen_at[0] - started)
+            question = "from svc_jupyter import session\nawait session.ask('wait')"
+            kernel.run(question, when=lambda seen: "waiting" in seen.shown(), then=stop)
+            awaited.append(time.perf_counter() - seen_at[1])
     base = show("empty cell, Enter to idle", empty)
     print(f"{'first INFO over an empty cell':44} {show('Enter to first INFO', first) / base:8.1f} times")
     show("■ to the end of the cell", interrupted)
+    show("■ to the end of a cell that awaits", awaited)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ import msgspec
 from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded, indicators
 from svc.assistant.tools.command_techniques import MAX_COMMAND_CHARS, shown_by, table
 from svc.assistant.tools.script_behaviours import Behaviour, Seen, Verdict, behaviours_in, verdict_on
-from svc.assistant.tools.script_language import language_of, looks_like_script, script_in
+from svc.assistant.tools.script_language import called_command, language_of, looks_like_script, script_in
 from svc.assistant.tools.script_parts import parts_of
 from svc.assistant.tools.script_stages import MAX_STAGE_CHARS, MAX_STAGES, Stage, stages_of
 from svc.assistant.tools.script_words import program_of, words_for
@@ -61,7 +61,8 @@ def explain(text: str, *, source: str) -> Iterator[Yielded]:
     """What the script in ``text`` does: its verdict first, then behaviours, stages, parts and indicators."""
     yield Progress(text=f"reading {source} as a script")
     script, first_line = script_in(text) if source == PROMPT else (text, 1)
-    if not script.strip() or not looks_like_script(script):
+    is_called = source == PROMPT and called_command(text) is not None
+    if not script.strip() or not (is_called or looks_like_script(script)):
         yield Gap(text="no command or script is in it that could be explained")
         return
     if len(script) > MAX_STAGE_CHARS:

@@ -88,6 +88,10 @@ _ASKING = re.compile(
 )
 _AFTER_QUESTION = re.compile(r"[:?]\s+(?=\S)|\n")
 MAX_ASKING_CHARS = 300
+_CALLED_COMMAND = re.compile(
+    r"\A[^\n]{0,200}\b(?:commands?(?: lines?)?|one-?liners?)\b[^\n]{0,100}(?:[:?]\s+|\n\s*)(?=\S)", re.IGNORECASE
+)
+MAX_CALLED_LINES = 20  # of what is believed to be a command because the question says so
 
 
 def language_of(text: str, *, name: str = "") -> Language:
@@ -130,4 +134,14 @@ def script_in(prompt: str) -> tuple[str, int]:
         if rest.strip() and looks_like_script(rest):
             start = len(prompt) - len(rest.lstrip())
             return prompt[start:].rstrip(), 1 + prompt.count("\n", 0, start)
+    if (called := called_command(prompt)) is not None:
+        return prompt[called:].rstrip(), 1 + prompt.count("\n", 0, called)
     return prompt, 1
+
+
+def called_command(prompt: str) -> int | None:
+    """Where that starts which the question calls a command, whatever it looks like; None where it calls nothing so."""
+    match = _CALLED_COMMAND.match(prompt) if _ASKING.match(prompt) else None
+    if match is None or prompt.rstrip().count("\n", match.end()) >= MAX_CALLED_LINES:
+        return None
+    return match.end()

