@@ -65,4 +65,5 @@ const script = outputFiles.map(({ text }) => text.replace(/\n\s+/g, " ")).join("
 const whole = `${NOTICES}${script}`;
 const bytes = gzipSync(whole, { level: 9 }).length;
 if (bytes > LIMIT_BYTES) throw new Error(`swc.iife.js is ${bytes} bytes gzipped; ${LIMIT_BYTES} are allowed`);
+console.log(`swc.iife.js: ${bytes} bytes gzipped`);
 await writeFile("dist/swc.iife.js", whole);
