@@ -29,6 +29,7 @@ from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
 from svc_jupyter.report.record import CaseRecord, RunRecord
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
 
+NOT_NOTED_EXIT_CODE = 1  # every case may be well, but run.json does not say so
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGNAL_EXIT = 128  # and the signal's number: what a shell says
 
@@ -113,9 +114,9 @@ def _run(batch: Batch, out: ReportFolder | None) -> int:
         interrupted = asyncio.run(_run_cases(replace(batch, cases=waiting), out, progress)) if waiting else None
     batch.record.seconds = round(time.monotonic() - started, 3)
     batch.record.state = "finished" if interrupted is None else "interrupted"
-    if out is not None:
-        _note(batch, out)
-    return _told(batch, out, interrupted)
+    is_noted = _note(batch, out)
+    code = _told(batch, out, interrupted)
+    return code if is_noted else code or NOT_NOTED_EXIT_CODE
 
 
 async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress) -> signal.Signals | None:
@@ -171,16 +172,18 @@ def _save(options: Options, out: ReportFolder | None, record: CaseRecord, files:
     return {str(beside / f"{record.name}{ending}"): "" for ending in files}
 
 
-def _note(batch: Batch, out: ReportFolder | None) -> None:
-    """Write ``run.json`` and the index; where the disk is full, the run goes on and says so."""
+def _note(batch: Batch, out: ReportFolder | None) -> bool:
+    """Write ``run.json`` and the index; where the disk is full, the run goes on and says so. Returns whether it did."""
     if out is None:
-        return
+        return True
     try:
         out.write_record(batch.record)
         if batch.options.is_sweep:
             folder.write(out.path / folder.INDEX_NAME, index_page.build(batch.record).encode())
     except OSError as error:
         click.echo(f"{out.path}: the record could not be written: {error.strerror or error}", err=True)
+        return False
+    return True
 
 
 def _told(batch: Batch, out: ReportFolder | None, interrupted: signal.Signals | None) -> int:

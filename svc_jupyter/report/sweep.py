@@ -37,7 +37,7 @@ class Sink:
 
     wanted: export.Format
     save: Callable[[CaseRecord, dict[str, bytes]], dict[str, str]]
-    note: Callable[[], None]
+    note: Callable[[], object]
 
 
 class Sweep:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -179,3 +180,49 @@ def _kernels_in(folder: Path) -> list[int]:
             return []
         os.sched_yield()
     return found
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 48 KB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", disk], capture_output=True).returncode:
+        pytest.skip("may not mount")
+    yield disk
+    subprocess.run(["umount", "--lazy", disk], check=True)
+
+
+def test_a_full_disk_is_told_leaves_nothing_half_written_and_resume_completes(folder: Path, small_disk: Path):
+    cases_of(folder, *[""] * 6)
+    (folder / "out").symlink_to(small_disk)
+
+    full = sweep(folder, "--jobs", "1")
+
+    assert full.returncode == 1
+    assert "No space left on device" in full.stderr
+    assert "not written" in full.stderr
+    assert not [p.name for p in small_disk.rglob(".*")]
+    subprocess.run(["mount", "-o", "remount,size=4m", small_disk], check=True)
+    done = sweep(folder, "--jobs", "1", "--resume")
+    assert done.returncode == 0, done.stderr
+    assert statuses_of(folder) == ["ok"] * 6
+    assert_nothing_is_half_written(folder)
+
+
+def test_two_sweeps_side_by_side_share_one_store(scripted_local: Path, tmp_path: Path):
+    notebook = nbformat.v4.new_notebook()
+    parameters = nbformat.v4.new_code_cell("n = 0", metadata={"tags": ["parameters"]})
+    cells = ["%load_ext svc_jupyter", "%svc --fill count {n}"]
+    notebook.cells = [parameters, *map(nbformat.v4.new_code_cell, cells)]
+    nbformat.write(notebook, tmp_path / "work.ipynb")
+    (tmp_path / "cases.csv").write_text("n\n2\n3\n")
+    command = [SVC, "report", "run", "work.ipynb", "--sweep", "cases.csv", "--answers", "replay", "--out"]
+
+    runs = [subprocess.Popen([*command, out], cwd=tmp_path, stderr=subprocess.PIPE, text=True) for out in ("a", "b")]
+    told = [run.communicate(timeout=100)[1] for run in runs]
+
+    assert [run.returncode for run in runs] == [0, 0], told
+    assert len(list((tmp_path / ".answers").rglob("*.json"))) == 2
+    pinned = subprocess.run([*command, "c", "--answers", "pin"], cwd=tmp_path, capture_output=True, text=True)
+    assert pinned.returncode == 0, pinned.stderr
