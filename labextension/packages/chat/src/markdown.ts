@@ -89,6 +89,7 @@ export function blocks(markdown: string): Token[] {
 
 /** The block as nodes, sanitized; `isFinal` colours its code. */
 export function render(block: Token, isFinal: boolean): DocumentFragment {
+  if (block.type === "space") return document.createDocumentFragment();
   let html: string;
   try {
     html = new Parser(marked.defaults).parse([block]);
