@@ -10,7 +10,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,15 +35,22 @@ class Case:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
-def load(path: Path, fixed: Mapping[str, Value], known: list[str], folder: Path) -> list[Case]:
-    """The cases of a sweep; ``fixed`` holds for all where a row says nothing else. Raises ParameterError."""
+def load(
+    path: Path, fixed: Mapping[str, Value], known: list[str], folder: Path, hidden: Sequence[str] = ()
+) -> list[Case]:
+    """The cases of a sweep; ``fixed`` holds for all where a row says nothing else. Raises ParameterError.
+
+    Values of ``hidden`` names are in no case's name.
+    """
     names: set[str] = set()
     cases = []
     for where, row in _rows(path):
         title = str(row.pop(NAME_COLUMN)) if NAME_COLUMN in row and NAME_COLUMN not in known else ""
         check(list(row), known, where)
         parameters = build({**fixed, **row}, folder)
-        name = _free_name(_slug(title or "-".join(_words(row, parameters))), names)
+        name = _free_name(
+            _slug(title or "-".join(_words([name for name in row if name not in hidden], parameters))), names
+        )
         names.add(name.casefold())
         cases.append(Case(name, parameters))
         if len(cases) > MAX_CASES:
@@ -90,9 +97,9 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Value]]]:
         yield f"{path}, line {number}", row
 
 
-def _words(row: Mapping[str, Value], parameters: Parameters) -> list[str]:
+def _words(names: Sequence[str], parameters: Parameters) -> list[str]:
     shown = parameters.shown()
-    return [str(shown[name]) for name in row if shown[name] != "[redacted]"]
+    return [str(shown[name]) for name in names if shown[name] != "[redacted]"]
 
 
 def _slug(text: str) -> str:

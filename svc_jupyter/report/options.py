@@ -132,7 +132,7 @@ def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
         known = parameters.known_names(notebook)
         fixed = _fixed(options, known)
         if options.sweep is not None:
-            return cases.load(options.sweep, fixed, known, Path.cwd())
+            return cases.load(options.sweep, fixed, known, Path.cwd(), options.redact)
         return [Case(options.notebook.stem, parameters.build(fixed, Path.cwd()))]
     except ParameterError as error:
         raise UsageError(str(error)) from error

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from svc_jupyter.redaction import redact
+from svc_jupyter.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.executor import Executor
@@ -87,7 +87,7 @@ class Sweep:
         """Write the case; what cannot be written is said, and is no success."""
         secrets = self._sink.wanted.secrets
         _describe(run, record)
-        notebook = run.notebook
+        notebook = redact_all(run.notebook, secrets)
         try:
             files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.wanted)
             record.files = self._sink.save(record, files)
@@ -96,7 +96,7 @@ class Sweep:
             record.status, record.failure = Status.NOT_WRITTEN, f"the report could not be written: {reason}"
             return
         record.status, record.failure = run.status, redact(run.failure, secrets)
-        record.verdict = redact(verdict_of(notebook), secrets)
+        record.verdict = verdict_of(notebook)
         record.answers = answers_of(notebook)
 
 

@@ -182,6 +182,23 @@ def _kernels_in(folder: Path) -> list[int]:
     return found
 
 
+def test_a_redacted_value_is_in_no_file_and_in_no_name(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("MY_TOKEN", "hush-1234")
+    cases_of(folder, "top-secret", "env:MY_TOKEN", "raise")
+    notebook = nbformat.read(folder / "work.ipynb", as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell("print(what, repr(what), {what: what}); raise ValueError(what)"))
+    nbformat.write(notebook, folder / "work.ipynb")
+
+    told = sweep(folder, "--redact", "what", "--to", "html,ipynb,md")
+
+    written = [path for path in (folder / "out").rglob("*") if path.is_file()]
+    everything = told.stderr + told.stdout + "".join(str(path) + path.read_text() for path in written)
+    assert len(written) == 3 * 3 + 3
+    assert "top-secret" not in everything
+    assert "hush-1234" not in everything
+    assert "svc_[redacted]" in everything
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 48 KB."""
