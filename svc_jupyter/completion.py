@@ -111,6 +111,10 @@ def _values(option: str, known: Known) -> list[str]:
             return list(dict.fromkeys(("stable", "experimental", *known.models)))
         case "--timeout":
             return list(_SECONDS)
+        case "--answers":
+            from svc_jupyter.answer_book import MODES
+
+            return list(MODES)
         case "--into":
             return list(known.variables)
         case _:

@@ -30,6 +30,7 @@ KNOWN = Known(variables=("frame", "log"), models=("svc-1.1", "svc-1.2-experiment
         pytest.param("%%svc --into ", ("frame", "log"), id="variable to fill"),
         pytest.param("%%svc --model ", ("stable", "experimental", *KNOWN.models), id="model"),
         pytest.param("%%svc --timeout ", ("60", "300", "900"), id="timeout"),
+        pytest.param("%%svc --answers re", ("replay", "refresh"), id="answers"),
         pytest.param("%svc se", ("session",), id="command"),
         pytest.param("%%svc se", None, id="no command in a cell magic"),
         pytest.param("%svc session re", ("resume", "rename"), id="command's second word"),

@@ -93,7 +93,10 @@ def test_questions_at_once_wait_for_each_other_while_the_loop_goes_on(shared_ker
         "ticking.cancel()\nprint([a.text for a in answers], ticks > 3)"
     )
 
-    assert shared_kernel.run(code).text == "['count 5 20 (after 0)', 'echo b (after 1)'] True\n"
+    seen = shared_kernel.run(code)
+
+    assert seen.text == "['count 5 20 (after 0)', 'echo b (after 1)'] True\n"
+    assert "waiting for the question before to end" in seen.shown()
 
 
 def test_a_terminal_awaits_too(scripted_local: Path):
