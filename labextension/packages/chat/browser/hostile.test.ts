@@ -156,7 +156,7 @@ test.each(Object.keys(PLACES))("nothing of any family runs or is fetched as %s",
     expect([family, document.body.getBoundingClientRect()]).toEqual([family, body]);
     clear();
   }
-});
+}, 60_000);
 
 function attachOne(shown: Shown): void {
   const dropped = new DataTransfer();
