@@ -138,25 +138,29 @@ afterEach(() => {
 
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30)); // for what would run or load later
 
-test.each(Object.keys(PLACES))("nothing of any family runs or is fetched as %s", async (place) => {
-  for (const [family, payload] of Object.entries(PAYLOADS)) {
-    const shown = await show();
-    const body = document.body.getBoundingClientRect();
-    if (place === "file name") attachOne(shown);
-    await frames(1);
-    await PLACES[place]?.(shown, payload);
-    await settle();
+test.each(Object.keys(PLACES))(
+  "nothing of any family runs or is fetched as %s",
+  async (place) => {
+    for (const [family, payload] of Object.entries(PAYLOADS)) {
+      const shown = await show();
+      const body = document.body.getBoundingClientRect();
+      if (place === "file name") attachOne(shown);
+      await frames(1);
+      await PLACES[place]?.(shown, payload);
+      await settle();
 
-    expect([family, window.hit]).toEqual([family, undefined]);
-    expect([family, requests.filter((address) => address.includes(HOST))]).toEqual([family, []]);
-    expect([
-      family,
-      shown.all("script, iframe, object, embed, form[action], style, link, base, a, slot, svc-chat"),
-    ]).toEqual([family, []]);
-    expect([family, document.body.getBoundingClientRect()]).toEqual([family, body]);
-    clear();
-  }
-}, 60_000);
+      expect([family, window.hit]).toEqual([family, undefined]);
+      expect([family, requests.filter((address) => address.includes(HOST))]).toEqual([family, []]);
+      expect([
+        family,
+        shown.all("script, iframe, object, embed, form[action], style, link, base, a, slot, svc-chat"),
+      ]).toEqual([family, []]);
+      expect([family, document.body.getBoundingClientRect()]).toEqual([family, body]);
+      clear();
+    }
+  },
+  60_000,
+);
 
 function attachOne(shown: Shown): void {
   const dropped = new DataTransfer();
