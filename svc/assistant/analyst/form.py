@@ -74,8 +74,8 @@ _ONLY = re.compile(
     re.IGNORECASE,
 )
 _LAST_LINE = re.compile(
-    rf"[^.?!\n]*\b(?:last|final) line\b[^.?!\n]{{0,60}}\b{_ALONE}\b(?: contains?| with| be)? {_THING}"
-    r"[ \t]*(?:[.!]|$|\n)",
+    rf"(?:^|(?<=[.?!\n]))[^.?!\n]{{0,200}}?\b(?:last|final) line\b[^.?!\n]{{0,60}}\b{_ALONE}\b"
+    rf"(?: contains?| with| be)? {_THING}[ \t]*(?:[.!]|$|\n)",
     re.IGNORECASE,
 )
 

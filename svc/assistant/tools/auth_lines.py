@@ -263,8 +263,10 @@ def _local(message: str, service: str) -> Event | None:
 
 def _other(message: str) -> Event | None:
     """Services of ``auth_services``: what they refuse and let in."""
+    if not any(mark in message for mark in auth_services.MARKS):
+        return None
     for form in auth_services.FORMS:
-        if (m := form.pattern.search(message)) is not None:
+        if (m := form.pattern.search(message, 0, auth_services.MAX_CHARS)) is not None:
             kind = EventKind.SUCCESS if form.is_success else EventKind.OWN
             named = m.groupdict()
             return _made(

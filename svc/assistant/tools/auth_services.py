@@ -10,12 +10,13 @@ import re
 
 import msgspec
 
+MAX_CHARS = 1_000  # of a line that are looked at; Samba's, the longest, have 400
 MARKS = (
+    "authenticator failed for", "Authentication failed for user", "authentication failure; rhost=",
     "password attempt for", "auth succeeded for", "nonexistent user", "is now logged in", "(Login failed)",
     "no such user found", "Login successful", "SASL ", "sasl_username=", "Access denied for user", "NT_STATUS_",
-    "successful auth for user",
 )  # fmt: skip
-"""A line about such a login has one of these, or a word that ``auth_lines`` looks for anyway."""
+"""A line about such a login has one of these."""
 
 
 class Form(msgspec.Struct, frozen=True):

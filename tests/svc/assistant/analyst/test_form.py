@@ -1,5 +1,7 @@
 """The form that a question wants is read from its words, and these are no part of what is asked."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -104,3 +106,10 @@ def test_what_the_last_line_shall_hold():
     wanted = wanted_form(prompt)
     assert (wanted.form, wanted.last_line) == (Form.PROSE, "CWE ID")
     assert wanted.prompt == "Map this to a CWE.\n\nText: a double free."
+
+
+@pytest.mark.parametrize("piece", ["a ", "give me only ", "last line ", "return "])
+def test_a_long_prompt_is_looked_at_in_no_time(piece):
+    start = time.process_time()
+    wanted_form(piece * 20_000)
+    assert time.process_time() - start < 1

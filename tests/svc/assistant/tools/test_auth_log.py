@@ -1,6 +1,7 @@
 """Failed logins are counted once each, whatever wrote about them."""
 
 import random
+import time
 from collections import Counter
 
 import pytest
@@ -241,6 +242,15 @@ def test_other_services_count_per_source_and_account(line, head):
 @pytest.mark.parametrize("line", [line for name, line in SERVICES.items() if name != "exim"])
 def test_a_log_of_other_services_refusals_is_one_of_logins(line):
     assert identify(f"Nov 20 03:12:45 web1 {line}\n".encode() * 3, "x.log")[1] == "authlog"
+
+
+@pytest.mark.parametrize(
+    "piece", ["Auth: [a] user [b]\\[c] ", "client=[", "authenticator failed for ", "[1.1.1.1]: SASL X "]
+)
+def test_a_line_made_to_be_slow_is_not(piece):
+    start = time.process_time()
+    run([piece * 8_000 + "NT_STATUS_ sasl_username="])
+    assert time.process_time() - start < 1
 
 
 def test_a_guessed_mail_password_is_a_success_after_failures():
