@@ -118,10 +118,11 @@ def plan(
     found = _by_words(asked, skills) or (
         [] if len(question) < len(prompt) // 2 else _by_words(prompt[:MAX_QUESTION_CHARS], skills)
     )
+    left = [skill for skill in SKILLS if skill not in skills]
     cannot = tuple(what for what, words in NOT_YET if _search(words, asked)) + tuple(
-        f"{skill.can} (ask the experimental model)"
-        for skill in SKILLS
-        if skill not in skills and (_search(skill.strong, asked) or skill.looks.search(prompt[:SAMPLE_CHARS]))
+        _left_to_experimental(skill)
+        for skill in left
+        if _search(skill.strong, asked) or skill.looks.search(prompt[:SAMPLE_CHARS])
     )
     options = window_of(question) | {"question": question} | ({"now": now} if now else {})
     if found:
@@ -132,6 +133,8 @@ def plan(
         asks = []
     else:
         asks = _by_content(asked, prompt, files, options, skills)
+    made_for = [skill for skill in left if any(file.is_new and is_for(skill, file) for file in files)]
+    cannot = tuple(dict.fromkeys([*cannot, *map(_left_to_experimental, made_for)]))
     used = {call.name for ask in asks for call in ask.calls}
     asked_skills = [ask.skill for ask in asks]
     unread = tuple(
@@ -142,6 +145,10 @@ def plan(
         and not any(reads(skill, file) for skill in asked_skills)
     )
     return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
+
+
+def _left_to_experimental(skill: Skill) -> str:
+    return f"{skill.can} (ask the experimental model)"
 
 
 def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:

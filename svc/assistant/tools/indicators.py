@@ -328,7 +328,8 @@ def _add_ipv4(match: re.Match[str], count: int, line: int, ledger: _Ledger, vers
     bits = found.get("bits")
     if bits and int(bits) <= 32:
         ledger.add("ipv4_cidr", f"{value}/{bits}", count, line)
-        if int(ipaddress.IPv4Address(address)) & ((1 << (32 - int(bits))) - 1):  # an address with its mask, not a network
+        host_bits = (1 << (32 - int(bits))) - 1
+        if int(ipaddress.IPv4Address(address)) & host_bits:  # an address with its mask, not a network
             ledger.add("ipv4", value, count, line, within="cidr")
     else:
         port = found.get("port")

@@ -178,9 +178,9 @@ def test_an_answer_that_was_cut_says_so(start_service: StartService):
     assert "the whole answer is the session's file" in completion.choices[0].message.content
 
 
-def test_the_experimental_model_answers_what_the_stable_one_cannot(start_service: StartService):
+def test_the_experimental_model_has_what_the_stable_one_leaves_to_it(start_service: StartService):
     service = start_service(Analyst)
-    question = [{"role": "user", "content": "What kind of hash is 31d6cfe0d16ae931b73c59d7e0c089c0?"}]
+    question = [{"role": "user", "content": "What does this shortcut do?"}]
     with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
         stable, experimental = (
             client.chat.completions.create(model=model, messages=question).choices[0].message.content
@@ -189,8 +189,8 @@ def test_the_experimental_model_answers_what_the_stable_one_cannot(start_service
     with service.http() as http:
         models = http.get("/user/info").json()["available_models"]
 
-    assert "Not answered" in stable
-    assert "NTLM of the empty password" in experimental
+    assert "ask the experimental model" in stable
+    assert "ask the experimental model" not in experimental
     names = [{t["name"] for t in model["toolsets"]} for model in models]
-    assert names[1] - names[0] == {"hash_kind"}
-    assert all(t["is_experimental"] == (t["name"] == "hash_kind") for t in models[1]["toolsets"])
+    assert names[1] - names[0] == {"shortcut"}
+    assert all(t["is_experimental"] == (t["name"] == "shortcut") for t in models[1]["toolsets"])

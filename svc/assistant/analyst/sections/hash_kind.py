@@ -76,7 +76,6 @@ SECTION = Section(
             r"\A\s*(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\s*\??\s*\Z",
             r"\A\s*\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$\S+\s*\Z",
         ),
-        is_experimental=True,
     ),
     verdict=verdict,
     body=section,

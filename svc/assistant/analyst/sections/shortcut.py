@@ -19,6 +19,7 @@ SECTION = Section(
         strong=words(r"\b(?:this|these|the|attached) (?:windows )?(?:\.?lnk|shortcuts?)\b", r"\blnk files?\b"),
         labels=LABELS,
         claims=LABELS,
+        is_experimental=True,
     ),
     verdict=verdict,
     body=body,

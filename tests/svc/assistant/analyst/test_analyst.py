@@ -175,5 +175,11 @@ async def test_just_the_number_of_a_score_is_the_score(analyst):
 
 
 async def test_what_is_left_to_the_experimental_model_is_said(analyst):
-    _, markdown = await ask(analyst, "d41d8cd98f00b204e9800998ecf8427e")
+    _, markdown = await ask(analyst, "What does this shortcut do?")
     assert "ask the experimental model" in markdown
+
+
+async def test_a_hash_alone_is_a_question_of_its_kind(analyst):
+    _, markdown = await ask(analyst, "d41d8cd98f00b204e9800998ecf8427e")
+    assert "MD5" in markdown
+    assert "nothing" in markdown.lower() or "empty" in markdown.lower()

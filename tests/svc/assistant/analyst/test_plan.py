@@ -210,10 +210,10 @@ def test_files_that_came_with_the_question_are_meant_before_earlier_ones(prompt,
 
 
 def test_the_experimental_model_has_tools_that_the_stable_one_names_but_does_not_use():
-    prompt = "What kind of hash is 31d6cfe0d16ae931b73c59d7e0c089c0?"
+    shortcut = msgspec.structs.replace(file("invoice.lnk", "lnk"), mime_type="application/x-ms-shortcut")
 
-    stable, experimental = plan(prompt, []), plan(prompt, [], use_experimental=True)
+    stable, experimental = plan("", [shortcut]), plan("", [shortcut], use_experimental=True)
 
-    assert [ask.skill.name for ask in experimental.asks] == ["hash_kind"]
+    assert [ask.skill.name for ask in experimental.asks] == ["shortcut"]
     assert not stable.asks
     assert "experimental model" in stable.cannot[0]
