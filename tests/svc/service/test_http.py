@@ -387,7 +387,7 @@ def test_a_body_over_its_limit_is_refused(start_service):
         assert error_of(http.post("/session/register", json={"zork": "x" * 1_000}))[:2] == (413, "too_large")
 
 
-@pytest.mark.parametrize("path", ["/", "/nope", "/session", "/session/get/", "/v1/session/get"])
+@pytest.mark.parametrize("path", ["/dist/nope.js", "/nope", "/session", "/session/get/", "/v1/session/get"])
 def test_an_unknown_address_is_not_found_in_the_one_shape(service: ThreadService, path: str):
     with service.http() as http:
         assert error_of(http.get(path)) == (404, "not_found", None)
