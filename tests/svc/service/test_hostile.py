@@ -56,7 +56,7 @@ def memory_of(service: ProcessService) -> int:
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessService]:
     folder = tmp_path_factory.mktemp("hostile")
-    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "300", "SVC_MAX_FRAME_BYTES": "100000"}
+    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "5000", "SVC_MAX_FRAME_BYTES": "100000"}
     with live_process(folder, "Steady", **environment) as service:
         yield service
 
@@ -278,7 +278,7 @@ async def test_ten_thousand_idle_streams_leave_others_unharmed(tmp_path: Path):
 
 
 async def test_a_reader_that_never_reads_is_cut_off_and_costs_nothing(tmp_path: Path):
-    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "300"}
+    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "5000"}
     with live_process(tmp_path, "Chatty", **environment) as service:
         session_id = await asyncio.to_thread(register, service)
         before = memory_of(service)
