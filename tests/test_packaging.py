@@ -23,7 +23,7 @@ SERVED = {"swc.iife.js", "swc.css", "page.js", "page.css", "built_from.txt"}
 
 
 def load_hook(folder: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("hatch_build", folder / "hatch_build.py")
+    spec = importlib.util.spec_from_file_location("hatch_build", folder / "labextension" / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
     hook = importlib.util.module_from_spec(spec)
@@ -94,7 +94,7 @@ def test_the_sdist_carries_all_sources_of_the_build_and_what_was_built_from_them
 def test_the_sdist_carries_the_tests_and_nothing_that_npm_installed(unpacked: Path):
     assert (unpacked / "tests" / "wire").is_dir()
     assert (unpacked / "labextension" / "packages" / "page" / "test").is_dir()
-    shutil.rmtree(unpacked / "__pycache__", ignore_errors=True)  # of the hook, which these tests load from there
+    shutil.rmtree(unpacked / "labextension" / "__pycache__", ignore_errors=True)  # of the hook, which these tests load from there
     assert not [path for path in unpacked.rglob("*") if path.name in ("node_modules", "dist", "__pycache__")]
 
 

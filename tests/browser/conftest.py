@@ -21,7 +21,7 @@ ARGUMENTS = (
 @pytest.fixture(scope="session")
 def built() -> None:
     """What the service serves was built from the sources that are here."""
-    spec = spec_from_file_location("hatch_build", ROOT / "hatch_build.py")
+    spec = spec_from_file_location("hatch_build", ROOT / "labextension" / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
     hook = module_from_spec(spec)
