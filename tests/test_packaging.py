@@ -94,7 +94,7 @@ def test_the_sdist_carries_all_sources_of_the_build_and_what_was_built_from_them
 def test_the_sdist_carries_the_tests_and_nothing_that_npm_installed(unpacked: Path):
     assert (unpacked / "tests" / "wire").is_dir()
     assert (unpacked / "labextension" / "packages" / "page" / "test").is_dir()
-    shutil.rmtree(unpacked / "labextension" / "__pycache__", ignore_errors=True)  # of the hook, which these tests load from there
+    shutil.rmtree(unpacked / "labextension" / "__pycache__", ignore_errors=True)  # of the hook, loaded from there
     assert not [path for path in unpacked.rglob("*") if path.name in ("node_modules", "dist", "__pycache__")]
 
 
