@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
+from live import wait_until
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -26,9 +25,7 @@ def scheduler(tmp_path: Path) -> Iterator[str]:
     contact = tmp_path / "scheduler.json"
     command = [str(BIN / "dask"), "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
     process = subprocess.Popen([*command, "--scheduler-file", str(contact)], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 60
-    while not contact.exists() and time.monotonic() < deadline:
-        os.sched_yield()
+    wait_until(lambda: contact.exists() and contact.read_text().endswith("}"), "the scheduler's address", 60)
     yield str(json.loads(contact.read_text())["address"])
     process.terminate()
     process.wait(timeout=30)
@@ -62,9 +59,7 @@ def test_a_dead_worker_costs_no_case(scheduler: str, workers: list[subprocess.Po
     run = subprocess.Popen(
         [*command, "--executor", scheduler.replace("tcp", "dask")], cwd=folder, stderr=subprocess.PIPE, text=True
     )
-    deadline = time.monotonic() + 60
-    while len(list(folder.glob("begun-*"))) < 2 and time.monotonic() < deadline:
-        os.sched_yield()
+    wait_until(lambda: len(list(folder.glob("begun-*"))) >= 2, "two cases to begin", 60)
     workers[0].send_signal(signal.SIGKILL)
     told = run.communicate(timeout=100)[1]
 
@@ -72,10 +67,7 @@ def test_a_dead_worker_costs_no_case(scheduler: str, workers: list[subprocess.Po
     cases = json.loads((folder / "out" / "run.json").read_text())["cases"]
     assert [case["status"] for case in cases] == ["ok", "ok", "ok", "failed", "ok", "ok"]
     assert sorted(p.name for p in (folder / "out" / "cases").iterdir()) == [f"{n}.html" for n in range(6)]
-    deadline = time.monotonic() + 15
-    while (left := _kernels_in(folder)) and time.monotonic() < deadline:
-        os.sched_yield()
-    assert left == []
+    wait_until(lambda: not _kernels_in(folder), "the kernels to be gone", 15)
 
 
 def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path):
