@@ -1,0 +1,55 @@
+// How a script with the element in it is bundled, here and by whoever carries the element elsewhere.
+import { transform } from "esbuild";
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+
+const SDK = new URL("../sdk/src/index.ts", import.meta.url).pathname;
+
+/** DOMPurify's own minified file: 3 % smaller than what any other minifier makes of its source. */
+const DOMPURIFY = createRequire(import.meta.url)
+  .resolve("dompurify")
+  .replace(/[^/]+$/, "purify.min.js");
+
+/** That file as a module, without what a bundler puts around CommonJS. */
+const purify = {
+  name: "purify",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^dompurify$/ }, () => ({ path: DOMPURIFY, namespace: "purify" }));
+    onLoad({ filter: /.*/, namespace: "purify" }, async ({ path }) => {
+      const script = await readFile(path, "utf8");
+      return { contents: `const exports = {}, module = { exports };${script}\nexport default module.exports;` };
+    });
+  },
+};
+
+/** `import css from "./x.css?inline"` is the style sheet's text, without its spaces. */
+const inlineCss = {
+  name: "inline-css",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\.css\?inline$/ }, ({ path, resolveDir }) => ({
+      path: new URL(path.replace("?inline", ""), `file://${resolveDir}/`).pathname,
+      namespace: "inline-css",
+    }));
+    onLoad({ filter: /.*/, namespace: "inline-css" }, async ({ path }) => {
+      const { code } = await transform(await readFile(path, "utf8"), { loader: "css", minify: true });
+      return { contents: code.trim(), loader: "text" };
+    });
+  },
+};
+
+/** esbuild's options; what comes out is in memory, not written. */
+export const bundling = {
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  conditions: ["browser"],
+  legalComments: "none",
+  alias: { svc: SDK },
+  plugins: [inlineCss, purify],
+  write: false,
+};
+
+/** What is minified has line breaks in templates alone, where a space is as good. */
+export function withoutBreaks(script) {
+  return script.replace(/\n\s+/g, " ");
+}
