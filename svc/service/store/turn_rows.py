@@ -14,7 +14,7 @@ from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, 
 
 _ENCODER = msgspec.json.Encoder()
 # Each statement gives the interpreter's lock away and has to get it back: many rows in one cost a fraction.
-_ROWS_AT_ONCE = (64, 16, 4, 1)
+_ROWS_AT_ONCE = (64, 16, 4, 2, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
 _WIDTH = 6
 _INSERTS = {
@@ -22,17 +22,34 @@ _INSERTS = {
     for size in _ROWS_AT_ONCE
 }
 
+# What a new query needs to know, in one statement: the session, and which of the query's ids are there already.
+_STATE = """
+SELECT number, last_seq, usage,
+  EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND query_id = ?)
+    OR EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND state = 'running'),
+  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = ?),
+  EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND id = ?),
+  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = ?)
+FROM sessions s WHERE id = ?
+"""
+
 
 def begin(
     connection: sqlite3.Connection, session_id: str, query: Message, owner: str, opening: Opening | None = None
 ) -> Begun:
     """Store the query, its opening with it, and take its turn, or return the turn that this query id made before."""
-    row = connection.execute("SELECT number, last_seq, usage FROM sessions WHERE id = ?", [session_id]).fetchone()
+    row = connection.execute(_STATE, [query.id, query.id, query.turn, query.parent_id, session_id]).fetchone()
     if row is None:
         raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
-    number, last_seq, usage = row
-    if (known := _make_way(connection, number, query)) is not None:
+    number, last_seq, usage, has_turn, is_taken, has_turn_id, has_parent = row
+    if has_turn and (known := _known_turn(connection, number, query)) is not None:
         return Begun(turn=known)
+    if is_taken:
+        raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
+    if has_turn_id or not query.turn:
+        query.turn = new_id()
+    if not has_parent:
+        query.parent_id = ROOT_ID
     has_opening = opening is not None and opening.after_seq == last_seq
     said, ending = (opening.messages, opening.ending) if opening is not None and has_opening else ((), None)
     turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, ending)
@@ -49,11 +66,8 @@ def begin(
     return Begun(turn=turn, stored=tuple(stored), has_opening=has_opening)
 
 
-def _make_way(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
-    """The turn that the query's id made before; or None, and the query has a turn and a parent that fit.
-
-    Raises TurnInProgressError, and InvalidRequestError for an id that another message has.
-    """
+def _known_turn(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
+    """The turn that the query's id made before; raises TurnInProgressError where another one runs."""
     sql = f"SELECT {TURN_COLUMNS} WHERE t.session_number = ? AND (t.query_id = ? OR t.state = 'running')"
     found = [turn_row(row) for row in connection.execute(sql, [number, query.id]).fetchall()]
     for turn in found:
@@ -63,13 +77,6 @@ def _make_way(connection: sqlite3.Connection, number: int, query: Message) -> Tu
         raise TurnInProgressError(
             f"turn {found[0].id} of this session is still running; wait for its end, or cancel it first"
         )
-    if _has_message(connection, number, query.id):
-        raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
-    sql = "SELECT 1 FROM turns WHERE session_number = ? AND id = ?"
-    if not query.turn or connection.execute(sql, [number, query.turn]).fetchone() is not None:
-        query.turn = new_id()
-    if query.parent_id != ROOT_ID and not _has_message(connection, number, query.parent_id):
-        query.parent_id = ROOT_ID
     return None
 
 
@@ -168,11 +175,6 @@ def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes
             return chosen[::-1]
         turn_bodies.append(body)
     return (chosen + turn_bodies)[::-1]
-
-
-def _has_message(connection: sqlite3.Connection, number: int, message_id: str) -> bool:
-    sql = "SELECT 1 FROM messages WHERE session_number = ? AND id = ? LIMIT 1"
-    return connection.execute(sql, [number, message_id]).fetchone() is not None
 
 
 def _insert(

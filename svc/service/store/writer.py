@@ -83,14 +83,27 @@ class Writer:
     def _commit(self, group: list[_Job]) -> None:
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-            for job in group:
-                self._run_one(job)
-            self._connection.execute("COMMIT")
+            if len(group) == 1:
+                self._run_alone(group[0])
+            else:
+                for job in group:
+                    self._run_one(job)
+            if self._connection.in_transaction:
+                self._connection.execute("COMMIT")
         except sqlite3.Error as error:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             for job in group:
                 job.error = job.error or unavailable(error)
+
+    def _run_alone(self, job: _Job) -> None:
+        """Without a savepoint: whatever fails undoes the transaction, which is its own."""
+        try:
+            job.result = job.operation(self._connection)
+        except Exception as error:  # noqa: BLE001  # the caller's
+            job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
 
     def _run_one(self, job: _Job) -> None:
         self._connection.execute("SAVEPOINT operation")
