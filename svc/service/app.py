@@ -214,6 +214,7 @@ def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
                 allow_origins=list(origins),
                 allow_methods=["GET", "POST"],
                 allow_headers=["Authorization", "Content-Type"],
+                expose_headers=["Retry-After", "x-session-id"],  # a page's script sees no others of ours
             )
         )
     running.service.metrics.know_paths(frozenset(operation.path for operation in OPERATIONS) | {"/stream"})

@@ -134,6 +134,18 @@ def test_a_listed_origin_gets_cors_without_credentials(start_service):
     assert "access-control-allow-origin" not in foreign.headers
 
 
+def test_a_listed_origins_script_reads_when_to_come_back_and_which_session_was_made(start_service):
+    service = start_service(Echo, allowed_origins=("https://soc.example",))
+    _, quick = service.make_key("ann", rpm=1)
+    with service.http(quick) as http:
+        http.headers["Origin"] = "https://soc.example"
+        http.get("/user/info")
+        refused = http.get("/user/info")
+    assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+    exposed = refused.headers["access-control-expose-headers"].lower().split(", ")
+    assert exposed == ["retry-after", "x-session-id"]
+
+
 HOSTS = {
     "loopback": ("127.0.0.1", False, (), "localhost", True),
     "loopback, foreign": ("127.0.0.1", False, (), "svc.example", False),
