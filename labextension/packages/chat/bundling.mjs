@@ -1,5 +1,6 @@
 // How a script with the element in it is bundled, here and by whoever carries the element elsewhere.
 import { transform } from "esbuild";
+import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { minify } from "terser";
@@ -45,7 +46,7 @@ const terser = {
     onEnd(async ({ outputFiles = [] }) => {
       for (const file of outputFiles) {
         const { code } = await minify(file.text, { ecma: 2020, compress: { passes: 2 }, format: { comments: false } });
-        file.contents = new TextEncoder().encode(code); // `text` is read from it
+        file.contents = Buffer.from(code); // `text` is read from it
       }
     });
   },
