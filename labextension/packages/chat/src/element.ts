@@ -114,6 +114,21 @@ export class SvcChat extends Base {
     (this.#area ?? this.shadowRoot?.querySelector("input"))?.focus(options);
   }
 
+  /** Puts a question into the field, unsent, and the cursor behind it. */
+  write(question: string): void {
+    this.#pick(question);
+  }
+
+  /** Asks, as if it had been written and sent here. */
+  ask(question: string): void {
+    this.#ask(question);
+  }
+
+  /** Attaches, as if the files had been dropped here. */
+  attach(files: readonly File[]): void {
+    void this.#chat?.attach(files);
+  }
+
   #attributesChanged = (): void => {
     const changed = new Set(this.#pending);
     this.#pending.clear();
