@@ -5,12 +5,13 @@ Knows no HTTP and no store. ``service/turns.py`` builds the Turn, runs the assis
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from svc.local_tools import LocalTool, LocalToolResult
 from svc.messages import MessageType, MimeType, State, Toolset, Usage
 
 
@@ -40,10 +41,24 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
 
 
+class LocalTools(Protocol):
+    """Tools that whoever asks runs where they are: in a notebook's kernel, in a program."""
+
+    @property
+    def offered(self) -> Sequence[LocalTool]:
+        """What may be called in this turn; names are unlike each other, not unlike the assistant's own."""
+        ...
+
+    async def call(self, name: str, arguments: Mapping[str, object]) -> LocalToolResult:
+        """Have one run, once its user allows it: that may take minutes. Never raises for what becomes of the call."""
+        ...
+
+
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """One question with everything that may be used to answer it. ``prompt`` is the user's, to the letter.
 
-    ``instructions`` are an OpenAI-style client's system messages: how to answer, never what happened.
+    ``instructions`` are an OpenAI-style client's system messages: how to answer, never what happened. ``local_tools``
+    is None where the client offers none; an assistant need not use them.
     """
 
     session_id: str
@@ -54,6 +69,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     language: str = "en"
     model: str = "svc-1.1"
     use_experimental: bool = False
+    local_tools: LocalTools | None = None
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):

@@ -82,6 +82,20 @@ class Production:
         self._pending.append(self._transcript.info(text, self._clock()))
         self.news.set()
 
+    def ask_client(self, kind: MessageType, content: str) -> Message:
+        """Ask the client something, as JSON; returns the message, which its answer names."""
+        return self._tell(self._transcript.request(kind, content, self._clock()))
+
+    def keep_answer(self, answer: Message) -> None:
+        """What the client answered, as a message of the turn."""
+        self._tell(self._transcript.reply(answer, self._clock()))
+
+    def _tell(self, message: Message) -> Message:
+        if not self._end:
+            self._pending.append(message)
+            self.news.set()
+        return message
+
     def stop(self, error: ServiceError) -> None:
         """End the turn with this error, unless its end is decided already. What was gathered is stored before it."""
         if not self._end:

@@ -14,12 +14,14 @@ import msgspec
 
 from svc.assistant.turn import Answer, Assistant
 from svc.errors import (
+    ServiceError,
     SessionExpiredError,
     SessionFileNotFoundError,
     SessionIdTakenError,
     SessionNotFoundError,
     TooLargeError,
 )
+from svc.local_tools import LocalTool
 from svc.messages import (
     FeedbackRequest,
     Message,
@@ -44,6 +46,7 @@ from svc.service.conversation import ChatCompletion, ChatRequest, build_completi
 from svc.service.file_type import read_type
 from svc.service.files import Received
 from svc.service.keys import KeyRecord
+from svc.service.local_calls import check_local_tools
 from svc.service.metrics import Metrics
 from svc.service.models import Models
 from svc.service.own_keys import OwnKeys
@@ -153,14 +156,28 @@ class Service:
         place = await self.places.find(session_id) or place  # with the files that the turn added
         await self.places.erase(place)
         self.turns.histories.forget([session_id])
+        self.turns.consents.forget([session_id])
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
-    async def ask(self, key: KeyRecord, session_id: str, query: Message) -> tuple[Place, Begun]:
+    async def ask(
+        self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] = ()
+    ) -> tuple[Place, Begun]:
         """Start the turn of a query, or find the one that its id made before."""
         self.rates.check_tokens(key)
         place = await self.place(key, session_id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
-        return place, await self.turns.ask(place, clean, spend=lambda tokens: self.rates.spend_tokens(key, tokens))
+        tools = check_local_tools(local_tools, self.settings)
+        spend = partial(self.rates.spend_tokens, key)
+        return place, await self.turns.ask(place, clean, spend=spend, local_tools=tools)
+
+    async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:
+        """Take a client's answer to what a running turn asks it; one that nothing waits for counts as a request."""
+        await self.place(key, session_id)
+        try:
+            self.turns.answer(session_id, message)
+        except ServiceError:
+            self.rates.count_request(key)
+            raise
 
     async def cancel(self, session_id: str, turn_id: str) -> None:
         """End the running turn of that id, or the one that runs where the id is empty; none is no error."""
@@ -314,7 +331,9 @@ class Service:
         """Erase what is kept no longer."""
         await self.places.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
         await self.places.logged.forget_pages(ended_before=self.clock())
-        self.turns.histories.forget(await self.expired_of(self.turns.histories.session_ids))
+        expired = await self.expired_of(self.turns.histories.session_ids | self.turns.consents.session_ids)
+        self.turns.histories.forget(expired)
+        self.turns.consents.forget(expired)
 
     async def purge_for_ever(self) -> None:
         """Purge now and then; a failure is logged and tried again the next time."""

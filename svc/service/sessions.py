@@ -157,7 +157,9 @@ def check_query(message: Message, *, now: float, settings: Settings) -> Message:
     check_id(message.id, "id")
     if message.message_type != MessageType.QUERY:
         raise InvalidRequestError(
-            f"message_type is {_shown(message.message_type)}; a client sends query or cancel", param="message_type"
+            f"message_type is {_shown(message.message_type)}; a client sends query or cancel, "
+            "or answers what it is asked",
+            param="message_type",
         )
     if not message.content or not message.content.strip():
         raise InvalidRequestError("content is empty; put the question there", param="content")
@@ -228,6 +230,7 @@ def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Se
         can_log=session.can_log,
         state=state,
         files=[wire_file(file) for file in session.files],
+        local_tools=[msgspec.Raw(msgspec.json.encode(tool)) for tool in session.local_tools],
         agents_config=_agents_config(session),
     )
 

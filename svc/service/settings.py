@@ -63,6 +63,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, description="of histories kept in memory, six a character: tens of thousands of short answers")
     ] = 64 * MIB
     max_turn_attempts: Annotated[int, Meta(ge=1, description="a turn whose process died runs again, once")] = 2
+    max_local_tools: Annotated[int, Meta(ge=0, description="that a query may offer; a model loses its way in more")] = (
+        32
+    )
+    max_local_tools_bytes: Annotated[int, Meta(ge=0, description="of what it says of them; sent with each request")] = (
+        65_536
+    )
+    confirmation_seconds: Annotated[float, Meta(gt=0, description="a person may take to allow a local tool")] = 300.0
+    local_call_seconds: Annotated[float, Meta(gt=0, description="a local tool may take to answer a call")] = 120.0
     batch_messages: Annotated[int, Meta(ge=1, description="of one commit; a reader's queue takes five of these")] = 200
     batch_bytes: Annotated[int, Meta(ge=1, description="of one commit; a reader's queue takes eight of these")] = MIB
 

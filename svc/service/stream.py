@@ -15,12 +15,14 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from svc.errors import InvalidRequestError, ServiceError
+from svc.local_tools import ANSWERS
 from svc.messages import Message, MessageType
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.decoding import decode
 from svc.service.failures import internal_error
 from svc.service.gathering import TEXTS
 from svc.service.keys import KeyRecord
+from svc.service.local_calls import QueryFrame
 from svc.service.outbox import Outbox
 from svc.service.places import Place
 from svc.service.service import Service
@@ -168,11 +170,11 @@ class _Connection:
             await self._take(event.get("text"))
 
     async def _take(self, text: str | None) -> None:
-        message: Message | None = None
+        message: QueryFrame | None = None
         try:
             if text is None:
                 raise InvalidRequestError("the frame is binary; send a message as JSON text")
-            message = decode(text.encode("utf-8", "replace"), Message)
+            message = decode(text.encode("utf-8", "replace"), QueryFrame)
             await self._act(message)
         except ServiceError as error:
             await self._refuse(error, message)
@@ -181,13 +183,16 @@ class _Connection:
         except Exception as error:  # noqa: BLE001  # one frame's fault does not end the stream
             await self._refuse(internal_error(error), message)
 
-    async def _act(self, message: Message) -> None:
+    async def _act(self, message: QueryFrame) -> None:
         if message.message_type == MessageType.CANCEL:
             await self._service.place(self._key, self._session_id)
             await self._service.cancel(self._session_id, message.turn)
             return
+        if message.message_type in ANSWERS.values():
+            await self._service.answer(self._key, self._session_id, message)
+            return
         self._service.rates.count_request(self._key)
-        _, begun = await self._service.ask(self._key, self._session_id, message)
+        _, begun = await self._service.ask(self._key, self._session_id, message, message.local_tools)
         if not begun.is_new and self._is_fresh and begun.turn.query_seq <= self._outbox.position:
             self._outbox.rewind(begun.turn.query_seq - 1)  # it asked before, and saw nothing of the answer
 

@@ -64,6 +64,18 @@ class Transcript:
         """Something that the service itself says while the turn runs."""
         return self._message(MessageType.INFO, Role.SYSTEM, SPEAKER, State.UNDEFINED, content, now)
 
+    def request(self, kind: MessageType, content: str, now: float) -> Message:
+        """What the service asks of the client while the turn runs: JSON that fits."""
+        message = self._message(kind, Role.SYSTEM, SPEAKER, State.CALLING_TOOL, content, now)
+        message.mime_type = MimeType.JSON
+        return message
+
+    def reply(self, answer: Message, now: float) -> Message:
+        """What the client answered to that; the id is the client's."""
+        message = self._message(answer.message_type, Role.USER, "user", State.TOOL_RESULT, answer.content or "", now)
+        message.id, message.parent_id, message.mime_type = answer.id, answer.parent_id, MimeType.JSON
+        return message
+
     def answer(self, answer: Answer, usage: Usage, now: float, *, whole_is_in: str | None) -> list[Message]:
         """The RESULT and the ``info`` that closes the turn; ``whole_is_in`` names the file with all of a cut answer."""
         note = f"\n\n{_CUT}{whole_is_in}]"

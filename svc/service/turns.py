@@ -18,10 +18,12 @@ from typing import Protocol
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn, TurnFile
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
+from svc.local_tools import LocalTool
 from svc.messages import Message, new_id
 from svc.service.bus import Bus
 from svc.service.failures import internal_error
 from svc.service.history import Histories, History, history_of
+from svc.service.local_calls import Consents, LocalCalls, nothing_waits
 from svc.service.metrics import Metrics
 from svc.service.places import Place
 from svc.service.production import Batch, Production
@@ -61,6 +63,7 @@ class _Ask:
         history: History | None = None,
         is_remembered: bool = True,
         spend: Spend | None = None,
+        local_tools: Sequence[LocalTool] = (),
     ) -> None:
         self.place = place
         self.query = query
@@ -68,6 +71,8 @@ class _Ask:
         self.history = history
         self.is_remembered = is_remembered
         self.spend = spend
+        self.local_tools = local_tools
+        self.local_calls: LocalCalls | None = None
         self.is_stored = asyncio.Event()
 
 
@@ -91,8 +96,10 @@ class Turns:
         self._keep = keep
         self._metrics = metrics
         self.histories = Histories(limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes)
+        self.consents = Consents()
         self.owner = new_id()  # whose leases are this process's
         self._runs: dict[str, TurnRun] = {}
+        self._calls: dict[str, LocalCalls] = {}  # of the turns that run, where there may be some
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_stopping = False  # then queries are refused, and running turns have their time to end
 
@@ -101,13 +108,15 @@ class Turns:
         """The ids of the sessions that have a turn running."""
         return list(self._runs)
 
-    async def ask(self, place: Place, query: Message, *, spend: Spend) -> Begun:
+    async def ask(self, place: Place, query: Message, *, spend: Spend, local_tools: Sequence[LocalTool] = ()) -> Begun:
         """Store the query and start its turn, or find the turn that this query's id made before.
 
         Once stored it is started, even where the caller goes away meanwhile.
         """
         history, after_seq = self.histories.find(place.session), place.session.last_seq
-        ask = _Ask(place, query, after_seq=after_seq, history=history, spend=spend)
+        ask = _Ask(place, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
+        if tuple(local_tools) != place.session.local_tools and not place.session.is_running:
+            await place.store.keep_local_tools(place.session.id, local_tools)
         begun, _ = await self._admit(ask, partial(place.store.begin_turn, place.session.id))
         return begun
 
@@ -160,6 +169,13 @@ class Turns:
             return False
         return not session.turns or not await ask.place.store.is_asked(session.id, ask.query.id)
 
+    def answer(self, session_id: str, message: Message) -> None:
+        """Take what the client answers to a turn's question; raises InvalidRequestError where nothing waits for it."""
+        calls = self._calls.get(session_id)
+        if calls is None:
+            raise nothing_waits(message)
+        calls.answer(message)
+
     async def wait(self, store: Store, turn: TurnRecord) -> TurnRecord:
         """The turn when it has ended; raises UnavailableError where the service stops before."""
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
@@ -189,7 +205,7 @@ class Turns:
             messages = await store.turn_messages(turn)
             if place is None or not messages:
                 continue
-            ask = _Ask(place, messages[0])
+            ask = _Ask(place, messages[0], local_tools=place.session.local_tools)
             run = self._run_of(ask, turn, self._production(ask))
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
@@ -220,12 +236,21 @@ class Turns:
             await asyncio.wait(self._tasks, timeout=self._settings.stop_seconds)
 
     def _production(self, ask: _Ask) -> Production:
-        return Production(
+        production = Production(
             Transcript(ask.query, self._settings),
             settings=self._settings,
             clock=self._clock,
             keep=partial(self._keep_once_stored, ask),
         )
+        if ask.local_tools:
+            ask.local_calls = LocalCalls(
+                ask.local_tools,
+                production,
+                session_id=ask.place.session.id,
+                consents=self.consents,
+                settings=self._settings,
+            )
+        return production
 
     async def _keep_once_stored(self, ask: _Ask, name: str, data: bytes) -> str:
         await ask.is_stored.wait()  # a session may be stored with its query
@@ -239,6 +264,8 @@ class Turns:
         run.production.start(partial(self._steps, ask))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
+            if ask.local_calls is not None:
+                self._calls[run.turn.session_id] = ask.local_calls
         task = asyncio.create_task(self._supervise(ask, run))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -258,6 +285,7 @@ class Turns:
     def _forget(self, ask: _Ask, run: TurnRun) -> None:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
+            self._calls.pop(run.turn.session_id, None)
         self._remember(ask, run)
         seconds = self._clock() - ask.query.created_at
         tokens = run.production.usage.total_tokens
@@ -307,6 +335,7 @@ class Turns:
             language=session.language,
             model=session.model.model_string,
             use_experimental=session.model.use_experimental,
+            local_tools=ask.local_calls,
         )
         return self._assistant.answer(turn)
 

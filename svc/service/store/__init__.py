@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from svc.errors import SvcError
+from svc.local_tools import LocalTool
 from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
 from svc.service.keys import KeyRecord
 
@@ -45,7 +46,8 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
 
-    ``instructions`` are what an OpenAI-style client sent as system messages.
+    ``instructions`` are what an OpenAI-style client sent as system messages, ``local_tools`` what the
+    client offered with its last query.
     """
 
     id: str
@@ -66,6 +68,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     is_running: bool = False
     usage: Usage = msgspec.field(default_factory=Usage)
     files: tuple[FileRecord, ...] = ()
+    local_tools: tuple[LocalTool, ...] = ()
 
 
 class Said(msgspec.Struct, frozen=True):
@@ -172,6 +175,9 @@ class Store(Protocol):
 
     async def update_session(self, session: SessionRecord) -> None:
         """Write name, description, ttl and the times that follow from it."""
+
+    async def keep_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
+        """Write which tools the session's client offers."""
 
     async def delete_session(self, session_id: str) -> None:
         """Erase the session with all it has."""

@@ -6,6 +6,7 @@ import sqlite3
 
 import msgspec
 
+from svc.local_tools import LocalTool
 from svc.messages import Message, ModelInfo, Usage
 from svc.service.keys import KeyRecord
 from svc.service.store import FileRecord, Said, SessionRecord, TurnRecord, TurnState
@@ -16,6 +17,8 @@ KEY_DECODER = msgspec.json.Decoder(KeyRecord)
 FILE_DECODER = msgspec.json.Decoder(FileRecord)
 USAGE_DECODER = msgspec.json.Decoder(Usage)
 _MODEL_DECODER = msgspec.json.Decoder(ModelInfo)
+_LOCAL_TOOLS_DECODER = msgspec.json.Decoder(tuple[LocalTool, ...])
+NO_LOCAL_TOOLS = "[]"
 
 TURN_COLUMNS = (
     "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts"
@@ -26,7 +29,7 @@ _SESSION_COLUMNS = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
     " last_seq, turns, usage, number, instructions,"
     " EXISTS (SELECT 1 FROM turns t WHERE t.session_number = sessions.number AND t.state = 'running'),"
-    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number)"
+    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number), local_tools"
 )
 
 
@@ -66,6 +69,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         usage=USAGE_DECODER.decode(row[13]),
         is_running=bool(row[16]),
         files=tuple(FILE_DECODER.decode(file[0]) for file in files),
+        local_tools=() if row[18] == NO_LOCAL_TOOLS else _LOCAL_TOOLS_DECODER.decode(row[18]),
     )
 
 

@@ -19,6 +19,7 @@ from typing import TypeVar
 import msgspec
 
 from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
+from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
 from svc.service.keys import KeyRecord
 from svc.service.store import (
@@ -177,6 +178,11 @@ class SqliteStore:
         values = [session.name, session.description, session.ttl, session.update_time, session.expire_time, session.id]
         await self._write(lambda c: c.execute(sql, values).rowcount)
 
+    async def keep_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
+        """Write which tools the session's client offers."""
+        values = [msgspec.json.encode(tools).decode(), session_id]
+        await self._write(lambda c: c.execute("UPDATE sessions SET local_tools = ? WHERE id = ?", values).rowcount)
+
     async def delete_session(self, session_id: str) -> None:
         """Erase the session with all it has, from the WAL, too."""
         await self._write(lambda c: c.execute("DELETE FROM sessions WHERE id = ?", [session_id]).rowcount)
@@ -211,7 +217,8 @@ class SqliteStore:
             connection.execute(f"DELETE FROM files WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
-                f"UPDATE sessions SET name = '', description = '', instructions = '', last_seq = -1 WHERE {ended}",  # noqa: S608
+                "UPDATE sessions SET name = '', description = '', instructions = '', local_tools = '[]', "  # noqa: S608
+                f"last_seq = -1 WHERE {ended}",
                 [ended_before],
             )
             return files

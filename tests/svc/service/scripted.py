@@ -105,3 +105,24 @@ class Steady(Assistant):
             yield Step(content=f"step {number}")
             await asyncio.sleep(0.001)
         yield Answer(markdown=f"{turn.prompt} steps")
+
+
+class Calling(Assistant):
+    """Calls the client's tools that the prompt names, one after the other or (``both``) at once; answers with results.
+
+    A word ``NAME=TEXT`` calls NAME with ``{"text": TEXT}``.
+    """
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        yield Step(content="looking")
+        words = turn.prompt.split()
+        if turn.local_tools is None:
+            yield Answer(markdown="no tools")
+            return
+        wanted = [word.partition("=") for word in words if "=" in word]
+        calls = [turn.local_tools.call(name, {"text": text}) for name, _, text in wanted]
+        if words[0] == "both":
+            results = await asyncio.gather(*calls)
+        else:
+            results = [await call for call in calls]
+        yield Answer(markdown="\n".join(bytes(r.value).decode() if r.ok else f"error: {r.error}" for r in results))

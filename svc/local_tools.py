@@ -1,0 +1,115 @@
+"""A client's own tools on the wire: what a query offers, what is asked of a call, what answers that.
+
+Decides names, types and how a message's content is read; not limits, nor who may answer (``service/local_calls.py``).
+A message of type ``confirmation_request`` or ``local_tool_call`` holds what is asked as JSON, its answer likewise.
+Facts: the wire page.
+"""
+
+from __future__ import annotations
+
+from typing import Final, TypeVar
+
+import msgspec
+
+from svc.errors import InvalidRequestError, ProtocolError
+from svc.messages import MAX_CONTENT_BYTES, Message, MessageType, MimeType, State
+
+T = TypeVar("T", bound=msgspec.Struct)
+NOTHING = msgspec.Raw(b"null")
+
+
+class LocalTool(msgspec.Struct, kw_only=True, frozen=True):
+    """A tool that the asker runs itself. ``parameters`` is a JSON schema of type ``object``."""
+
+    name: str
+    description: str = ""
+    parameters: dict[str, object] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
+
+
+class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
+    """Asks whether the model may call ``tool``; these are the arguments of the call that waits."""
+
+    tool: str
+    arguments: dict[str, object]
+    description: str = ""
+
+
+class ConfirmationResponse(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """Answers it: for the tool in this session or, where ``is_once``, for this call. A refusal is for the turn."""
+
+    is_allowed: bool
+    is_once: bool = False
+
+
+class LocalToolCall(msgspec.Struct, kw_only=True, frozen=True):
+    """The call: to be run where the tool is."""
+
+    name: str
+    arguments: dict[str, object]
+
+
+class LocalToolResult(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """What came of a call: ``value``, any JSON, where ``ok``; else ``error`` says why not."""
+
+    ok: bool
+    value: msgspec.Raw = NOTHING
+    error: str = ""
+
+
+ANSWERS: Final = {
+    MessageType.CONFIRMATION_REQUEST: MessageType.CONFIRMATION_RESPONSE,
+    MessageType.LOCAL_TOOL_CALL: MessageType.LOCAL_TOOL_RESULT,
+}
+"""The type of the message that answers a message of this type."""
+
+
+def read_request(message: Message) -> ConfirmationRequest:
+    """What a ``confirmation_request`` asks; raises ProtocolError."""
+    return _read(message, ConfirmationRequest)
+
+
+def read_call(message: Message) -> LocalToolCall:
+    """What a ``local_tool_call`` asks; raises ProtocolError."""
+    return _read(message, LocalToolCall)
+
+
+def build_answer(asked: Message, content: ConfirmationResponse | LocalToolResult) -> Message:
+    """The message that answers ``asked``. Raises InvalidRequestError where that asks nothing of the kind."""
+    wanted = ANSWERS.get(asked.message_type)
+    is_result = isinstance(content, LocalToolResult)
+    if wanted is None or is_result != (wanted == MessageType.LOCAL_TOOL_RESULT):
+        raise InvalidRequestError(
+            f"a message of type {asked.message_type} is not answered so: confirm() answers a confirmation_request, "
+            "answer() a local_tool_call.",
+            param="message_type",
+        )
+    return Message(
+        message_type=wanted,
+        parent_id=asked.id,
+        turn=asked.turn,
+        state=State.TOOL_RESULT if is_result else State.UNDEFINED,
+        content=msgspec.json.encode(content).decode(),
+        mime_type=MimeType.JSON,
+    )
+
+
+def build_result(value: object = None, error: str | None = None) -> LocalToolResult:
+    """The result that carries a value of JSON's types, or the error; one that no message carries is an error, too."""
+    if error is not None:
+        told = error[: MAX_CONTENT_BYTES // 8].encode("utf-8", errors="replace").decode()  # half a pair cannot travel
+        return LocalToolResult(ok=False, error=told)
+    try:
+        encoded = msgspec.json.encode(value)
+    except (TypeError, ValueError, RecursionError) as problem:
+        return LocalToolResult(ok=False, error=f"the value is no JSON: {str(problem)[:500]}")
+    room = MAX_CONTENT_BYTES // 2  # the message holds it as a text within JSON: each quote and backslash counts double
+    if len(encoded) > room:
+        return LocalToolResult(ok=False, error=f"the value is {len(encoded):,} bytes of JSON; a call takes {room:,}")
+    return LocalToolResult(ok=True, value=msgspec.Raw(encoded))
+
+
+def _read(message: Message, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(message.content or "", type=kind)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise ProtocolError(f"message {message.id} is no {message.message_type} ({error})") from error
