@@ -33,6 +33,7 @@ export interface Hooks {
   failed(code: string, text: string): void;
 }
 
+const LAST_BYTES = 1_000_000; // of an upload: with no more to go it may arrive before it is ended
 const GONE = new Set(["session_not_found", "session_expired"]);
 
 export class Chat {
@@ -48,6 +49,7 @@ export class Chat {
   readonly #life = new AbortController();
   #sending = new AbortController();
   #opening: Promise<ChatSession> | null = null;
+  #detaching = Promise.resolve(true);
 
   constructor(
     readonly transport: Transport,
@@ -60,6 +62,14 @@ export class Chat {
       },
       onConnection: (connection, error) => {
         this.#connectionIs(connection, error);
+      },
+      onNotice: (text) => {
+        this.notice = null;
+        if (text) this.#say(text);
+        this.hooks.changed();
+      },
+      onSession: (session) => {
+        this.#sessionIs(session);
       },
     });
   }
@@ -115,14 +125,15 @@ export class Chat {
     this.notice = null;
     if (replaced?.startedAt === 0) this.conversation.drop(replaced);
     else if (replaced) this.conversation.replace(replaced, true);
-    const turn = this.conversation.ask(text);
+    const { conversation } = this;
+    const turn = conversation.ask(text);
     this.#sending = new AbortController();
     const { signal } = this.#sending;
     this.hooks.changed();
     try {
       await this.#ensureSession();
       signal.throwIfAborted();
-      await this.transport.send(text, signal);
+      if (conversation === this.conversation) await this.transport.send(text, signal);
     } catch (error) {
       this.#sendFailed(turn, signal.aborted ? { code: "cancelled" } : error);
     }
@@ -149,19 +160,23 @@ export class Chat {
     await Promise.all(files.map((file) => this.#attachOne(file)));
   }
 
-  /** Ends an upload that runs, or takes a failed one away. */
+  /** Ends an upload that runs, or takes a failed one away. One that may have arrived goes on, to be taken back then. */
   dismiss(upload: Upload): void {
-    upload.controller.abort();
+    if (upload.size * (1 - upload.share) > LAST_BYTES) upload.controller.abort();
     this.uploads = this.uploads.filter((one) => one !== upload);
     this.hooks.changed();
   }
 
-  async detach(file: ChatFile): Promise<void> {
-    await this.#try(async () => {
-      await this.transport.detach?.(this.files.indexOf(file));
-      this.files = this.files.filter((one) => one !== file);
-      this.hooks.announce(fill(this.hooks.strings.detached, file.name));
-    });
+  /** One after the other: the wire names files by their place. False where it could not be done. */
+  detach(file: ChatFile): Promise<boolean> {
+    this.#detaching = this.#detaching.then(() =>
+      this.#try(async () => {
+        await this.transport.detach?.(this.files.indexOf(file), file);
+        this.files = this.files.filter((one) => one !== file);
+        this.hooks.announce(fill(this.hooks.strings.detached, file.name));
+      }),
+    );
+    return this.#detaching;
   }
 
   /** Renames, describes or extends the session; before there is one, the wish for it. */
@@ -255,6 +270,19 @@ export class Chat {
     this.hooks.changed();
   }
 
+  /** Somebody else, a cell say, has changed the session or went on with another. */
+  #sessionIs(session: ChatSession | null): void {
+    if (session && session.id === this.session?.id) {
+      this.session = session;
+      this.files = [...session.files];
+    } else if (session) {
+      this.switchTo(session.id).catch((error: unknown) => {
+        this.#fail(error);
+      });
+    } else if (this.session) this.startAnew(this.wish);
+    this.hooks.changed();
+  }
+
   #sendFailed(turn: Turn, error: unknown): void {
     this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
     this.isStopping = false;
@@ -283,6 +311,7 @@ export class Chat {
     this.hooks.changed();
     try {
       await this.#ensureSession();
+      if (!this.uploads.includes(upload)) return;
       const attached = await this.transport.attach?.(file, {
         signal: upload.controller.signal,
         onProgress: (share) => {
@@ -290,9 +319,7 @@ export class Chat {
           this.hooks.changed();
         },
       });
-      if (attached && this.uploads.includes(upload)) this.files = [...this.files, attached];
-      this.uploads = this.uploads.filter((one) => one !== upload);
-      this.hooks.announce(fill(strings.attached, file.name));
+      if (attached && !upload.controller.signal.aborted) await this.#attached(upload, attached);
     } catch (error) {
       upload.error = textOf(error);
       if (!upload.controller.signal.aborted) this.hooks.announce(upload.error);
@@ -300,14 +327,25 @@ export class Chat {
     this.hooks.changed();
   }
 
+  async #attached(upload: Upload, file: ChatFile): Promise<void> {
+    const isWanted = this.uploads.includes(upload);
+    this.uploads = this.uploads.filter((one) => one !== upload);
+    if (!isWanted && (await this.detach(file))) return;
+    this.files = [...this.files, file];
+    this.hooks.announce(fill(this.hooks.strings.attached, file.name));
+  }
+
   /** What may fail without harm to the conversation: the notice says why. */
-  async #try(act: () => Promise<void>): Promise<void> {
+  async #try(act: () => Promise<void>): Promise<boolean> {
+    let isDone = true;
     try {
       await act();
     } catch (error) {
+      isDone = false;
       this.#say(textOf(error), true);
     }
     this.hooks.changed();
+    return isDone;
   }
 
   #say(text: string, isError = false): void {

@@ -62,6 +62,10 @@ export interface Listener {
   onMessage(message: ChatMessage): void;
   /** `error` says why it is closed, where it did not close by itself. */
   onConnection(connection: Connection, error?: unknown): void;
+  /** A line on what a question waits for, "" when it no longer does. */
+  onNotice?(text: string): void;
+  /** Who else holds the session has changed it, or goes on with another; null: the next question makes one. */
+  onSession?(session: ChatSession | null): void;
 }
 
 export interface UploadOptions {
@@ -81,7 +85,8 @@ export interface Transport {
   close(): void;
   user?(signal: AbortSignal): Promise<ChatUser>;
   attach?(file: File, options: UploadOptions): Promise<ChatFile>;
-  detach?(index: number): Promise<void>;
+  /** `file` is one that `open` or `attach` gave, `index` its place among them. */
+  detach?(index: number, file: ChatFile): Promise<void>;
   list?(signal: AbortSignal): Promise<readonly ChatSession[]>;
   update?(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession>;
   feedback?(score: number, comment: string, group: string): Promise<void>;

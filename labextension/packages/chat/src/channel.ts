@@ -1,0 +1,376 @@
+// The transport of a notebook: the kernel holds the key and the connection, and speaks over a widget's messages or a
+// comm. What travels: the docstring of svc_jupyter/panel_channel.py. The kernel's one session is what is on screen.
+import { fill } from "./strings.js";
+import type {
+  ChatFile,
+  ChatMessage,
+  ChatSession,
+  ChatUser,
+  Listener,
+  Opened,
+  SessionWish,
+  Transport,
+  UploadOptions,
+} from "./transport.js";
+
+/** How messages reach the kernel and come back: each a JSON object, with bytes beside it. */
+export interface Channel {
+  send(message: object, buffers?: ArrayBuffer[]): void;
+  onMessage(listener: (message: unknown, buffers: ArrayBuffer[]) => void): void;
+  close(): void;
+}
+
+export interface Words {
+  readonly waiting: string;
+  readonly queued: string;
+  readonly tooLarge: string;
+}
+
+/** What the surroundings of the conversation want to know: a status bar, say. */
+export interface Watcher {
+  /** Whenever the kernel's session changes, whoever changed it; null where the next question makes one. */
+  session?(session: ChatSession | null, model: string): void;
+  /** "In [12]" or "panel": whose question has to end first; null when none. */
+  waiting?(holder: string | null): void;
+  /** Every message of the session as it comes, also of what cells ask. */
+  message?(message: ChatMessage): void;
+  /** A turn of the kernel's session, a cell's or the panel's, runs or has ended. */
+  busy?(isBusy: boolean): void;
+}
+
+export interface KernelState {
+  readonly session: ChatSession | null;
+  readonly messages: readonly ChatMessage[];
+  readonly model: string;
+  readonly is_busy: boolean;
+  readonly ipykernel: number;
+}
+
+export interface RequestOptions {
+  readonly signal?: AbortSignal;
+  readonly buffers?: ArrayBuffer[];
+}
+
+export class ChannelError extends Error {
+  constructor(
+    message: string,
+    readonly code = "",
+  ) {
+    super(message);
+  }
+}
+
+const WORDS: Words = {
+  waiting: "Waiting for {0} to end: the kernel asks one question at a time.",
+  queued: "Queued: the kernel is busy.",
+  tooLarge: "{0} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
+};
+const SLOW_MS = 1_000; // without a sign of the kernel: it runs a cell and reads nothing meanwhile
+const MAX_BYTES = 64 * 1_048_576; // a file is held in the page's memory, and once more in the kernel's
+const PART_BYTES = 1_048_576; // Jupyter's server closes a connection over 10 MiB a message
+
+interface Pending {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (error: unknown) => void;
+  readonly slow: ReturnType<typeof setTimeout>;
+  readonly parts: unknown[];
+}
+
+interface Event {
+  readonly id?: string;
+  readonly got?: boolean;
+  readonly part?: readonly Partial<ChatMessage>[];
+  readonly ok?: unknown;
+  readonly error?: { readonly code: string; readonly text: string };
+  readonly event?: string;
+  readonly session_id?: string;
+  readonly message?: Partial<ChatMessage>;
+  readonly messages?: readonly Partial<ChatMessage>[];
+  readonly session?: ChatSession | null;
+  readonly model?: string;
+  readonly for?: string | null;
+  readonly is_busy?: boolean;
+  readonly state?: "connected" | "reconnecting" | "closed";
+  readonly code?: string;
+  readonly text?: string;
+}
+
+export class ChannelTransport implements Transport {
+  readonly #prefix = Math.random().toString(36).slice(2, 10);
+  readonly #pending = new Map<string, Pending>();
+  readonly #slow = new Set<string>();
+  readonly #words: Words;
+  #count = 0;
+  #listener: Listener | undefined;
+  #kernel: ChatSession | null = null;
+  #held = "";
+  #after = 0;
+  #hadSession = false;
+  /** What comes while a session is being opened; undefined while none is. */
+  #early: { sessionId: string; message: ChatMessage }[] | undefined;
+  #waiting: string | null = null;
+  #said = "";
+  #lost = "";
+
+  constructor(
+    private readonly channel: Channel,
+    private readonly watcher: Watcher = {},
+    words: Partial<Words> = {},
+  ) {
+    this.#words = { ...WORDS, ...words };
+    channel.onMessage((message) => {
+      this.#receive(message as Event);
+    });
+  }
+
+  /** Follows the kernel's session from now on. */
+  listen(listener: Listener): void {
+    this.#listener = listener;
+    this.#said = "";
+    this.state().then(
+      ({ session, model, is_busy: isBusy }) => {
+        this.watcher.busy?.(isBusy);
+        this.#sessionIs(session, model);
+      },
+      () => undefined, // whoever asks something next is told
+    );
+  }
+
+  /** The kernel's session as it is, without its messages. */
+  async state(): Promise<KernelState> {
+    return (await this.request("open", { wish: {}, history: false })) as KernelState;
+  }
+
+  /** Any word of the protocol. Rejects with a ChannelError. */
+  request(word: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
+    const id = `${this.#prefix}.${(this.#count += 1)}`;
+    if (this.#lost) return Promise.reject(new ChannelError(this.#lost));
+    if (signal?.aborted) return Promise.reject(new ChannelError("", "cancelled"));
+    const answer = new Promise<unknown>((resolve, reject) => {
+      const slow = setTimeout(() => {
+        this.#slow.add(id);
+        this.#say();
+      }, SLOW_MS);
+      this.#pending.set(id, { resolve, reject, slow, parts: [] });
+    });
+    const abort = () => {
+      this.#take(id)?.reject(new ChannelError("", "cancelled"));
+      if (!this.#lost) this.channel.send({ id: `${id}x`, do: "cancel", request: id });
+    };
+    signal?.addEventListener("abort", abort);
+    this.channel.send({ id, do: word, ...fields }, buffers);
+    return answer.finally(() => signal?.removeEventListener("abort", abort));
+  }
+
+  /** The kernel is gone: nothing that is asked is answered any more, and `text` says so. */
+  lost(text: string): void {
+    this.#lost = text;
+    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(new ChannelError(text));
+    this.#listener?.onConnection("closed", new ChannelError(text));
+    this.#say();
+  }
+
+  async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
+    this.#early ??= [];
+    try {
+      const { session, messages } = await this.#opened(wish, signal);
+      if (!session) throw new ChannelError("the kernel has no session");
+      this.#held = session.id;
+      this.#hadSession = true;
+      this.#after = messages.at(-1)?.seq ?? 0;
+      this.#listener?.onConnection("connected");
+      queueMicrotask(() => {
+        this.#tellEarly();
+      });
+      return { session, messages };
+    } catch (error) {
+      this.#early = undefined;
+      throw error;
+    }
+  }
+
+  async send(content: string, signal: AbortSignal): Promise<void> {
+    await this.request("send", { content }, { signal });
+  }
+
+  async cancel(turn: string): Promise<void> {
+    await this.request("cancel", { turn });
+  }
+
+  /** Another session is on screen, or none; the channel belongs to whoever made it. */
+  close(): void {
+    this.#held = "";
+    this.#listener = undefined;
+  }
+
+  async user(signal: AbortSignal): Promise<ChatUser> {
+    return (await this.request("user", {}, { signal })) as ChatUser;
+  }
+
+  async list(signal: AbortSignal): Promise<readonly ChatSession[]> {
+    return (await this.request("list", {}, { signal })) as readonly ChatSession[];
+  }
+
+  async update(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession> {
+    return (await this.request("update", change)) as ChatSession;
+  }
+
+  async feedback(score: number, comment: string, group: string): Promise<void> {
+    await this.request("feedback", { score, comment, group });
+  }
+
+  async confirm(messageId: string, isAllowed: boolean): Promise<void> {
+    await this.request("confirm", { message_id: messageId, is_allowed: isAllowed });
+  }
+
+  /** In parts: the kernel reads each before the next is sent. */
+  async attach(file: File, options: UploadOptions): Promise<ChatFile> {
+    if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#words.tooLarge, file.name));
+    const upload = `${this.#prefix}.${(this.#count += 1)}`;
+    let offset = 0;
+    for (;;) {
+      const part = await file.slice(offset, offset + PART_BYTES).arrayBuffer();
+      const fields = { name: file.name, mime: file.type, upload, offset, size: file.size };
+      const attached = await this.request("attach", fields, { signal: options.signal, buffers: [part] });
+      offset += part.byteLength;
+      options.onProgress(file.size ? offset / file.size : 1);
+      if (offset >= file.size) return attached as ChatFile;
+    }
+  }
+
+  async detach(index: number): Promise<void> {
+    await this.request("detach", { index });
+  }
+
+  /** Without an id: the kernel's session where none was shown yet; else, or where it has none, a new one. */
+  async #opened(wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
+    if (wish.id === undefined && (this.#hadSession || !this.#kernel)) return this.#made("new", wish, signal);
+    return this.#made("open", wish.id === undefined && this.#kernel ? { id: this.#kernel.id } : wish, signal);
+  }
+
+  async #made(word: "new" | "open", wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
+    const fields = word === "open" ? { wish } : { name: wish.name, description: wish.description, canLog: wish.canLog };
+    const { messages, ...state } = (await this.request(word, fields, { signal })) as KernelState;
+    return { ...state, messages: messages.map(whole) };
+  }
+
+  #receive(event: Event): void {
+    if (event.id !== undefined) this.#reply(event.id, event);
+    else {
+      switch (event.event) {
+        case "message":
+        case "messages":
+          for (const part of event.messages ?? [event.message ?? {}]) {
+            this.#message(event.session_id ?? this.#kernel?.id ?? "", whole(part));
+          }
+          break;
+        case "session":
+          this.#sessionIs(event.session ?? null, event.model ?? "");
+          break;
+        case "waiting":
+          this.#waiting = event.for ?? null;
+          this.watcher.waiting?.(this.#waiting);
+          this.#say();
+          break;
+        case "busy":
+          this.watcher.busy?.(event.is_busy === true);
+          break;
+        case "note":
+          this.#listener?.onNotice?.(event.text ?? "");
+          break;
+        case "connection":
+          this.#listener?.onConnection(
+            event.state ?? "closed",
+            event.text ? errorOf(event.code, event.text) : undefined,
+          );
+          break;
+      }
+    }
+  }
+
+  /** Replies to other views of the same widget, in this page or another, have ids of their own. */
+  #reply(id: string, event: Event): void {
+    const pending = this.#pending.get(id);
+    if (!pending) return;
+    this.#isHeard(id, pending);
+    if (event.part) pending.parts.push(...event.part);
+    else if (event.error) this.#take(id)?.reject(errorOf(event.error.code, event.error.text));
+    else if (event.ok !== undefined) {
+      const { parts } = pending;
+      const value = parts.length ? { ...(event.ok as KernelState), messages: parts } : event.ok;
+      this.#take(id)?.resolve(value);
+    }
+  }
+
+  #message(sessionId: string, message: ChatMessage): void {
+    this.watcher.message?.(message);
+    if (this.#early) this.#early.push({ sessionId, message });
+    else if (sessionId === this.#held && (message.seq === 0 || message.seq > this.#after)) {
+      this.#after = Math.max(this.#after, message.seq);
+      this.#listener?.onMessage(message);
+    }
+  }
+
+  #tellEarly(): void {
+    const early = this.#early ?? [];
+    this.#early = undefined;
+    for (const { sessionId, message } of early) {
+      if (sessionId === this.#held && message.seq > this.#after) {
+        this.#after = message.seq;
+        this.#listener?.onMessage(message);
+      }
+    }
+    if (this.#kernel && this.#kernel.id !== this.#held) this.#listener?.onSession?.(this.#kernel);
+  }
+
+  #sessionIs(session: ChatSession | null, model: string): void {
+    this.#kernel = session;
+    this.watcher.session?.(session, model);
+    if (!this.#early) this.#listener?.onSession?.(session);
+  }
+
+  #take(id: string): Pending | undefined {
+    const pending = this.#pending.get(id);
+    if (pending) this.#isHeard(id, pending);
+    this.#pending.delete(id);
+    return pending;
+  }
+
+  #isHeard(id: string, { slow }: Pending): void {
+    clearTimeout(slow);
+    if (this.#slow.delete(id)) this.#say();
+  }
+
+  /** One line on what the question waits for, "" when it waits for nothing. */
+  #say(): void {
+    const waiting = this.#waiting ? fill(this.#words.waiting, this.#waiting) : "";
+    const text = this.#lost || waiting || (this.#slow.size ? this.#words.queued : "");
+    if (text === this.#said) return;
+    this.#said = text;
+    this.#listener?.onNotice?.(text);
+  }
+}
+
+/** The key is the kernel's: a page has none to ask for. */
+function errorOf(code = "", text: string): ChannelError {
+  return new ChannelError(text, code === "invalid_api_key" ? "" : code);
+}
+
+/** What is left out of a message has its usual value. */
+function whole(message: Partial<ChatMessage>): ChatMessage {
+  return {
+    id: "",
+    parent_id: "",
+    turn: "",
+    group: "",
+    seq: 0,
+    actor: "",
+    created_at: 0,
+    message_type: "",
+    state: "undefined",
+    mime_type: "text/plain",
+    status_code: 200,
+    status_message: "OK",
+    ...message,
+  };
+}
