@@ -71,7 +71,12 @@ def _suffixes() -> PublicSuffixList:
 @cache
 def _patterns() -> list[tuple[Brand, re.Pattern[str]]]:
     return [
-        (brand, re.compile(r"(?<![a-z0-9])(?:" + "|".join(map(re.escape, brand.words)) + r")(?![a-z0-9])"))
+        (
+            brand,
+            re.compile(
+                r"(?<![a-z0-9])(?:" + "|".join(re.escape(folded(word)) for word in brand.words) + r")(?![a-z0-9])"
+            ),
+        )
         for brand in _brands()
         if brand.words
     ]

@@ -25,6 +25,7 @@ from svc.assistant.tools.mail_words import ThemeHit
 SUSPICIOUS_POINTS = 5.0
 PHISHING_POINTS = 7.5
 _ODD = frozenset(["reply_to", "no_reader", "own_address", "many_readers", "no_sender", "tld", "random", "free_hosting"])
+_EVERYDAY = frozenset(["sender_reader_subject"])  # a notice of the reader's own provider has it as well
 _STRONG_SIGN = 2.0  # a sign of a link with fewer points is common in ordinary mail
 _MILD_TOGETHER = 3.0
 _LINKS_TOGETHER = 9.0
@@ -100,6 +101,12 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it is from a free mail address, to nobody, or wants its answers elsewhere."""
         return self.sender.is_free_mail or any(note.name in _ODD for note in self.notes)
 
+    @property
+    def is_inside(self) -> bool:
+        """Whether it goes from one address of an organisation to others of it, as it says."""
+        readers = {organisation(address.rpartition("@")[2]) for address in self.sender.recipients}
+        return not self.sender.is_free_mail and readers == {self.sender.org}
+
     def theme(self, name: str) -> float:
         """The points of a theme."""
         return next((hit.points for hit in self.themes if hit.name == name), 0.0)
@@ -139,7 +146,7 @@ def judge(seen: Seen) -> Verdict:
         *_brand_signals(seen),
         *_auth_signals(seen),
     ]
-    is_borrowed = any(signal.points >= 1.5 for signal in against)
+    is_borrowed = any(signal.points >= 1.5 and signal.name not in _EVERYDAY for signal in against)
     against += _word_signals(seen, is_borrowed=is_borrowed)
     against += [*_ask_signals(seen), *_form_signals(seen), *_attachment_signals(seen)]
     if seen.is_list or seen.is_conversation:
@@ -242,7 +249,9 @@ def _brand_signals(seen: Seen) -> Iterator[Signal]:
         is_away = all(url.org not in seen.own and not url.brand for url in seen.urls)
         if foreign and not seen.is_confirmed and (asks >= 2 or is_away):
             words = f"says it is {sender.brand}, and leads to {foreign[0].org}"
-            yield Signal(name="brand_link", kind="phishing", points=4.0 if asks >= 2 else 3.0, words=words)
+            is_bare = asks >= 1 and is_away and len(seen.urls) <= _FEW_LINKS
+            points = 4.0 if asks >= 2 or is_bare else 3.0
+            yield Signal(name="brand_link", kind="phishing", points=points, words=words)
         return
     subject = [brand for brand in brands_in(seen.mail.first("Subject")) if not belongs_to(sender.address.domain, brand)]
     if sender.claimed:
@@ -305,14 +314,19 @@ def _word_signals(seen: Seen, *, is_borrowed: bool) -> Iterator[Signal]:
         yield Signal(name="words_disguised", kind="phishing", points=2.5, words=words)
 
 
+_PLAIN_SENDER_STEPS = 2  # of a sender who is not odd: people write about money and meetings
+_CERTAIN_PHRASES = 4
+_INSIDE_SHARE = 0.5  # of a fraud's words between people of one organisation
 _FRAUD_SHARES = (0.15, 0.25, 0.55, 1.0)  # by how many strong phrases, and oddities of the sender, meet
 
 
 def _points_of(hit: ThemeHit, seen: Seen) -> float:
     """A theme's points: one phrase of a fraud is everyday language, several together are not."""
     if hit.kind == "fraud":
-        oddities = seen.is_odd_sender + bool(seen.foreign()) if hit.strong else 0
-        return hit.points * _FRAUD_SHARES[min(3, hit.strong + min(1, oddities))]
+        is_odd = seen.is_odd_sender or bool(seen.foreign())
+        steps = hit.strong + is_odd if hit.strong and is_odd else min(hit.strong, _PLAIN_SENDER_STEPS)
+        points = hit.points * _FRAUD_SHARES[min(3, steps if hit.strong < _CERTAIN_PHRASES else 3)]
+        return points * (_INSIDE_SHARE if seen.is_inside and not is_odd else 1.0)
     if hit.kind == "spam":
         return hit.points * (0.6 if hit.strong else 0.2)
     return hit.points
@@ -333,6 +347,9 @@ def _ask_signals(seen: Seen) -> Iterator[Signal]:
     elif seen.theme("documents") >= 2 or seen.theme("payment") >= 2:
         words = f"a document or a payment, and a link to {where}, not to the sender"
         yield Signal(name="ask_document", kind="phishing", points=2.0, words=words)
+    elif seen.theme("urgency") >= 2 and len(seen.urls) <= _FEW_LINKS and not seen.mail.has("List-Unsubscribe"):
+        words = f"presses for time, and leads to {where}, not to the sender"
+        yield Signal(name="ask_urgency", kind="phishing", points=1.5, words=words)
     if seen.theme("prize") >= 3:
         words = f"a prize, and a link to {where}, not to the sender"
         yield Signal(name="ask_prize", kind="fraud", points=1.5, words=words)

@@ -84,6 +84,8 @@ def read_notes(mail: Mail, sender: Sender) -> list[Note]:
 
 def _from_notes(mail: Mail, sender: Sender) -> Iterator[Note]:
     address, value = sender.address, mail.first("From")
+    if not mail.has("From", "Received", "To"):
+        return  # a text whose fields were cut off
     if not address.address:
         yield Note(name="no_sender", words="no address in From", points=1.0, field="From", value=value)
         return
@@ -93,7 +95,7 @@ def _from_notes(mail: Mail, sender: Sender) -> Iterator[Note]:
         yield Note(name="name_address", words=words, points=3.5, field="From", value=value)
     for name in sender.claimed[:2]:
         words = f"the name says {name}, the address is at {sender.org}"
-        points = 5.0 if _is_nothing_else(address.name, name) else 3.5
+        points = 5.0 if _is_nothing_else(address.name, name) else 1.0 if _is_person(address, name) else 3.5
         yield Note(name="name_brand", words=words, points=points, field="From", value=value)
     if imitated := imitated_brand(address.domain, sender.org):
         words = f"{address.domain} looks like {imitated} and is not"
@@ -127,10 +129,21 @@ _TENANT = ".onmicrosoft.com"  # a tenant of Microsoft's that has no domain of it
 
 def _is_nothing_else(shown: str, brand: str) -> bool:
     """Whether a sender's name is that of a company, with words of its service at most."""
+    return not re.sub(r"[\W\d_]+", "", _beside(shown, brand))
+
+
+def _beside(shown: str, brand: str) -> str:
+    """What a sender's name holds beside the company's and words of its service."""
     rest = folded(shown)
-    for word in sorted(brand_named(brand).words, key=len, reverse=True):
+    for word in sorted(map(folded, brand_named(brand).words), key=len, reverse=True):
         rest = rest.replace(word, " ")
-    return not re.sub(r"[\W\d_]+", "", _ANY_SERVICE.sub(" ", rest))
+    return _ANY_SERVICE.sub(" ", rest)
+
+
+def _is_person(address: Address, brand: str) -> bool:
+    """Whether somebody's own name, which stands in the address too, has the company's word in it (Fiona Apple)."""
+    local = address.address.partition("@")[0]
+    return any(len(word) >= 3 and word in local for word in re.findall(r"[a-z]+", _beside(address.name, brand)))
 
 
 _ANY_SERVICE = re.compile(

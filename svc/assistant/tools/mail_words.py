@@ -21,6 +21,7 @@ POINTS = {"strong": 2.0, "medium": 1.0, "weak": 0.5}
 MAX_PHRASES = 12  # shown of one theme
 _LONE_WORDS = 1.0  # most that a theme can have from weak words alone
 
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")  # in a pattern: letters, to be folded as the text is
 _ZERO_WIDTH = re.compile(r"\w[\u200b-\u200d\u2060\ufeff]+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _LIKE_LATIN = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\uff21-\uff5a]|[\U0001d400-\U0001d7ff]")
@@ -68,7 +69,7 @@ def _words() -> _Words:
 @cache
 def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
     return [
-        (theme, level, re.compile(pattern))
+        (theme, level, re.compile(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
         for theme in _words().themes
         for level in POINTS
         for pattern in getattr(theme, level)

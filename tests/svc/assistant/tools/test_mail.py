@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mail_corpus import corpus
 from mails import CONTENTS, ORDINARY, READER, TRAPS, made
 
 from svc.assistant.tools import Finding, Gap, Yielded
@@ -40,6 +41,43 @@ def test_a_trap_is_called_one(raw: bytes):
 @pytest.mark.parametrize("raw", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_mail_is_called_ordinary(raw: bytes):
     assert verdict(raw).attributes["verdict"] == "ordinary", verdict(raw).attributes["reasons"]
+
+
+def called_suspicious(kind: str) -> list[bool]:
+    return [verdict(raw).attributes["verdict"] in ("phishing", "suspicious") for _, raw in corpus(kind)]
+
+
+def test_nine_of_ten_traps_of_every_age_and_form_are_called_suspicious():
+    called = called_suspicious("traps")
+    assert len(called) > 240
+    assert sum(called) / len(called) >= 0.9
+
+
+def test_one_of_twenty_ordinary_mails_of_every_age_and_form_at_most_is_called_suspicious():
+    called = called_suspicious("ordinary")
+    assert len(called) > 220
+    assert sum(called) / len(called) <= 0.05
+
+
+def test_a_persons_name_that_is_a_companys_word_is_the_persons():
+    sent = made(sender="Fiona Apple <fiona@concerts.example.net>", subject="Saturday", text="See you there.")
+    assert verdict(sent).attributes["verdict"] == "ordinary"
+    [note] = [note for note in found(sent, "mail_sender") if note.attributes["name"] == "name_brand"]
+    assert note.attributes["points"] == 1.0
+
+
+def test_the_words_of_business_between_colleagues_are_no_fraud():
+    text = (
+        "The transfer of the funds closes on Friday. The sum of $35 million goes to the account. Strictly confidential."
+    )
+    colleague = made(sender="Kay <kay@firm.example>", to="Lee <lee@firm.example>", subject="Closing", text=text)
+    assert verdict(colleague).attributes["verdict"] == "ordinary"
+
+
+def test_japanese_words_of_a_trap_are_known():
+    html = "<p>お客様のアカウントは一時停止されています。</p><a href='https://vinyl-hut-77.cn/x/'>ログインはこちら</a>"
+    mail = made(sender="Amazon.co.jp <info@vinyl-hut-77.cn>", subject="お支払い方法の確認", html=html)
+    assert verdict(mail).attributes["verdict"] == "phishing"
 
 
 def test_a_pasted_mail_is_read_under_the_question():
