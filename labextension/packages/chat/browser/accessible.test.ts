@@ -73,6 +73,7 @@ test("text that runs from right to left is laid out so", async () => {
   await ask(chat, "من؟");
   chat.transport.say(...turn(0, "من؟", "الحساب `root` فقط."));
   await frames();
+  expect(getComputedStyle(chat.find(".question")).direction).toBe("rtl");
   expect(getComputedStyle(chat.find(".answer")).direction).toBe("rtl");
 });
 

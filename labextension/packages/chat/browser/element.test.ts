@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { userEvent } from "vitest/browser";
+import { page, userEvent } from "vitest/browser";
 import { message, turn } from "../test/messages.js";
 import { WireError } from "../test/scripted_transport.js";
 import { ask, clear, frames, show } from "./page.js";
@@ -89,10 +89,11 @@ test("files go along by button, by drop and by paste, with progress and removal"
   expect(chat.find(".files small").textContent).toBe("1.5 kB");
 
   chat.find("[aria-label='Remove pasted.png']").click();
-  expect(chat.transport.uploads[1]?.options.signal.aborted).toBe(true);
   chat.find("[aria-label='Remove dropped.log']").click();
+  chat.transport.uploads[1]?.done({ name: "pasted.png", size: 1 });
   await frames();
   expect(chat.all(".files li")).toEqual([]);
+  expect(chat.transport.detached.map(([, name]) => name).sort()).toEqual(["dropped.log", "pasted.png"]);
 });
 
 test("an indicator is inert; its dialogue shows the whole address, and only there it opens", async () => {
@@ -138,6 +139,15 @@ test("copying gives the indicator as it was, a table as CSV, code as code", asyn
   expect(copied.slice(0, 3)).toEqual(["evil.com", "a,b\r\n1,x", "ls -l"]);
   expect(copied[3]).toMatch(/^evil.com/);
   vi.restoreAllMocks();
+});
+
+test("a question is copied as it was asked, and read out with whose it is", async () => {
+  const chat = await show();
+  await ask(chat, "  who?");
+  const question = chat.find(".question");
+  getSelection()?.selectAllChildren(question);
+  expect(getSelection()?.toString()).toBe("who?");
+  await expect.element(page.getByRole("heading", { name: "You asked: who?", exact: true })).toBeVisible();
 });
 
 test("sessions are listed, switched and renamed", async () => {

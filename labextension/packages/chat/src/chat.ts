@@ -171,7 +171,8 @@ export class Chat {
   detach(file: ChatFile): Promise<boolean> {
     this.#detaching = this.#detaching.then(() =>
       this.#try(async () => {
-        await this.transport.detach?.(this.files.indexOf(file), file);
+        const place = this.files.indexOf(file);
+        await this.transport.detach?.(place < 0 ? this.files.length : place, file); // one that nobody wanted came last
         this.files = this.files.filter((one) => one !== file);
         this.hooks.announce(fill(this.hooks.strings.detached, file.name));
       }),

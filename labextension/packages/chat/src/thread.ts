@@ -136,9 +136,7 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
       ${bodyTemplate(turn, actions)}
     </details>`;
   }
-  return html`<h2 class="question" dir="auto">
-      <span class="hidden">${strings.you}: </span><span class="text">${printable(turn.question)}</span>
-    </h2>
+  return html`<h2 class="question text" dir="auto" data-you="${strings.you}: ">${printable(turn.question)}</h2>
     ${bodyTemplate(turn, actions)}`;
 }
 

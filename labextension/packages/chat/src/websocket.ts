@@ -1,6 +1,6 @@
 // The transport of a page: the SDK, over HTTP and a websocket. The key is held by the SDK's client alone.
 import { Svc } from "svc";
-import type { InteractiveSession, Streamer, StreamState } from "svc";
+import type { InteractiveSession, SessionFile, Streamer, StreamState } from "svc";
 import type {
   ChatFile,
   ChatMessage,
@@ -16,6 +16,8 @@ import type {
 export class WebsocketTransport implements Transport {
   readonly #connect: (signal: AbortSignal) => Promise<Svc>;
   #svc: Svc | undefined;
+  /** What was asked for last: an opening that ends after a later one began holds nothing. */
+  #wish: SessionWish | undefined;
   #session: InteractiveSession | undefined;
   #streamer: Streamer | undefined;
   #listener: Listener | undefined;
@@ -33,21 +35,27 @@ export class WebsocketTransport implements Transport {
   }
 
   async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
+    this.#wish = wish;
     const svc = await this.#client(signal);
     const { id, name, description, canLog: logSession } = wish;
+    let messages: readonly ChatMessage[] = [];
+    const onhistory = (all: readonly ChatMessage[]) => {
+      messages = all;
+    };
     const session = id
-      ? await svc.resumeSession(id, { signal })
+      ? await svc.resumeSession(id, { signal, onhistory })
       : await svc.createSession({ name, description, logSession, signal });
-    const messages: readonly ChatMessage[] = id ? await session.history({ signal }) : [];
-    this.close();
-    this.#session = session;
-    this.#streamer = await this.#stream(session, messages.at(-1)?.seq ?? 0, signal);
+    if (this.#wish === wish) {
+      this.close();
+      this.#session = session;
+      this.#streamer = await this.#stream(session, signal);
+    }
     return { session: session.info, messages };
   }
 
   async send(content: string, signal: AbortSignal): Promise<void> {
     const session = this.#held();
-    this.#streamer ??= await this.#stream(session, session.numMessages, signal);
+    this.#streamer ??= await this.#stream(session, signal);
     await this.#streamer.send(content, { signal });
   }
 
@@ -71,8 +79,8 @@ export class WebsocketTransport implements Transport {
     });
   }
 
-  detach(index: number): Promise<void> {
-    return this.#held().detachFile(index);
+  detach(_index: number, file: ChatFile): Promise<void> {
+    return this.#held().detachFile(file as SessionFile); // what this transport gave out is the SDK's own
   }
 
   async list(signal: AbortSignal): Promise<readonly ChatSession[]> {
@@ -94,8 +102,8 @@ export class WebsocketTransport implements Transport {
     return this.#svc;
   }
 
-  /** A stream of a session that is no longer the one on screen says nothing here. */
-  #stream(session: InteractiveSession, after: number, signal: AbortSignal): Promise<Streamer> {
+  /** Goes on after the last message that the session's object saw. One that is no longer on screen says nothing here. */
+  #stream(session: InteractiveSession, signal: AbortSignal): Promise<Streamer> {
     const isHeld = () => this.#session === session;
     return session.streamer(
       (message) => {
@@ -103,7 +111,6 @@ export class WebsocketTransport implements Transport {
       },
       null,
       {
-        after,
         signal,
         onstate: (state) => {
           if (isHeld()) this.#tell(state);

@@ -1,6 +1,6 @@
-import { beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test, vi } from "vitest";
 import { Chat } from "../src/chat.js";
-import type { Hooks } from "../src/chat.js";
+import type { Hooks, Upload } from "../src/chat.js";
 import { ENGLISH } from "../src/strings.js";
 import type { SessionWish } from "../src/transport.js";
 import { message, turn } from "./messages.js";
@@ -119,6 +119,50 @@ test("an upload shows its progress, then its file", async () => {
   transport.uploads[0]?.done({ name: "a.log", size: 1 });
   await attaching;
   expect([chat.uploads, chat.files]).toEqual([[], [{ name: "a.log", size: 1 }]]);
+});
+
+async function startUpload(file: File): Promise<{ chat: Chat; upload: Upload; attaching: Promise<void> }> {
+  const chat = await chatWith();
+  const attaching = chat.attach([file]);
+  await vi.waitFor(() => {
+    expect(transport.uploads).toHaveLength(1);
+  });
+  const [upload] = chat.uploads;
+  if (!upload) throw new Error("nothing is uploaded");
+  return { chat, upload, attaching };
+}
+
+test("an upload that is dismissed far from its end is ended", async () => {
+  const { chat, upload } = await startUpload(new File([new Uint8Array(3_000_000)], "big.pcap"));
+  upload.share = 0.5;
+  chat.dismiss(upload);
+  expect([upload.controller.signal.aborted, chat.uploads]).toEqual([true, []]);
+});
+
+test("a dismissed upload that arrived all the same is taken back from the service", async () => {
+  const { chat, upload, attaching } = await startUpload(new File(["x"], "a.log"));
+  chat.dismiss(upload);
+  transport.uploads[0]?.done({ name: "a.log", size: 1 });
+  await attaching;
+  expect([transport.detached, chat.uploads, chat.files]).toEqual([[[0, "a.log"]], [], []]);
+});
+
+test("a dismissed upload that cannot be taken back is shown as the file that it is", async () => {
+  const { chat, upload, attaching } = await startUpload(new File(["x"], "a.log"));
+  transport.refusals.detach = new WireError("unavailable", "the store is out of reach");
+  chat.dismiss(upload);
+  transport.uploads[0]?.done({ name: "a.log", size: 1 });
+  await attaching;
+  expect(chat.files).toMatchObject([{ name: "a.log" }]);
+  expect(chat.notice?.text).toBe("the store is out of reach");
+});
+
+test("a question is not asked in a session that was chosen after it", async () => {
+  const chat = await chatWith();
+  const asking = chat.ask("for the first");
+  chat.startAnew({});
+  await asking;
+  expect(transport.asked).toEqual([]);
 });
 
 test("an upload that fails says why and can be dismissed", async () => {

@@ -26,12 +26,13 @@ export class ScriptedTransport implements Transport {
   wishes: SessionWish[] = [];
   cancelled: string[] = [];
   scores: number[] = [];
+  detached: [number, string][] = [];
   isClosed = false;
   history: ChatMessage[] = [];
   sessions: ChatSession[] = [];
   profile: ChatUser = { email: "a@b.c", never_log: false, can_disable_logging: true };
   /** What the next such call is refused with. */
-  refusals: { [call in "user" | "open" | "send" | "attach"]?: Error | undefined } = {};
+  refusals: { [call in "user" | "open" | "send" | "attach" | "detach"]?: Error | undefined } = {};
   uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
   #made = 0;
   #session: ChatSession | undefined;
@@ -85,8 +86,9 @@ export class ScriptedTransport implements Transport {
     return new Promise((done) => this.uploads.push({ file, options, done }));
   }
 
-  detach(): Promise<void> {
-    return Promise.resolve();
+  detach(index: number, file: ChatFile): Promise<void> {
+    this.detached.push([index, file.name]);
+    return this.#answer("detach", undefined);
   }
 
   list(): Promise<readonly ChatSession[]> {

@@ -5,6 +5,7 @@ import { type Given, resolve } from "./config.js";
 import { InvalidRequestError } from "./errors.js";
 import {
   DEFAULT_TTL,
+  type Message,
   type ModelInfoInput,
   modelString,
   newId,
@@ -28,6 +29,11 @@ export interface CreateSessionOptions extends Waiting {
   model?: string | ModelInfoInput | undefined;
   /** A BCP 47 tag. */
   language?: string | undefined;
+}
+
+export interface ResumeOptions extends Waiting {
+  /** Called once with the messages that the session has, oldest first: they are read anyway. */
+  onhistory?: ((messages: Message[]) => void) | undefined;
 }
 
 /** A service and a key that it knows. */
@@ -54,7 +60,7 @@ export class Svc {
   }
 
   /** As the method, by the client that was made last where no key and no address is given. */
-  static async resumeSession(sessionId: string, given: Given & Waiting = {}): Promise<InteractiveSession> {
+  static async resumeSession(sessionId: string, given: Given & ResumeOptions = {}): Promise<InteractiveSession> {
     const { apiKey, baseUrl, wsUrl } = given;
     const isGiven = Boolean(apiKey ?? baseUrl ?? wsUrl);
     const latest = isGiven ? null : Svc.#latest;
@@ -86,11 +92,12 @@ export class Svc {
   }
 
   /** A session made before. Rejects with SessionNotFoundError or SessionExpiredError. */
-  async resumeSession(sessionId: string, waiting: Waiting = {}): Promise<InteractiveSession> {
+  async resumeSession(sessionId: string, options: ResumeOptions = {}): Promise<InteractiveSession> {
     if (!sessionId) {
       throw new InvalidRequestError("sessionId is empty. A session's id is its sessionId.", { param: "session_id" });
     }
-    const session = await this.#transport.call(requests.getSession(sessionId), waiting);
+    const session = await this.#transport.call(requests.getSession(sessionId), options);
+    options.onhistory?.(session.messages);
     return new InteractiveSession(this.#transport, session);
   }
 

@@ -8,7 +8,7 @@
  *
  * Public names only.
  */
-export { Svc, type CreateSessionOptions } from "./client.js";
+export { Svc, type CreateSessionOptions, type ResumeOptions } from "./client.js";
 export { DEFAULT_BASE_URL, DEFAULT_WS_URL } from "./config.js";
 export * from "./errors.js";
 export {

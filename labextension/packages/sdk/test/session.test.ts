@@ -75,6 +75,22 @@ describe("the client", () => {
     expect((await svc.listSessions()).map((session) => session.id)).toContain(sessionId);
   });
 
+  test("what a resumed session has said comes along, and only what is newer is streamed", async () => {
+    const first = await svc.createSession();
+    const before = await follow(first);
+    await before.streamer.send("one");
+    await before.ended(1);
+    before.streamer.close();
+    const history: Message[] = [];
+    const onhistory = (messages: Message[]): unknown => history.push(...messages);
+    const again = await follow(await svc.resumeSession(first.sessionId, { onhistory }));
+    await again.streamer.send("two");
+    await again.ended(1);
+    again.streamer.close();
+    expect(history).toEqual(before.messages);
+    expect(again.messages[0]?.seq).toBe(history.length + 1);
+  });
+
   test("a wrong key is refused at once", async () => {
     await expect(Svc.create("svc_wrong", baseUrl)).rejects.toThrow(InvalidApiKeyError);
   });
