@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from svc import Message
-from svc_jupyter import answer_store
+from svc_jupyter import answer_store, named_secrets
 from svc_jupyter.answer import Origin
 from svc_jupyter.answer_store import Entry
 from svc_jupyter.errors import AnswerMissingError, AskError
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from svc_jupyter.attachments import Attachment
-    from svc_jupyter.kernel import Item, Wanted
+    from svc_jupyter.kernel import Item, Note, Wanted
 
     Ask = Callable[[str, Sequence[Attachment], Wanted], AsyncGenerator[Item, None]]
 
@@ -56,6 +56,11 @@ class _Question:
     files: tuple[Attachment, ...]
     wanted: Wanted
     digests: tuple[tuple[str, str], ...]
+
+    @property
+    def as_written(self) -> str:
+        """What may be stored and shown of it: names in braces where values stand in it."""
+        return self.wanted.as_written or self.text
 
 
 def policy(mode: str | None) -> Policy:
@@ -98,7 +103,7 @@ class AnswerBook:
         )
         entry = await asyncio.to_thread(answer_store.load, how.folder, key) if how.mode != "live" else None
         if how.mode == "pin" and entry is None:
-            raise AnswerMissingError(_missing(how, key, text))
+            raise AnswerMissingError(_missing(how, key, question.as_written))
         if entry is not None and how.mode in ("pin", "replay"):
             items = self._stored(entry, question, how)
         else:
@@ -135,49 +140,76 @@ class AnswerBook:
         from svc_jupyter.kernel import Asked, Note
 
         is_first = how.mode != "live" and self._session_id is None  # a session of before a restart has another past
-        while self._unasked:
-            missed = self._unasked[0]
-            yield Note(f"asks again what was answered from the store: {missed.text[:60]}")
-            async with aclosing(ask(missed.text, missed.files, replace(missed.wanted, is_new=is_first))) as items:
-                async for item in items:
-                    if isinstance(item, Asked):
-                        self._session_id = item.session_id
-            is_first = False
-            self._unasked.pop(0)
-        messages: list[Message] = []
-        notes: list[str] = []
-        asked = Asked("", "")
-        wanted = replace(question.wanted, is_new=question.wanted.is_new or is_first)
-        async with aclosing(ask(question.text, question.files, wanted)) as items:
+        async with aclosing(self._told_again(ask, is_first=is_first)) as notes:
+            async for note in notes:
+                yield note
+        is_new = question.wanted.is_new or (is_first and self._session_id is None)
+        heard = _Heard()
+        async with aclosing(ask(question.text, question.files, replace(question.wanted, is_new=is_new))) as items:
             async for item in items:
-                match item:
-                    case Asked():
-                        asked, messages = item, []
-                        self._session_id = item.session_id
-                    case Note(note):
-                        notes.append(note)
-                    case Message():
-                        messages.append(item)
+                heard.take(item)
+                if isinstance(item, Asked):
+                    self._session_id = item.session_id
                 yield item
-        entry = Entry(
-            key=key,
-            before=self._before,
-            question=question.text,
-            asked_model=self._model,
-            language=question.wanted.language,
-            files=list(question.digests),
-            model=asked.model,
-            session_id=asked.session_id,
-            saved=time.time(),
-            notes=notes,
-            messages=messages,
-        )
+        entry = heard.entry(question, key=key, before=self._before, asked_model=self._model)
         if _may_store(entry, question, how):
             problem = await asyncio.to_thread(_save, how.folder, entry)
             if problem:
                 yield Note(problem)
         has_changed = known is not None and known.text != entry.text
         yield Origin(key=key, question=question.text, has_changed=has_changed)
+
+    async def _told_again(self, ask: Ask, *, is_first: bool) -> AsyncGenerator[Note, None]:
+        """Ask what was answered from the store, in the session that the next question goes to; only that is said."""
+        from svc_jupyter.kernel import Asked, Note
+
+        while self._unasked:
+            missed = self._unasked[0]
+            yield Note(f"asks again what was answered from the store: {missed.as_written[:60]}")
+            is_new = is_first and self._session_id is None
+            async with aclosing(ask(missed.text, missed.files, replace(missed.wanted, is_new=is_new))) as items:
+                async for item in items:
+                    if isinstance(item, Asked):
+                        self._session_id = item.session_id
+            self._unasked.pop(0)
+
+
+class _Heard:
+    """What came of a question: what an attempt that failed had shown is forgotten."""
+
+    def __init__(self) -> None:
+        self._session_id = ""
+        self._model = ""
+        self._notes: list[str] = []
+        self._messages: list[Message] = []
+
+    def take(self, item: Item) -> None:
+        from svc_jupyter.kernel import Asked, Note
+
+        match item:
+            case Asked(session_id, model):
+                self._session_id, self._model, self._messages = session_id, model, []
+            case Note(note):
+                self._notes.append(note)
+            case Message():
+                self._messages.append(item)
+
+    def entry(self, question: _Question, *, key: str, before: str, asked_model: str) -> Entry:
+        """As it is stored: without what must not be written."""
+        entry = Entry(
+            key=key,
+            before=before,
+            question=question.as_written,
+            asked_model=asked_model,
+            language=question.wanted.language,
+            files=list(question.digests),
+            model=self._model,
+            session_id=self._session_id,
+            saved=time.time(),
+            notes=self._notes,
+            messages=self._messages,
+        )
+        return answer_store.redacted(entry, named_secrets.known())
 
 
 def _hashed(text: str, files: Sequence[Attachment], wanted: Wanted) -> _Question:

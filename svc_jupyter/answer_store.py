@@ -17,8 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from svc import Message
-from svc_jupyter.redaction import redact
+from svc import Message, MimeType
+from svc_jupyter.redaction import redact, redact_drawing
 
 VERSION = 1
 _SUFFIX = ".json"
@@ -32,7 +32,8 @@ class StoreError(Exception):
 class Entry(msgspec.Struct, kw_only=True, frozen=True):
     """A stored answer. ``model`` is what answered, ``asked_model`` what was asked for, ``""`` the service's choice.
 
-    ``notes`` are the words of the kernel's own that were shown before the messages.
+    ``notes`` are the words of the kernel's own that were shown before the messages. ``question`` is as it was written:
+    with ``--fill`` the names in braces, not what stood in for them; the key tells the one asked from others.
     """
 
     version: int = VERSION
@@ -69,11 +70,22 @@ def load(folder: Path, key: str) -> Entry | None:
     return entry if entry.version == VERSION and entry.key == key else None
 
 
-def save(folder: Path, entry: Entry) -> None:
-    """Store the answer, without keys in it. The same key twice is the same file; the later stays. Raises OSError."""
+def redacted(entry: Entry, secrets: Sequence[str] = ()) -> Entry:
+    """The answer without keys and ``secrets`` in any text that came from outside."""
+    return msgspec.structs.replace(
+        entry,
+        question=redact(entry.question, secrets),
+        files=[(redact(name, secrets), digest) for name, digest in entry.files],
+        notes=[redact(note, secrets) for note in entry.notes],
+        messages=[_redacted_message(message, secrets) for message in entry.messages],
+    )
+
+
+def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
+    """Store the answer, redacted. The same key twice is the same file; the later stays. Raises OSError."""
     path = _path(folder, entry.key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = redact(msgspec.json.format(msgspec.json.encode(entry), indent=1).decode())
+    text = msgspec.json.format(msgspec.json.encode(redacted(entry, secrets)), indent=1).decode()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -132,6 +144,15 @@ def size(folder: Path, key: str) -> int:
         return _path(folder, key).stat().st_size
     except OSError:
         return 0
+
+
+def _redacted_message(message: Message, secrets: Sequence[str]) -> Message:
+    clean = redact_drawing if message.mime_type == MimeType.SVG else redact
+    return msgspec.structs.replace(
+        message,
+        title=redact(message.title, secrets) if message.title else message.title,
+        content=clean(message.content, secrets) if message.content else message.content,
+    )
 
 
 def _used(folder: Path, key: str) -> float:

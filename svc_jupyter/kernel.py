@@ -55,6 +55,7 @@ class Wanted:
     log_session: bool
     base_url: str | None = None
     answers: str | None = None  # as the environment says
+    as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored
 
 
 class Area(Protocol):

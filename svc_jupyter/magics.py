@@ -9,6 +9,7 @@ import sys
 import time
 from collections import ChainMap
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,6 +159,8 @@ class SvcMagics(Magics):
             question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
         files = attachments.find(ask.attach, names)
         wanted = self.wanted(is_new=ask.is_new, model=ask.model, answers=ask.answers)
+        if ask.is_filled:
+            wanted = replace(wanted, as_written=ask.question)
         area = self.area()
         area.tick()
         with told_in(area):

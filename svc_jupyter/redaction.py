@@ -1,10 +1,13 @@
 """Take keys and named secrets out of whatever is written: text, or a notebook's cells, outputs and metadata. Pure.
 
-A secret is found as it is, and as JSON, Python, HTML and addresses write it. Shape of a key: the wire page, "Keys".
+A secret is found as it is, and as JSON, Python, HTML and addresses write it, in drawings (SVG), too. Shape of a key:
+the wire page, "Keys".
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import html
 import json
 import re
@@ -18,14 +21,17 @@ REDACTED = "svc_[redacted]"
 MIN_CHARACTERS = 4  # a shorter secret stands in half of all words; a report without them could not be read
 
 _KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # the wire page: 43 characters and 6 of checksum
+_DRAWING = re.compile(r"(data:image/svg\+xml;base64,)([0-9A-Za-z+/]+=*)")
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
     """The text without anything that looks like a key, and without ``secrets`` of at least MIN_CHARACTERS."""
-    text = _KEY.sub(REDACTED, text)
-    for form in _forms(secrets):
-        text = text.replace(form, REDACTED)
-    return text
+    return _without(text, _forms(secrets))
+
+
+def redact_drawing(content: str, secrets: Sequence[str] = ()) -> str:
+    """The same of an SVG in base64; what is none stays."""
+    return _drawing_without(content, _forms(secrets))
 
 
 def redact_all(value: T, secrets: Sequence[str] = ()) -> T:
@@ -35,10 +41,7 @@ def redact_all(value: T, secrets: Sequence[str] = ()) -> T:
     def walk(part: object) -> object:
         match part:
             case str():
-                part = _KEY.sub(REDACTED, part)
-                for form in forms:
-                    part = part.replace(form, REDACTED)
-                return part
+                return _without(part, forms)
             case dict():
                 return type(part)({walk(name): walk(item) for name, item in part.items()})
             case list() | tuple():
@@ -47,6 +50,22 @@ def redact_all(value: T, secrets: Sequence[str] = ()) -> T:
                 return part
 
     return walk(value)  # type: ignore[return-value]  # the walk keeps the type
+
+
+def _without(text: str, forms: Sequence[str]) -> str:
+    text = _KEY.sub(REDACTED, text)
+    for form in forms:
+        text = text.replace(form, REDACTED)
+    return _DRAWING.sub(lambda found: found[1] + _drawing_without(found[2], forms), text)
+
+
+def _drawing_without(content: str, forms: Sequence[str]) -> str:
+    try:
+        drawing = base64.b64decode(content, validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return content
+    cleaned = _without(drawing, forms)
+    return content if cleaned == drawing else base64.b64encode(cleaned.encode()).decode()
 
 
 def _forms(secrets: Sequence[str]) -> list[str]:
@@ -60,6 +79,7 @@ def _forms(secrets: Sequence[str]) -> list[str]:
             html.escape(secret),
             html.escape(secret, quote=False),
             json.dumps(secret)[1:-1],
+            json.dumps(secret, ensure_ascii=False)[1:-1],
             repr(secret)[1:-1],
             quote(secret, safe=""),
         )

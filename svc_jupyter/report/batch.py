@@ -90,6 +90,7 @@ def _read(options: Options) -> Batch:
         folder=options.notebook.resolve().parent,
         environment=options.environment,
         limits=options.limits,
+        secrets=tuple(value for value in secrets if redact(value) == value),  # keys are known by their shape
     )
     return Batch(options=options, job=job, cases=list(zip(cases, records, strict=True)), record=record, secrets=secrets)
 

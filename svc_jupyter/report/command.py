@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from svc_jupyter.report import quick_import
 from svc_jupyter.report.answers_command import answers
 from svc_jupyter.report.outcome import CHANGED_EXIT_CODE
 
@@ -85,6 +86,7 @@ def run_command(**given: object) -> None:
     The notebook itself is not changed. Where a cell fails, the page is written with the error in it, and the exit code
     says so. The page is one file; it loads nothing and runs no script.
     """
+    quick_import.import_nbformat()
     from svc_jupyter.report.batch import run_batch
     from svc_jupyter.report.dask_executor import ClusterError
     from svc_jupyter.report.export import ExportError
@@ -109,6 +111,7 @@ def diff_command(old: Path, new: Path, to: str, *, fail_on_change: bool) -> None
 
     Answers that changed, are new or gone; findings added and removed, by what they are and not by their words.
     """
+    quick_import.import_nbformat()
     from svc_jupyter.report import diff_page, read_answers
     from svc_jupyter.report.diff import compare
     from svc_jupyter.report.options import UsageError

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -19,7 +19,7 @@ from svc_jupyter.report import parameters
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.engine import run
 from svc_jupyter.report.executor import Job, Report
-from svc_jupyter.report.kernels import KernelPlan, KernelPool, KernelStartError
+from svc_jupyter.report.kernels import KernelPool, KernelStartError
 from svc_jupyter.report.outcome import CellRun, Run, Status
 
 if TYPE_CHECKING:
@@ -31,6 +31,14 @@ MAX_WORKER_DEATHS = 5  # that a case may outlive: one that kills its worker each
 
 class ClusterError(Exception):
     """dask is not installed, or its scheduler does not answer, or has no workers."""
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What goes to a worker. It has no repr: dask logs what a task that fails was given."""
+
+    notebook: NotebookNode = field(repr=False)
+    job: Job = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,8 @@ class DaskExecutor:
         from distributed import KilledWorker
 
         notebook = parameters.inject(self._job.notebook, case.parameters.values)
-        plain = replace(self._job, notebook=NotebookNode())  # the notebook travels once, as plain data
-        future = self._client.submit(_on_worker, notebook, plain, pure=False, retries=MAX_WORKER_DEATHS)
+        work = _Work(notebook, replace(self._job, notebook=NotebookNode()))  # the notebook travels once
+        future = self._client.submit(_on_worker, work, pure=False, retries=MAX_WORKER_DEATHS)
         try:
             done = await future
         except KilledWorker as error:
@@ -107,15 +115,14 @@ class DaskExecutor:
         return Run(from_dict(done.notebook), done.seconds, Status(done.status), done.failure)
 
 
-def _on_worker(notebook: NotebookNode, job: Job) -> _Done:
-    return asyncio.run(_run(notebook, replace(job, notebook=notebook)))
+def _on_worker(work: _Work) -> _Done:
+    return asyncio.run(_run(work.notebook, replace(work.job, notebook=work.notebook)))
 
 
 async def _run(notebook: NotebookNode, job: Job) -> _Done:
     cells: list[CellRun] = []
-    plan = KernelPlan(name=job.kernel_name, folder=job.folder, environment=job.environment, total=1)
     try:
-        async with KernelPool(plan, ahead=1) as pool, pool.kernel() as kernel:
+        async with KernelPool(job.kernels(1), ahead=1) as pool, pool.kernel() as kernel:
             result = await run(notebook, kernel, job.folder, job.limits, cells.append)
     except KernelStartError as error:
         return _Done({}, 0.0, Status.FAILED, "", [], problem=str(error))

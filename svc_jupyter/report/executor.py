@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
@@ -27,11 +27,22 @@ class Job:
     folder: Path
     environment: Mapping[str, str]
     limits: Limits
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def kernel_name(self) -> str:
         """The kernel that the notebook asks for."""
         return str(self.notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL)
+
+    def kernels(self, total: int) -> KernelPlan:
+        """The kernels for so many cases."""
+        return KernelPlan(
+            name=self.kernel_name,
+            folder=self.folder,
+            environment=self.environment,
+            total=total,
+            secrets=self.secrets,
+        )
 
 
 class Executor(Protocol):
@@ -56,8 +67,7 @@ class LocalExecutor:
     def __init__(self, job: Job, *, jobs: int, total: int) -> None:
         self.jobs = min(jobs, total) or 1
         self._job = job
-        plan = KernelPlan(name=job.kernel_name, folder=job.folder, environment=job.environment, total=total)
-        self._pool = KernelPool(plan, ahead=self.jobs)
+        self._pool = KernelPool(job.kernels(total), ahead=self.jobs)
 
     async def __aenter__(self) -> Self:
         await self._pool.__aenter__()

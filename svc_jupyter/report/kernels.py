@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import json
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Self
@@ -24,6 +25,15 @@ from jupyter_client.manager import AsyncKernelManager
 
 START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
+_TELL_SECRETS = """
+try:
+    from svc_jupyter import named_secrets
+except ImportError:  # a kernel of another environment asks nothing and stores nothing
+    pass
+else:
+    named_secrets.remember({values!r})
+    del named_secrets
+"""
 
 
 class KernelStartError(Exception):
@@ -40,12 +50,16 @@ class LiveKernel:
 
 @dataclass(frozen=True, kw_only=True)
 class KernelPlan:
-    """What kernels are wanted: their kind, where they work, what their environment has beyond ours, how many in all."""
+    """What kernels are wanted: their kind, where they work, what their environment has beyond ours, how many in all.
+
+    ``secrets`` is what they must not store.
+    """
 
     name: str
     folder: Path
     environment: Mapping[str, str]
     total: int
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 class KernelPool:
@@ -105,7 +119,7 @@ class KernelPool:
                 env={**os.environ, **self._plan.environment},
                 extra_arguments=_arguments(manager),
             )
-            return await _connected(manager)
+            return await _connected(manager, self._plan.secrets)
         except NoSuchKernel as error:
             raise KernelStartError(
                 f"there is no kernel {error.name!r} here. `jupyter kernelspec list` shows what there is; "
@@ -121,12 +135,15 @@ class KernelPool:
             await _end(await task)
 
 
-async def _connected(manager: AsyncKernelManager) -> LiveKernel:
-    """A client that has heard from the kernel; a kernel that nobody hears from is ended."""
+async def _connected(manager: AsyncKernelManager, secrets: tuple[str, ...]) -> LiveKernel:
+    """A client that has heard from the kernel, which knows the secrets; a kernel that nobody hears from is ended."""
     client = manager.client()
     try:
         client.start_channels()
         await client.wait_for_ready(timeout=START_SECONDS)
+        if secrets and getattr(manager.kernel_spec, "language", "") == "python":
+            code = _TELL_SECRETS.format(values=json.dumps(secrets))
+            await client.execute(code, silent=True, store_history=False, reply=True, timeout=START_SECONDS)
     except BaseException:
         await _end(LiveKernel(manager, client))
         raise

@@ -140,3 +140,14 @@ def test_answers_of_sessions_that_may_not_be_logged(
 def test_a_mode_that_is_none_says_which_there_are(folder: Path):
     with pytest.raises(CellExecutionError, match="there is no mode stale"):
         run(folder, "%svc --answers stale count 2")
+
+
+def test_what_fills_a_question_is_not_stored_and_still_tells_it_from_others(folder: Path, cut):
+    first = run(folder, "n = 2", "%svc --fill --answers replay count {n}")
+    cut()
+
+    (stored,) = answer_store.entries(folder / ".answers")
+    assert stored.question == "count {n}"
+    assert texts_of(run(folder, "n = 2", "%svc --fill --answers pin count {n}")) == texts_of(first)
+    with pytest.raises(CellExecutionError, match="no answer is pinned for this question"):
+        run(folder, "n = 3", "%svc --fill --answers pin count {n}")

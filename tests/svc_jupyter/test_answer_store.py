@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import threading
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from svc import Message, MessageType
+from svc import Message, MessageType, MimeType
 from svc_jupyter import answer_store
 from svc_jupyter.answer_store import Entry, StoreError, key_of
 
@@ -135,3 +137,22 @@ def test_one_answer_is_found_by_the_start_of_its_key(start: str, message: str, t
     assert answer_store.find(tmp_path, "1A").key == key("1a")
     with pytest.raises(StoreError, match=message):
         answer_store.find(tmp_path, start)
+
+
+def test_named_secrets_are_nowhere_in_a_stored_answer_and_its_key_stays(tmp_path: Path):
+    drawing = base64.b64encode(b"<svg><text>web-1 to hush&amp;1</text></svg>").decode()
+    said = entry(key("1234"), text='héll"o and 1234').messages
+    said.append(Message(message_type=MessageType.RESULT, mime_type=MimeType.SVG, content=drawing, title="hush&1"))
+    asked = msgspec.structs.replace(
+        entry(key("1234")), question="is hush&1 1234?", files=[("hush&1.log", "1234")], notes=["hush&1"], messages=said
+    )
+
+    answer_store.save(tmp_path, asked, ("hush&1", 'héll"o', "1234"))
+
+    found = answer_store.load(tmp_path, key("1234"))
+    assert found is not None
+    assert found.question == "is svc_[redacted] svc_[redacted]?"
+    assert found.files == [("svc_[redacted].log", "1234")]
+    assert found.messages[0].content == "svc_[redacted] and svc_[redacted]"
+    assert base64.b64decode(str(found.messages[1].content)) == b"<svg><text>web-1 to svc_[redacted]</text></svg>"
+    assert "hush" not in str(found)

@@ -13,6 +13,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from kernels import notebook_of
+from reports import run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
 
@@ -47,7 +48,7 @@ def test_a_report_stands_beside_its_notebook(scripted_local: Path, tmp_path: Pat
 def test_a_failed_cell_is_in_the_report_and_in_the_exit_code(scripted_local: Path, tmp_path: Path):
     save(tmp_path, "%svc fail as the test wants", "print('never')")
 
-    done = report("nightly.ipynb", "--out", "reports", folder=tmp_path)
+    done = run_report("run", "nightly.ipynb", "--out", "reports", folder=tmp_path)
 
     page = (tmp_path / "reports" / "nightly.html").read_text()
     assert done.returncode == 1
@@ -59,7 +60,7 @@ def test_a_failed_cell_is_in_the_report_and_in_the_exit_code(scripted_local: Pat
 def test_a_kernel_that_dies_is_told(local_state: Path, tmp_path: Path):
     save(tmp_path, "import os; os._exit(3)")
 
-    done = report("nightly.ipynb", folder=tmp_path)
+    done = run_report("run", "nightly.ipynb", folder=tmp_path)
 
     assert done.returncode == 138
     assert "Kernel died" in done.stderr
@@ -82,10 +83,10 @@ def test_what_is_no_notebook_is_a_usage_error(content: str | None, message: str,
     if content is not None:
         (tmp_path / "nightly.ipynb").write_text(content)
 
-    done = report("nightly.ipynb", folder=tmp_path)
+    done = run_report("run", "nightly.ipynb", folder=tmp_path)
 
     assert done.returncode == 2
-    assert message in done.stderr
+    assert message in " ".join(done.stderr.split())
     assert "Traceback" not in done.stderr
 
 
@@ -95,10 +96,10 @@ def test_a_kernel_that_is_not_installed_is_a_usage_error(tmp_path: Path):
     notebook["metadata"]["kernelspec"] = {"name": "nonesuch", "display_name": "x", "language": "x"}
     path.write_text(json.dumps(notebook))
 
-    done = report("nightly.ipynb", folder=tmp_path)
+    done = run_report("run", "nightly.ipynb", folder=tmp_path)
 
     assert done.returncode == 2
-    assert "there is no kernel 'nonesuch' here. `jupyter kernelspec list`" in done.stderr
+    assert "there is no kernel 'nonesuch' here. `jupyter kernelspec list`" in " ".join(done.stderr.split())
 
 
 def test_ctrl_c_ends_the_run_and_writes_nothing(local_state: Path, tmp_path: Path):

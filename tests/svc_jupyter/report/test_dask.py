@@ -13,6 +13,9 @@ import nbformat
 import psutil
 import pytest
 from live import wait_until
+from reports import run_report
+
+from svc_jupyter.report import dask_executor
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -70,14 +73,14 @@ def test_a_dead_worker_costs_no_case(scheduler: str, workers: list[subprocess.Po
     wait_until(lambda: not _kernels_in(folder), "the kernels to be gone", 15)
 
 
-def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path):
+def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(dask_executor, "CONNECT_SECONDS", 0.5)
     nbformat.write(nbformat.v4.new_notebook(), tmp_path / "work.ipynb")
-    command = [str(BIN / "svc"), "report", "run", "work.ipynb", "--executor", "dask://127.0.0.1:9"]
 
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    done = run_report("run", "work.ipynb", "--executor", "dask://127.0.0.1:9", folder=tmp_path)
 
     assert done.returncode == 2
-    assert "no dask scheduler answers at tcp://127.0.0.1:9" in done.stderr
+    assert "no dask scheduler answers at tcp://127.0.0.1:9" in " ".join(done.stderr.split())
 
 
 def _kernels_in(folder: Path) -> list[int]:

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from reports import Ran, run_report
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 PATH = NOTEBOOKS / "03_nightly_host_report.ipynb"
@@ -16,11 +17,11 @@ BIN = Path(sys.executable).parent
 CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": ""}
 
 
-def report(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [str(BIN / "svc"), "report", *arguments]
-    return subprocess.run(
-        command, cwd=NOTEBOOKS, env={**os.environ, **environment}, capture_output=True, text=True, timeout=100
-    )
+def report(*arguments: str, **environment: str) -> Ran:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        return run_report(*arguments, folder=NOTEBOOKS)
 
 
 def test_its_saved_outputs_are_what_pinned_answers_show(tmp_path: Path):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from reports import Ran, cases_in, run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
 WORK = """
@@ -40,13 +41,12 @@ def cases_of(folder: Path, *kinds: str) -> None:
     (folder / "cases.csv").write_text("n,what\n" + "".join(f"{n},{kind}\n" for n, kind in enumerate(kinds)))
 
 
-def sweep(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [SVC, "report", "run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", *arguments]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
+def sweep(folder: Path, *arguments: str) -> Ran:
+    return run_report("run", "work.ipynb", "--sweep", "cases.csv", "--out", "out", *arguments, folder=folder)
 
 
 def record_of(folder: Path) -> dict[str, dict[str, object]]:
-    return {case["name"]: case for case in json.loads((folder / "out" / "run.json").read_text())["cases"]}
+    return cases_in(folder / "out")
 
 
 def statuses_of(folder: Path) -> list[object]:
@@ -162,7 +162,7 @@ def test_a_second_run_into_the_same_folder_is_refused(folder: Path):
 def test_options_that_do_not_fit_are_usage_errors(arguments: list[str], message: str, folder: Path):
     cases_of(folder, "")
 
-    done = subprocess.run([SVC, "report", "run", "work.ipynb", *arguments], cwd=folder, capture_output=True, text=True)
+    done = run_report("run", "work.ipynb", *arguments, folder=folder)
 
     assert done.returncode == 2
     assert message in " ".join(done.stderr.split())
