@@ -12,7 +12,7 @@ import io
 import math
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Callable, Coroutine, Sequence
 from concurrent.futures import Future, wait
 from contextlib import aclosing
 from pathlib import Path
@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 import msgspec
 
-from svc import _requests, _retry
-from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, Step, TurnProtocol
+from svc import _requests
+from svc._protocol import CancelProtocol, EarlierTurn, TurnProtocol
 from svc._snapshot import with_message, without_messages
-from svc._transport import LostConnectionError, StreamConnection, Transport, pause_before_retry
+from svc._transport import Transport
+from svc._turn_reader import LEAVE_SECONDS, TurnReader
 from svc.errors import InvalidRequestError, SessionFileNotFoundError, SvcError, TurnTimeoutError, UnreachableError
+from svc.local_tools import ConfirmationResponse, LocalTool, build_answer, build_result
 from svc.messages import (
     Message,
     MessageType,
@@ -43,7 +45,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-LEAVE_SECONDS = 1.0  # to tell the service that a turn is cancelled, when its reader leaves
 CANCEL_SECONDS = 5.0  # for the service to confirm a cancel
 _POLL_SECONDS = 0.1  # so that an interrupt is seen while a query waits
 
@@ -63,6 +64,8 @@ class InteractiveSession:
         self._after = info.num_messages  # the last seq known
         self._earlier: EarlierTurn | None = None
         self._running: TurnProtocol | None = None
+        self._reader: TurnReader | None = None  # of the turn that runs
+        self._watchers: list[Callable[[Message], None]] = []
 
     def __repr__(self) -> str:
         return f"InteractiveSession(session_id={self.session_id!r}, name={self.name!r})"
@@ -152,18 +155,39 @@ class InteractiveSession:
         self._reload()
         return self
 
-    def stream(self, prompt: str) -> AsyncGenerator[Message, None]:
+    def stream(self, prompt: str, *, local_tools: Sequence[LocalTool] = ()) -> AsyncGenerator[Message, None]:
         """Ask, and follow the turn: INFOs as they happen, the RESULT, the INFO that closes the turn.
 
         Leaving at the RESULT is fine. Leaving before it (``break``, a cancelled task) cancels the turn on the service.
         A lost connection comes back by itself. Where this object's turn before has not ended yet, the question waits.
+        ``local_tools`` are offered to the model for this turn. A ``confirmation_request`` and a ``local_tool_call``
+        among the messages want an answer then: ``confirm`` and ``answer`` give it.
         Raises the typed ServiceError where the turn ends in an error, UnreachableError where the service stays away.
         """
         if not prompt.strip():
             raise InvalidRequestError("the question is empty. Write it out.", param="content")
         text = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # half a pair cannot travel
         query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=text)
-        return self._follow(query)
+        return self._follow(query, local_tools)
+
+    def confirm(self, request: Message, *, is_allowed: bool, is_once: bool = False) -> bool:
+        """Say whether the model may call the tool that a ``confirmation_request`` of the running turn names.
+
+        Allowed is it for the session or, with ``is_once``, for this call; refused for the turn. Returns and raises as
+        ``answer``.
+        """
+        return self._answer(build_answer(request, ConfirmationResponse(is_allowed=is_allowed, is_once=is_once)))
+
+    def answer(self, call: Message, value: object = None, *, error: str | None = None) -> bool:
+        """Give what a ``local_tool_call`` of the running turn came to: a value of JSON's types, or why there is none.
+
+        From any thread. False where the turn is over. An answer that comes too late is lost: the model was told that
+        none came. Raises InvalidRequestError where the message asks nothing of the kind.
+        """
+        return self._answer(build_answer(call, build_result(value, error)))
+
+    def _answer(self, answer: Message) -> bool:
+        return self._reader is not None and self._reader.answer(answer)
 
     def query(self, prompt: str, *, timeout_seconds: float | None = None) -> SessionResponse:
         """Ask, and wait for the whole turn; also inside a running event loop, as in Jupyter.
@@ -256,6 +280,14 @@ class InteractiveSession:
         session = self._reload()
         (console or get_console()).print(session_tree(session, session.messages))
 
+    def watch(self, hear: Callable[[Message], None]) -> None:
+        """Call ``hear`` with each message that this object hears while it follows its turns, in the order of ``seq``.
+
+        Beside what ``stream`` gives these are the questions, the errors that end turns, and what others asked
+        meanwhile. It is called in the thread that follows, before the turn goes on, and must neither wait nor raise.
+        """
+        self._watchers.append(hear)
+
     def delete(self) -> None:
         """End the session: a running turn stops, messages and files are erased."""
         self._transport.call(_requests.delete(self.session_id))
@@ -281,11 +313,11 @@ class InteractiveSession:
         usage = sum((m.usage for m in messages if m.message_type == MessageType.RESULT and m.usage), start=Usage())
         return SessionResponse(id=self.session_id, messages=messages, usage=usage)
 
-    async def _follow(self, query: Message) -> AsyncGenerator[Message, None]:
+    async def _follow(self, query: Message, local_tools: Sequence[LocalTool]) -> AsyncGenerator[Message, None]:
         """The turn's messages over as many connections as it takes; whoever leaves early cancels it."""
-        protocol = TurnProtocol(query, self._after, self._earlier)
-        reader = _TurnReader(self._transport, self.session_id, protocol)
-        self._running = protocol
+        protocol = TurnProtocol(query, self._after, self._earlier, local_tools=local_tools)
+        reader = TurnReader(self._transport, self.session_id, protocol)
+        self._running, self._reader = protocol, reader
         is_left = True
         try:
             while not protocol.is_over:
@@ -322,6 +354,8 @@ class InteractiveSession:
         self._after = max(self._after, protocol.after)
         for message in protocol.news():
             self._info = with_message(self._info, message)
+            for hear in self._watchers:
+                hear(message)
 
     async def _cancel_beside(self, protocol: CancelProtocol) -> None:
         connection = await self._transport.open_stream(self.session_id, protocol.after)
@@ -333,87 +367,6 @@ class InteractiveSession:
                 protocol.receive(await connection.receive())
         finally:
             await connection.close()
-
-
-class _TurnReader:
-    """Reads one turn: opens connections, sends what the protocol wants sent, waits between failures."""
-
-    def __init__(self, transport: Transport, session_id: str, protocol: TurnProtocol) -> None:
-        self._transport = transport
-        self._session_id = session_id
-        self._protocol = protocol
-        self._patience = _retry.Patience(_retry.STREAM_LIMIT_SECONDS)
-        self._connection: StreamConnection | None = None
-        self._opened_at = 0.0
-
-    async def read(self) -> Message | None:
-        """The next message for the caller; None where what came was none. Raises what ended the turn."""
-        before = self._protocol.after
-        try:
-            step = await self._step()
-        except LostConnectionError as lost:
-            await self._come_back_after(lost)
-            return None
-        if self._protocol.after > before:
-            self._patience.progressed()
-        match step:
-            case Deliver(message):
-                return message
-            case ComeBack(reason):
-                await self._come_back_after(LostConnectionError(f"{self._transport.config.ws_url}: {reason}."))
-            case Fail(error):
-                raise self._transport.explained(error)
-        return None
-
-    async def leave(self, *, is_cancelling: bool) -> None:
-        """Close properly; before that cancel the turn and see it end, all within ``LEAVE_SECONDS``.
-
-        Where the service cannot be told now, the session's next stream tells it.
-        """
-        try:
-            async with asyncio.timeout(LEAVE_SECONDS):
-                if is_cancelling:
-                    await self._cancel()
-        except (TimeoutError, SvcError):
-            pass  # said above
-        finally:
-            if self._connection is not None:
-                await self._connection.close()
-
-    async def _cancel(self) -> None:
-        self._protocol.outgoing()  # what was not sent yet is not wanted any more
-        self._protocol.cancel()
-        connection = self._connection
-        if connection is None:
-            connection = self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
-        for frame in self._protocol.outgoing():
-            await connection.send(frame)
-        while not self._protocol.is_over:  # a close on its heels could overtake the cancel inside the service
-            self._protocol.receive(await connection.receive())
-
-    async def _step(self) -> Step:
-        if self._connection is None:
-            self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
-            self._opened_at = time.monotonic()
-            self._protocol.connected()
-        for frame in self._protocol.outgoing():
-            await self._connection.send(frame)
-        return self._protocol.receive(await self._connection.receive())
-
-    async def _come_back_after(self, lost: LostConnectionError) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close()
-            if time.monotonic() - self._opened_at > _retry.LASTING_SECONDS:
-                self._patience.progressed()
-        if await pause_before_retry(self._transport, self._patience, lost):
-            return
-        if lost.refusal is not None:
-            raise lost.refusal from lost
-        raise UnreachableError(
-            f"{lost} Tried for {self._patience.limit_seconds:g} s. The question may still be answered: "
-            f"Svc().resume_session({self._session_id!r}).history() shows it once the service is back."
-        ) from lost
 
 
 class _TimeLimitError(Exception):

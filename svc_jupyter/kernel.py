@@ -1,7 +1,8 @@
 """The kernel's one session, and the thread whose event loop follows its turns. Facts: the notebook page, points 1 to 5.
 
 Whoever asks reads what comes and draws; an interrupt there cancels the turn on the service before it goes on. One
-question runs at a time, others wait. Which session is whose: ``session_file.py``; which key: ``service_key.py``.
+question runs at a time, others wait. Cells ask in the main thread, chat panels in others: all of it may be called from
+any thread. Files: ``session_file.py`` (which session is whose), ``service_key.py``, ``kernel_events.py`` (who is told).
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from concurrent.futures import Future
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,6 +29,7 @@ from svc import (
     SessionNotFoundError,
     State,
     Svc,
+    SvcError,
     TurnTimeoutError,
     state_folder,
 )
@@ -33,11 +37,13 @@ from svc_jupyter import service_key, session_file
 from svc_jupyter.answer import Answer, Origin
 from svc_jupyter.answer_book import AnswerBook
 from svc_jupyter.attachments import Attachment
+from svc_jupyter.kernel_events import PANEL, Observers
 from svc_jupyter.loop_thread import LoopThread
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _SHOWN = (MessageType.INFO, MessageType.THINKING)
 _GONE = (SessionExpiredError, SessionNotFoundError)
+_CATCH_UP_SECONDS = (0.0, 0.5, 2.0)  # between looks at how a turn ended whose reader has left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +61,7 @@ class Wanted:
     log_session: bool
     base_url: str | None = None
     answers: str | None = None  # as the environment says
+    asker: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
     as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored
 
 
@@ -93,8 +100,13 @@ class Kernel:
         self.keys = service_key.KeyRing()
         self.known_models: tuple[str, ...] = ()  # as the service last said, for completion
         self.known_sessions: tuple[str, ...] = ()
+        self.observers = Observers()
         self._kernel_id = kernel_id
         self._turn = asyncio.Lock()  # of the loop thread
+        self._holder = ""  # whose question has the turn
+        self._told: Message | None = None  # the session's last message that was told
+        self._changing = threading.RLock()  # held while the client or the session is looked up or changed
+        self._catching_up: set[asyncio.Task[None]] = set()
         self._loop = LoopThread()
         self._client: Svc | None = None
         self._configured: object = None
@@ -123,17 +135,32 @@ class Kernel:
         await self._loop.follow_here(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
         return reading.answer()
 
+    def ask_beside(self, question: str, wanted: Wanted, take: Callable[[Item | Origin], None]) -> Future[None]:
+        """Ask from no cell. ``take`` gets what comes, in the loop's thread; cancelling the future cancels the turn."""
+        return self._loop.submit(self._answered(question, (), wanted), take)
+
+    def cancel(self) -> bool:
+        """End the turn that runs, whoever asked, over the wire: also while a cell waits for it. False: none runs."""
+        session = self._session
+        return session is not None and session.cancel()
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a question is being asked."""
+        return self._turn.locked()
+
     def client(self, wanted: Wanted) -> Svc:
         """A client for what the settings, the environment and the key say now."""
-        service = service_key.address(wanted.base_url)
-        key = self.keys.find(service) if service else service_key.Key()
-        configured = (wanted.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
-        if self._client is None or configured != self._configured:
-            self.close()
-            self._session = None
-            self._client = _connect(wanted.base_url, service, key)
-            self._configured, self._key = configured, key
-        return self._client
+        with self._changing:
+            service = service_key.address(wanted.base_url)
+            key = self.keys.find(service) if service else service_key.Key()
+            configured = (wanted.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
+            if self._client is None or configured != self._configured:
+                self.close()
+                self._use(None)
+                self._client = _connect(wanted.base_url, service, key)
+                self._configured, self._key = configured, key
+            return self._client
 
     def close(self) -> None:
         """Close idle connections; the next question opens new ones."""
@@ -142,43 +169,73 @@ class Kernel:
 
     def session(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession | None:
         """The session that the next question goes to; None where it will make one."""
-        self.client(wanted)
-        return self._session or self._resume(say)
+        with self._changing:
+            self.client(wanted)
+            return self._session or self._resume(say)
+
+    def tell_session(self) -> None:
+        """What was changed in the session itself is told to who watches."""
+        self.observers.session(self._session.info if self._session else None)
 
     def create_session(self, wanted: Wanted, say: Callable[[str], None], name: str | None = None) -> InteractiveSession:
         """A new session, which is the kernel's from now on."""
         model = wanted.model or wanted.default_model
-        session = self.client(wanted).create_session(
-            ttl=wanted.ttl, name=name, model=model, language=wanted.language, log_session=wanted.log_session
-        )
-        self._keep(session, model, say)
+        with self._changing:
+            session = self.client(wanted).create_session(
+                ttl=wanted.ttl, name=name, model=model, language=wanted.language, log_session=wanted.log_session
+            )
+            self._keep(session, model, say)
         return session
 
     def resume_session(self, session_id: str, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
         """A session made before, by whomever; it is the kernel's from now on. Raises SessionNotFoundError."""
-        session = self.client(wanted).resume_session(session_id)
-        self._keep(session, None, say)
+        with self._changing:
+            session = self.client(wanted).resume_session(session_id)
+            self._keep(session, None, say)
         return session
 
     def delete_session(self, session: InteractiveSession) -> None:
         """End the session; the next question makes a new one."""
-        session.delete()
-        self._session = None
-        if (owner := self._owner()) is not None:
-            with contextlib.suppress(OSError, Timeout):  # the next question finds it gone, and says so
-                session_file.forget(state_folder(), owner)
+        with self._changing:
+            session.delete()
+            self._use(None)
+            if (owner := self._owner()) is not None:
+                with contextlib.suppress(OSError, Timeout):  # the next question finds it gone, and says so
+                    session_file.forget(state_folder(), owner)
 
     async def _answered(
         self, question: str, files: Sequence[Attachment], wanted: Wanted
     ) -> AsyncGenerator[Item | Origin, None]:
         """One question at a time, from the service or the store."""
         if self._turn.locked():
-            yield Note("waiting for the question before to end")
-        async with self._turn:
+            before = "panel's question" if self._holder == PANEL else "question before"
+            yield Note(f"waiting for the {before} to end")
+        async with self._turn_of(wanted.asker):
             turn = self._answers.ask(self._ask, question, files, wanted, self._session_id)
             async with aclosing(turn) as items:
                 async for item in items:
                     yield item
+
+    @asynccontextmanager
+    async def _turn_of(self, asker: str) -> AsyncIterator[None]:
+        """The turn, as soon as it is this asker's; who watches is told of the wait, the turn and its end."""
+        if self._turn.locked():
+            self.observers.waiting(asker, self._holder or "a cell")
+            try:
+                await self._turn.acquire()
+            finally:
+                self.observers.waiting(asker, None)
+        else:
+            await self._turn.acquire()
+        self._holder = asker
+        self.observers.busy(is_busy=True)
+        try:
+            yield
+        finally:
+            self._turn.release()
+            self._catch_up()
+            self.tell_session()
+            self.observers.busy(is_busy=self._turn.locked())
 
     def _session_id(self) -> str | None:
         return self._session.session_id if self._session else None
@@ -207,12 +264,13 @@ class Kernel:
 
     def _open(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
         """The session for the question: this kernel's, the one it had before a restart, or a new one."""
-        session = None if wanted.is_new else self.session(wanted, say)
-        if session is None:
-            return self.create_session(wanted, say)
-        if wanted.model is not None and not _answers_as(session, wanted.model, self._model):
-            say(f"A new session is used: the one before is answered by {session.model.model_string}.")
-            return self.create_session(wanted, say)
+        with self._changing:
+            session = None if wanted.is_new else self.session(wanted, say)
+            if session is None:
+                return self.create_session(wanted, say)
+            if wanted.model is not None and not _answers_as(session, wanted.model, self._model):
+                say(f"A new session is used: the one before is answered by {session.model.model_string}.")
+                return self.create_session(wanted, say)
         if session.expire_time - time.time() < session.ttl / 2:
             with contextlib.suppress(*_GONE):  # the question itself finds out, and says so
                 session.update(ttl=session.ttl)
@@ -224,15 +282,47 @@ class Kernel:
         if record is None or self._client is None:
             return None
         try:
-            self._session = self._client.resume_session(record.session_id)
+            session = self._client.resume_session(record.session_id)
         except _GONE as gone:
             say(f"{gone} A new session is used.")
             return None
         self._model = record.model
-        return self._session
+        self._use(session)
+        return session
+
+    def _use(self, session: InteractiveSession | None) -> None:
+        """This is the kernel's session from now on."""
+        was, self._session = self._session, session
+        if session is not None:
+            session.watch(lambda message: self._tell(session, message))
+        if session is not was:
+            self._told = None
+            self.tell_session()
+
+    def _tell(self, session: InteractiveSession, message: Message) -> None:
+        if session is self._session and (self._told is None or message.seq > self._told.seq):
+            self._told = message
+            self.observers.message(session.session_id, message)
+
+    def _catch_up(self) -> None:
+        """Where the reader of a turn left before its end, an interrupted cell's, look how it ended."""
+        if self._told is not None and not self._told.ends_turn and self._session is not None:
+            task = asyncio.get_running_loop().create_task(self._look_back(self._session))
+            self._catching_up.add(task)
+            task.add_done_callback(self._catching_up.discard)
+
+    async def _look_back(self, session: InteractiveSession) -> None:
+        for seconds in _CATCH_UP_SECONDS:
+            await asyncio.sleep(seconds)
+            if self._told is None or self._told.ends_turn or session is not self._session or self._turn.locked():
+                return
+            with contextlib.suppress(SvcError):  # the next question, or a reload of the page, shows it
+                for message in await asyncio.to_thread(session.history):
+                    self._tell(session, message)
 
     def _keep(self, session: InteractiveSession, model: str | None, say: Callable[[str], None]) -> None:
-        self._session, self._model = session, model
+        self._use(session)
+        self._model = model
         if (owner := self._owner()) is not None:
             try:
                 session_file.save(state_folder(), owner, session.session_id, model)

@@ -12,6 +12,7 @@ import os
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import Future
 from contextlib import aclosing
 from typing import Generic, TypeVar
 
@@ -63,12 +64,25 @@ class LoopThread:
             raise
         pump.raise_failure()
 
+    def submit(self, stream: AsyncGenerator[T, None], take: Callable[[T], None]) -> Future[None]:
+        """Follow the stream beside whoever runs; ``take`` is called in the loop's thread and must not wait.
+
+        The future is done when the stream has ended, with what it raised; cancelling it closes the stream.
+        """
+        return asyncio.run_coroutine_threadsafe(_drain(stream, take), self._running_loop())
+
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
             loop = asyncio.new_event_loop()
             threading.Thread(target=loop.run_forever, name="svc-stream", daemon=True).start()
             self._loop, self._pid = loop, os.getpid()
         return self._loop
+
+
+async def _drain(stream: AsyncGenerator[T, None], take: Callable[[T], None]) -> None:
+    async with aclosing(stream) as items:
+        async for item in items:
+            take(item)
 
 
 class _Pump(Generic[T]):

@@ -60,6 +60,10 @@ class SvcMagics(Magics):
 
     _kernel: Kernel | None = None
 
+    def __init__(self, **settings: object) -> None:
+        super().__init__(**settings)
+        self.front_end_settings: dict[str, object] = {}  # what a front end set, where the user has not
+
     @_with_options
     @no_var_expand
     @needs_local_scope
@@ -147,6 +151,7 @@ class SvcMagics(Magics):
             log_session=self.log_session,
             base_url=self.base_url,
             answers=answers,
+            asker=f"In [{self.shell.execution_count}]",
         )
 
     def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:

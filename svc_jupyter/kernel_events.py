@@ -1,0 +1,67 @@
+"""What happens in the kernel's session, told to whoever watches: a chat panel, the plugin. Decides nothing.
+
+Told in whatever thread it happens in; whoever watches hands it on at once and never raises.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from svc import Message, Session
+
+PANEL = "panel"  # who asks, where it is no cell
+
+
+class Observer(Protocol):
+    """Who watches a kernel."""
+
+    def message(self, session_id: str, message: Message) -> None:
+        """The session's next message: each once, in the order of ``seq``, whoever asked."""
+
+    def session(self, session: Session | None) -> None:
+        """The session has changed, or is another one; None where the next question makes one."""
+
+    def busy(self, *, is_busy: bool) -> None:
+        """A question is being asked, or the last one that waited has ended."""
+
+    def waiting(self, asker: str, holder: str | None) -> None:
+        """The question of ``asker`` waits for the holder's to end; None when it no longer waits."""
+
+
+class Observers:
+    """All who watch one kernel."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._all: tuple[Observer, ...] = ()
+
+    def add(self, observer: Observer) -> None:
+        """Tell it from now on."""
+        with self._lock:
+            self._all = (*self._all, observer)
+
+    def remove(self, observer: Observer) -> None:
+        """Tell it nothing more."""
+        with self._lock:
+            self._all = tuple(other for other in self._all if other is not observer)
+
+    def message(self, session_id: str, message: Message) -> None:
+        """As in ``Observer``."""
+        for observer in self._all:
+            observer.message(session_id, message)
+
+    def session(self, session: Session | None) -> None:
+        """As in ``Observer``."""
+        for observer in self._all:
+            observer.session(session)
+
+    def busy(self, *, is_busy: bool) -> None:
+        """As in ``Observer``."""
+        for observer in self._all:
+            observer.busy(is_busy=is_busy)
+
+    def waiting(self, asker: str, holder: str | None) -> None:
+        """As in ``Observer``."""
+        for observer in self._all:
+            observer.waiting(asker, holder)

@@ -1,0 +1,161 @@
+"""What goes to a page, at a pace that Jupyter's server lets through: messages are gathered, replies go at once.
+
+Jupyter Server drops what a kernel publishes beyond 1,000 messages or 1,000,000 bytes a second, counted over 3 s
+(``iopub_msg_rate_limit``, ``iopub_data_rate_limit``, ``rate_limit_window``): this stays below half of it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from svc import Message, MessageType, State
+
+GATHER_SECONDS = 0.05  # between two events with messages: 20 a second
+BYTES_PER_SECOND = 400_000
+EVENT_BYTES = 100_000  # of messages in one event, as long as each fits
+MAX_WAITING = 10_000  # messages; beyond, steps are left out: the session's history has them
+IDLE_SECONDS = 5.0  # without anything to send; the next thing starts another thread
+_STEPS = (MessageType.INFO, MessageType.THINKING)
+_USUAL = {"parent_id": "", "group": "", "title": None, "state": "undefined", "content": None, "mime_type": "text/plain",
+          "status_code": 200, "status_message": "OK"}  # fmt: skip
+_SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_USUAL)
+
+Json = dict[str, object]
+Send = Callable[[Json], None]
+
+
+@dataclass(frozen=True)
+class _Waiting:
+    """A message that waits to be gathered with others of its session."""
+
+    session_id: str
+    message: Message
+
+
+def compact(message: Message) -> Json:
+    """What a page reads of a message; what has its usual value is left out."""
+    values = {name: msgspec.to_builtins(getattr(message, name)) for name in _SENT}
+    return {name: value for name, value in values.items() if name not in _USUAL or value != _USUAL[name]}
+
+
+class Outbox:
+    """One page's. ``send`` is called in a thread of its own, one call after the other; it never raises."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._queue: deque[_Waiting | Json] = deque()
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._is_closed = False
+        self._waiting = 0  # messages in the queue
+        self._skipped = 0  # steps that were left out since the last event with messages
+        self._free_at = 0.0  # when the bytes that were sent are paid for
+
+    def put(self, event: Json) -> None:
+        """To be sent as soon as what was put before is on its way."""
+        self._add(event)
+
+    def put_message(self, session_id: str, message: Message) -> None:
+        """To be gathered with others."""
+        self._add(_Waiting(session_id, message))
+
+    def put_history(self, request: object, messages: list[Message]) -> None:
+        """As ``part`` of the reply to the request, in as many as it takes."""
+        part: list[Json] = []
+        size = 0
+        for message in messages:
+            if part and size + _size(message) > EVENT_BYTES:
+                self._add({"id": request, "part": part})
+                part, size = [], 0
+            part.append(compact(message))
+            size += _size(message)
+        if part:
+            self._add({"id": request, "part": part})
+
+    def close(self) -> None:
+        """Send nothing more."""
+        with self._changed:
+            self._is_closed = True
+            self._queue.clear()
+            self._changed.notify()
+
+    def _add(self, item: _Waiting | Json) -> None:
+        with self._changed:
+            if self._is_closed:
+                return
+            self._queue.append(item)
+            if isinstance(item, _Waiting):
+                self._waiting += 1
+                if self._waiting > MAX_WAITING:
+                    self._leave_one_out()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="svc-panel", daemon=True)
+                self._thread.start()
+            self._changed.notify()
+
+    def _leave_one_out(self) -> None:
+        """The oldest step that waits; what is no step is never left out."""
+        for place, item in enumerate(self._queue):
+            if isinstance(item, _Waiting) and is_step(item.message):
+                del self._queue[place]
+                self._waiting -= 1
+                self._skipped += 1
+                return
+
+    def _run(self) -> None:
+        gathered_at = float("-inf")
+        while (event := self._next(gathered_at)) is not None:
+            if "messages" in event:
+                gathered_at = time.monotonic()
+            size = len(msgspec.json.encode(event))
+            self._free_at = max(self._free_at, time.monotonic()) + size / BYTES_PER_SECOND
+            self._send(event)
+
+    def _next(self, gathered_at: float) -> Json | None:
+        """The next event when its time has come; None ends the thread."""
+        with self._changed:
+            while not self._is_closed:
+                if not self._queue:
+                    if not self._changed.wait(IDLE_SECONDS) and not self._queue:
+                        break
+                    continue
+                is_message = isinstance(self._queue[0], _Waiting)
+                at = max(self._free_at, gathered_at + GATHER_SECONDS) if is_message else self._free_at - 1.0
+                if (seconds := at - time.monotonic()) <= 0:
+                    return self._taken()
+                self._changed.wait(seconds)
+            self._thread = None
+            return None
+
+    def _taken(self) -> Json:
+        first = self._queue[0]
+        if not isinstance(first, _Waiting):
+            return self._queue.popleft()  # type: ignore[return-value]
+        messages: list[Json] = []
+        size = 0
+        while self._queue and isinstance(item := self._queue[0], _Waiting) and item.session_id == first.session_id:
+            size += _size(item.message)
+            if messages and size > EVENT_BYTES:
+                break
+            messages.append(compact(item.message))
+            self._queue.popleft()
+            self._waiting -= 1
+        event: Json = {"event": "messages", "session_id": first.session_id, "messages": messages}
+        if self._skipped:
+            event["skipped"], self._skipped = self._skipped, 0
+        return event
+
+
+def is_step(message: Message) -> bool:
+    """Whether it only tells what a turn is doing."""
+    return message.message_type in _STEPS and message.state != State.END
+
+
+def _size(message: Message) -> int:
+    return 300 + len(message.content or "")

@@ -1,0 +1,58 @@
+"""The comm target ``svc_jupyter``: by it the JupyterLab plugin reaches the kernel's session (``panel_channel.py``).
+
+A front end runs ``import svc_jupyter.panel_target as _t; _t.register()`` silently, and opens comms when that is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from comm import get_comm_manager
+from IPython.core.getipython import get_ipython
+
+from svc_jupyter import front_end_settings
+from svc_jupyter.errors import AskError
+from svc_jupyter.panel_channel import PanelChannel
+
+if TYPE_CHECKING:
+    from comm.base_comm import BaseComm, MessageType
+
+    from svc_jupyter.magics import SvcMagics
+    from svc_jupyter.panel_outbox import Json
+
+TARGET = "svc_jupyter"
+
+
+def register() -> None:
+    """Load the extension where it is not loaded, and take comms from now on. Twice is as once."""
+    loaded_magics()
+    get_comm_manager().register_target(TARGET, _opened)
+
+
+def loaded_magics() -> SvcMagics:
+    """The extension's settings and kernel; it is loaded where it is not. Raises AskError outside IPython."""
+    shell = get_ipython()
+    if shell is None:
+        raise AskError("the chat panel is for notebooks: there is no IPython here.")
+    if "SvcMagics" not in shell.magics_manager.registry:
+        shell.extension_manager.load_extension("svc_jupyter")
+    magics: SvcMagics = shell.magics_manager.registry["SvcMagics"]
+    return magics
+
+
+def channel(send: Callable[[Json], None]) -> PanelChannel:
+    """A channel to the kernel's session as the extension has it, for whoever carries its messages."""
+    magics = loaded_magics()
+    return PanelChannel(magics.kernel, magics.wanted, send, partial(front_end_settings.apply, magics))
+
+
+def _opened(comm: BaseComm, _: MessageType) -> None:
+    opened = channel(comm.send)
+
+    def receive(message: MessageType) -> None:
+        opened.receive(message["content"]["data"], message.get("buffers") or ())
+
+    comm.on_msg(receive)
+    comm.on_close(lambda _: opened.close())
