@@ -41,6 +41,7 @@ from svc.errors import (
     UnreachableError,
     UpstreamError,
 )
+from svc.local_tools import ConfirmationRequest, LocalTool, LocalToolCall
 from svc.messages import (
     DEFAULT_TTL,
     FeedbackType,
@@ -72,6 +73,7 @@ __all__ = [
     "DEFAULT_WS_URL",
     "AddressNotFoundError",
     "ConfigError",
+    "ConfirmationRequest",
     "ExperimentalNotAllowedError",
     "FeedbackType",
     "InteractiveSession",
@@ -79,6 +81,8 @@ __all__ = [
     "InvalidApiKeyError",
     "InvalidRequestError",
     "LocalServiceError",
+    "LocalTool",
+    "LocalToolCall",
     "Message",
     "MessageType",
     "MethodNotAllowedError",

@@ -6,12 +6,14 @@ same id, and what was seen is dropped. Facts: the wire page, "Message" and "Webs
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
 
 from svc.errors import ProtocolError, SvcError, TooLargeError, service_error
-from svc.messages import ROOT_ID, Message, MessageType
+from svc.local_tools import LocalTool, build_query, build_result
+from svc.messages import ROOT_ID, Message, MessageType, new_id
 
 MAX_SENT_BYTES = 1_048_576  # the wire page, Limits: no frame passes it
 _BAD_JSON_SHOWN = 200  # characters
@@ -59,22 +61,32 @@ class TurnProtocol:
 
     ``query`` has the client's own id and turn; ``after`` is the last seq known before it. Where the service still holds
     ``earlier`` as running, the query waits for its end instead of failing with ``turn_in_progress``.
+    ``local_tools`` are offered with it; what the service asks of them is answered by ``answer``.
     Raises TooLargeError where the query does not fit a frame.
     """
 
-    def __init__(self, query: Message, after: int, earlier: EarlierTurn | None = None) -> None:
+    def __init__(
+        self,
+        query: Message,
+        after: int,
+        earlier: EarlierTurn | None = None,
+        *,
+        local_tools: Sequence[LocalTool] = (),
+    ) -> None:
         self.query = query
         self.turn = query.turn
         self.after = after
         self.was_sent = False
         self.has_answer = False  # the RESULT was delivered
         self.is_over = False  # nothing more will come
-        self._frame = _encode(query)
+        self._frame = _encode(build_query(query, local_tools))
         self._is_echoed = False
         self._is_held = False
         self._earlier = earlier
         self._earlier_has_ended = False
         self._cancel_ids: set[str] = set()
+        self._answers: dict[str, Message] = {}  # by their id: sent, and not seen in the history yet
+        self._answer_ids: set[str] = set()
         self._outbox: list[str] = []
         self._news: list[Message] = []
         if len(self._frame) > MAX_SENT_BYTES:
@@ -91,6 +103,13 @@ class TurnProtocol:
         if self._earlier is not None and self._earlier.is_cancelled and not self._earlier_has_ended:
             self._outbox.append(self._cancel_frame(self._earlier.turn))
         self._outbox.append(self._frame.decode())
+        self._outbox += [_encode(answer).decode() for answer in self._answers.values()]
+
+    def answer(self, answer: Message) -> None:
+        """Answer what the service asked: the frame is in ``outgoing``, and again after a lost connection."""
+        self._answers[answer.id] = answer
+        self._answer_ids.add(answer.id)
+        self._outbox.append(_encode(answer).decode())
 
     def outgoing(self) -> list[str]:
         """The frames to send now, each given out once."""
@@ -134,6 +153,7 @@ class TurnProtocol:
         if message.message_type == MessageType.ERROR:
             self.is_over = True
             return Fail(_error_of(message))
+        self._answers.pop(message.id, None)
         self.has_answer |= message.message_type == MessageType.RESULT
         self.is_over = message.ends_turn
         return Deliver(message)
@@ -155,6 +175,8 @@ class TurnProtocol:
         is_mine = message.parent_id == self.query.id or message.turn == self.turn
         if message.message_type != MessageType.ERROR or message.parent_id in self._cancel_ids:
             return Ignore()
+        if message.parent_id in self._answer_ids and message.status_code != 503:
+            return self._answer_refused(message)
         if is_addressed and not is_mine:
             return Ignore()
         if message.status_code == 503:
@@ -163,6 +185,14 @@ class TurnProtocol:
             return self._wait_for_earlier()
         self.is_over = True
         return Fail(_error_of(message))
+
+    def _answer_refused(self, error: Message) -> Step:
+        """It came too late, or somebody else answered; where the service takes no value so large, say that instead."""
+        answer = self._answers.pop(error.parent_id, None)
+        if answer is not None and error.status_code == 413 and answer.message_type == MessageType.LOCAL_TOOL_RESULT:
+            told = msgspec.json.encode(build_result(error=f"the value is too large: {error.content}")).decode()
+            self.answer(msgspec.structs.replace(answer, id=new_id(), content=told))
+        return Ignore()
 
     def _wait_for_earlier(self) -> Step:
         """The turn in progress is the one that this client left: ask again when it has ended."""

@@ -7,7 +7,8 @@ Facts: the wire page.
 
 from __future__ import annotations
 
-from typing import Final, TypeVar
+from collections.abc import Sequence
+from typing import Final, Self, TypeVar
 
 import msgspec
 
@@ -26,12 +27,23 @@ class LocalTool(msgspec.Struct, kw_only=True, frozen=True):
     parameters: dict[str, object] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
 
 
+class QueryFrame(Message, kw_only=True):
+    """What a client sends: a message and, with a query, the tools that it runs itself."""
+
+    local_tools: list[LocalTool] = msgspec.field(default_factory=list)
+
+
 class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
     """Asks whether the model may call ``tool``; these are the arguments of the call that waits."""
 
     tool: str
     arguments: dict[str, object]
     description: str = ""
+
+    @classmethod
+    def of(cls, message: Message) -> Self:
+        """What a ``confirmation_request`` asks; raises ProtocolError."""
+        return _read(message, cls)
 
 
 class ConfirmationResponse(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
@@ -46,6 +58,11 @@ class LocalToolCall(msgspec.Struct, kw_only=True, frozen=True):
 
     name: str
     arguments: dict[str, object]
+
+    @classmethod
+    def of(cls, message: Message) -> Self:
+        """What a ``local_tool_call`` asks; raises ProtocolError."""
+        return _read(message, cls)
 
 
 class LocalToolResult(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
@@ -63,14 +80,12 @@ ANSWERS: Final = {
 """The type of the message that answers a message of this type."""
 
 
-def read_request(message: Message) -> ConfirmationRequest:
-    """What a ``confirmation_request`` asks; raises ProtocolError."""
-    return _read(message, ConfirmationRequest)
-
-
-def read_call(message: Message) -> LocalToolCall:
-    """What a ``local_tool_call`` asks; raises ProtocolError."""
-    return _read(message, LocalToolCall)
+def build_query(query: Message, tools: Sequence[LocalTool]) -> Message:
+    """The query as it is sent, with the tools where there are any."""
+    if not tools:
+        return query
+    fields = {name: getattr(query, name) for name in Message.__struct_fields__}
+    return QueryFrame(**fields, local_tools=list(tools))
 
 
 def build_answer(asked: Message, content: ConfirmationResponse | LocalToolResult) -> Message:

@@ -35,12 +35,6 @@ MAX_SESSIONS = 10_000  # whose consents are kept; others are asked again
 _NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 
-class QueryFrame(Message, kw_only=True):
-    """What a client sends: a message and, with a query, the tools that it runs itself."""
-
-    local_tools: list[LocalTool] = msgspec.field(default_factory=list)
-
-
 def check_local_tools(tools: Sequence[LocalTool], settings: Settings) -> tuple[LocalTool, ...]:
     """The tools, where they can be offered; raises InvalidRequestError, which names the field."""
     if len(tools) > settings.max_local_tools:

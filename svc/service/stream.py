@@ -15,14 +15,13 @@ import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
 from svc.errors import InvalidRequestError, ServiceError
-from svc.local_tools import ANSWERS
+from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.decoding import decode
 from svc.service.failures import internal_error
 from svc.service.gathering import TEXTS
 from svc.service.keys import KeyRecord
-from svc.service.local_calls import QueryFrame
 from svc.service.outbox import Outbox
 from svc.service.places import Place
 from svc.service.service import Service

@@ -2,12 +2,13 @@
 
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
 long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is
-attached.
+attached; ``call NAME {ARGUMENTS}``: the client's tool of that name, and what came of it.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -29,10 +30,20 @@ class Scripted(Assistant):
                 raise UpstreamError(" ".join(rest))
             case "break":
                 raise ZeroDivisionError
+            case "call":
+                yield Answer(markdown=await call(turn, rest[0], " ".join(rest[1:])))
+                return
             case "files":
                 yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))
                 return
         yield Answer(markdown=f"{turn.prompt} (after {len(turn.history)})")
+
+
+async def call(turn: Turn, name: str, arguments: str) -> str:
+    if turn.local_tools is None:
+        return "no tools"
+    result = await turn.local_tools.call(name, json.loads(arguments or "{}"))
+    return bytes(result.value).decode() if result.ok else f"error: {result.error}"
 
 
 async def count(number: int, seconds: float) -> AsyncIterator[Step]:

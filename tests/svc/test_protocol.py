@@ -36,11 +36,13 @@ class Player:
                 assert self.protocol.after == after
                 self.protocol.connected()
             case {"from": "client", "sends": kind}:
-                self.expect_sent(kind, frame.get("turn", self.protocol.query.turn))
+                self.expect_sent(kind, frame.get("turn", self.protocol.query.turn), frame.get("answers"))
             case {"from": "service"}:
                 self.receive(frame["raw"] if "raw" in frame else json.dumps(frame["message"]))
             case {"caller": "cancel"}:
                 self.protocol.cancel()
+            case {"caller": "answer", "message": message}:
+                self.protocol.answer(msgspec.convert(message, Message))
             case {"client_leaves": True}:
                 assert self.is_leaving
                 self.is_leaving = False
@@ -49,10 +51,11 @@ class Player:
             case _:
                 pytest.fail(f"unknown line in the transcript: {frame}")
 
-    def expect_sent(self, kind: str, turn: str) -> None:
+    def expect_sent(self, kind: str, turn: str, answers: str | None) -> None:
         self.sent += [json.loads(frame) for frame in self.protocol.outgoing()]
         message = self.sent.pop(0)
         assert (message["message_type"], message["turn"]) == (kind, turn)
+        assert answers in (None, message["parent_id"])
         if kind == "query":
             assert (message["id"], message["content"]) == (self.protocol.query.id, self.protocol.query.content)
 
