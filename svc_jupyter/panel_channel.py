@@ -17,6 +17,7 @@ ID is any string or number that no other page uses: answers reach every page tha
     cancel {turn?, request?}        {}: ends the turn that runs, a cell's, too; with request: that question, if it waits
     user  list  models              what the key may do; its sessions; [{model_string, description}]
     update {name?, description?, ttl?}  the session;  delete  {}: it is ended
+    answer                          {turn, markdown}: the last one, safe to render anywhere; both "" where there is none
     feedback {score, comment, group}    {}
     attach {name, mime?, upload, offset, size} + bytes   a file in parts: {} for each, the file for the last
     attach {name, mime?} + bytes    the file;  attach {path}: a file below the kernel's working folder
@@ -48,7 +49,7 @@ import queue
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,7 @@ from svc import InteractiveSession, Message, MessageType, Session, SvcError
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import Asked, Kernel, Note, Wanted
 from svc_jupyter.kernel_events import PANEL
+from svc_jupyter.last_answer import last_answer
 from svc_jupyter.panel_outbox import Json, Outbox, is_step
 
 if TYPE_CHECKING:
@@ -176,6 +178,9 @@ class PanelChannel:
             case "models":
                 models = self._kernel.client(self._wanted()).get_user_info().available_models
                 return [{"model_string": model.model_string, "description": model.description} for model in models]
+            case "answer":
+                session = self._kernel.session(self._wanted(), self._note)
+                return asdict(last_answer(session.history() if session else ()))
             case "settings":
                 self._configure({name: value for name, value in request.items() if name not in ("id", "do")})
                 return {}
