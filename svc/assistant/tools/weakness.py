@@ -25,9 +25,14 @@ RANKS = 5  # candidates told of one text
 LEAST_WEIGHT = 2.0  # less is a word that stands in every advisory
 SURE_MARGIN = 2.0  # between the first two candidates
 OTHER_WORDS = 0.15  # what each further word adds, of its weight
+CONSEQUENCE_SHARE = 0.75  # of the weight of a word that stands after "resulting in": what follows, not what is wrong
 NAMED_WEIGHT = 14.0  # the text itself names the id
 FULL_NAME_WEIGHT = 11.0  # the text has the whole name; a tie goes to the longer one
 MAX_CHILDREN = 40
+_CONSEQUENCE = re.compile(
+    r"\b(?:resultant|result(?:s|ing|ed)? in|leading to|(?:may|might|can|could|which|that|possibly) leads? to)\b",
+    re.IGNORECASE,
+)
 _ID = re.compile(r"\bCWE[-_ ]?(\d{1,5})\b", re.IGNORECASE)
 _WHICH = re.compile(
     r"\b(?:which|what|map|classif\w+|identif\w+|assign|determine|suggest)\b[^.?!\n]{0,60}\bCWEs?\b(?![-_ ]?\d)", re.I
@@ -76,12 +81,14 @@ def ranked(text: str) -> list[tuple[Weakness, float, list[str]]]:
         hits.setdefault(number, []).append((NAMED_WEIGHT, f"CWE-{number}"))
     plain = _plain(text)
     for number, name in _plain_names():
-        if name in plain:
-            hits.setdefault(number, []).append((FULL_NAME_WEIGHT + len(name) / 1_000, name))
+        if (position := plain.find(name)) >= 0:
+            share = _share(plain, position)
+            hits.setdefault(number, []).append((share * (FULL_NAME_WEIGHT + len(name) / 1_000), name))
     for weakness, patterns in _patterns():
         for pattern, weight in patterns:
             if match := pattern.search(text):
-                hits.setdefault(weakness.id, []).append((weight, match.group().strip()))
+                share = _share(text, match.start())
+                hits.setdefault(weakness.id, []).append((share * weight, match.group().strip()))
     scored = []
     for number, words in hits.items():
         words.sort(reverse=True)
@@ -90,6 +97,12 @@ def ranked(text: str) -> list[tuple[Weakness, float, list[str]]]:
             known = _ours().get(number) or Weakness(id=number, what="", fix=[], words=[])
             scored.append((known, score, list(dict.fromkeys(word for _, word in words))))
     return sorted(scored, key=lambda entry: -entry[1])
+
+
+def _share(text: str, position: int) -> float:
+    """How much a word counts there: less where the sentence tells by then what a weakness results in."""
+    start = text.rfind(". ", 0, position) + 1
+    return CONSEQUENCE_SHARE if _CONSEQUENCE.search(text, start, position) else 1.0
 
 
 def _plain(text: str) -> str:

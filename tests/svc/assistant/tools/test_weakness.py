@@ -1,11 +1,15 @@
 """Texts about weaknesses get their CWE; ids are explained; nothing is made up."""
 
+import time
+import tomllib
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from svc.assistant.tools import Finding, Gap
-from svc.assistant.tools.weakness import MAX_BLOCKS, ranked, weigh
+from svc.assistant.tools.weakness import MAX_BLOCK_CHARS, MAX_BLOCKS, ranked, weigh
 
 KERNEL = "In the Linux kernel, the following vulnerability has been resolved: "
 
@@ -86,3 +90,26 @@ def test_more_texts_than_the_bound_are_said():
 @given(st.text(max_size=400))
 def test_any_text_is_weighed_without_an_error(text):
     list(weigh(text, source="prompt", question=text[:20]))
+
+
+TEXTS = tomllib.loads(Path(__file__).with_name("weakness_texts.toml").read_text(encoding="utf-8"))["texts"]
+
+
+@pytest.mark.parametrize("half", [0, 1], ids=["words were mended on these", "and not on these"])
+def test_four_of_five_descriptions_as_vendors_write_them_get_their_weakness_first(half):
+    first = [ranked(text)[:1] for _, text in TEXTS[half::2]]
+    right = [bool(top) and top[0][0].id == number for top, (number, _) in zip(first, TEXTS[half::2], strict=True)]
+    assert len(right) > 60
+    assert sum(right) / len(right) >= 0.8
+
+
+def test_what_a_weakness_results_in_ranks_behind_it():
+    text = "An integer overflow in calc_size with a resultant heap-based buffer overflow."
+    assert [weakness.id for weakness, _, _ in ranked(text)][:2] == [190, 122]
+
+
+@pytest.mark.parametrize("word", ["a ", "not ", "password ", "log ", "read beyond ", "id ", "x"])
+def test_a_block_of_one_word_is_weighed_soon(word):
+    started = time.process_time()
+    ranked(word * (MAX_BLOCK_CHARS // len(word)))
+    assert time.process_time() - started < 3
