@@ -22,6 +22,7 @@ export default defineConfig({
   test: {
     // what is measured is apart: a machine at work on other things would fail it
     include: [process.env["SVC_BENCH"] ? "browser/**/*.bench.ts" : "browser/**/*.test.ts"],
+    provide: { isLong: process.env["SVC_LONG"] !== undefined },
     browser: {
       enabled: true,
       headless: true,
