@@ -41,7 +41,8 @@ export class StreamProtocol {
   #earlier: string | null = null;
   #earlierHasEnded = false;
   readonly #cancelled = new Set<string>();
-  readonly #cancelIds = new Set<string>();
+  readonly #ownIds = new Set<string>(); // of cancels and answers: what refuses them ends nothing
+  readonly #answers = new Map<string, string>(); // sent, and not seen in the history yet
   #outbox: string[] = [];
 
   constructor(after: number) {
@@ -87,12 +88,22 @@ export class StreamProtocol {
     this.#outbox.push(this.#cancelFrame(turn));
   }
 
+  /** Answer what a message asks; the frame is in `outgoing`, again on every connection until the history has it. */
+  answer(answer: Message): void {
+    const frame = JSON.stringify(answer);
+    this.#ownIds.add(answer.id);
+    this.#answers.set(answer.id, frame);
+    this.#outbox.push(frame);
+  }
+
   /** A connection that was opened with `after` is ready: what is not over goes out (again). */
   connected(): void {
     this.#outbox = [...this.#cancelled].map((turn) => this.#cancelFrame(turn));
-    if (this.#asked === null) return;
-    this.#asked.isHeld = false;
-    this.#outbox.push(this.#asked.frame);
+    if (this.#asked !== null) {
+      this.#asked.isHeld = false;
+      this.#outbox.push(this.#asked.frame);
+    }
+    this.#outbox.push(...this.#answers.values());
   }
 
   /** The frames to send now, each given out once. */
@@ -130,6 +141,7 @@ export class StreamProtocol {
 
   #note(message: Message): void {
     const asked = this.#asked;
+    this.#answers.delete(message.id);
     if (message.message_type === MessageType.QUERY && this.#cancelled.has(message.turn)) {
       this.#outbox.push(this.#cancelFrame(message.turn)); // it came to the service after the cancel
     }
@@ -160,7 +172,8 @@ export class StreamProtocol {
   /** An error with seq 0: the service did not take what this connection sent. */
   #refused(message: Message): Step {
     const asked = this.#asked;
-    if (message.message_type !== MessageType.ERROR || this.#cancelIds.has(message.parent_id)) return IGNORE;
+    this.#answers.delete(message.parent_id);
+    if (message.message_type !== MessageType.ERROR || this.#ownIds.has(message.parent_id)) return IGNORE;
     if (message.status_code === 503) return { kind: "come_back", reason: "the service is stopping" };
     if (asked === null) return IGNORE;
     const isAddressed = message.parent_id !== ROOT_ID || message.turn !== "";
@@ -197,7 +210,7 @@ export class StreamProtocol {
 
   #cancelFrame(turn: string): string {
     const message = newMessage({ message_type: MessageType.CANCEL, turn });
-    this.#cancelIds.add(message.id);
+    this.#ownIds.add(message.id);
     return JSON.stringify(message);
   }
 }

@@ -4,7 +4,7 @@
  * Carries out what `protocol` and `retry` decide, over as many connections as it takes. Facts: the wire page, "Websocket".
  */
 import { InvalidRequestError, type SvcError, UnreachableError } from "./errors.js";
-import { endsTurn, type Message, MessageType, newId, newMessage, State } from "./messages.js";
+import { endsTurn, type Message, MessageType, MimeType, newId, newMessage, State } from "./messages.js";
 import type { Socket } from "./platform.js";
 import { encodeQuery, StreamProtocol } from "./protocol.js";
 import { CALL_LIMIT_SECONDS, LASTING_SECONDS, Patience, STREAM_LIMIT_SECONDS } from "./retry.js";
@@ -179,6 +179,15 @@ export class Streamer {
         this.#cancelling.delete(cancelling);
       };
     });
+  }
+
+  /** Say whether the model may call the tool that a `confirmation_request` names: in this session, or this once. */
+  confirm({ id, turn }: Message, isAllowed: boolean, isOnce = false): void {
+    this.#throwIfClosed();
+    const content = JSON.stringify({ is_allowed: isAllowed, is_once: isOnce });
+    const kind = MessageType.CONFIRMATION_RESPONSE;
+    this.#protocol.answer(newMessage({ message_type: kind, parent_id: id, turn, content, mime_type: MimeType.JSON }));
+    this.#flush();
   }
 
   /** Nothing more comes. What was sent is answered all the same: `history` has it, or the session's next streamer. */

@@ -48,11 +48,14 @@ class Player {
       expect(line["connect"]).toEqual({ after: this.protocol.after });
       this.protocol.connected();
     } else if (line["from"] === "client") {
-      this.#expectSent(line["sends"] as string, (line["turn"] as string | undefined) ?? this.query.turn);
+      const { sends, turn = this.query.turn, answers } = line as Record<string, string>;
+      this.#expectSent(sends as string, turn, answers);
     } else if (line["from"] === "service") {
       this.receive((line["raw"] as string | undefined) ?? JSON.stringify(line.message));
     } else if (line["caller"] === "cancel") {
       this.protocol.cancel(this.#turn);
+    } else if (line["caller"] === "answer") {
+      this.protocol.answer(newMessage(line.message as Message));
     } else if (line["client_leaves"] === true) {
       expect(this.#isLeaving).toBe(true);
       this.#isLeaving = false;
@@ -84,10 +87,10 @@ class Player {
     }
   }
 
-  #expectSent(kind: string, turn: string): void {
+  #expectSent(kind: string, turn: string, answers: string | undefined): void {
     this.#sent.push(...this.protocol.outgoing().map((frame) => JSON.parse(frame) as Message));
     const message = this.#sent.shift();
-    expect(message).toMatchObject({ message_type: kind, turn });
+    expect(message).toMatchObject({ message_type: kind, turn, ...(answers && { parent_id: answers }) });
     if (kind === "query") expect(message).toMatchObject({ id: this.query.id, content: this.query.content });
   }
 }
