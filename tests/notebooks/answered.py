@@ -1,0 +1,58 @@
+"""Run the example notebooks anew, on this checkout's analyst: `python tests/notebooks/answered.py`.
+
+Writes their outputs into `notebooks/*.ipynb` and their answers into `notebooks/.answers`, and removes the answers that
+none of them uses any more. To be run when an answer has changed for the better; the tests say when that is.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import nbformat
+
+from svc_jupyter import answer_store
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = ("01_ask.ipynb", "02_triage.ipynb", "03_nightly_host_report.ipynb")
+SWEEP = ("03_nightly_host_report.ipynb", "--sweep", "evidence/hosts.csv")
+SVC = str(Path(sys.executable).with_name("svc"))
+OURS = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL", "SVC_LOCAL_SERVE_ARGS", "SVC_KNOWLEDGE_DIR")
+
+
+def run(work: Path, *arguments: str) -> Path:
+    """The folder with what ``svc report run`` wrote; every question is asked and its answer stored."""
+    out = Path(tempfile.mkdtemp(dir=work))
+    environment = {name: value for name, value in os.environ.items() if name not in OURS}
+    environment |= {"SVC_STATE_DIR": str(work / "state"), "SVC_KNOWLEDGE_DIR": str(work / "knowledge")}
+    command = [SVC, "report", "run", *arguments, "--answers", "refresh", "--to", "ipynb", "--out", str(out)]
+    subprocess.run(command, cwd=FOLDER, env=environment, check=True)
+    return out
+
+
+def take_outputs(target: Path, executed: Path) -> None:
+    """Put the outputs, and nothing else, into the notebook that ships."""
+    notebook, made = (nbformat.read(path, as_version=4) for path in (target, executed))
+    for cell, ran in zip(notebook.cells, made.cells, strict=True):
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
+    nbformat.write(notebook, target)
+
+
+def main() -> None:
+    begun = time.time()
+    with tempfile.TemporaryDirectory() as name:
+        work = Path(name)
+        for notebook in NOTEBOOKS:
+            take_outputs(FOLDER / notebook, run(work, notebook) / notebook)
+        run(work, *SWEEP)
+    for entry in answer_store.prune(FOLDER / ".answers", unused_since=begun):
+        print(f"{entry.key} removed: {entry.question}")
+
+
+if __name__ == "__main__":
+    main()
