@@ -1,4 +1,4 @@
-"""Build the chat component, the page's script and JupyterLab's before they are packed: npm, in a copy, never twice.
+"""Build the chat component, the page's script and the notebook's before they are packed: npm, in a copy, never twice.
 
 What is built stands in ``BUILT``, in the first beside the digest of the sources that it was built from. Where that is
 right there is nothing to do, so an sdist installs without Node and a second install does not build again. Where no
@@ -19,7 +19,7 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 STATIC = Path("svc/service/static")
-BUILT = (STATIC, Path("svc_jupyter/labextension"))
+BUILT = (STATIC, Path("svc_jupyter/labextension"), Path("svc_jupyter/static"))
 WORKSPACE = Path("labextension")
 MARK = "built_from.txt"
 MIN_NODE = 20  # its major version; labextension/package.json, "engines"

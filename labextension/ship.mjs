@@ -3,6 +3,7 @@ import { copyFile, cp, mkdir, rm } from "node:fs/promises";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
 const LABEXTENSION = new URL("../svc_jupyter/labextension/", import.meta.url);
+const PANEL = new URL("../svc_jupyter/static/", import.meta.url);
 const SERVED = [
   "packages/chat/dist/swc.iife.js",
   "packages/chat/dist/swc.css",
@@ -18,3 +19,5 @@ for (const path of SERVED) {
 }
 await rm(LABEXTENSION, { recursive: true, force: true });
 await cp(new URL("packages/lab/dist/svc-jupyterlab/", import.meta.url), LABEXTENSION, { recursive: true });
+await mkdir(PANEL, { recursive: true });
+await copyFile(new URL("packages/chat/dist/panel.js", import.meta.url), new URL("panel.js", PANEL));

@@ -1,7 +1,8 @@
 """Ask from a notebook cell: ``%load_ext svc_jupyter``, then ``%%svc`` over a question. Uses svc's public names only.
 
 Loading registers the magics and Tab's offers, and imports nothing else; the SDK is imported with the first question.
-``session`` asks from Python: ``from svc_jupyter import session``, then ``await session.ask("...")``.
+``session`` asks from Python: ``from svc_jupyter import session``, then ``await session.ask("...")``. ``ChatPanel()`` is
+the chat below a cell.
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
     from svc_jupyter.notebook_session import NotebookSession
+    from svc_jupyter.panel import ChatPanel
 
     session: NotebookSession
 
-__all__ = ["load_ipython_extension", "session", "unload_ipython_extension"]
+__all__ = ["ChatPanel", "load_ipython_extension", "session", "unload_ipython_extension"]
 
 _MATCHER = "svc"
 
@@ -49,6 +51,10 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def __getattr__(name: str) -> object:
+    if name == "ChatPanel":
+        from svc_jupyter.panel import ChatPanel
+
+        return ChatPanel
     if name != "session":
         raise AttributeError(f"module 'svc_jupyter' has no attribute {name!r}")
     from svc_jupyter.notebook_session import NotebookSession

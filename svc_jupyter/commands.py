@@ -47,6 +47,7 @@ FORMS = (
     Form("files", "what is attached to the session"),
     Form("history", "the session's last questions and how each was answered", "NUMBER", r"\d{1,4}"),
     Form("model", "the models there are, or another one: it answers in a fresh session", "NAME", _MODEL),
+    Form("panel", "the chat panel, below this cell: it asks in the same session, also while cells run"),
     Form("key", "type the service's key; it is shown nowhere and kept in the system's key store"),
     Form("key delete", "take it out of the store"),
 )

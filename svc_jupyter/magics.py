@@ -88,7 +88,7 @@ class SvcMagics(Magics):
             %svc session [show]             %svc session rename NAME      %svc files
             %svc session list               %svc session extend [2h]      %svc history [NUMBER]
             %svc session new [NAME]         %svc session delete           %svc model [NAME]
-            %svc session resume ID                                        %svc key [delete]
+            %svc session resume ID            %svc panel                  %svc key [delete]
 
         In Python: from svc_jupyter import session; answer = await session.ask("...", attach=["auth.log"])
         """
@@ -173,6 +173,12 @@ class SvcMagics(Magics):
 
     def _run(self, command: Command) -> None:
         from IPython.display import display
+
+        if command.words == "panel":
+            from svc_jupyter.panel import ChatPanel  # widgets are loaded with the first panel
+
+            display(ChatPanel())
+            return
 
         from svc import SvcError
         from svc_jupyter.errors import AskError

@@ -1,4 +1,5 @@
-// Builds what every service serves: one script with everything in it, and the host's style sheet.
+// Builds what every service serves: one script with everything in it, and the host's style sheet; and the module that a
+// notebook's widget is.
 import { build } from "esbuild";
 import { rm, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
@@ -25,3 +26,7 @@ const bytes = gzipSync(whole, { level: 9 }).length;
 if (bytes > LIMIT_BYTES) throw new Error(`swc.iife.js is ${bytes} bytes gzipped; ${LIMIT_BYTES} are allowed`);
 console.log(`swc.iife.js: ${bytes} bytes gzipped`);
 await writeFile("dist/swc.iife.js", whole);
+
+const widget = await build({ entryPoints: ["src/widget.ts"], format: "esm", ...bundling });
+const text = widget.outputFiles.map((file) => withoutBreaks(file.text)).join("");
+await writeFile("dist/panel.js", `${NOTICES}${text}`);
