@@ -7,6 +7,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from npm_workspace import install
 from playwright.sync_api import Browser, BrowserContext, sync_playwright
 from watched import OpenPage, Watched
 
@@ -28,6 +29,12 @@ def built() -> None:
     spec.loader.exec_module(hook)
     if not hook.is_built(ROOT):
         hook.build(ROOT)
+
+
+@pytest.fixture(scope="session")
+def installed() -> None:
+    """What the workspace's lock names: React, esbuild and axe-core among it."""
+    install()
 
 
 @pytest.fixture(scope="module")

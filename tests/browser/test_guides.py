@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 from live import StartService, ThreadService, wait_until
+from npm_workspace import PATH, WORKSPACE
 from playwright.sync_api import Page, expect
 from scripted import Echo
 from watched import Host, OpenPage, host
@@ -22,8 +22,6 @@ from svc.service.serve import listen
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-WORKSPACE = ROOT / "labextension"
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 EXAMPLE = "https://svc.example.org"
 
 
@@ -71,10 +69,8 @@ def test_plain_html(open_page: OpenPage, site: Host, service: ThreadService):
 
 
 @pytest.fixture
-def react(tmp_path: Path, service: ThreadService) -> Path:
+def react(installed: None, tmp_path: Path, service: ThreadService) -> Path:
     """A folder where the guide's component is, and what the workspace installed can be imported."""
-    if not (WORKSPACE / "node_modules" / "react").exists():
-        pytest.skip("tests/labextension installs React")
     (tmp_path / "node_modules").symlink_to(WORKSPACE / "node_modules")
     (tmp_path / "chat.jsx").write_text(block("jsx", service), "utf-8")
     return tmp_path

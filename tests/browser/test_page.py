@@ -142,10 +142,8 @@ def test_the_page_stands_in_no_frame_of_another(open_page: OpenPage, service: Th
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1_400])
 def test_axe_finds_nothing_to_complain_about(
-    open_page: OpenPage, service: ThreadService, tmp_path: Path, theme: str, width: int
+    installed: None, open_page: OpenPage, service: ThreadService, tmp_path: Path, theme: str, width: int
 ):
-    if not AXE.exists():
-        pytest.skip("tests/labextension installs axe-core")
     page = open_page(color_scheme=theme, width=width).page
     found = {}
     page.goto(service.base_url)

@@ -2,43 +2,62 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
+import json
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
+from npm_workspace import WORKSPACE, install, run_npm
 
-WORKSPACE = Path(__file__).parents[2] / "labextension"
-MARK = WORKSPACE / "node_modules" / ".installed_from"
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # pip's Node, where it is there
+Script = tuple[str, ...]
+BROWSER = "test:browser"
+LANES = 3  # scripts at a time: most of them wait more than they compute
 
 
-def run_npm(*words: str, **environ: str) -> None:
-    npm = shutil.which("npm", path=PATH)
-    assert npm is not None, "npm is missing; `pip install '.[test]'` brings one"
-    environment = {**os.environ, "PATH": PATH, "NO_COLOR": "1", "CI": "1", "SVC_PYTHON": sys.executable, **environ}
-    done = subprocess.run([npm, *words], cwd=WORKSPACE, env=environment, capture_output=True, text=True, timeout=500)
-    assert done.returncode == 0, done.stdout[-6_000:] + done.stderr[-3_000:]
+def scripts_of(*names: str) -> list[Script]:
+    """Each of these scripts of each package that has it."""
+    workspace = json.loads((WORKSPACE / "package.json").read_text("utf-8"))
+    packages = [json.loads((WORKSPACE / path / "package.json").read_text("utf-8")) for path in workspace["workspaces"]]
+    return [(name, "-w", package["name"]) for name in names for package in packages if name in package["scripts"]]
+
+
+IN_BROWSERS = scripts_of(BROWSER)
+OTHERS = [("lint",), *scripts_of("test", "typecheck")]
 
 
 @pytest.fixture(scope="module")
-def installed() -> None:
-    """What the lock names is installed: once for each lock."""
-    digest = hashlib.sha256((WORKSPACE / "package-lock.json").read_bytes()).hexdigest()
-    if not MARK.exists() or MARK.read_text("ascii") != digest:
-        run_npm("ci", "--no-progress")
-        MARK.write_text(digest, "ascii")
+def running(request: pytest.FixtureRequest) -> Iterator[dict[Script, Future[None]]]:
+    """Every script that a selected test waits for, under way."""
+    install()
+    try:
+        environ = {"SVC_CHROMIUM": request.getfixturevalue("chromium")}
+    except (pytest.skip.Exception, pytest.fail.Exception):
+        environ = {}  # the tests that need it say so
+    items = (item for item in request.session.items if item.path == request.path and hasattr(item, "callspec"))
+    wanted = [item.callspec.params["script"] for item in items]
+    with ThreadPoolExecutor(LANES) as lanes:
+        yield {
+            script: lanes.submit(run_npm, "run", *script, **environ)
+            for script in wanted
+            if environ or script[0] != BROWSER
+        }
+        lanes.shutdown(cancel_futures=True)
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("script", ["lint", "typecheck", "test"])
-def test_the_script_passes(installed: None, script: str):
-    run_npm("run", script)
+@pytest.mark.parametrize("script", IN_BROWSERS, ids=" ".join)
+def test_the_tests_in_a_browser_pass(chromium: str, running: dict[Script, Future[None]], script: Script):
+    running[script].result()
 
 
 @pytest.mark.timeout(600)
-def test_the_tests_in_a_browser_pass(installed: None, chromium: str):
-    run_npm("run", "test:browser", SVC_CHROMIUM=chromium)
+@pytest.mark.parametrize("script", OTHERS, ids=" ".join)
+def test_the_script_passes(running: dict[Script, Future[None]], script: Script):
+    running[script].result()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1_600)
+def test_each_hostile_family_is_harmless_on_a_page_of_its_own(chromium: str):
+    install()
+    run_npm("run", BROWSER, "-w", "svc-chat", SVC_CHROMIUM=chromium, SVC_LONG="1")
