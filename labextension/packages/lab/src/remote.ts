@@ -19,8 +19,8 @@ const container: Container = {
   async get(module) {
     if (module !== "./extension") throw new Error(`svc-jupyterlab has no ${module}`);
     await takeShared(shareScope, SHARED_NAMES);
-    const plugins = await import("./index.js");
-    return () => plugins;
+    const { default: plugins } = await import("./index.js");
+    return () => ({ __esModule: true, default: plugins }); // by that name JupyterLab knows where to look
   },
 };
 

@@ -1,0 +1,56 @@
+// The last answer, into the notebook or onto the clipboard. The kernel gives it as Markdown that is safe to render
+// anywhere, as `%%svc` writes it; the page never makes a cell of what the service sent.
+import { Clipboard, Notification } from "@jupyterlab/apputils";
+import { insertMarkdown } from "./cells.js";
+import type { Commands } from "./commands_plugin.js";
+
+interface SafeAnswer {
+  readonly turn: string;
+  readonly markdown: string;
+}
+
+export function addAnswerCommands(commands: Commands): string[] {
+  const { app, svc, trans } = commands;
+  const isEnabled = () => (svc.follower.view?.activity.current ?? null) !== null;
+  app.commands.addCommand("svc:insert-answer", {
+    label: trans.__("Insert Last Answer Below"),
+    caption: trans.__("Write the last answer as a Markdown cell below the active one"),
+    isEnabled,
+    execute: async () => {
+      await withAnswer(commands, insert);
+    },
+  });
+  app.commands.addCommand("svc:copy-answer", {
+    label: trans.__("Copy Last Answer"),
+    caption: trans.__("Copy the last answer as Markdown"),
+    isEnabled,
+    execute: async () => {
+      await withAnswer(commands, (answer) => {
+        Clipboard.copyToSystem(answer.markdown);
+        Notification.info(trans.__("The answer is copied."), { autoClose: 2_000 });
+      });
+    },
+  });
+  return ["svc:insert-answer", "svc:copy-answer"];
+}
+
+async function withAnswer(commands: Commands, act: (answer: SafeAnswer, commands: Commands) => void): Promise<void> {
+  const { svc, trans } = commands;
+  try {
+    const answer = (await svc.follower.view?.request("answer")) as Partial<SafeAnswer> | null | undefined;
+    if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, commands);
+    else Notification.warning(trans.__("There is no answer yet."), { autoClose: 5_000 });
+  } catch (error) {
+    Notification.error(error instanceof Error ? error.message : String(error), { autoClose: 10_000 });
+  }
+}
+
+function insert({ turn, markdown }: SafeAnswer, { svc }: Commands): void {
+  const notebook = svc.follower.panel?.content;
+  if (!notebook) return;
+  const index = notebook.activeCellIndex + 1;
+  insertMarkdown(notebook, index, markdown, { turn });
+  notebook.activeCellIndex = index;
+  notebook.mode = "command";
+  void notebook.scrollToItem(index);
+}

@@ -1,0 +1,75 @@
+// "Ask about this …": the question is written into the chat with what it is about, to be changed and sent. With the
+// argument `send` (a shortcut of one's own may have it) it is asked at once.
+import type { Cell } from "@jupyterlab/cells";
+import { hasError, hasOutput, selectionIn, textOf } from "./cells.js";
+import type { Commands } from "./commands_plugin.js";
+import { analystIcon } from "./icon.js";
+import { compose } from "./prompts.js";
+import type { Question, Sentences, Subject } from "./prompts.js";
+
+export function addAskCommands(commands: Commands): string[] {
+  const { app, trans } = commands;
+  const labels: Readonly<Record<Subject, string>> = {
+    cell: trans.__("Ask About This Cell"),
+    output: trans.__("Ask About This Output"),
+    error: trans.__("Ask About This Error"),
+    selection: trans.__("Ask About the Selection"),
+  };
+  return (Object.keys(labels) as Subject[]).map((subject) => {
+    const command = `svc:ask-${subject}`;
+    app.commands.addCommand(command, {
+      label: labels[subject],
+      caption: labels[subject],
+      ...(subject === "cell" && { icon: analystIcon }),
+      isEnabled: () => isThere(subject, activeCell(commands)),
+      execute: async ({ send }) => {
+        await ask(subject, commands, send === true);
+      },
+    });
+    return command;
+  });
+}
+
+function activeCell({ svc }: Commands): Cell | null {
+  return svc.follower.panel?.content.activeCell ?? null;
+}
+
+/** Cheap: menus ask often. */
+function isThere(subject: Subject, cell: Cell | null): boolean {
+  if (subject === "output") return hasOutput(cell);
+  if (subject === "error") return hasError(cell);
+  return cell !== null;
+}
+
+async function ask(subject: Subject, commands: Commands, isSent: boolean): Promise<void> {
+  const { svc, trans } = commands;
+  const { panel } = svc.follower;
+  const cell = activeCell(commands);
+  if (!panel || !cell) return;
+  const question = compose(subject, textOf(cell), selectionIn(panel), sentences(commands));
+  const view = await svc.open();
+  if (!view) return;
+  if (!question) {
+    view.element.write(subject === "selection" ? trans.__("What does this say? ") : "");
+    return;
+  }
+  attachFile(question, (files) => {
+    view.element.attach(files);
+  });
+  if (isSent) view.element.ask(question.text);
+  else view.element.write(question.text);
+}
+
+function attachFile({ file }: Question, attach: (files: File[]) => void): void {
+  if (file) attach([new File([file.content], file.name, { type: "text/plain" })]);
+}
+
+function sentences({ trans }: Commands): Sentences {
+  return {
+    cell: trans.__("What does this do, and is anything in it suspicious?"),
+    output: trans.__("What does this show, and is anything in it suspicious?"),
+    error: trans.__("Why did this fail, and what should be done?"),
+    selection: trans.__("What is this, and is it suspicious?"),
+    attached: trans.__("It is in the attached file {}."),
+  };
+}

@@ -1,0 +1,66 @@
+// `%%svc … --cell`: the answer becomes a Markdown cell below the one that asks, and takes the place of the one before.
+// Only what comes from the kernel while the cell runs counts; a notebook that is opened is left as it is.
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { CodeCell } from "@jupyterlab/cells";
+import type { Cell } from "@jupyterlab/cells";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
+import { KernelMessage } from "@jupyterlab/services";
+import { answerIn, mayWantCell, placeOf } from "./cell_below_rules.js";
+import type { CellAnswer } from "./cell_below_rules.js";
+import { insertMarkdown, rewriteMarkdown } from "./cells.js";
+
+export const cellBelowPlugin: JupyterFrontEndPlugin<void> = {
+  id: "svc-jupyterlab:cell-below",
+  description: "Writes the answers of `%%svc --cell` as Markdown cells.",
+  autoStart: true,
+  requires: [INotebookTracker],
+  activate: (_: JupyterFrontEnd, tracker: INotebookTracker) => {
+    tracker.forEach(watch);
+    tracker.widgetAdded.connect((_tracker, panel) => {
+      watch(panel);
+    });
+  },
+};
+
+function watch(panel: NotebookPanel): void {
+  panel.sessionContext.iopubMessage.connect((_, message) => {
+    if (KernelMessage.isExecuteInputMsg(message)) takeAnswersOf(panel.content, message.parent_header);
+  });
+}
+
+/** From now on the answer of the cell that began to run is kept out of its outputs. */
+function takeAnswersOf(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
+  const id = "msg_id" in asked ? asked.msg_id : undefined;
+  const cell = notebook.widgets.find((one): one is CodeCell => futureOf(one)?.msg.header.msg_id === id);
+  if (!cell || !mayWantCell(cell.model.sharedModel.getSource())) return;
+  futureOf(cell)?.registerMessageHook((message) => {
+    if (!KernelMessage.isDisplayDataMsg(message)) return true;
+    const answer = answerIn(message.content);
+    return !answer || !place(notebook, cell, answer);
+  });
+}
+
+/** What the cell waits for; undefined where it has not run, whatever its type says. */
+function futureOf(cell: Cell): CodeCell["outputArea"]["future"] | undefined {
+  return cell instanceof CodeCell ? cell.outputArea.future : undefined;
+}
+
+/** False where the notebook cannot take it: then it is an output like any other. */
+function place(notebook: Notebook, asking: CodeCell, answer: CellAnswer): boolean {
+  const index = notebook.widgets.indexOf(asking);
+  const { model } = notebook;
+  if (!model || model.readOnly || index < 0) return false;
+  const id = asking.model.sharedModel.getId();
+  const { sharedModel } = model;
+  const origin = { answer_of: id, turn: answer.turn };
+  const known = placeOf(
+    sharedModel.cells.map((cell) => (cell.cell_type === "markdown" ? cell.getMetadata("svc") : undefined)),
+    id,
+  );
+  sharedModel.transact(() => {
+    if (known < 0) insertMarkdown(notebook, index + 1, answer.source, origin);
+    else rewriteMarkdown(notebook, known, answer.source, origin);
+  });
+  return true;
+}

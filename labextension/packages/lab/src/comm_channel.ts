@@ -1,0 +1,55 @@
+// A comm as the chat's channel.
+import type { Kernel } from "@jupyterlab/services";
+import type { JSONObject } from "@lumino/coreutils";
+import type { Channel } from "svc-chat/src/channel.js";
+
+const TARGET = "svc_jupyter";
+
+/** What opens the other end: imports the kernel side and lets it listen. Leaves no name behind in the kernel. */
+export const REGISTER = `__import__("svc_jupyter.panel_target", fromlist=["register"]).register()`;
+
+export class CommChannel implements Channel {
+  readonly #listeners: ((message: unknown, buffers: ArrayBuffer[]) => void)[] = [];
+  readonly #comm: Kernel.IComm;
+  #isClosed = false;
+
+  /** Opens a comm. `closed` is called once, when the kernel ends it. */
+  constructor(kernel: Kernel.IKernelConnection, closed: () => void) {
+    this.#comm = kernel.createComm(TARGET);
+    this.#comm.onMsg = ({ content, buffers }) => {
+      for (const listener of this.#listeners) listener(content.data, (buffers ?? []).map(asBuffer));
+    };
+    this.#comm.onClose = () => {
+      if (!this.#isClosed) closed();
+      this.#isClosed = true;
+    };
+  }
+
+  /** Resolves when the kernel has taken the comm, or has refused it by closing it. */
+  async open(): Promise<void> {
+    await this.#comm.open().done;
+  }
+
+  get isOpen(): boolean {
+    return !this.#isClosed && !this.#comm.isDisposed;
+  }
+
+  send(message: object, buffers: ArrayBuffer[] = []): void {
+    if (this.isOpen) this.#comm.send(message as JSONObject, undefined, buffers);
+  }
+
+  onMessage(listener: (message: unknown, buffers: ArrayBuffer[]) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  close(): void {
+    const wasOpen = this.isOpen;
+    this.#isClosed = true;
+    if (wasOpen) this.#comm.close();
+  }
+}
+
+function asBuffer(value: ArrayBuffer | ArrayBufferView): ArrayBuffer {
+  if (value instanceof ArrayBuffer) return value;
+  return value.buffer.slice(value.byteOffset, value.byteOffset + value.byteLength) as ArrayBuffer;
+}

@@ -1,0 +1,59 @@
+// The commands, in the palette, the launcher, the menus, the toolbars and by keys: schema/panel.json says where.
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { ICommandPalette } from "@jupyterlab/apputils";
+import { IDocumentManager } from "@jupyterlab/docmanager";
+import { ILauncher } from "@jupyterlab/launcher";
+import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import { addAnswerCommands } from "./answer_commands.js";
+import { addAskCommands } from "./ask_commands.js";
+import { analystIcon } from "./icon.js";
+import { addReportCommand } from "./report_command.js";
+import { addSessionCommands } from "./session_commands.js";
+import { SvcToken } from "./svc.js";
+import type { Svc } from "./svc.js";
+
+/** What a family of commands needs. */
+export interface Commands {
+  readonly app: JupyterFrontEnd;
+  readonly svc: Svc;
+  readonly trans: TranslationBundle;
+}
+
+export const commandsPlugin: JupyterFrontEndPlugin<void> = {
+  id: "svc-jupyterlab:commands",
+  description: "Commands that ask about a cell, write answers into the notebook, and manage the session.",
+  autoStart: true,
+  requires: [SvcToken],
+  optional: [IDocumentManager, ICommandPalette, ILauncher, ITranslator],
+  activate: (
+    app: JupyterFrontEnd,
+    svc: Svc,
+    documents: IDocumentManager | null,
+    palette: ICommandPalette | null,
+    launcher: ILauncher | null,
+    translator: ITranslator | null,
+  ) => {
+    const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
+    const commands: Commands = { app, svc, trans };
+    const names = [
+      addOpenCommand(commands),
+      ...addAskCommands(commands),
+      ...addAnswerCommands(commands),
+      ...addSessionCommands(commands),
+      ...(documents ? [addReportCommand(commands, documents)] : []),
+    ];
+    for (const command of names) palette?.addItem({ command, category: trans.__("Svc: security analyst") });
+    launcher?.add({ command: "svc:open", category: trans.__("Other"), rank: 90 });
+  },
+};
+
+function addOpenCommand({ app, svc, trans }: Commands): string {
+  app.commands.addCommand("svc:open", {
+    label: trans.__("Security Analyst"),
+    caption: trans.__("Show the chat of this notebook's kernel"),
+    icon: analystIcon,
+    execute: () => void svc.open(),
+  });
+  return "svc:open";
+}

@@ -1,0 +1,80 @@
+// A file dragged from the file browser onto the chat is attached: by its path where the kernel finds it in the notebook's
+// folder, else by its content.
+import { PathExt } from "@jupyterlab/coreutils";
+import type { Contents } from "@jupyterlab/services";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import type { Drag } from "@lumino/dragdrop";
+import type { KernelView } from "./kernel_view.js";
+import { fromNotebook } from "./paths.js";
+
+const FILES = "application/x-jupyter-icontents"; // the file browser's list of paths
+const LIMIT_BYTES = 64 * 1_048_576; // what the chat takes; the page holds it whole
+
+export interface Target {
+  /** The chat that would take the files, or null. */
+  readonly view: KernelView | null;
+  readonly notebookPath: string;
+}
+
+export interface Drops {
+  readonly contents: Contents.IManager;
+  readonly trans: TranslationBundle;
+  target(): Target;
+  failed(text: string): void;
+}
+
+export function takeDrops(node: HTMLElement, drops: Drops): void {
+  const mark = (isOver: boolean) => node.classList.toggle("svc-mod-dropping", isOver);
+  for (const name of ["lm-dragenter", "lm-dragover"]) {
+    node.addEventListener(name, (event) => {
+      const drag = event as Drag.Event;
+      if (!drag.mimeData.hasData(FILES) || !drops.target().view) return;
+      event.preventDefault();
+      event.stopPropagation();
+      drag.dropAction = drag.proposedAction;
+      mark(true);
+    });
+  }
+  node.addEventListener("lm-dragleave", () => mark(false));
+  node.addEventListener("lm-drop", (event) => {
+    const drag = event as Drag.Event;
+    mark(false);
+    const paths: unknown = drag.mimeData.getData(FILES);
+    const { view, notebookPath } = drops.target();
+    if (!Array.isArray(paths) || !view) return;
+    event.preventDefault();
+    event.stopPropagation();
+    drag.dropAction = "copy";
+    for (const path of paths.filter((one) => typeof one === "string")) {
+      attach(path, view, notebookPath, drops).catch((error: unknown) => {
+        drops.failed(error instanceof Error ? error.message : String(error));
+      });
+    }
+  });
+}
+
+/** Rejects with a text for people. */
+export async function attach(path: string, view: KernelView, notebook: string, drops: Drops): Promise<void> {
+  const { contents, trans } = drops;
+  const known = await contents.get(path, { content: false });
+  if (known.type === "directory") throw new Error(trans.__("%1 is a folder: drag the files in it.", path));
+  const below = fromNotebook(path, notebook);
+  if (below !== null && (await isTakenByPath(view, below))) return;
+  if ((known.size ?? 0) > LIMIT_BYTES) {
+    throw new Error(trans.__("%1 is over 64 MiB. Put it beside the notebook and attach it by %svc --attach.", path));
+  }
+  const file = await contents.get(path, { content: true, type: "file", format: "base64" });
+  view.element.attach([new File([bytesOf(String(file.content))], PathExt.basename(path), { type: known.mimetype })]);
+}
+
+/** The kernel may have another working folder than the notebook's: then it finds nothing there. */
+async function isTakenByPath(view: KernelView, path: string): Promise<boolean> {
+  return await view.request("attach", { path }).then(
+    () => true,
+    () => false,
+  );
+}
+
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(atob(base64.replace(/\s+/g, "")), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,120 @@
+// Which kernel the chat goes with: that of the notebook that was last worked in. A kernel is left alone until somebody
+// wants the chat: the panel is in sight, a command asks, or a cell has to do with the analyst.
+import type { ISessionContext } from "@jupyterlab/apputils";
+import { NotebookActions } from "@jupyterlab/notebook";
+import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
+import type { Kernel } from "@jupyterlab/services";
+import { Signal } from "@lumino/signaling";
+import { KernelView } from "./kernel_view.js";
+import type { Defaults, Look } from "./kernel_view.js";
+import { isOurs } from "./question_cells.js";
+
+export class Follower {
+  /** Another view is on show, or the one that is has changed. */
+  readonly changed = new Signal<this, void>(this);
+  readonly added = new Signal<this, KernelView>(this);
+  readonly #views = new Map<string, KernelView>();
+  readonly #wanted = new Set<string>();
+  #isWanted = false;
+
+  constructor(
+    private readonly tracker: INotebookTracker,
+    private look: Look,
+    private defaults: Defaults,
+  ) {
+    tracker.currentChanged.connect(this.#currentChanged, this);
+    tracker.forEach((panel) => this.#watch(panel));
+    tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
+    NotebookActions.executed.connect((_, { notebook, cell }) => {
+      const panel = tracker.find((one) => one.content === notebook);
+      if (panel && isOurs(cell.model.sharedModel.getSource())) this.#want(panel.sessionContext.session?.kernel);
+    });
+    this.#currentChanged();
+  }
+
+  get panel(): NotebookPanel | null {
+    return this.tracker.currentWidget;
+  }
+
+  /** The current notebook's, or null where it has no kernel. */
+  get view(): KernelView | null {
+    const kernel = this.panel?.sessionContext.session?.kernel;
+    return kernel ? (this.#views.get(kernel.id) ?? null) : null;
+  }
+
+  get views(): Iterable<KernelView> {
+    return this.#views.values();
+  }
+
+  /** Whether the chat is in sight: then the current kernel is connected to. */
+  set isWanted(isWanted: boolean) {
+    this.#isWanted = isWanted;
+    if (isWanted) this.view?.link.connect();
+  }
+
+  setLook(look: Look): void {
+    this.look = look;
+    for (const view of this.#views.values()) view.setLook(look);
+  }
+
+  setDefaults(defaults: Defaults): void {
+    this.defaults = defaults;
+    for (const view of this.#views.values()) view.setDefaults(defaults);
+  }
+
+  #watch(panel: NotebookPanel): void {
+    const { sessionContext } = panel;
+    sessionContext.kernelChanged.connect(this.#kernelChanged, this);
+    panel.disposed.connect(() => {
+      sessionContext.kernelChanged.disconnect(this.#kernelChanged, this);
+      this.#dropUnused();
+    });
+    this.#follow(sessionContext.session?.kernel);
+  }
+
+  #kernelChanged(_: ISessionContext, { newValue }: { newValue: Kernel.IKernelConnection | null }): void {
+    this.#follow(newValue);
+    this.#dropUnused();
+    this.#currentChanged();
+  }
+
+  #currentChanged(): void {
+    if (this.#isWanted) this.view?.link.connect();
+    this.changed.emit();
+  }
+
+  #want(kernel: Kernel.IKernelConnection | null | undefined): void {
+    if (!kernel) return;
+    this.#wanted.add(kernel.id);
+    this.#follow(kernel);
+    this.#views.get(kernel.id)?.link.connect();
+  }
+
+  #follow(kernel: Kernel.IKernelConnection | null | undefined): void {
+    if (!kernel) return;
+    if (!this.#views.has(kernel.id)) {
+      const view = new KernelView(kernel, this.look, this.defaults);
+      this.#views.set(kernel.id, view);
+      view.changed.connect(() => {
+        if (view === this.view) this.changed.emit();
+      });
+      this.added.emit(view);
+    }
+    if (this.#wanted.has(kernel.id)) this.#views.get(kernel.id)?.link.connect();
+  }
+
+  /** A kernel that no open notebook has any more. */
+  #dropUnused(): void {
+    const used = new Set<string>();
+    this.tracker.forEach(({ isDisposed, sessionContext }) => {
+      const kernel = isDisposed ? null : sessionContext.session?.kernel;
+      if (kernel) used.add(kernel.id);
+    });
+    for (const [id, view] of this.#views) {
+      if (used.has(id)) continue;
+      this.#views.delete(id);
+      view.dispose();
+    }
+    this.changed.emit();
+  }
+}

@@ -1,0 +1,132 @@
+// The way to one kernel: opens the channel, loses it when the kernel restarts, opens it again. Shows nothing.
+import type { Kernel } from "@jupyterlab/services";
+import { Signal } from "@lumino/signaling";
+import { CommChannel, REGISTER } from "./comm_channel.js";
+
+export type Unable = "other-language" | "missing" | "old" | "dead" | "failed";
+
+export type LinkState =
+  | { readonly kind: "off" }
+  | { readonly kind: "connecting"; readonly isKernelBusy: boolean }
+  | { readonly kind: "restarting" }
+  | { readonly kind: "open"; readonly channel: CommChannel }
+  | { readonly kind: "unable"; readonly why: Unable; readonly text: string };
+
+const SLOW_MS = 1_000; // after which a kernel that has not answered runs a cell
+
+export class KernelLink {
+  readonly changed = new Signal<this, LinkState>(this);
+  readonly #disposed = () => {
+    this.dispose();
+  };
+  #state: LinkState = { kind: "off" };
+  #attempt = 0;
+
+  constructor(readonly kernel: Kernel.IKernelConnection) {
+    kernel.statusChanged.connect(this.#statusChanged, this);
+    kernel.disposed.connect(this.#disposed);
+  }
+
+  get state(): LinkState {
+    return this.#state;
+  }
+
+  /** Opens the channel where it is not open or on its way. */
+  connect(): void {
+    const { kind } = this.#state;
+    if (kind === "off" || kind === "unable") void this.#open();
+  }
+
+  dispose(): void {
+    this.#attempt += 1;
+    this.kernel.statusChanged.disconnect(this.#statusChanged, this);
+    if (this.#state.kind === "open") this.#state.channel.close();
+    this.#is({ kind: "off" });
+    Signal.clearData(this);
+  }
+
+  async #open(): Promise<void> {
+    const attempt = (this.#attempt += 1);
+    const isCurrent = () => attempt === this.#attempt;
+    this.#is({ kind: "connecting", isKernelBusy: false });
+    const slow = setTimeout(() => {
+      if (isCurrent()) this.#is({ kind: "connecting", isKernelBusy: true });
+    }, SLOW_MS);
+    try {
+      const state = await this.#opened();
+      if (isCurrent()) this.#is(state);
+      else if (state.kind === "open") state.channel.close();
+    } catch (error) {
+      if (isCurrent()) this.#is(unable("failed", error instanceof Error ? error.message : String(error)));
+    } finally {
+      clearTimeout(slow);
+    }
+  }
+
+  async #opened(): Promise<LinkState> {
+    const { kernel } = this;
+    const language = (await kernel.spec)?.language ?? "python";
+    if (language.toLowerCase() !== "python") return unable("other-language", language);
+    const early = kernel.status === "busy" ? await this.#channel() : null; // it may listen already
+    if (early?.isOpen) return { kind: "open", channel: early };
+    const refused = await this.#register();
+    if (refused) return refused;
+    const channel = await this.#channel();
+    return channel.isOpen ? { kind: "open", channel } : unable("failed", "the kernel closed the connection");
+  }
+
+  async #channel(): Promise<CommChannel> {
+    await this.kernel.info;
+    const channel: CommChannel = new CommChannel(this.kernel, () => {
+      if (this.#state.kind === "open" && this.#state.channel === channel) void this.#open();
+    });
+    await channel.open();
+    return channel;
+  }
+
+  async #register(): Promise<LinkState | null> {
+    const future = this.kernel.requestExecute({
+      code: "",
+      silent: true,
+      store_history: false,
+      allow_stdin: false,
+      user_expressions: { svc: REGISTER },
+    });
+    const { content } = await future.done;
+    if (content.status !== "ok") return unable("failed", "");
+    return refusal(content.user_expressions.svc);
+  }
+
+  #statusChanged(_: Kernel.IKernelConnection, status: Kernel.Status): void {
+    const { kind } = this.#state;
+    if (status === "restarting" || status === "autorestarting") {
+      this.#attempt += 1;
+      if (kind !== "off") this.#is({ kind: "restarting" });
+    } else if (status === "dead" || status === "terminating") {
+      this.#attempt += 1;
+      if (kind !== "off") this.#is(unable("dead", ""));
+    } else if (status === "idle" && kind === "restarting") {
+      void this.#open();
+    }
+  }
+
+  #is(state: LinkState): void {
+    this.#state = state;
+    this.changed.emit(state);
+  }
+}
+
+function unable(why: Unable, text: string): LinkState {
+  return { kind: "unable", why, text };
+}
+
+/** What an evaluated expression says went wrong, or null. */
+export function refusal(result: unknown): LinkState | null {
+  const { status, ename, evalue } = (result ?? {}) as Partial<Record<string, string>>;
+  if (status === "ok") return null;
+  if (ename === "ModuleNotFoundError") {
+    const isOld = evalue?.includes("panel_target") ?? false;
+    if (isOld || evalue?.includes("svc_jupyter")) return unable(isOld ? "old" : "missing", evalue ?? "");
+  }
+  return unable("failed", [ename, evalue].filter(Boolean).join(": "));
+}

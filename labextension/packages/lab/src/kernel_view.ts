@@ -1,0 +1,95 @@
+// One kernel's chat: its link, what is known of its session, and the element that shows it.
+import type { Kernel } from "@jupyterlab/services";
+import { Signal } from "@lumino/signaling";
+import { ChannelTransport } from "svc-chat/src/channel.js";
+import type { Strings, SvcChat } from "svc-chat";
+import { Activity } from "./activity.js";
+import type { Ended } from "./activity.js";
+import { KernelLink } from "./kernel_link.js";
+
+/** What the settings say of new sessions; "" is the kernel's own default. Never a key. */
+export interface Defaults {
+  readonly model: string;
+  readonly language: string;
+  readonly log_session: boolean;
+  readonly base_url: string;
+}
+
+export interface Look {
+  readonly strings: Partial<Strings>;
+  readonly theme: "light" | "dark";
+  readonly isForced: boolean;
+}
+
+export class KernelView {
+  /** The link, the session or what happens in it is another. */
+  readonly changed = new Signal<this, void>(this);
+  readonly ended = new Signal<this, Ended>(this);
+  readonly link: KernelLink;
+  readonly element: SvcChat;
+  activity: Activity;
+  #transport: ChannelTransport | null = null;
+  #defaults: Defaults;
+
+  constructor(kernel: Kernel.IKernelConnection, look: Look, defaults: Defaults) {
+    this.#defaults = defaults;
+    this.activity = this.#newActivity();
+    this.element = document.createElement("svc-chat") as SvcChat;
+    this.element.hidden = true;
+    this.setLook(look);
+    this.link = new KernelLink(kernel);
+    this.link.changed.connect(this.#linkChanged, this);
+  }
+
+  get isOpen(): boolean {
+    return this.#transport !== null;
+  }
+
+  setLook({ strings, theme, isForced }: Look): void {
+    this.element.strings = strings;
+    this.element.setAttribute("theme", theme);
+    this.element.classList.toggle("svc-ForcedTheme", isForced);
+  }
+
+  setDefaults(defaults: Defaults): void {
+    this.#defaults = defaults;
+    this.#transport?.request("settings", defaults).catch(() => undefined); // a kernel that is gone is told anew
+  }
+
+  /** Any word of the panel's protocol. Rejects where there is no channel. */
+  async request(word: string, fields: object = {}, buffers: ArrayBuffer[] = []): Promise<unknown> {
+    if (!this.#transport) throw new Error("the chat is not connected to the kernel");
+    return await this.#transport.request(word, fields, { buffers });
+  }
+
+  dispose(): void {
+    this.link.dispose();
+    this.#transport = null;
+    this.element.remove();
+    Signal.clearData(this);
+  }
+
+  #newActivity(): Activity {
+    const activity: Activity = new Activity(
+      () => {
+        if (activity === this.activity) this.changed.emit();
+      },
+      (turn) => {
+        if (activity === this.activity) this.ended.emit(turn);
+      },
+    );
+    return activity;
+  }
+
+  #linkChanged(): void {
+    const { state } = this.link;
+    this.#transport = null;
+    this.activity = this.#newActivity();
+    if (state.kind === "open") {
+      this.#transport = new ChannelTransport(state.channel, this.activity);
+      this.#transport.request("settings", this.#defaults).catch(() => undefined);
+      this.element.transport = this.#transport;
+    }
+    this.changed.emit();
+  }
+}

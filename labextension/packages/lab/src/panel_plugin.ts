@@ -1,0 +1,141 @@
+// The chat in the right sidebar: what it looks like, what it goes with, and a word when a long turn has ended unseen.
+import { ILayoutRestorer } from "@jupyterlab/application";
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { IThemeManager, Notification } from "@jupyterlab/apputils";
+import { INotebookTracker } from "@jupyterlab/notebook";
+import { ISettingRegistry } from "@jupyterlab/settingregistry";
+import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+import type { TranslationBundle } from "@jupyterlab/translation";
+import { ENGLISH } from "svc-chat";
+import type { Strings } from "svc-chat";
+import { duration } from "svc-chat/src/strings.js";
+import { oneLine } from "svc-chat/src/untrusted.js";
+import type { Ended } from "./activity.js";
+import { ChatPanel } from "./chat_panel.js";
+import { takeDrops } from "./file_drop.js";
+import { Follower } from "./follower.js";
+import type { KernelView, Look } from "./kernel_view.js";
+import type { Action } from "./notices.js";
+import { readSettings } from "./settings.js";
+import type { Settings } from "./settings.js";
+import css from "./styles.css?inline";
+import { SvcToken, whenOpen } from "./svc.js";
+import type { Svc } from "./svc.js";
+
+const ID = "svc-jupyterlab:panel";
+const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = {
+  "open-notebook": "notebook:create-new",
+  "choose-kernel": "notebook:change-kernel",
+  "restart-kernel": "notebook:restart-kernel",
+};
+
+export const panelPlugin: JupyterFrontEndPlugin<Svc> = {
+  id: ID,
+  description: "The security analyst's chat, for the kernel of the current notebook.",
+  autoStart: true,
+  provides: SvcToken,
+  requires: [INotebookTracker],
+  optional: [ISettingRegistry, ITranslator, IThemeManager, ILayoutRestorer],
+  activate,
+};
+
+function activate(
+  app: JupyterFrontEnd,
+  tracker: INotebookTracker,
+  registry: ISettingRegistry | null,
+  translator: ITranslator | null,
+  themes: IThemeManager | null,
+  restorer: ILayoutRestorer | null,
+): Svc {
+  const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
+  let settings = readSettings({});
+  const strings = translated(trans);
+  const look = () => lookOf(settings, themes, strings);
+  const follower = new Follower(tracker, look(), settings.defaults);
+  const panel = new ChatPanel(follower, trans, (action) => {
+    if (action === "try-again") follower.view?.link.connect();
+    else void app.commands.execute(NOTICE_COMMANDS[action]);
+  });
+  addStyles();
+  app.shell.add(panel, "right", { rank: 900, type: "Svc" });
+  restorer?.add(panel, panel.id);
+  themes?.themeChanged.connect(() => {
+    follower.setLook(look());
+  });
+  void followSettings(registry, (changed) => {
+    settings = changed;
+    follower.setDefaults(changed.defaults);
+    follower.setLook(look());
+  });
+  takeFiles(app, panel, follower, trans);
+  const svc: Svc = {
+    follower,
+    panel,
+    open: async () => {
+      app.shell.activateById(panel.id);
+      follower.view?.link.connect();
+      const view = await whenOpen(follower);
+      view?.element.focus();
+      return view;
+    },
+  };
+  tellOfLongTurns(svc, trans, () => settings.notifySeconds);
+  return svc;
+}
+
+function takeFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, trans: TranslationBundle): void {
+  takeDrops(panel.node, {
+    contents: app.serviceManager.contents,
+    trans,
+    target: () => ({ view: panel.chat, notebookPath: follower.panel?.context.path ?? "" }),
+    failed: (text) => {
+      Notification.error(oneLine(text, 300), { autoClose: 10_000 });
+    },
+  });
+}
+
+async function followSettings(registry: ISettingRegistry | null, changed: (settings: Settings) => void): Promise<void> {
+  const loaded = await registry?.load(ID).catch(() => undefined); // without a schema: what is built in
+  if (!loaded) return;
+  const tell = () => {
+    changed(readSettings(loaded.composite));
+  };
+  loaded.changed.connect(tell);
+  tell();
+}
+
+/** The element's words, each by its English text. */
+function translated(trans: TranslationBundle): Strings {
+  return Object.fromEntries(Object.entries(ENGLISH).map(([name, text]) => [name, trans.__(text)])) as Strings;
+}
+
+function lookOf({ theme }: Settings, themes: IThemeManager | null, strings: Strings): Look {
+  const isLight = themes?.theme ? themes.isLight(themes.theme) : document.body.dataset.jpThemeLight !== "false";
+  return { strings, theme: theme === "auto" ? (isLight ? "light" : "dark") : theme, isForced: theme !== "auto" };
+}
+
+function addStyles(): void {
+  const sheet = new CSSStyleSheet();
+  sheet.replaceSync(css);
+  document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
+}
+
+/** A word about an answer that took long and came while its chat was out of sight. */
+function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () => number): void {
+  const { follower, panel } = svc;
+  const tell = (view: KernelView, ended: Ended) => {
+    const limit = limitSeconds();
+    const isSeen = !document.hidden && panel.isVisible && follower.view === view;
+    if (isSeen || limit === 0 || ended.seconds < limit) return;
+    const question = oneLine(ended.question, 80);
+    const time = duration(Math.max(60, ended.seconds));
+    const text = ended.isAnswered
+      ? trans.__("Answered after %1: %2", time, question)
+      : trans.__("Ended without an answer after %1: %2", time, question);
+    const actions = [{ label: trans.__("Show"), callback: () => void svc.open() }];
+    Notification.emit(text, ended.isAnswered ? "success" : "warning", { autoClose: false, actions });
+  };
+  const watch = (view: KernelView) => view.ended.connect(tell);
+  for (const view of follower.views) watch(view);
+  follower.added.connect((_, view) => watch(view));
+}

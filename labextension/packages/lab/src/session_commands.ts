@@ -1,0 +1,77 @@
+// New session, resume one, extend it, stop what runs. The kernel does it and tells the chat, the status bar and itself.
+import { InputDialog, Notification } from "@jupyterlab/apputils";
+import type { ChatSession } from "svc-chat";
+import { duration } from "svc-chat/src/strings.js";
+import { oneLine } from "svc-chat/src/untrusted.js";
+import type { Commands } from "./commands_plugin.js";
+import type { KernelView } from "./kernel_view.js";
+
+export function addSessionCommands(commands: Commands): string[] {
+  const { app, svc, trans } = commands;
+  const view = () => svc.follower.view;
+  const add = (command: string, label: string, isEnabled: () => boolean, act: (view: KernelView) => Promise<void>) => {
+    app.commands.addCommand(command, {
+      label,
+      caption: label,
+      isEnabled,
+      execute: async () => {
+        const target = view()?.isOpen ? view() : await svc.open();
+        await (target && act(target))?.catch((error: unknown) => {
+          Notification.error(error instanceof Error ? error.message : String(error), { autoClose: 10_000 });
+        });
+      },
+    });
+    return command;
+  };
+  const hasNotebook = () => svc.follower.panel !== null;
+  const hasSession = () => (view()?.activity.current ?? null) !== null;
+  const isBusy = () => (view()?.activity.state ?? "idle") !== "idle";
+  return [
+    add("svc:new-session", trans.__("New Session"), hasNotebook, async (target) => {
+      await target.request("new");
+      await svc.open();
+    }),
+    add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, commands)),
+    add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, commands)),
+    add("svc:stop", trans.__("Stop the Analyst"), isBusy, async (target) => {
+      await target.request("cancel"); // whatever runs, a cell's question, too
+    }),
+  ];
+}
+
+async function resume(view: KernelView, { svc, trans }: Commands): Promise<void> {
+  const sessions = (await view.request("list")) as readonly ChatSession[];
+  if (sessions.length === 0) {
+    Notification.info(trans.__("There are no sessions yet."), { autoClose: 5_000 });
+    return;
+  }
+  const now = Date.now() / 1000;
+  const items = sessions.map((session) => rowOf(session, now));
+  const current = sessions.findIndex(({ id }) => id === view.activity.current?.id);
+  const { button, value } = await InputDialog.getItem({
+    title: trans.__("Resume a session"),
+    label: trans.__("The kernel and the chat go on with it."),
+    items,
+    current: Math.max(0, current),
+    okLabel: trans.__("Resume"),
+  });
+  const chosen = sessions[items.indexOf(value ?? "")];
+  if (!button.accept || !chosen) return;
+  await view.request("open", { wish: { id: chosen.id }, history: false });
+  await svc.open();
+}
+
+/** Told apart by the beginning of its id where names are the same. */
+function rowOf({ id, name, expire_time: end }: ChatSession, now: number): string {
+  const left = end > 0 ? ` · ${duration(end - now)}` : "";
+  return `${oneLine(name, 60)}${left} · ${id.slice(0, 8)}`;
+}
+
+async function extend(view: KernelView, { trans }: Commands): Promise<void> {
+  const ttl = view.activity.current?.ttl;
+  if (!ttl) return;
+  const { expire_time: end } = (await view.request("update", { ttl })) as ChatSession;
+  Notification.success(trans.__("The session lives for %1 more.", duration(end - Date.now() / 1000)), {
+    autoClose: 5_000,
+  });
+}

@@ -1,0 +1,68 @@
+// The status bar: the session of the current kernel, how long it lives, what answers, what happens. A click opens the chat.
+import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
+import { IStatusBar } from "@jupyterlab/statusbar";
+import { ITranslator, nullTranslator } from "@jupyterlab/translation";
+import { Signal } from "@lumino/signaling";
+import { Widget } from "@lumino/widgets";
+import { statusText } from "./status_text.js";
+import type { Words } from "./status_text.js";
+import { SvcToken } from "./svc.js";
+import type { Svc } from "./svc.js";
+
+const TICK_MS = 30_000; // the time left is shown in minutes
+
+export const statusPlugin: JupyterFrontEndPlugin<void> = {
+  id: "svc-jupyterlab:status",
+  description: "Shows the session of the current kernel in the status bar.",
+  autoStart: true,
+  requires: [SvcToken, IStatusBar],
+  optional: [ITranslator],
+  activate: (_: JupyterFrontEnd, svc: Svc, bar: IStatusBar, translator: ITranslator | null) => {
+    const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
+    const words: Words = {
+      idle: trans.__("idle"),
+      asking: trans.__("asking"),
+      waiting: trans.__("waiting"),
+      left: trans.__("{} left"),
+      over: trans.__("over"),
+      none: trans.__("no session yet"),
+    };
+    const item = new StatusItem(trans.__("Svc: the kernel's session. A click shows the chat."), () => void svc.open());
+    const activeChanged = new Signal<StatusItem, void>(item);
+    const show = () => {
+      const view = svc.follower.view;
+      item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, words)}` : "";
+      item.node.dataset.state = view?.isOpen ? view.activity.state : "";
+      activeChanged.emit();
+    };
+    svc.follower.changed.connect(show);
+    setInterval(show, TICK_MS);
+    bar.registerStatusItem("svc-jupyterlab:status", {
+      item,
+      align: "left",
+      rank: 900,
+      isActive: () => item.text !== "",
+      activeStateChanged: activeChanged,
+    });
+    show();
+  },
+};
+
+class StatusItem extends Widget {
+  readonly #button = document.createElement("button");
+
+  constructor(title: string, act: () => void) {
+    super();
+    this.addClass("svc-Status");
+    this.#button.title = title;
+    this.#button.addEventListener("click", act);
+    this.node.append(this.#button);
+  }
+
+  get text(): string {
+    return this.#button.textContent;
+  }
+  set text(text: string) {
+    if (text !== this.text) this.#button.textContent = text;
+  }
+}

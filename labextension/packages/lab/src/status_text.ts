@@ -1,0 +1,25 @@
+// What the status bar says of a kernel's session: its name, the time left, the model, what happens. Pure.
+import { duration, fill } from "svc-chat/src/strings.js";
+import type { Activity, State } from "./activity.js";
+
+const NAME_CHARACTERS = 24;
+
+export type Words = Readonly<Record<State | "left" | "over" | "none", string>>;
+
+/** `now` in seconds since the epoch. */
+export function statusText(activity: Activity, now: number, words: Words): string {
+  const { current: session, model, state } = activity;
+  if (!session) return [words.none, words[state]].join(" · ");
+  const parts = [shortened(session.name)];
+  if (session.expire_time > 0) {
+    const seconds = session.expire_time - now;
+    parts.push(seconds > 0 ? fill(words.left, duration(seconds)) : words.over);
+  }
+  parts.push(model, words[state]);
+  return parts.filter(Boolean).join(" · ");
+}
+
+function shortened(name: string): string {
+  const line = name.replace(/\s+/g, " ").trim();
+  return line.length > NAME_CHARACTERS ? `${line.slice(0, NAME_CHARACTERS - 1)}…` : line;
+}

@@ -1,0 +1,35 @@
+// What the plugins share: which kernel's chat is meant, and how to show it.
+import { Token } from "@lumino/coreutils";
+import type { ChatPanel } from "./chat_panel.js";
+import type { Follower } from "./follower.js";
+import type { KernelView } from "./kernel_view.js";
+
+export interface Svc {
+  readonly follower: Follower;
+  readonly panel: ChatPanel;
+  /** Shows the chat; resolves with it when it can be asked, or with null where it says itself why it cannot. */
+  open(): Promise<KernelView | null>;
+}
+
+export const SvcToken = new Token<Svc>("svc-jupyterlab:Svc", "The chat of the current notebook's kernel.");
+
+const PATIENCE_MS = 15_000; // a kernel that is busy for longer has been said to be, in the panel
+
+/** Resolves when the current kernel's chat is open, or when it is known that it will not be. */
+export async function whenOpen(follower: Follower): Promise<KernelView | null> {
+  return await new Promise((resolve) => {
+    const finish = (view: KernelView | null) => {
+      clearTimeout(timer);
+      follower.changed.disconnect(look);
+      resolve(view);
+    };
+    const look = () => {
+      const { view } = follower;
+      if (view?.isOpen) finish(view);
+      else if (!view || view.link.state.kind === "unable") finish(null);
+    };
+    const timer = setTimeout(() => finish(null), PATIENCE_MS);
+    follower.changed.connect(look);
+    look();
+  });
+}
