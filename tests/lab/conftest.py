@@ -1,0 +1,55 @@
+"""What the tests in JupyterLab share: a server whose kernels ask a scripted local service, and Chromium."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jupyter_server import JupyterServer, jupyter_server
+from local_services import stop_local_service
+from playwright.sync_api import Browser, Page, sync_playwright
+
+ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+SHOTS = Path(__file__).parent / "shots"
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+    """JupyterLab and Notebook 7; what a kernel asks goes to a local service that answers by script."""
+    folder = tmp_path_factory.mktemp("jupyter")
+    service = {
+        "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
+        "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
+        "SVC_STATE_DIR": str(folder / "state"),
+        "SVC_API_KEY": "",
+        "SVC_BASE_URL": "",
+        "SVC_WS_URL": "",
+    }
+    with jupyter_server(folder, **service) as server:
+        yield server
+    stop_local_service(folder / "state")
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """Closed with the module: while it is open this thread has a running loop, and no other test can have one."""
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
+        yield found
+        found.close()
+
+
+@pytest.fixture
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page of a fresh profile; how it looked at the end is kept."""
+    context = browser.new_context(viewport={"width": 1_400, "height": 900})
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = context.new_page()
+    yield page
+    SHOTS.mkdir(exist_ok=True)
+    page.screenshot(path=SHOTS / f"{request.node.name[:80]}.png")
+    context.close()
