@@ -96,6 +96,7 @@ interface Event {
 }
 
 export class ChannelTransport implements Transport {
+  readonly isQueueing = true;
   readonly #prefix = Math.random().toString(36).slice(2, 10);
   readonly #pending = new Map<string, Pending>();
   readonly #slow = new Set<string>();

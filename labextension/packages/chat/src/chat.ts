@@ -78,6 +78,11 @@ export class Chat {
     return this.conversation.openTurn !== undefined;
   }
 
+  /** Whether nothing can be asked now. */
+  get isBlocked(): boolean {
+    return this.isBusy && (!this.transport.isQueueing || this.conversation.openTurn?.state === "sending");
+  }
+
   /** Asks who the key is, and opens the session that is wished for. */
   async start(): Promise<void> {
     const id = this.wish.id;
@@ -121,7 +126,7 @@ export class Chat {
   /** Asks; `replaced` is the turn that the question stands for anew. */
   async ask(content: string, replaced?: Turn): Promise<void> {
     const text = content.trim();
-    if (!text || this.isBusy) return;
+    if (!text || this.isBlocked) return;
     this.notice = null;
     if (replaced?.startedAt === 0) this.conversation.drop(replaced);
     else if (replaced) this.conversation.replace(replaced, true);

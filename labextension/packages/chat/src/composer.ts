@@ -24,10 +24,11 @@ const MAX_ROWS = 12;
 
 export function composer(chat: Chat | null, actions: ComposerActions, strings: Strings): TemplateResult {
   const isBusy = chat?.isBusy ?? false;
+  const isBlocked = chat?.isBlocked ?? false;
   const canAttach = chat?.transport.attach !== undefined;
   const submit = (event: Event) => {
     event.preventDefault();
-    sendFrom((event.currentTarget as HTMLElement).querySelector("textarea"), isBusy, actions);
+    sendFrom((event.currentTarget as HTMLElement).querySelector("textarea"), isBlocked, actions);
   };
   return html`<form class="composer" @submit=${submit}>
     ${chat ? fileList(chat, actions, strings) : nothing}
@@ -40,7 +41,7 @@ export function composer(chat: Chat | null, actions: ComposerActions, strings: S
         placeholder=${strings.placeholder}
         ?disabled=${!chat}
         @input=${grow}
-        @keydown=${(event: KeyboardEvent) => onKey(event, isBusy, actions)}
+        @keydown=${(event: KeyboardEvent) => onKey(event, isBlocked, actions)}
         @paste=${(event: ClipboardEvent) => {
           if (canAttach) onPaste(event, actions);
         }}
@@ -57,6 +58,11 @@ export function composer(chat: Chat | null, actions: ComposerActions, strings: S
             >
               ${icon("stop")}
             </button>`
+          : nothing
+      }
+      ${
+        isBlocked
+          ? nothing
           : html`<button
               type="submit"
               class="primary round"
@@ -82,8 +88,8 @@ export function filesOf(data: DataTransfer | null): File[] {
   return [...(data?.files ?? [])];
 }
 
-function sendFrom(area: HTMLTextAreaElement | null, isBusy: boolean, actions: ComposerActions): void {
-  if (!area?.value.trim() || isBusy) return;
+function sendFrom(area: HTMLTextAreaElement | null, isBlocked: boolean, actions: ComposerActions): void {
+  if (!area?.value.trim() || isBlocked) return;
   actions.send(area.value);
   fillIn(area, "");
 }
@@ -96,14 +102,14 @@ function grow({ currentTarget }: { currentTarget: EventTarget | null }): void {
   if (area.rows !== rows) area.rows = rows;
 }
 
-function onKey(event: KeyboardEvent, isBusy: boolean, actions: ComposerActions): void {
+function onKey(event: KeyboardEvent, isBlocked: boolean, actions: ComposerActions): void {
   const area = event.currentTarget as HTMLTextAreaElement;
   if (event.key === "ArrowUp" && area.value === "") {
     event.preventDefault();
     actions.editLast();
   } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
-    sendFrom(area, isBusy, actions);
+    sendFrom(area, isBlocked, actions);
   }
 }
 

@@ -77,6 +77,8 @@ export interface UploadOptions {
 /** What is optional is a feature that the element leaves out where the transport has none. Rejections carry a
  * `code` of the wire where there is one, and a text for people. */
 export interface Transport {
+  /** A question may be sent while a turn of somebody else's runs: it waits for its end. */
+  readonly isQueueing?: boolean;
   listen(listener: Listener): void;
   open(wish: SessionWish, signal: AbortSignal): Promise<Opened>;
   /** Resolves when the service has the question; its turn comes as messages. */
