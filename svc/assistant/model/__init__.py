@@ -26,6 +26,7 @@ from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, confi
 from svc.assistant.model.evidence import check
 from svc.assistant.model.harmless import harmless
 from svc.assistant.model.toolbox import Toolbox
+from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import MessageType, State, Usage
@@ -82,10 +83,10 @@ class ModelAssistant(Assistant):
         from svc.assistant.model.conversation import Conversation, ModelFailureError
 
         steps: asyncio.Queue[Step | None] = asyncio.Queue()  # a turn's limits bound what it can hold
-        toolbox = Toolbox(
-            turn, self._analyst, steps.put, max_calls=self._configuration.limits.tool_calls, now=self._now()
-        )
-        conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=self._now())
+        limits, now = self._configuration.limits, self._now()
+        clock = TurnClock(limits.seconds)
+        toolbox = Toolbox(turn, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
+        conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=now, clock=clock)
         talking = asyncio.create_task(conversation.run())
         talking.add_done_callback(lambda _: steps.put_nowait(None))
         try:

@@ -28,7 +28,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     tokens: Annotated[int, Meta(ge=1_000, description="of all requests of one turn; no request starts beyond it")] = (
         200_000
     )
-    seconds: Annotated[float, Meta(gt=0, description="of one turn, tools included")] = 300.0
+    seconds: Annotated[float, Meta(gt=0, description="of one turn, the analyst's tools included")] = 300.0
     idle_seconds: Annotated[float, Meta(gt=0, description="without a word, after which a request is given up")] = 90.0
     retries: Annotated[int, Meta(ge=0, le=10, description="of a request that was refused with 429 or 5xx, or lost")] = 2
     fallback: Annotated[bool, Meta(description="no: a turn that the model does not answer fails (upstream_error)")] = (

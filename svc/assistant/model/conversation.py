@@ -7,7 +7,6 @@ passed on.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import AsyncIterable
 from datetime import datetime
@@ -47,8 +46,10 @@ from pydantic_ai.usage import RunUsage, UsageLimits
 from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
 from svc.assistant.model.instructions import earlier, question, rules
+from svc.assistant.model.offer import Tell
 from svc.assistant.model.skill_toolset import FreshCallIds, SkillToolset
-from svc.assistant.model.toolbox import Tell, Toolbox
+from svc.assistant.model.toolbox import Toolbox
+from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Step, Turn
 from svc.messages import MessageType, State, Usage
 
@@ -121,11 +122,14 @@ class Upstream:
 class Conversation:
     """One turn: ``run`` it once; cancelling the task that runs it ends the request and the tools."""
 
-    def __init__(self, upstream: Upstream, turn: Turn, toolbox: Toolbox, tell: Tell, *, now: datetime) -> None:
+    def __init__(
+        self, upstream: Upstream, turn: Turn, toolbox: Toolbox, tell: Tell, *, now: datetime, clock: TurnClock
+    ) -> None:
         self._configuration = upstream.configuration
         self._limits = upstream.configuration.limits
         self._turn = turn
         self._tell = tell
+        self._clock = clock
         self._requests = 0
         self._thought = ""
         self._thought_chars = 0
@@ -145,7 +149,7 @@ class Conversation:
     async def run(self) -> Reply:
         """Ask until the model answers; raises ModelFailureError."""
         try:
-            async with asyncio.timeout(self._limits.seconds):
+            async with self._clock.running():
                 text = await self._converse()
         except _AnswerTooLong:
             text = f"{self._text}\n\n… [cut: the model wrote more than {MAX_ANSWER_CHARS:,} characters]"

@@ -16,7 +16,8 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from svc.assistant.model.toolbox import Offer, Toolbox
+from svc.assistant.model.offer import Offer
+from svc.assistant.model.toolbox import Toolbox
 from svc.messages import new_id
 
 _OBJECT = SchemaValidator(
@@ -40,7 +41,7 @@ class SkillToolset(AbstractToolset[None]):
         return "skills"
 
     async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:
-        """Every skill, the same at every step."""
+        """Every tool, the same at every step."""
         return {offer.name: self._tool(offer) for offer in self._toolbox.offers()}
 
     async def call_tool(

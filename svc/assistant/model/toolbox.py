@@ -9,11 +9,9 @@ from __future__ import annotations
 import logging
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
-
-import msgspec
 
 from svc.assistant.analyst import Analyst, history, render
 from svc.assistant.analyst.catalogue import enabled, reads, section_of
@@ -22,6 +20,9 @@ from svc.assistant.analyst.plan import PROMPT, Ask, Call, Plan, question_of
 from svc.assistant.analyst.render import Part
 from svc.assistant.analyst.section import Picture, Skill
 from svc.assistant.model.evidence import Ledger
+from svc.assistant.model.local_toolset import LocalToolset
+from svc.assistant.model.offer import Offer, Tell
+from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.tools import Finding
 from svc.assistant.turn import Step, Turn, TurnFile
 from svc.errors import UnavailableError
@@ -33,21 +34,13 @@ SUMMARY_CHARS = 6_000  # of one call, some 1,500 tokens
 MAX_TEXT_CHARS = 200_000  # that a model may give to a tool
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?")
 
-Tell = Callable[[Step], Awaitable[None]]
-
-
-class Offer(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill as the model is told of it. ``parameters`` is a JSON schema."""
-
-    name: str
-    description: str
-    parameters: dict[str, object]
-
 
 class Toolbox:
     """What one turn may call and what came of it. ``ledger`` holds what the session shows, and grows with it."""
 
-    def __init__(self, turn: Turn, analyst: Analyst, tell: Tell, *, max_calls: int, now: datetime) -> None:
+    def __init__(
+        self, turn: Turn, analyst: Analyst, tell: Tell, *, max_calls: int, now: datetime, clock: TurnClock
+    ) -> None:
         self.ledger = Ledger()
         self._turn = turn
         self._analyst = analyst
@@ -59,17 +52,24 @@ class Toolbox:
         self._skills = {skill.name: skill for skill in enabled(use_experimental=turn.use_experimental)}
         self._summaries: dict[tuple[str, str, str, str], str] = {}
         self._parts: list[Part] = []
+        self._own: LocalToolset | None = None
+        if turn.local_tools is not None:
+            self._own = LocalToolset(
+                turn.local_tools, self.ledger, tell, clock=clock, taken=set(self._skills), mark=self._mark
+            )
         _take_what_is_known(self.ledger, turn)
 
     def offers(self) -> list[Offer]:
-        """Every skill of this turn's model."""
-        return [_offer(skill) for skill in self._skills.values()]
+        """Every skill of this turn's model, and the asker's own tools."""
+        return [*map(_offer, self._skills.values()), *(self._own.offers() if self._own is not None else ())]
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> str:
-        """Run a skill; what it found, or why it was not run, as the model is told."""
+        """Run a skill or the asker's tool; what it found, or why it was not run, as the model is told."""
         self._calls += 1
         if self._calls > self._max_calls:
             return f"Not run: this turn has used its {self._max_calls:,} tool calls. Answer with what you have."
+        if self._own is not None and self._own.has(name):
+            return await self._own.call(name, arguments)
         call = self._planned(self._skills[name], arguments)
         if isinstance(call, str):
             return f"Not run: {call}"
