@@ -39,7 +39,7 @@ URL_WITHOUT_SCHEME = re.compile(
 NESTED_URL = re.compile(r"(?<=.)https?(?:://|%3A%2F%2F)[^\s&\"'<>]+", re.IGNORECASE)
 EMAIL = re.compile(
     rf"(?<![\w.+%-])(?P<local>[A-Za-z0-9_](?:[\w.+%'-]|{DOT}){{0,63}})@"
-    rf"(?P<host>{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}}|\[{_IPV4}\])(?![\w@]|-\w)"
+    rf"(?P<host>{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}}|\[{_IPV4}\]|\[(?i:IPv6):[0-9A-Fa-f:.]{{2,45}}\])(?![\w@]|-\w)"
 )
 IPV4 = re.compile(
     rf"(?<![\w.{DOT}-])(?<![A-Za-z]/)(?P<ip>{_IPV4})(?:/(?P<bits>\d{{1,2}})(?![\w./])"
@@ -64,7 +64,7 @@ HASH_LABELS = ("imphash", "import hash", "authentihash", "ja3", "pehash", "vhash
 SSDEEP = re.compile(r"(?<![\w/+:])(?P<block>\d{1,10}):[A-Za-z0-9/+]{3,64}:[A-Za-z0-9/+]{3,64}(?![\w/+:])")
 TLSH = re.compile(r"(?<![A-Za-z0-9])T1[0-9A-F]{70}(?![A-Za-z0-9])")
 CVE = re.compile(
-    r"(?<![A-Za-z0-9])CVE[-_ \u2010-\u2015]{1,2}([12]\d{3})[-_\u2010-\u2015](\d{4,7})(?![A-Za-z0-9])", re.IGNORECASE
+    r"(?<![A-Za-z0-9])CVE[-_ \u2010-\u2015]{1,2}([12]\d{3})[-_\u2010-\u2015](\d{4,19})(?![A-Za-z0-9])", re.IGNORECASE
 )
 ATTACK = re.compile(
     r"(?<![A-Za-z0-9.])(?P<id>TA00\d\d|T1\d{3}(?:\.\d{3})?|(?:[SG][01]|M1)\d{3}|DS00\d\d)(?![A-Za-z0-9]|\.\d)"
@@ -86,7 +86,9 @@ FILE_NAME = re.compile(
 ANALYTICS = re.compile(
     r"(?<![A-Za-z0-9])(?:(?P<tracker>(?:UA|ua)-\d{6,10}-\d{1,4})|(?P<adsense>(?:pub|PUB)-\d{16}))(?![A-Za-z0-9])"
 )
-TLP = re.compile(r"\bTLP[:\- ]?(?P<colour>RED|AMBER(?:\+STRICT)?|GREEN|WHITE|CLEAR)\b", re.IGNORECASE)
+TLP = re.compile(
+    r"(?<![A-Za-z0-9])TLP[:\-_ ]{0,3}(?P<colour>RED|AMBER(?:\+STRICT)?|GREEN|WHITE|CLEAR)(?![A-Za-z0-9])", re.IGNORECASE
+)
 PIPE = re.compile(r"\\\\\.\\pipe\\[\w.{}$-]{1,120}", re.IGNORECASE)
 MUTEX = re.compile(
     r"(?<![\w\\])(?P<named>(?:Global|Local)\\[\w{}.!$-]{3,120})|\bmutex(?:es)?\b(?: name"

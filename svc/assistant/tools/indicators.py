@@ -29,10 +29,10 @@ import msgspec
 from svc.assistant.tools import Evidence, Finding, Gap, Progress, Yielded
 from svc.assistant.tools import indicator_patterns as looks
 from svc.assistant.tools.defanging import DOT, defang, plain, refang
+from svc.assistant.tools.indicator_lines import Lines
 from svc.assistant.tools.path_patterns import registry_keys, unix_paths, windows_paths
 
 MAX_INDICATORS = 20_000  # different ones of one text
-EXCERPT_CHARS = 200
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
 
@@ -107,7 +107,7 @@ def _folded(kind: str, value: str) -> str:
 def extract(text: str, *, source: str) -> Iterator[Yielded]:
     """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left
     out."""
-    original = text.split("\n")
+    original = Lines(text)
     yield Progress(text=f"reading {len(original):,} lines, {len(text):,} characters of {source}")
     fanged = refang(text)
     words = _unique_words(fanged)
@@ -158,6 +158,7 @@ def _find_in_lines(text: str, ledger: _Ledger) -> None:
         ("user_agent", "/" in text, _matches(looks.USER_AGENT, 0)),
         ("cve", "CVE" in text or "cve" in text or "Cve" in text, _cves),
         ("asn", "AS" in text or "as" in text, _asns),
+        ("tlp", "TLP" in text or "tlp" in text or "Tlp" in text, _tlps),
     ]
     for kind, is_likely, find in finders:
         if is_likely:
@@ -190,6 +191,10 @@ def _cves(text: str) -> Iterator[tuple[int, str]]:
     return ((match.start(), f"CVE-{match[1]}-{match[2]}") for match in looks.CVE.finditer(text))
 
 
+def _tlps(text: str) -> Iterator[tuple[int, str]]:
+    return ((match.start(), f"TLP:{match['colour'].upper()}") for match in looks.TLP.finditer(text))
+
+
 def _asns(text: str) -> Iterator[tuple[int, str]]:
     for match in looks.ASN.finditer(text):
         number = int(match["number"])
@@ -198,7 +203,7 @@ def _asns(text: str) -> Iterator[tuple[int, str]]:
         if is_word or (match.start() and text[match.start() - 1].isalnum()) or not 0 < number < 1 << 32:
             continue
         if is_written_out or (number > 9 and number != IBM_AS_400):
-            yield match.start(), f"AS{number}"
+            yield match.start(), f"ASN{number}"
 
 
 def _count_lines(kind: str, text: str, found: Iterator[tuple[int, str]], ledger: _Ledger) -> None:
@@ -285,7 +290,8 @@ def _find_emails(words: _Words, text: str, ledger: _Ledger) -> str:
     spans = []
     for match in looks.EMAIL.finditer(text):
         host = match["host"].strip("[]")
-        if not (looks.ipv4(host) or looks.is_host(host, is_certain=True)):
+        host = host[5:] if host[:5].lower() == "ipv6:" else host
+        if not (looks.ipv4(host) or looks.ipv6(host) or looks.is_host(host, is_certain=True)):
             continue
         count, line = words.at(match.start())
         is_chat = "jabber" in host.lower() or "xmpp" in host.lower()
@@ -384,8 +390,6 @@ def _find_identifiers(words: _Words, ledger: _Ledger) -> None:
         ledger.add("mac", match[0], *words.at(match.start()))
     for match in looks.ANALYTICS.finditer(text):
         ledger.add("analytics_id", match[0], *words.at(match.start()))
-    for match in looks.TLP.finditer(text):
-        ledger.add("tlp", f"TLP:{match['colour'].upper()}", *words.at(match.start()))
     _find_attack_ids(words, ledger)
     _find_coins(words, ledger)
 
@@ -428,14 +432,14 @@ def _find_file_names(words: _Words, text: str, ledger: _Ledger) -> None:
             ledger.add("file_name", match["name"], *words.at(match.start()))
 
 
-def _finding(hit: _Hit, original: list[str], source: str) -> Finding:
+def _finding(hit: _Hit, lines: Lines, source: str) -> Finding:
     scope = _scope(hit)
     note = hit.note or looks.words().scope_notes.get(scope, "")
     return Finding(
         kind="indicator",
         title=f"{hit.kind}: {defang(hit.value, hit.kind)}",
         why=note,
-        evidence=(Evidence(source=source, excerpt=_excerpt(original[hit.line - 1], hit.value), line=hit.line),),
+        evidence=(Evidence(source=source, excerpt=lines.excerpt(hit.line, hit.value), line=hit.line),),
         techniques=(hit.value,) if hit.kind == "attack_technique" else (),
         attributes={
             "type": hit.kind,
@@ -465,18 +469,6 @@ def _scope(hit: _Hit) -> str:
             return looks.domain_scope(host) if "." in host else "internal"
         case _:
             return ""
-
-
-def _excerpt(line: str, value: str) -> str:
-    """The line, or the part of a long one around the value."""
-    line = line.strip()
-    if len(line) <= EXCERPT_CHARS:
-        return line
-    place = max(line.lower().find(value.lower()), line.find(value.split(".")[0]), 0)
-    start = max(0, min(place - EXCERPT_CHARS // 4, len(line) - EXCERPT_CHARS))
-    return (
-        f"{'…' if start else ''}{line[start : start + EXCERPT_CHARS]}{'…' if start + EXCERPT_CHARS < len(line) else ''}"
-    )
 
 
 def _gaps(ledger: _Ledger) -> Iterator[Gap]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -106,7 +107,11 @@ TYPES = [
     ("bitcoin", "1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq",
      ["1A1zP1eP5QGefi2DMPTfTL5SLmv7DivfNa", "bc1qar0srrr7xfkvy5l643lydnw9re59gtzzwf5mdq"]),
     ("ethereum", "0x52908400098527886E0F7030069857D2E4169EE7", ["0x52908400098527886e0f7030069857d2e4169ee7"]),
-    ("asn", "AS13335 ASN 64512", ["AS13335", "AS64512"]),
+    ("asn", "AS13335 ASN 64512 asn3 AS 9999", ["ASN13335", "ASN64512", "ASN3", "ASN9999"]),
+    ("tlp", "tlp amber TLP:RED TLP_GREEN tlp-white, TLP : CLEAR",
+     ["TLP:AMBER", "TLP:RED", "TLP:GREEN", "TLP:WHITE", "TLP:CLEAR"]),
+    ("email", "bar@[IPv6:2001:db8::1] foo@[1.2.3.4]", ["bar@[ipv6:2001:db8::1]", "foo@[1.2.3.4]"]),
+    ("cve", "cve 2014-0160 CVE-2020-12345678", ["CVE-2014-0160", "CVE-2020-12345678"]),
     ("mac", "aa:bb:cc:dd:ee:ff", ["aa:bb:cc:dd:ee:ff"]),
     ("user_agent", '"Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/9.0"',
      ["Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/9.0"]),
@@ -239,3 +244,16 @@ def test_no_text_makes_it_raise(text):
         if isinstance(item, Finding):
             assert 1 <= item.attributes["line"] <= text.count("\n") + 1
             assert item.attributes["value"]
+
+
+def test_thousands_of_indicators_in_one_line_are_found_soon_each_with_what_stands_around_it():
+    text = " ".join(f"http://host{number}.evil{number}.com/p?q={number}" for number in range(9_000))
+    started = time.process_time()
+    urls = [
+        item
+        for item in indicators.extract(text, source="a")
+        if isinstance(item, Finding) and item.title.startswith("url")
+    ]
+    assert time.process_time() - started < 4
+    assert len(urls) == 9_000
+    assert all(f"q={number}" in url.evidence[0].excerpt for number, url in enumerate(urls))

@@ -1,0 +1,46 @@
+"""What stands around an indicator, for its evidence, however long its line is. Pure."""
+
+from __future__ import annotations
+
+EXCERPT_CHARS = 200
+MAX_SEARCHED_CHARS = 200_000_000  # of long lines, for the evidence of all indicators together: a fifth of a second
+
+
+class Lines:
+    """The lines of the text as evidence: the line, or the part of a long one around the value.
+
+    Values of one kind come in the order in which they stand, so a long line is searched on from the value before;
+    what is not found so is searched for from the start, while a bound is kept.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+        self._number, self._line, self._lowered, self._place = 0, "", "", 0
+        self._left = MAX_SEARCHED_CHARS
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def excerpt(self, number: int, value: str) -> str:
+        """What stands around ``value`` in the line ``number``, from 1."""
+        if number != self._number:
+            self._number, self._line, self._place = number, self._lines[number - 1].strip(), 0
+            self._lowered = self._line.lower()
+        line = self._line
+        if len(line) <= EXCERPT_CHARS:
+            return line
+        self._place = max(self._find(value.lower()), 0)
+        start = max(0, min(self._place - EXCERPT_CHARS // 4, len(line) - EXCERPT_CHARS))
+        end = start + EXCERPT_CHARS
+        return f"{'…' if start else ''}{line[start:end]}{'…' if end < len(line) else ''}"
+
+    def _find(self, value: str) -> int:
+        for wanted in (value, value.partition(".")[0]):
+            for start in (self._place, 0):
+                if self._left <= 0:
+                    return -1
+                found = self._lowered.find(wanted, start)
+                self._left -= (found if found >= 0 else len(self._lowered)) - start
+                if found >= 0:
+                    return found
+        return -1
