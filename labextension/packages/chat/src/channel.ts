@@ -235,8 +235,13 @@ export class ChannelTransport implements Transport {
       const attached = await this.request("attach", fields, { signal: options.signal, buffers: [part] });
       offset += part.byteLength;
       options.onProgress(file.size ? offset / file.size : 1);
-      if (offset >= file.size) return attached as ChatFile;
+      if (offset >= file.size) return this.#told(attached as ChatFile);
     }
+  }
+
+  /** The session that came before the answer has the file already. */
+  #told(file: ChatFile): ChatFile {
+    return this.#kernel?.files.findLast(({ name, size }) => name === file.name && size === file.size) ?? file;
   }
 
   async detach(index: number): Promise<void> {

@@ -337,7 +337,7 @@ export class Chat {
     const isWanted = this.uploads.includes(upload);
     this.uploads = this.uploads.filter((one) => one !== upload);
     if (!isWanted && (await this.detach(file))) return;
-    this.files = [...this.files, file];
+    if (!this.files.includes(file)) this.files = [...this.files, file];
     this.hooks.announce(fill(this.hooks.strings.attached, file.name));
   }
 
