@@ -24,6 +24,7 @@ export class ChatPanel extends Widget {
     super();
     this.id = "svc-panel";
     this.addClass("svc-Panel");
+    this.node.style.minWidth = "340px"; // Lumino reads it before style sheets count
     this.title.icon = analystIcon;
     this.title.caption = trans.__("Svc: ask the security analyst");
     this.node.setAttribute("role", "region");

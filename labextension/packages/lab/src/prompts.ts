@@ -58,6 +58,8 @@ function quote(text: string): string {
 
 const ESCAPES = new RegExp(String.raw`\u001b\[[0-?]*[ -/]*[@-~]`, "g"); // what colours a terminal's text
 
+const RULES = /^-{20,}\n/gm; // over a traceback
+
 interface Output {
   readonly output_type: string;
   readonly [name: string]: unknown;
@@ -72,7 +74,7 @@ export function textOfOutputs(outputs: readonly Output[]): { output: string; err
     else if (output.output_type === "stream") texts.push(joined(output.text));
     else texts.push(textOfData(output.data));
   }
-  const plain = (parts: string[]) => parts.join("\n").replace(ESCAPES, "").trim();
+  const plain = (parts: string[]) => parts.join("\n").replace(ESCAPES, "").replace(RULES, "").trim();
   return { output: plain(texts), error: plain(errors) };
 }
 
