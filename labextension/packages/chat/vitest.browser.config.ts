@@ -1,10 +1,17 @@
 // Runs in Debian's Chromium; without it, say how to get it.
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
 const CHROMIUM = process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium";
 if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is not there: apt-get install -y chromium`);
+
+/** Of the script as it was built last, gzipped; 0 where it was not. */
+function bundleBytes(): number {
+  const path = new URL("dist/swc.iife.js", import.meta.url);
+  return existsSync(path) ? gzipSync(readFileSync(path), { level: 9 }).length : 0;
+}
 
 const args = [
   "--no-sandbox",
@@ -22,7 +29,7 @@ export default defineConfig({
   test: {
     // what is measured is apart: a machine at work on other things would fail it
     include: [process.env["SVC_BENCH"] ? "browser/**/*.bench.ts" : "browser/**/*.test.ts"],
-    provide: { isLong: process.env["SVC_LONG"] !== undefined },
+    provide: { isLong: process.env["SVC_LONG"] !== undefined, bundleBytes: bundleBytes() },
     browser: {
       enabled: true,
       headless: true,

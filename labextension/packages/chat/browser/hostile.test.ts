@@ -144,7 +144,7 @@ async function tell(shown: Shown, payloads: readonly string[], carry: (payload: 
   ]);
   shown.transport.history = turns.flat().map((one, place) => ({ ...one, id: `m${place}`, seq: place + 1 }));
   shown.element.setAttribute("session-id", `s${performance.now()}`);
-  await expect.poll(() => shown.all("article").length, { timeout: 10_000 }).toBe(payloads.length);
+  await expect.poll(() => shown.all(".answer").length, { timeout: 10_000 }).toBe(payloads.length);
   for (const trace of shown.all(".trace")) trace.setAttribute("open", "");
   for (const article of shown.all("article")) article.style.contentVisibility = "visible"; // what is unseen would load nothing
   await frames(2);

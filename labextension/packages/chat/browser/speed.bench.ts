@@ -1,13 +1,30 @@
-// What a reader would feel: an answer that streams, and a session that is long.
-import { afterEach, expect, test } from "vitest";
+// What a reader would feel: how much is loaded, an answer that streams, a session that is long. Beside it what peers of
+// the same kind (three chat widgets with Markdown) take for the first two.
+import { afterAll, afterEach, expect, inject, test } from "vitest";
 import { message, turn } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
 import { finish } from "../src/chips.js";
+import { blocks, render } from "../src/markdown.js";
 import { MarkdownView } from "../src/streaming.js";
 import { ENGLISH } from "../src/strings.js";
 import { ask, clear, frames, show } from "./page.js";
 
 afterEach(clear);
+
+declare module "vitest" {
+  interface ProvidedContext {
+    bundleBytes: number;
+  }
+}
+
+const lines: string[] = [];
+const say = (what: string, ours: string, limit: string, peers: string) =>
+  lines.push([what.padEnd(44), ours.padEnd(12), limit.padEnd(12), peers].join(""));
+
+afterAll(() => {
+  const head = ["".padEnd(44), "svc-chat".padEnd(12), "limit".padEnd(12), "peers"].join("");
+  console.info([head, ...lines].join("\n")); // eslint-disable-line no-console
+});
 
 const SECTION =
   "## Finding\n\n**An account was guessed** from 203.0.113.9, see `auth.log`.\n\n| Account | Failures | First |\n|---|--:|---|\n" +
@@ -15,8 +32,16 @@ const SECTION =
   "```bash\n# count\ngrep -c 'Failed password' /var/log/auth.log\n```\n\nThen evil.example was asked, and nothing else.\n\n";
 const ANSWER = SECTION.repeat(Math.ceil(18_800 / SECTION.length)).slice(0, 18_800);
 const CHUNKS = 470;
+const BUNDLE_BYTES = 60_000;
 const RENDER_MS = 600;
 const FRAME_MS = 50;
+
+test("the script is small", () => {
+  const bytes = inject("bundleBytes");
+  say("script, gzipped", `${bytes} B`, `${BUNDLE_BYTES} B`, "111000 to 141000 B");
+  expect(bytes).toBeGreaterThan(0);
+  expect(bytes).toBeLessThanOrEqual(BUNDLE_BYTES);
+});
 
 /** The least of three tries: other work on the machine only ever adds. */
 async function bestOfThree(measure: () => number | Promise<number>, enough: number): Promise<number> {
@@ -40,9 +65,26 @@ function streamOnce(): number {
   return spent;
 }
 
+/** The same answer and libraries, with all of it rendered anew at each chunk: every tenth, times ten. */
+function renderWholeEachTime(): number {
+  const container = document.createElement("div");
+  document.body.append(container);
+  const size = Math.ceil(ANSWER.length / CHUNKS);
+  const start = performance.now();
+  for (let end = size; end < ANSWER.length; end += 10 * size) {
+    container.replaceChildren(...blocks(ANSWER.slice(0, end)).map((block) => render(block, true)));
+    finish(container, ENGLISH);
+  }
+  const spent = performance.now() - start;
+  container.remove();
+  return spent * 10;
+}
+
 test(`an answer of 18.8 kB in ${CHUNKS} chunks is rendered within ${RENDER_MS} ms`, async () => {
   const spent = await bestOfThree(streamOnce, RENDER_MS);
-  console.info(`18.8 kB in ${CHUNKS} chunks: ${spent.toFixed(0)} ms`); // eslint-disable-line no-console
+  const whole = renderWholeEachTime();
+  const peers = `3300 to 10000 ms (ours, the whole each time: ${whole.toFixed(0)} ms)`;
+  say(`18.8 kB in ${CHUNKS} chunks, in total`, `${spent.toFixed(0)} ms`, `${RENDER_MS} ms`, peers);
   expect(spent).toBeLessThan(RENDER_MS);
 });
 
@@ -72,7 +114,7 @@ test("a session of 1,000 messages opens, scrolls and takes text without a long f
         await frames();
         chat.transport.history = history;
         chat.element.setAttribute("session-id", `long${performance.now()}`);
-        await expect.poll(() => chat.all("article").length, { timeout: 20_000 }).toBe(250);
+        await expect.poll(() => chat.all(".answer").length, { timeout: 20_000 }).toBe(250);
       }),
     FRAME_MS,
   );
@@ -115,6 +157,9 @@ test("a session of 1,000 messages opens, scrolls and takes text without a long f
     FRAME_MS,
   );
   const figures = { opening, scrolling, typing, streaming };
-  console.info(`longest frames, 0 where none was over ${FRAME_MS} ms: ${JSON.stringify(figures)}`); // eslint-disable-line no-console
+  for (const [what, spent] of Object.entries(figures)) {
+    const shown = spent ? `${spent.toFixed(0)} ms` : `< ${FRAME_MS} ms`;
+    say(`1,000 messages, longest frame, ${what}`, shown, `${FRAME_MS} ms`, "");
+  }
   expect(Math.max(...Object.values(figures))).toBeLessThan(FRAME_MS);
 }, 90_000);

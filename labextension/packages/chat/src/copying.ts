@@ -40,7 +40,14 @@ export function asJson(session: { id: string; name: string }, conversation: Conv
   return JSON.stringify({ session_id: session.id, name: session.name, turns }, null, 2);
 }
 
-export function download(name: string, mimeType: string, text: string): void {
+/** As a file of the session's name. */
+export function save(kind: "md" | "json", id: string, name: string, conversation: Conversation): void {
+  const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80)}.${kind}`;
+  if (kind === "md") download(file, "text/markdown", asMarkdown(name, conversation));
+  else download(file, "application/json", asJson({ id, name }, conversation));
+}
+
+function download(name: string, mimeType: string, text: string): void {
   const address = URL.createObjectURL(new Blob([text], { type: mimeType }));
   const link = document.createElement("a");
   link.href = address;

@@ -6,7 +6,7 @@ import { Chat } from "./chat.js";
 import { indicatorOf } from "./chips.js";
 import { composer, filesOf, fillIn } from "./composer.js";
 import type { Turn } from "./conversation.js";
-import { asJson, asMarkdown, download, tableAsCsv } from "./copying.js";
+import { save, tableAsCsv } from "./copying.js";
 import { chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
 import { canonical, DEFAULT_NAME, OBSERVED, readSettings } from "./settings.js";
 import type { Name, Settings } from "./settings.js";
@@ -326,7 +326,7 @@ export class SvcChat extends Base {
       this.#startAnew();
     },
     save: (kind: "md" | "json") => {
-      this.#save(kind);
+      if (this.#chat) save(kind, this.sessionId, this.#chat.name || DEFAULT_NAME, this.#chat.conversation);
     },
   };
 
@@ -436,15 +436,6 @@ export class SvcChat extends Base {
     const area = this.#area;
     const isNew = !this.#settings.sessionId && !this.#chat?.conversation.turns.length;
     if (area && isNew && (area.value === "" || area.value === before)) fillIn(area, text);
-  }
-
-  #save(kind: "md" | "json"): void {
-    const chat = this.#chat;
-    if (!chat) return;
-    const name = (chat.name || DEFAULT_NAME).replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80);
-    if (kind === "md") download(`${name}.md`, "text/markdown", asMarkdown(chat.name, chat.conversation));
-    else
-      download(`${name}.json`, "application/json", asJson({ id: this.sessionId, name: chat.name }, chat.conversation));
   }
 
   async #copy(text: string): Promise<boolean> {

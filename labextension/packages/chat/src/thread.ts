@@ -1,5 +1,6 @@
 // The turns on screen. Each stands in its own node and is rendered when it changed, so that a long session costs no
-// more than its last turn. A long history is put in from its end backwards, a few turns a frame.
+// more than its last turn. Of a history the last turn is rendered at once; the others have their place, and are rendered
+// when nothing else is to be done: those in view first, then from the end backwards.
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { finish } from "./chips.js";
@@ -23,7 +24,15 @@ export interface ThreadActions {
 
 const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
 const MAX_STEP = 20_000; // characters of one step
-const SLICE_MS = 5; // of a frame's 16, for putting older turns in: their layout comes on top
+const SLICE_MS = 5; // of a frame's 16, for rendering older turns: their layout comes on top
+const SOON_MS = 100; // that older turns wait at most for a pause
+const WARM = "`a`\n\n|a|\n|-|\n\n```js\n```"; // brings parser, sanitizer and colours into being
+
+/** When nothing else is to be done; Safari does not tell when that is. */
+const whenIdle: (act: () => void) => void =
+  "requestIdleCallback" in globalThis
+    ? (act) => requestIdleCallback(act, { timeout: SOON_MS })
+    : (act) => setTimeout(act, 20);
 
 interface Shown {
   readonly node: HTMLElement;
@@ -36,18 +45,23 @@ export class Thread {
   #conversation: Conversation | null = null;
   #shown: Shown[] = [];
   #editing: Turn | null = null;
-  #frame = 0;
-  #isFresh = false;
+  #isFilling = false;
+  readonly #inView = new Set<EventTarget>();
 
   /** `container` is filled with one node a turn; nothing else may be put in. */
   constructor(
     readonly container: HTMLElement,
     private readonly actions: ThreadActions,
-  ) {}
-
-  /** Whether older turns are still to be put in. */
-  get isFilling(): boolean {
-    return this.#frame !== 0;
+  ) {
+    container.addEventListener("contentvisibilityautostatechange", (event) => {
+      const { target, skipped } = event as ContentVisibilityAutoStateChangeEvent;
+      if (!target) return;
+      if (skipped) this.#inView.delete(target);
+      else this.#inView.add(target);
+    });
+    whenIdle(() => {
+      new MarkdownView(document.createElement("div")).update(WARM, true);
+    });
   }
 
   edit(turn: Turn | null): void {
@@ -61,9 +75,11 @@ export class Thread {
     const { turns } = conversation;
     for (const shown of this.#shown) if (!turns.includes(shown.turn)) shown.node.remove();
     this.#shown = this.#shown.filter((shown) => shown.node.isConnected);
-    for (const turn of this.#newer(turns)) this.#shown.push(this.#add(turn, null));
-    for (const shown of this.#shown) if (shown.version !== shown.turn.version) this.#render(shown);
-    if (this.#shown.length < turns.length) this.#frame ||= requestAnimationFrame(() => this.#fillOlder(turns));
+    for (const turn of turns.slice(this.#shown.length)) this.#shown.push(this.#place(turn));
+    const last = this.#shown.at(-1);
+    for (const shown of this.#shown)
+      if (shown.version !== shown.turn.version && (shown.version >= 0 || shown === last)) this.#render(shown);
+    this.#fill();
   }
 
   /** The last turn to the top of what scrolls: its question and its verdict are what one wants to see. */
@@ -72,44 +88,35 @@ export class Thread {
   }
 
   #clear(conversation: Conversation): void {
-    cancelAnimationFrame(this.#frame);
-    this.#frame = 0;
     this.#conversation = conversation;
     this.#shown = [];
     this.#editing = null;
-    this.#isFresh = true;
+    this.#inView.clear();
     this.container.replaceChildren();
   }
 
-  /** What follows the last turn shown; at first, of a history, its last turn alone. */
-  #newer(turns: readonly Turn[]): readonly Turn[] {
-    const last = this.#shown.at(-1);
-    if (last) return turns.slice(turns.indexOf(last.turn) + 1);
-    const isFresh = this.#isFresh && turns.length > 0;
-    this.#isFresh &&= !isFresh;
-    return turns.slice(-1);
+  #fill(): void {
+    if (this.#isFilling || !this.#next()) return;
+    this.#isFilling = true;
+    whenIdle(() => {
+      this.#isFilling = false;
+      const end = performance.now() + SLICE_MS;
+      for (let next = this.#next(); next && performance.now() < end; next = this.#next()) this.#render(next);
+      this.#fill();
+    });
   }
 
-  #fillOlder(turns: readonly Turn[]): void {
-    this.#frame = 0;
-    const end = performance.now() + SLICE_MS;
-    let first = this.#shown[0];
-    while (first && turns[0] !== first.turn && performance.now() < end) {
-      const older = turns[turns.indexOf(first.turn) - 1];
-      if (!older) return;
-      this.#shown.unshift(this.#add(older, first.node));
-      first = this.#shown[0];
-    }
-    if (first && turns[0] !== first.turn) this.#frame = requestAnimationFrame(() => this.#fillOlder(turns));
+  /** What is to be rendered next of what never was. */
+  #next(): Shown | undefined {
+    const missing = this.#shown.filter(({ version }) => version < 0);
+    return missing.find(({ node }) => this.#inView.has(node)) ?? missing.at(-1);
   }
 
-  #add(turn: Turn, before: Node | null): Shown {
+  #place(turn: Turn): Shown {
     const node = document.createElement("article");
     node.className = "turn";
-    this.container.insertBefore(node, before);
-    const shown = { node, turn, version: -1, answer: undefined };
-    this.#render(shown);
-    return shown;
+    this.container.append(node);
+    return { node, turn, version: -1, answer: undefined };
   }
 
   #render(shown: Shown): void {
