@@ -29,6 +29,13 @@ _OPTIONS = (
         help="A parameter; env:NAME and file:PATH name a secret.",
     ),
     click.option("-r", "--parameter-raw", multiple=True, metavar="NAME=TEXT", help="A parameter that stays text."),
+    click.option(
+        "-f",
+        "--parameters-file",
+        type=_FILE,
+        multiple=True,
+        help="YAML or JSON with parameters; -p and -r come on top.",
+    ),
     click.option("--sweep", type=_FILE, help="CSV with names, or JSON lines (.jsonl): one case a row. Needs --out."),
     click.option(
         "--to", default="html", show_default=True, metavar="FORMATS", help="html, ipynb, md, pdf; with commas."

@@ -36,6 +36,7 @@ class Options:
     notebook: Path
     parameter: tuple[str, ...]
     parameter_raw: tuple[str, ...]
+    parameters_file: tuple[Path, ...]
     sweep: Path | None
     to: str
     template: str
@@ -170,6 +171,10 @@ def fingerprint(case: Case, notebook_digest: str, options: Options) -> str:
 
 def _fixed(options: Options, known: list[str]) -> Mapping[str, Value]:
     values: dict[str, Value] = {}
+    for path in options.parameters_file:
+        read = parameters.load(path)
+        parameters.check(list(read), known, str(path))
+        values |= read
     for word in options.parameter:
         name, value = _pair("-p", word)
         values[name] = parameters.typed(value)

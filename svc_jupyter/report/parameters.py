@@ -91,6 +91,25 @@ def typed(word: str) -> Value:
     return word
 
 
+def load(path: Path) -> dict[str, Value]:
+    """The values of a file of names and values, YAML or JSON; a date stays text, as papermill leaves it."""
+    import yaml
+
+    resolvers = {
+        first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    loader = type("_Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
+    try:
+        values = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506  # a safe one
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        reason = " ".join(str(getattr(error, "strerror", None) or error).split())
+        raise ParameterError(f"-f {path}: it cannot be read: {reason[:200]}") from error
+    if not isinstance(values, dict) or not all(isinstance(name, str) and name.isidentifier() for name in values):
+        raise ParameterError(f"-f {path}: write names with their values, one a line: host: web-3")
+    return values
+
+
 def build(values: Mapping[str, Value], folder: Path) -> Parameters:
     """The values with ``env:NAME`` and ``file:PATH`` (beside ``folder``) replaced by the secrets that they name."""
     secrets: list[str] = []

@@ -15,6 +15,10 @@ from pathlib import Path
 
 import nbformat
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "svc"))
+
+from local_services import stop_local_service
+
 from svc_jupyter import answer_store
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -50,6 +54,7 @@ def main() -> None:
         for notebook in NOTEBOOKS:
             take_outputs(FOLDER / notebook, run(work, notebook) / notebook)
         run(work, *SWEEP)
+        stop_local_service(work / "state")
     for entry in answer_store.prune(FOLDER / ".answers", unused_since=begun):
         print(f"{entry.key} removed: {entry.question}")
 

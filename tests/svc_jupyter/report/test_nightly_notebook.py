@@ -60,11 +60,3 @@ def test_a_miss_has_its_own_exit_code(arguments: list[str], status: str, tmp_pat
 
     assert done.returncode == 4
     assert f"{status}: AnswerMissingError: no answer is pinned" in done.stderr
-
-
-def test_a_service_out_of_reach_has_its_own_exit_code(tmp_path: Path):
-    done = report("run", PATH.name, "--answers", "live", "--out", str(tmp_path / "out"), **CUT)
-
-    assert done.returncode == 5, done.stderr
-    assert "service out of reach: ServiceUnreachableError" in done.stderr
-    assert "ServiceUnreachableError" in (tmp_path / "out" / f"{PATH.stem}.html").read_text()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import signal
@@ -14,7 +13,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from reports import Ran, cases_in, run_report
+from reports import Ran, assert_whole, cases_in, run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
 WORK = """
@@ -53,14 +52,6 @@ def statuses_of(folder: Path) -> list[object]:
     return [case["status"] for case in record_of(folder).values()]
 
 
-def assert_nothing_is_half_written(folder: Path) -> None:
-    manifest = json.loads((folder / "out" / "manifest.json").read_text())["sha256"]
-    there = {str(p.relative_to(folder / "out")) for p in (folder / "out" / "cases").rglob("*") if p.is_file()}
-    assert there == set(manifest)
-    assert all(hashlib.sha256((folder / "out" / n).read_bytes()).hexdigest() == d for n, d in manifest.items())
-    assert not [p.name for p in (folder / "out").rglob(".*")]
-
-
 def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Path):
     cases_of(folder, "", "raise", "die", "sleep", "")
 
@@ -68,7 +59,7 @@ def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Pa
 
     assert done.returncode == 1, done.stderr
     assert statuses_of(folder) == ["ok", "failed", "kernel died", "timeout", "ok"]
-    assert_nothing_is_half_written(folder)
+    assert_whole(folder / "out")
     failures = [case["failure"] for case in record_of(folder).values()]
     assert failures == ["", "ValueError: 1", "Kernel died", "the cell did not end within 2 s", ""]
     assert "Timeout: the cell did not end" in (folder / "out/cases/3-sleep.html").read_text()
@@ -86,7 +77,7 @@ def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Pa
     assert again.returncode == 1
     assert statuses_of(folder) == ["ok", "failed", "kernel died", "ok", "ok"]
     assert (folder / "out/cases/0.html").stat().st_mtime_ns == first
-    assert_nothing_is_half_written(folder)
+    assert_whole(folder / "out")
 
 
 def test_no_case_begins_after_enough_failures(folder: Path):
@@ -124,7 +115,7 @@ def test_a_signal_ends_the_run_truthfully_and_resume_completes_it(number: int, c
     assert "Traceback" not in rest
     assert statuses_of(folder) == ["ok", "interrupted", "not run"]
     assert json.loads((folder / "out" / "run.json").read_text())["state"] == "interrupted"
-    assert_nothing_is_half_written(folder)
+    assert_whole(folder / "out")
     assert not _kernels_in(folder)
 
     (folder / "awake").touch()
@@ -224,7 +215,7 @@ def test_a_full_disk_is_told_leaves_nothing_half_written_and_resume_completes(fo
     done = sweep(folder, "--jobs", "1", "--resume")
     assert done.returncode == 0, done.stderr
     assert statuses_of(folder) == ["ok"] * 6
-    assert_nothing_is_half_written(folder)
+    assert_whole(folder / "out")
 
 
 def test_two_sweeps_side_by_side_share_one_store(scripted_local: Path, tmp_path: Path):
