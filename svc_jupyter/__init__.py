@@ -23,12 +23,13 @@ _MATCHER = "svc"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What ``%load_ext svc_jupyter`` calls."""
+    """What ``%load_ext svc_jupyter`` calls. Where a front end's panel has loaded it already, all stays as it is."""
     from svc_jupyter.completion import matcher
     from svc_jupyter.magics import SvcMagics
     from svc_jupyter.question_line import QuestionLine
 
-    unload_ipython_extension(shell)
+    if "SvcMagics" in shell.magics_manager.registry:
+        return
     shell.register_magics(SvcMagics)
     shell.input_transformer_manager.token_transformers.append(QuestionLine)
     shell.Completer.custom_matchers.append(matcher(shell, lambda: shell.magics_manager.registry.get("SvcMagics")))

@@ -38,6 +38,7 @@ def loaded_magics() -> SvcMagics:
         raise AskError("the chat panel is for notebooks: there is no IPython here.")
     if "SvcMagics" not in shell.magics_manager.registry:
         shell.extension_manager.load_extension("svc_jupyter")
+        shell.extension_manager.loaded.discard("svc_jupyter")  # so that a cell's %load_ext has nothing to say of it
     magics: SvcMagics = shell.magics_manager.registry["SvcMagics"]
     return magics
 
