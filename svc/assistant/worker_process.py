@@ -205,7 +205,7 @@ def _opened(order: Order, content: bytes) -> BinaryIO:
 
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError)
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)  # the last: libbz2, read on after damage
 _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 

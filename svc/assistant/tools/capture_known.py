@@ -91,7 +91,8 @@ def mark_of_agent(agent: str) -> Mark | None:
 
 def mark_of_request(target: str) -> Mark | None:
     """What attack a request's target is a sign of."""
-    return _mark("requests", unquote_plus(target))
+    decoded = unquote_plus(target)
+    return _mark("requests", unquote_plus(decoded) if "%" in decoded else decoded)
 
 
 def _mark(kind: str, text: str) -> Mark | None:

@@ -16,6 +16,7 @@ from svc.assistant.tools import Confidence, Finding, Scalar, Severity
 from svc.assistant.tools.capture_known import Mark, mark_of_agent, mark_of_request
 from svc.assistant.tools.event import Event
 from svc.assistant.tools.event_place import Place, Span
+from svc.assistant.tools.event_web_errors import ComplaintKind, complaint
 
 MAX_CLIENTS = 50_000
 MAX_PATHS = 2_000  # different ones kept of one client
@@ -23,6 +24,7 @@ MAX_LISTED = 100
 PROBED_PATHS = 20  # different ones that are not there: more than a page with broken links
 PROBE_SHARE = 0.3  # of all requests of that client
 GUESSED_LOGINS = 20  # POSTs to one path, or refusals with 401: more than a person who mistypes
+DENIED_LOGINS = 5  # names and passwords that the error log says were wrong
 HASTY_LOGINS = 5  # POSTs to a login path within HASTY_SECONDS: faster than a person types
 HASTY_SECONDS = 10.0
 _SCANNER = "a scanner"
@@ -36,6 +38,7 @@ class _Client(msgspec.Struct):
     logins: list[float] = msgspec.field(default_factory=list)
     is_hasty: bool = False
     refused: int = 0
+    denied: Counter[str] = msgspec.field(default_factory=Counter)
     size: int = 0
     attacks: dict[str, Span] = msgspec.field(default_factory=dict)
     worked: dict[str, Span] = msgspec.field(default_factory=dict)
@@ -47,7 +50,7 @@ class WebActivity:
     """Counts of a web server's log; tells nothing about other logs."""
 
     def __init__(self) -> None:
-        self.requests = self.untold = 0
+        self.requests = self.errors = self.untold = 0
         self._clients: dict[str, _Client] = {}
         self._statuses: Counter[str] = Counter()
         self._methods: Counter[str] = Counter()
@@ -58,7 +61,10 @@ class WebActivity:
 
     def add(self, event: Event) -> None:
         """Count a request; other events are not looked at."""
-        if event.category != "webserver" or event.service == "error":
+        if event.category != "webserver":
+            return
+        if event.service == "error":
+            self._count_error(event)
             return
         fields = event.fields
         self.requests += 1
@@ -69,14 +75,38 @@ class WebActivity:
         path = fields.get("cs-uri-stem", "")
         if path in self._paths or len(self._paths) < MAX_CLIENTS:
             self._paths[path] += 1
-        address = fields.get("c-ip", "")
+        if (client := self._client(fields.get("c-ip", ""))) is not None:
+            self._count(client, event, status, method, path)
+
+    def _client(self, address: str) -> _Client | None:
         client = self._clients.get(address)
         if client is None:
             if len(self._clients) >= MAX_CLIENTS:
                 self.untold += 1
-                return
+                return None
             client = self._clients[address] = _Client()
-        self._count(client, event, status, method, path)
+        return client
+
+    def _count_error(self, event: Event) -> None:
+        """A line of an error log: whom it refused, what was not there, and what was tried."""
+        self.errors += 1
+        self._all.add(event)
+        client = self._client(event.fields["c-ip"]) if event.fields.get("c-ip") else None
+        said = complaint(event.fields.get("message", ""))
+        if client is None or said is None:
+            return
+        client.requests += 1
+        client.failed += 1
+        client.span.add(event)
+        match said.kind:
+            case ComplaintKind.LOGIN:
+                client.denied[said.account if len(client.denied) < MAX_LISTED else ""] += 1
+            case ComplaintKind.MISSING if len(client.missing) < MAX_PATHS:
+                client.missing.add(said.path)
+            case _:
+                client.refused += 1
+        if (mark := self._mark(_target(event) or said.path)) is not None:
+            client.attacks.setdefault(mark.what, Span(limit=2)).add(event)
 
     def _count(self, client: _Client, event: Event, status: str, method: str, path: str) -> None:
         client.requests += 1
@@ -95,7 +125,7 @@ class WebActivity:
         agent = event.fields.get("cs-user-agent", "")
         if agent in client.agents or len(client.agents) < MAX_LISTED:
             client.agents[agent] += 1
-        mark = self._mark(event.fields.get("cs-uri", ""))
+        mark = self._mark(_target(event))
         if mark is not None:
             client.attacks.setdefault(mark.what, Span(limit=2)).add(event)
             if status[:1] == "2":
@@ -112,7 +142,7 @@ class WebActivity:
 
     def findings(self, place: Place) -> list[Finding]:
         """The summary, then clients that probe or attack, the worst first."""
-        if not self.requests:
+        if not self.requests and not self.errors:
             return []
         judged = [
             finding for address, client in self._clients.items() for finding in self._judged(address, client, place)
@@ -122,50 +152,27 @@ class WebActivity:
         return [self._summary(place), *judged[:MAX_LISTED]]
 
     def _judged(self, address: str, client: _Client, place: Place) -> list[Finding]:
-        agent = next((mark.what for name in client.agents if (mark := self._agent(name)) and mark.what == _SCANNER), "")
+        is_scanner = any((mark := self._agent(name)) and mark.what == _SCANNER for name in client.agents)
         is_probing = len(client.missing) >= PROBED_PATHS and len(client.missing) >= PROBE_SHARE * client.requests
-        path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
-        is_guessing = client.is_hasty or (
-            max(client.refused, posts) >= GUESSED_LOGINS and (client.refused >= GUESSED_LOGINS or _is_login(path))
-        )
-        if not (agent or is_probing or client.attacks or is_guessing):
+        guessing = _guessing(client)
+        if not (is_scanner or is_probing or client.attacks or guessing):
             return []
-        what = [
-            *client.attacks,
-            *(["looks for what is there"] if is_probing else []),
-            *(["calls itself a scanner"] if agent else []),
-            *([f"guesses passwords at {path[:80]}" if _is_login(path) else "was refused often"] if is_guessing else []),
-        ]
-        evidence = [event for span in (*client.worked.values(), *client.attacks.values()) for event in span.events]
+        looks = "looks for what is there" if is_probing else ""
+        calls = "calls itself a scanner" if is_scanner else ""
+        what = [*client.attacks, *(word for word in (looks, calls, guessing) if word)]
         techniques = dict.fromkeys(
             technique
             for span in client.attacks.values()
             for event in span.events[:1]
-            if (mark := self._mark(event.fields.get("cs-uri", "")))
+            if (mark := self._mark(_target(event)))
             for technique in mark.techniques
         )
-        if is_probing or agent:
+        if is_probing or is_scanner:
             techniques["T1595.002"] = None
-        if is_guessing:
+        if guessing:
             techniques["T1110"] = None
-        return [
-            Finding(
-                kind="web_client",
-                title=f"{address}: {', '.join(what)}",
-                severity=self._severity(client, is_guessing=is_guessing, is_scan=is_probing or bool(agent)),
-                confidence=Confidence.MEDIUM,
-                why=f"{sum(span.count for span in client.worked.values()):,} attacks were answered with 2xx: look at "
-                "what came back." if client.worked else "None of its attacks was answered with 2xx.",
-                evidence=tuple(place.evidence(event) for event in [*evidence, *client.span.events][:4]),
-                techniques=tuple(techniques),
-                attributes=self._figures(address, client) | {
-                    "what": [*what],
-                    "attacks": [*client.attacks],
-                    "attack_counts": [span.count for span in client.attacks.values()],
-                    "answered": sum(span.count for span in client.worked.values()),
-                },
-            )
-        ]  # fmt: skip
+        severity = self._severity(client, is_guessing=bool(guessing), is_scan=is_probing or is_scanner)
+        return [_finding(address, client, place, what=what, techniques=tuple(techniques), severity=severity)]
 
     def _agent(self, name: str) -> Mark | None:
         if name not in self._agents:
@@ -177,7 +184,7 @@ class WebActivity:
     def _severity(self, client: _Client, *, is_guessing: bool, is_scan: bool) -> Severity:
         """The worst of the attacks; one step up where they were answered."""
         order = list(Severity)
-        marks = [self._mark(span.events[0].fields.get("cs-uri", "")) for span in client.attacks.values() if span.events]
+        marks = [self._mark(_target(span.events[0])) for span in client.attacks.values() if span.events]
         worst = min((order.index(mark.severity) for mark in marks if mark), default=order.index(Severity.LOW))
         if client.worked:
             worst = max(1, worst - 1)
@@ -185,30 +192,19 @@ class WebActivity:
             worst = min(worst, order.index(Severity.MEDIUM))
         return order[worst]
 
-    @staticmethod
-    def _figures(address: str, client: _Client) -> dict[str, Scalar | list[Scalar]]:
-        return {
-            "client": address,
-            "requests": client.requests,
-            "failed": client.failed,
-            "missing": len(client.missing),
-            "refused": client.refused,
-            "bytes": client.size,
-            "first": client.span.first or None,
-            "last": client.span.last or None,
-            "agents": [name for name, _ in client.agents.most_common(3)],
-        }
-
     def _summary(self, place: Place) -> Finding:
         clients = sorted(self._clients.items(), key=lambda item: -item[1].requests)[:MAX_LISTED]
         statuses, paths = self._statuses.most_common(20), self._paths.most_common(20)
         methods = self._methods.most_common(10)
         return Finding(
             kind="web_summary",
-            title=f"{self.requests:,} requests of {len(self._clients):,} clients",
+            title=f"{self.requests:,} requests of {len(self._clients):,} clients"
+            if self.requests
+            else f"{self.errors:,} errors, of {len(self._clients):,} clients",
             evidence=tuple(place.evidence(event) for event in self._all.events),
             attributes={
                 "requests": self.requests,
+                "errors": self.errors,
                 "clients": len(self._clients),
                 "first": self._all.first or None,
                 "last": self._all.last or None,
@@ -225,6 +221,65 @@ class WebActivity:
                 "untold": self.untold,
             },
         )
+
+
+def _target(event: Event) -> str:
+    """What was asked for, as the table of attacks reads it: with the method where that asks to be a proxy."""
+    target = event.fields.get("cs-uri", "")
+    return f"CONNECT {target}" if event.fields.get("cs-method") == "CONNECT" else target
+
+
+def _guessing(client: _Client) -> str:
+    """How a client guesses passwords, with the count; "" where it does not."""
+    if (denied := client.denied.total()) >= DENIED_LOGINS:
+        names = ", ".join(name[:40] for name, _ in client.denied.most_common(3) if name)
+        return f"guesses passwords ({denied:,} refused{f': {names}' if names else ''})"
+    path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
+    is_login = _is_login(path)
+    if client.is_hasty or (posts >= GUESSED_LOGINS and is_login) or client.refused >= GUESSED_LOGINS:
+        return f"guesses passwords at {path[:80]} ({posts:,} times)" if is_login else "was refused often"
+    return ""
+
+
+def _finding(
+    address: str, client: _Client, place: Place, *, what: list[str], techniques: tuple[str, ...], severity: Severity
+) -> Finding:
+    answered = sum(span.count for span in client.worked.values())
+    seen = [event for span in (*client.worked.values(), *client.attacks.values()) for event in span.events]
+    return Finding(
+        kind="web_client",
+        title=f"{address}: {', '.join(what)}",
+        severity=severity,
+        confidence=Confidence.MEDIUM,
+        why=f"{answered:,} attacks were answered with 2xx: look at what came back."
+        if answered
+        else "None of its attacks was answered with 2xx.",
+        evidence=tuple(place.evidence(event) for event in [*seen, *client.span.events][:4]),
+        techniques=techniques,
+        attributes=_figures(address, client)
+        | {
+            "what": [*what],
+            "attacks": [*client.attacks],
+            "attack_counts": [span.count for span in client.attacks.values()],
+            "answered": answered,
+        },
+    )
+
+
+def _figures(address: str, client: _Client) -> dict[str, Scalar | list[Scalar]]:
+    return {
+        "client": address,
+        "requests": client.requests,
+        "failed": client.failed,
+        "missing": len(client.missing),
+        "refused": client.refused,
+        "denied": client.denied.total(),
+        "accounts": [name for name, _ in client.denied.most_common(10) if name],
+        "bytes": client.size,
+        "first": client.span.first or None,
+        "last": client.span.last or None,
+        "agents": [name for name, _ in client.agents.most_common(3)],
+    }
 
 
 def _hasten(client: _Client, event: Event) -> None:

@@ -1,6 +1,7 @@
 """Tools run in processes of their own: what they yield arrives, what kills them is a finding, cancel kills them."""
 
 import asyncio
+import bz2
 import gzip
 import os
 import subprocess
@@ -151,6 +152,16 @@ async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, feed):
     packed[10:14] = b"\xff\xff\xff\xff"
     function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
     items = await run(workers, function, bytes(packed), feed)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
+    assert "damaged" in items[-1].text
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, feed):
+    packed = bytearray(bz2.compress(b"Failed password\n" * 9))
+    packed[63] ^= 0xFF  # in the data: libbz2 refuses the block, and then any further call
+    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
+    items = await run(workers, function, bytes(packed) + bytes(20_000), feed)
     assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
     assert "damaged" in items[-1].text
 

@@ -25,7 +25,9 @@ def sentences(findings: Sequence[Finding]) -> list[str]:
     for summary in of_kind(findings, "web_summary"):
         attackers = [f for f in of_kind(findings, "web_client") if f.severity in _BAD]
         answered = sum(number(f, "answered") for f in attackers)
-        requests = f"{plural(number(summary, 'requests'), 'request')} of {plural(number(summary, 'clients'), 'client')}"
+        counted = "request" if number(summary, "requests") else "error"
+        clients = plural(number(summary, "clients"), "client")
+        requests = f"{plural(number(summary, f'{counted}s'), counted)} of {clients}"
         if attackers:
             names = ", ".join(code_span(defang(text(f, "client"))) for f in attackers[:NAMED])
             worked = (

@@ -120,11 +120,62 @@ def test_an_attack_that_was_answered_weighs_more():
     [
         ("/uploads/s72_Shell.php", "a file named like a web shell"),
         ("/w00tw00t.at.ISC.SANS.DFind:)", "a page that only a scanner asks for"),
+        ("/?author=3", "lists a site's user names"),
+        ("/wp-json/wp/v2/users", "lists a site's user names"),
+        ("/.git/config", "asks for files with secrets"),
+        ("http://azenv.example/", "asks the server to be a proxy"),
+        ("/list.php?id=1%27%20AND%201=1--%20-", "SQL injection"),
+        ("/item?id=7%20order%20by%2012--", "SQL injection"),
+        ("/a?q=%253Csvg%2520onload%253Dalert(1)%253E", "script injected into a request"),
+        ("/i.php?f=php://filter/convert.base64-encode/resource=x", "a path that climbs out of the web folder"),
+        ("/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "a known hole of a product is tried"),
     ],
 )
 def test_what_only_attackers_ask_for_is_told(path: str, what: str):
     (client,) = found(access("203.0.113.9", path, 404), "web_client")
     assert client.attributes["attacks"] == [what]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/list?author=miller&x=o'brien", "/search?q=select+a+union+rep+order+by+name", "/a?from=users&select=all",
+        "/r?to=https://shop.example/a", "/docs/author=1/", "/books?id=5&or=1", "/environment", "/it's-fine?x='quoted'&y=1",
+    ],
+)  # fmt: skip
+def test_addresses_that_look_a_little_like_attacks_are_none(path: str):
+    assert not found(access("198.51.100.3", path, 200), "web_client")
+
+
+def test_a_connection_through_the_server_is_told():
+    (client,) = found(access("203.0.113.9", "mail.example:25", 200, "CONNECT"), "web_client")
+    assert client.attributes["attacks"] == ["asks the server to be a proxy"]
+    assert (client.severity, client.techniques) == ("medium", ("T1090",))
+
+
+REFUSED = {
+    "apache": "[Fri Nov 20 03:12:4{0}.1 2026] [auth_basic:error] [pid 1:tid 2] [client 203.0.113.9:5000{0}] "
+    'AH01617: user admin: authentication failure for "/private": Password Mismatch',
+    "apache, unknown": "[Fri Nov 20 03:12:4{0} 2026] [error] [client 203.0.113.9] user admin not found: /private",
+    "nginx": '2026/11/20 03:12:4{0} [error] 8#8: *{0} user "admin": password mismatch, client: 203.0.113.9, server: x, '
+    'request: "GET /private HTTP/1.1", host: "x"',
+    "nginx, unknown": '2026/11/20 03:12:4{0} [error] 8#8: *{0} user "admin" was not found in "/etc/nginx/.htpasswd", '
+    'client: 203.0.113.9, server: x, request: "GET /private HTTP/1.1", host: "x"',
+}
+
+
+@pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
+def test_refused_logins_of_an_error_log_are_counted_exactly(line: str):
+    (client,) = found("\n".join(line.format(second) for second in range(7)), "web_client")
+    assert (client.attributes["denied"], client.attributes["accounts"]) == (7, ["admin"])
+    assert client.techniques == ("T1110",)
+    assert not found("\n".join(line.format(second) for second in range(4)), "web_client")
+
+
+def test_a_scan_that_only_the_error_log_saw_is_told():
+    line = "[Fri Nov 20 03:12:45 2026] [error] [client 203.0.113.9] File does not exist: /var/www/html/{}"
+    (client,) = found("\n".join(line.format(f"admin{number}") for number in range(25)), "web_client")
+    assert client.attributes["missing"] == 25
 
 
 @pytest.mark.parametrize("path", ["/seashell.php", "/docs/shell-scripting.html", "/shells/index.php", "/shell/"])
@@ -148,7 +199,7 @@ LOGIN_POST = '192.0.2.8 - - [20/Nov/2026:03:12:4{} +0000] "POST /wp-login.php HT
 def test_logins_faster_than_a_person_types_are_guesses():
     hasty = [LOGIN_POST.format(second) for second in range(5)]
     (client,) = found("\n".join(hasty), "web_client")
-    assert client.attributes["what"] == ["guesses passwords at /wp-login.php"]
+    assert client.attributes["what"] == ["guesses passwords at /wp-login.php (5 times)"]
     assert not found("\n".join(hasty[:4]), "web_client")
 
 
