@@ -19,12 +19,16 @@ T = TypeVar("T", bound=msgspec.Struct)
 NOTHING = msgspec.Raw(b"null")
 
 
-class LocalTool(msgspec.Struct, kw_only=True, frozen=True):
-    """A tool that the asker runs itself. ``parameters`` is a JSON schema of type ``object``."""
+class LocalTool(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
+    """A tool that the asker runs itself. ``parameters`` is a JSON schema of type ``object``.
+
+    ``version`` is any text that differs where the tool behind the same words does: it is asked for again then.
+    """
 
     name: str
     description: str = ""
     parameters: dict[str, object] = msgspec.field(default_factory=lambda: {"type": "object", "properties": {}})
+    version: str = ""
 
 
 class QueryFrame(Message, kw_only=True):

@@ -2,7 +2,7 @@
 
 Loading registers the magics and Tab's offers, and imports nothing else; the SDK is imported with the first question.
 ``session`` asks from Python: ``from svc_jupyter import session``, then ``await session.ask("...")``. ``ChatPanel()`` is
-the chat below a cell.
+the chat below a cell. ``@tool`` offers a function to the model; ``tools`` are all that are offered.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
+    from svc_jupyter.kernel_tools import tool, tools
     from svc_jupyter.notebook_session import NotebookSession
     from svc_jupyter.panel import ChatPanel
 
     session: NotebookSession
 
-__all__ = ["ChatPanel", "load_ipython_extension", "session", "unload_ipython_extension"]
+__all__ = ["ChatPanel", "load_ipython_extension", "session", "tool", "tools", "unload_ipython_extension"]
 
 _MATCHER = "svc"
 
@@ -56,6 +57,10 @@ def __getattr__(name: str) -> object:
         from svc_jupyter.panel import ChatPanel
 
         return ChatPanel
+    if name in ("tool", "tools"):
+        from svc_jupyter import kernel_tools
+
+        return getattr(kernel_tools, name)
     if name != "session":
         raise AttributeError(f"module 'svc_jupyter' has no attribute {name!r}")
     from svc_jupyter.notebook_session import NotebookSession

@@ -167,7 +167,9 @@ class AnswerBook:
             missed = self._unasked[0]
             yield Note(f"asks again what was answered from the store: {missed.as_written[:60]}")
             is_new = is_first and self._session_id is None
-            async with aclosing(ask(missed.text, missed.files, replace(missed.wanted, is_new=is_new))) as items:
+            async with aclosing(
+                ask(missed.text, missed.files, replace(missed.wanted, is_new=is_new, offers_tools=False))
+            ) as items:
                 async for item in items:
                     if isinstance(item, Asked):
                         self._session_id = item.session_id

@@ -53,13 +53,14 @@ class Attachment:
 
 
 @runtime_checkable
-class _Table(Protocol):
+class Table(Protocol):
     """A pandas DataFrame or Series, known by what it can do: pandas is never imported here."""
 
     index: object
     shape: tuple[int, ...]
 
-    def to_csv(self, path: io.StringIO, *, index: bool) -> None: ...
+    def to_csv(self, path: io.StringIO, *, index: bool) -> None:
+        """Write it as CSV."""
 
 
 def find(values: Sequence[str], names: Mapping[str, object]) -> list[Attachment]:
@@ -110,7 +111,7 @@ def _encoded(name: str, value: object) -> tuple[str, bytes, str]:
         case str():
             _refuse_file_name(name, value)
             return ".txt", _text(value), "text"
-        case _Table():
+        case Table():
             return ".csv", _csv(name, value), f"{type(value).__name__} of {_shape(value)}"
         case [str(), *_] if all(isinstance(item, str) for item in value):
             return ".txt", _text("".join(f"{item}\n" for item in value)), f"list of {_counted(value, 'line')}"
@@ -157,7 +158,7 @@ class _Bounded(io.StringIO):
         return super().write(text)
 
 
-def _csv(name: str, table: _Table) -> bytes:
+def _csv(name: str, table: Table) -> bytes:
     is_numbered = type(table.index).__name__ == "RangeIndex"  # an index that says something is a column, too
     text = _Bounded()
     try:
@@ -167,20 +168,20 @@ def _csv(name: str, table: _Table) -> bytes:
     return _text(text.getvalue())
 
 
-def _shape(table: _Table) -> str:
+def _shape(table: Table) -> str:
     rows, *columns = table.shape
     return f"{rows:,} rows, {columns[0]:,} columns" if columns else f"{rows:,} rows"
 
 
 def _json(name: str, value: object) -> bytes:
     try:
-        return msgspec.json.encode(value, enc_hook=_plain)
+        return msgspec.json.encode(value, enc_hook=plain)
     except (TypeError, ValueError, RecursionError) as error:  # ValueError: half a character, a number of no JSON
         problem = "itself" if isinstance(error, RecursionError) else one_line(str(error))
         raise AskError(f"{{{name}}} holds what is no JSON: {problem}. Attach a text or bytes made of it.") from None
 
 
-def _plain(value: object) -> object:
+def plain(value: object) -> object:
     """What msgspec does not know: a number of numpy's or a Timestamp of pandas', a path; anything else is refused."""
     item = getattr(value, "item", None)
     if callable(item):

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from filelock import Timeout
@@ -23,6 +24,7 @@ from filelock import Timeout
 from svc import (
     ConfigError,
     InteractiveSession,
+    LocalTool,
     Message,
     MessageType,
     SessionExpiredError,
@@ -38,10 +40,12 @@ from svc_jupyter.answer import Answer, Origin
 from svc_jupyter.answer_book import AnswerBook
 from svc_jupyter.attachments import Attachment
 from svc_jupyter.kernel_events import PANEL, Observers
+from svc_jupyter.kernel_tools import NOBODY, Consent, Desk, ToolAsk
 from svc_jupyter.loop_thread import LoopThread
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _SHOWN = (MessageType.INFO, MessageType.THINKING)
+_ASKING = (MessageType.CONFIRMATION_REQUEST, MessageType.LOCAL_TOOL_CALL)
 _GONE = (SessionExpiredError, SessionNotFoundError)
 _CATCH_UP_SECONDS = (0.0, 0.5, 2.0)  # between looks at how a turn ended whose reader has left
 
@@ -62,6 +66,8 @@ class Wanted:
     base_url: str | None = None
     answers: str | None = None  # as the environment says
     asker: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
+    consent: Consent = NOBODY  # to calls of the kernel's tools
+    offers_tools: bool = True
     as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored
 
 
@@ -90,7 +96,7 @@ class Asked:
     model: str
 
 
-Item = Note | Asked | Message
+Item = Note | Asked | ToolAsk | Message
 
 
 class Kernel:
@@ -101,6 +107,7 @@ class Kernel:
         self.known_models: tuple[str, ...] = ()  # as the service last said, for completion
         self.known_sessions: tuple[str, ...] = ()
         self.observers = Observers()
+        self.tools = Desk()
         self._kernel_id = kernel_id
         self._turn = asyncio.Lock()  # of the loop thread
         self._holder = ""  # whose question has the turn
@@ -123,7 +130,7 @@ class Kernel:
         Raises SvcError where there is no answer, OSError where a file cannot be read; KeyboardInterrupt and
         TurnTimeoutError come after the turn was cancelled.
         """
-        reading = _Reading(area, timeout_seconds)
+        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=wanted.consent, area=area))
         self._loop.follow(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
         return reading.answer()
 
@@ -131,13 +138,27 @@ class Kernel:
         self, question: str, files: Sequence[Attachment], wanted: Wanted, area: Area, timeout_seconds: float | None
     ) -> Answer:
         """As ``ask``, in a coroutine; CancelledError comes after the turn was cancelled."""
-        reading = _Reading(area, timeout_seconds)
+        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=wanted.consent, area=area))
         await self._loop.follow_here(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
         return reading.answer()
 
     def ask_beside(self, question: str, wanted: Wanted, take: Callable[[Item | Origin], None]) -> Future[None]:
         """Ask from no cell. ``take`` gets what comes, in the loop's thread; cancelling the future cancels the turn."""
-        return self._loop.submit(self._answered(question, (), wanted), take)
+
+        def take_or_answer(item: Item | Origin) -> None:
+            if isinstance(item, ToolAsk):
+                self.tools.take_beside(item, wanted.consent)
+            else:
+                take(item)
+
+        return self._loop.submit(self._answered(question, (), wanted), take_or_answer)
+
+    def confirm(self, message_id: str, is_allowed: bool) -> None:  # noqa: FBT001  # as a page says it
+        """Say whether the tool may be called that a ``confirmation_request`` of a panel's question names.
+
+        A cell's question asks in its cell. Raises AskError where nothing waits for this.
+        """
+        self.tools.confirm(message_id, is_allowed)
 
     def cancel(self) -> bool:
         """End the turn that runs, whoever asked, over the wire: also while a cell waits for it. False: none runs."""
@@ -250,7 +271,8 @@ class Kernel:
                 yield Note(text)
             said.clear()
             try:
-                async with aclosing(_attempt(session, question, files)) as items:
+                offered = self.tools.offers() if wanted.offers_tools else ()
+                async with aclosing(_attempt(session, question, files, offered)) as items:
                     async for item in items:
                         yield item
             except _GONE as gone:
@@ -339,8 +361,9 @@ class Kernel:
 class _Reading:
     """What came of a question so far, shown in its area. Time counts from when it was asked."""
 
-    def __init__(self, area: Area, timeout_seconds: float | None) -> None:
+    def __init__(self, area: Area, timeout_seconds: float | None, answer_tool: Callable[[ToolAsk], None]) -> None:
         self._area = area
+        self._answer_tool = answer_tool
         self._timeout_seconds = timeout_seconds
         self._asked = Asked("", "")
         self._origin = Origin()
@@ -357,6 +380,11 @@ class _Reading:
                 self._asked, self._messages = item, []
                 if self._timeout_seconds is not None:
                     self._deadline = time.monotonic() + self._timeout_seconds
+            case ToolAsk():
+                self._area.tick()
+                began = time.monotonic()
+                self._answer_tool(item)
+                self._deadline += time.monotonic() - began  # who is asked may take time, and so may what is called
             case Message():
                 self._messages.append(item)
                 if item.message_type in _SHOWN and item.state != State.END:
@@ -376,7 +404,7 @@ class _Reading:
 
 
 async def _attempt(
-    session: InteractiveSession, question: str, files: Sequence[Attachment]
+    session: InteractiveSession, question: str, files: Sequence[Attachment], tools: Sequence[LocalTool]
 ) -> AsyncGenerator[Item, None]:
     """Attach what the session does not have yet, and ask. Other content under a file's name replaces the old."""
     for file in files:
@@ -391,9 +419,11 @@ async def _attempt(
             await asyncio.to_thread(session.detach_file, old)
             yield Note(f"{file.name} has other content than before: the new one takes its place")
     yield Asked(session.session_id, session.model.model_string)
-    async with aclosing(session.stream(question)) as turn:
+    async with aclosing(session.stream(question, local_tools=tools)) as turn:
         async for message in turn:
             yield message
+            if message.message_type in _ASKING:
+                yield ToolAsk(message, session)
 
 
 def _connect(base_url: str | None, service: str | None, key: service_key.Key) -> Svc:

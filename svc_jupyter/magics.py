@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_local_scope, no_var_expand
 from IPython.core.magic_arguments import argument, magic_arguments
-from traitlets import Bool, CFloat, Int, Unicode
+from traitlets import Bool, CFloat, Int, List, Unicode
 
 from svc_jupyter.options import OPTIONS, braced_names, fill, parse
 
@@ -56,6 +56,9 @@ class SvcMagics(Magics):
     timeout = CFloat(None, allow_none=True, help="Seconds after which a turn is cancelled; None: no limit.").tag(
         config=True
     )
+    allow_tools = List(
+        Unicode(), help="Tools of this kernel (@svc_jupyter.tool) that are called without asking, by name."
+    ).tag(config=True)
     live_lines = Int(8, min=1, help="Steps that the live area shows while a turn runs.").tag(config=True)
 
     _kernel: Kernel | None = None
@@ -141,6 +144,7 @@ class SvcMagics(Magics):
     def wanted(self, *, is_new: bool = False, model: str | None = None, answers: str | None = None) -> Wanted:
         """What the settings say, and the question."""
         from svc_jupyter.kernel import Wanted
+        from svc_jupyter.kernel_tools import Consent
 
         return Wanted(
             is_new=is_new,
@@ -152,6 +156,7 @@ class SvcMagics(Magics):
             base_url=self.base_url,
             answers=answers,
             asker=f"In [{self.shell.execution_count}]",
+            consent=Consent(can_ask=not self.is_batch, names=tuple(self.allow_tools)),
         )
 
     def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:

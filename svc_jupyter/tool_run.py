@@ -1,0 +1,132 @@
+"""Run a function for a limited time: in the kernel's main thread where that may be, else in a thread of its own.
+
+A function that the clock interrupts ends as one that Ctrl-C interrupts; one in a thread of its own is left behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import inspect
+import signal
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as NotYet
+from contextlib import contextmanager
+from types import FrameType
+from typing import cast
+
+Call = Callable[[], object]
+POLL_SECONDS = 0.1  # so that an interrupt is seen while a thread is waited for
+
+
+class ToolTimeoutError(Exception):
+    """The function took longer than it may."""
+
+
+class _TimeIsUp(BaseException):
+    """Ends a function in the main thread; no Exception, so that a function's own handlers let it pass."""
+
+
+def run(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
+    """What the function gives, called in this thread; a coroutine function runs in a loop and thread of its own.
+
+    Raises ToolTimeoutError, and what the function raises.
+    """
+
+    def call() -> object:
+        return function(**arguments)
+
+    if inspect.iscoroutinefunction(function):
+        return _in_thread(lambda: asyncio.run(_awaited(function, arguments, seconds)), seconds + 1)
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        return _in_thread(call, seconds)
+    try:
+        with _alarm(seconds):
+            return call()
+    except _TimeIsUp:
+        raise ToolTimeoutError from None
+
+
+def run_beside(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
+    """As ``run``, where no cell runs it: what it prints goes to no cell."""
+
+    def call() -> object:
+        _print_nowhere()
+        return function(**arguments)
+
+    async def call_async() -> object:
+        _print_nowhere()
+        return await _awaited(function, arguments, seconds)
+
+    if inspect.iscoroutinefunction(function):
+        return _in_thread(lambda: asyncio.run(call_async()), seconds + 1)
+    return _in_thread(call, seconds)
+
+
+async def _awaited(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
+    made = cast("Awaitable[object]", function(**arguments))
+    limit = asyncio.timeout(seconds)
+    try:
+        async with limit:
+            return await made
+    except TimeoutError:
+        if limit.expired():
+            raise ToolTimeoutError from None
+        raise
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """Raise _TimeIsUp in the main thread when the time is over, also out of a system call."""
+    is_running = True
+
+    def ring(_: int, __: FrameType | None) -> None:
+        if is_running:
+            raise _TimeIsUp
+
+    started = time.monotonic()
+    handler = signal.signal(signal.SIGALRM, ring)
+    others_left, interval = signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        is_running = False
+        left = max(0.001, others_left - (time.monotonic() - started)) if others_left else 0.0
+        signal.signal(signal.SIGALRM, handler or signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, left, interval)
+
+
+def _in_thread(call: Call, seconds: float) -> object:
+    outcome: Future[object] = Future()
+    context = contextvars.copy_context()  # whoever prints is known by it
+
+    def work() -> None:
+        try:
+            outcome.set_result(context.run(call))
+        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+            outcome.set_exception(error)
+
+    threading.Thread(target=work, name="svc-tool", daemon=True).start()
+    end = time.monotonic() + seconds
+    while not outcome.done():
+        left = end - time.monotonic()
+        if left <= 0:
+            raise ToolTimeoutError
+        try:
+            return outcome.result(min(POLL_SECONDS, left))
+        except NotYet:
+            if outcome.done():
+                break
+    return outcome.result()
+
+
+def _print_nowhere() -> None:
+    """In this thread: else what is printed goes to whichever cell ran last."""
+    for stream in (sys.stdout, sys.stderr):
+        header = getattr(stream, "_parent_header", None)
+        if isinstance(header, contextvars.ContextVar):
+            header.set({})

@@ -1,0 +1,67 @@
+"""What a tool gives back, as JSON that fits: a table as ``--attach`` would send it, long texts cut and said to be."""
+
+from __future__ import annotations
+
+import os
+
+import msgspec
+
+from svc_jupyter import attachments
+from svc_jupyter.attachments import Table
+from svc_jupyter.errors import AskError
+
+MAX_VALUE_BYTES = 100_000  # of one result; a model is told a part of it all the same
+
+
+def read_value(value: object) -> object:
+    """The value as one of JSON's types. Raises AskError where it is none."""
+    match value:
+        case Table() | bytes() | bytearray() | memoryview():
+            return _read_attached(value)
+        case str():
+            return _cut(value)
+        case os.PathLike():  # a name: what the file holds is for the function to read
+            return os.fspath(value)
+        case _:
+            return _read_json(value)
+
+
+def _read_attached(value: object) -> object:
+    attachment = attachments.from_value("value", value)
+    assert isinstance(attachment.content, bytes)
+    try:
+        text = attachment.content.decode()
+    except UnicodeDecodeError:
+        raise AskError(f"{attachment.kind} that are no text; return what they mean") from None
+    if not isinstance(value, Table):
+        return _cut(text)
+    kept = _whole_lines(text)
+    told = {"what": attachment.kind, "csv": kept}
+    if kept != text:
+        told["cut"] = f"the first {kept.count(chr(10)) - 1:,} rows, {len(kept):,} of {len(text):,} characters"
+    return told
+
+
+def _read_json(value: object) -> object:
+    try:
+        encoded = msgspec.json.encode(value, enc_hook=attachments.plain)
+    except (TypeError, ValueError, RecursionError) as error:
+        problem = "it holds itself" if isinstance(error, RecursionError) else str(error)
+        raise AskError(f"a {type(value).__name__} that is no JSON ({problem}); return text, lists, dicts") from None
+    if len(encoded) > MAX_VALUE_BYTES:
+        return _cut(encoded.decode())
+    read: object = msgspec.json.decode(encoded)
+    return read
+
+
+def _cut(text: str) -> str:
+    kept = text.encode("utf-8", "replace")[:MAX_VALUE_BYTES].decode("utf-8", "ignore")
+    if len(kept) >= len(text):
+        return kept
+    return f"{kept}… [cut: {len(kept):,} of {len(text):,} characters]"
+
+
+def _whole_lines(text: str) -> str:
+    if len(text) <= MAX_VALUE_BYTES // 2:
+        return text
+    return text[: text.rfind("\n", 0, MAX_VALUE_BYTES // 2) + 1]
