@@ -1,7 +1,7 @@
 """What a line of a web server's error log says of its client: a refused login, a missing page, a refused request. Pure.
 
-Texts: Apache httpd's mod_auth_basic, mod_auth_digest, core, mod_authz_core, mod_autoindex and mod_security (2.2 to 2.4);
-nginx's auth_basic and static modules; PHP's "script not found".
+Texts: Apache httpd's core, mod_auth_basic, mod_auth_digest, mod_authz_core, mod_autoindex and mod_security (2.2 to
+2.4); nginx's auth_basic and static modules; PHP's "script not found".
 """
 
 from __future__ import annotations

@@ -140,7 +140,8 @@ def test_what_only_attackers_ask_for_is_told(path: str, what: str):
     "path",
     [
         "/list?author=miller&x=o'brien", "/search?q=select+a+union+rep+order+by+name", "/a?from=users&select=all",
-        "/r?to=https://shop.example/a", "/docs/author=1/", "/books?id=5&or=1", "/environment", "/it's-fine?x='quoted'&y=1",
+        "/r?to=https://shop.example/a", "/docs/author=1/", "/books?id=5&or=1", "/environment",
+        "/it's-fine?x='quoted'&y=1",
     ],
 )  # fmt: skip
 def test_addresses_that_look_a_little_like_attacks_are_none(path: str):
