@@ -6,10 +6,11 @@ import html
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from live import ProcessService, StartService, ThreadService, wait_until
-from playwright.sync_api import FilePayload, Locator, Page, expect
+from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 from scripted import Chatty, Echo, Slow, Steady
 from watched import Host, OpenPage, host
 
@@ -131,6 +132,62 @@ def test_files_go_along_and_one_is_taken_back(show_chat: ShowChat, allowed):
     expect(page.get_by_role("list", name="Files").get_by_role("listitem")).to_have_count(1)
     ask(page, "read it")
     expect(answers(page)).to_contain_text("1 files")
+
+
+def test_a_file_that_is_removed_while_it_goes_up_is_taken_back_from_the_service(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service)
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/session/upload_file?*", hold)
+    page.locator("input[type=file]").set_input_files(FilePayload(name="a.log", mimeType="text/plain", buffer=b"abc"))
+    expect(page.get_by_role("progressbar")).to_be_visible()
+    page.get_by_role("button", name="Remove a.log").click()
+    expect(page.get_by_role("list", name="Files")).to_be_hidden()
+    with page.expect_response("**/session/detach_file"):
+        held[0].continue_()
+    ask(page, "read it")
+    expect(answers(page)).to_contain_text("0 files")
+
+
+def test_the_history_of_a_session_is_asked_for_once(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    first = show_chat(service)
+    ask(first, "the first question")
+    expect(answers(first)).to_contain_text("0 earlier")
+    seen = len(stored(service, session_of(first)))
+    page = show_chat(service, {"session-id": session_of(first)})
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(urlsplit(request.url).path))
+    page.on("websocket", lambda socket: asked.append(parse_qs(urlsplit(socket.url).query)["after"][0]))
+    page.reload()
+    ask(page, "the second question")
+    expect(answers(page).last).to_contain_text("1 earlier")
+    assert (asked.count("/session/get"), asked.count(str(seen))) == (1, 1)
+    expect(page.locator("article.turn")).to_have_count(2)
+
+
+def test_what_is_printed_is_the_conversation_without_controls(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service, {"session-name": "Ticket 4711", "theme": "dark", "is-fullscreen": "true"})
+    wide = f"```bash\nls -l {'x' * 200}\n```\n\n| a | b |\n|-|-|\n| see evil.example | {'2' * 90} |"
+    for number in range(4):
+        ask(page, f"**question {number}**\n\n{wide}" + "\n\nand more" * 20)
+        expect(answers(page)).to_have_count(number + 1)
+        expect(answers(page).last).to_contain_text(f"{number} earlier")
+    page.emulate_media(media="print")
+    expect(page.locator("button:visible:not(.chip)")).to_have_text(["Ticket 4711"])
+    expect(page.get_by_label("Question")).to_be_hidden()
+    expect(page.get_by_text("Ticket 4711")).to_be_visible()
+    cut = "e => [...e.shadowRoot.querySelectorAll('*')].filter(n => n.scrollHeight > n.clientHeight + 2 && "
+    cut += "getComputedStyle(n).overflowY !== 'visible' && n.checkVisibility()).map(n => n.className)"
+    assert page.locator("svc-chat").evaluate(cut) == []
+    assert len(page.pdf()) > 10_000
+    sheets = page.locator("svc-chat").evaluate("e => e.getBoundingClientRect().height")
+    assert sheets > page.locator("article.turn").first.evaluate("e => e.getBoundingClientRect().height") * 4
 
 
 def test_a_session_id_brings_the_conversation_back_after_a_reload(show_chat: ShowChat, allowed):

@@ -103,6 +103,18 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadSe
     assert made not in signed_in.content()
 
 
+def test_what_is_printed_of_the_page_is_the_conversation_dark_on_white(signed_in: Page):
+    signed_in.get_by_role("button", name="Switch to the dark theme").click()
+    signed_in.emulate_media(media="print")
+    signed_in.get_by_label("Question").evaluate("area => { area.value = 'word '.repeat(3000) }")
+    signed_in.get_by_label("Question").dispatch_event("keydown", {"key": "Enter"})
+    answer = signed_in.locator("article.turn .answer")
+    expect(answer).to_contain_text("0 files, 0 earlier")
+    expect(signed_in.get_by_role("banner")).to_be_hidden()
+    expect(answer).to_have_css("color", "rgb(27, 31, 36)")
+    assert signed_in.evaluate("() => document.documentElement.scrollHeight") > 1_000
+
+
 def test_signing_out_ends_the_pages_key(signed_in: Page, service: ThreadService):
     key = signed_in.locator("svc-chat").get_attribute("api-key")
     signed_in.get_by_role("button", name="Sign out").click()
