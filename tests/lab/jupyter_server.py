@@ -41,11 +41,14 @@ class JupyterServer:
             "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w"),
         }
         self.settings = folder / "settings"
+        self.state = Path(environment.get("SVC_STATE_DIR") or folder)
         for plugin, values in SETTINGS.items():
             self.set(plugin, values)
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={self.port}", "--ServerApp.port_retries=0",
+                [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={self.port}",
+                 "--ServerApp.port_retries=0", "--LabApp.expose_app_in_browser=True",
+                 "--JupyterNotebookApp.expose_app_in_browser=True",
                  f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}", "--allow-root",
                  "--LabApp.extension_manager=readonly", "--LabApp.news_url=None",
                  "--ServerApp.terminals_enabled=True"],
