@@ -39,6 +39,40 @@ test("stop cancels the turn", async () => {
   expect(chat.find(".stopped").textContent).toBe("Stopped.");
 });
 
+const MAY = {
+  mime_type: "application/json",
+  content: '{"tool":"owner_of","arguments":{"host":"<img src=x>\\u202eweb1"},"description":"Says who owns a host."}',
+};
+
+test.each([
+  ["Allow in this session", true],
+  ["Refuse", false],
+])("a tool waits for %s, and what it is called with is text", async (label, isAllowed) => {
+  const chat = await show();
+  await ask(chat, "who?");
+  chat.transport.say(message(1, "query", { content: "who?" }), message(2, "confirmation_request", MAY));
+  await frames();
+  const asked = chat.find(".asked");
+  expect(asked.textContent).toContain("The model wants to run your tool owner_of with:");
+  expect(asked.textContent).toContain("<img src=x>⟦U+202E⟧web1");
+  expect(asked.querySelector("img")).toBeNull();
+
+  [...asked.querySelectorAll("button")].find((button) => button.textContent.trim() === label)?.click();
+  expect(chat.transport.confirmed).toEqual([["m2", isAllowed]]);
+  chat.transport.say(message(3, "confirmation_response", { parent_id: "m2", content: "{}" }));
+  await frames();
+  expect(chat.all(".asked")).toHaveLength(0);
+});
+
+test("a turn that ends asks nothing any more", async () => {
+  const chat = await show();
+  await ask(chat, "who?");
+  chat.transport.say(message(1, "query", { content: "who?" }), message(2, "confirmation_request", MAY));
+  chat.transport.say(message(3, "error", { status_code: 499, status_message: "cancelled", state: "end" }));
+  await frames();
+  expect(chat.all(".asked")).toHaveLength(0);
+});
+
 test("the last question can be edited and asked again", async () => {
   const chat = await show();
   await ask(chat, "who?");

@@ -206,6 +206,13 @@ export class Chat {
     });
   }
 
+  async confirm(turn: Turn, isAllowed: boolean): Promise<void> {
+    const { asked } = turn;
+    await this.#try(async () => {
+      if (asked) await this.transport.confirm?.(asked.id, isAllowed);
+    });
+  }
+
   get name(): string {
     return this.session?.name ?? this.wish.name ?? "";
   }

@@ -25,6 +25,13 @@ export interface Failure {
   readonly text: string;
 }
 
+/** What a `confirmation_request` asks; `detail` is all of it, as JSON. */
+export interface Asked {
+  readonly id: string;
+  readonly tool: string;
+  readonly detail: string;
+}
+
 interface Part {
   readonly id: string;
   text: string;
@@ -36,6 +43,8 @@ export class Turn {
   state: TurnState = "sending";
   steps: Step[] = [];
   pictures: Picture[] = [];
+  /** What the service waits to be told, while the turn runs. */
+  asked: Asked | null = null;
   failure: Failure | null = null;
   startedAt = 0;
   endedAt = 0;
@@ -146,6 +155,11 @@ export class Conversation {
         break;
       case "cancel":
         break;
+      case "confirmation_request":
+      case "confirmation_response":
+        turn.asked = askedBy(message);
+        this.#takeStep(turn, message);
+        break;
       default:
         this.#takeStep(turn, message);
     }
@@ -216,8 +230,19 @@ export class Conversation {
   }
 }
 
+function askedBy({ id, message_type: type, content }: ChatMessage): Asked | null {
+  if (type !== "confirmation_request") return null;
+  try {
+    const { tool, arguments: given } = JSON.parse(content ?? "") as { tool: unknown; arguments: unknown };
+    return { id, tool: String(tool), detail: JSON.stringify(given, null, 1) };
+  } catch {
+    return null;
+  }
+}
+
 function stepOf(message: ChatMessage): Step {
-  const text = message.mime_type.startsWith("text/") ? (message.content ?? "") : nameOf(message);
+  const isText = message.mime_type.startsWith("text/") || /^(confirm|local)/.test(message.message_type);
+  const text = isText ? (message.content ?? "") : nameOf(message);
   return {
     id: message.id,
     kind: message.message_type,

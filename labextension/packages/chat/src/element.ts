@@ -374,6 +374,8 @@ export class SvcChat extends Base {
       },
       copyAnswer: (turn: Turn) => void this.#copy(turn.answer),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
+      canConfirm: this.#chat?.transport.confirm !== undefined,
+      confirm: (turn: Turn, isAllowed: boolean) => void this.#chat?.confirm(turn, isAllowed),
     };
   }
 

@@ -20,6 +20,8 @@ export interface ThreadActions {
   copyAnswer(turn: Turn): void;
   rate(turn: Turn, score: number): void;
   readonly canRate: boolean;
+  confirm(turn: Turn, isAllowed: boolean): void;
+  readonly canConfirm: boolean;
 }
 
 const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
@@ -149,7 +151,7 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
 
 function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
-  return html`${traceTemplate(turn, strings)}
+  return html`${traceTemplate(turn, strings)} ${askedTemplate(turn, actions)}
     <div class="answer" dir="auto"></div>
     ${turn.pictures.map((picture) => pictureTemplate(picture, strings))} ${failureTemplate(turn, strings)}
     ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
@@ -179,6 +181,26 @@ function stepTemplate(step: Step): TemplateResult {
     <span class="actor">${oneLine(step.actor, 40)}</span>
     <span class="text" dir="auto">${printable(step.text.slice(0, MAX_STEP))}</span>
   </li>`;
+}
+
+function askedTemplate(turn: Turn, actions: ThreadActions): TemplateResult | typeof nothing {
+  const { asked, isOpen } = turn;
+  const { strings } = actions;
+  if (!asked || !isOpen || !actions.canConfirm) return nothing;
+  const button = (label: string, isAllowed: boolean) =>
+    html`<button
+      type="button"
+      @click=${() => {
+        actions.confirm(turn, isAllowed);
+      }}
+    >
+      ${label}
+    </button>`;
+  return html`<div class="banner asked" data-kind="warning" role="alert">
+    <p dir="auto">${fill(strings.mayCall, oneLine(asked.tool, 64))}</p>
+    <pre class="text" dir="auto">${printable(asked.detail.slice(0, MAX_STEP))}</pre>
+    <div class="row">${button(strings.allow, true)} ${button(strings.refuse, false)}</div>
+  </div>`;
 }
 
 /** An image from outside is only ever a picture: scripts in an SVG do not run there, and nothing is loaded by it. */

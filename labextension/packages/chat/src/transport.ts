@@ -91,6 +91,8 @@ export interface Transport {
   detach?(index: number, file: ChatFile): Promise<void>;
   list?(signal: AbortSignal): Promise<readonly ChatSession[]>;
   update?(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession>;
+  /** Whether the model may call the tool that this `confirmation_request` names. */
+  confirm?(messageId: string, isAllowed: boolean): Promise<void> | void;
   feedback?(score: number, comment: string, group: string): Promise<void>;
 }
 

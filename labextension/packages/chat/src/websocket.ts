@@ -93,6 +93,10 @@ export class WebsocketTransport implements Transport {
     return session.info;
   }
 
+  confirm(id: string, isAllowed: boolean): void {
+    this.#streamer?.confirm({ id }, isAllowed);
+  }
+
   feedback(score: number, comment: string, group: string): Promise<void> {
     return this.#held().sendFeedback(score, comment, group);
   }

@@ -22,6 +22,27 @@ test("a turn is its question, its steps, its answer, its end", () => {
   expect(only?.steps.map((step) => step.text)).toEqual(["reading", "Answered after 0.1 s."]);
 });
 
+test("what the client's own tools are asked and give stands in the trace", () => {
+  const script = JSON.parse(readFileSync(join(WIRE, "local_tool.json"), "utf8")) as Transcript;
+  const conversation = new Conversation();
+  const asked = script.frames
+    .filter(({ from }) => from === "service")
+    .map(({ message: one }) => {
+      conversation.receive(one as ChatMessage);
+      return conversation.turns[0]?.asked?.tool;
+    });
+
+  expect(asked).toEqual([undefined, "lookup", undefined, undefined, undefined, undefined, undefined]);
+  expect(conversation.turns[0]?.steps.map(({ text }) => text)).toContain('{"ok":true,"value":{"owner":"ops"}}');
+});
+
+test("a confirmation that cannot be read asks nothing", () => {
+  const conversation = new Conversation();
+  conversation.receive(message(1, "query", { content: "who?" }));
+  conversation.receive(message(2, "confirmation_request", { content: "{" }));
+  expect(conversation.turns[0]?.asked).toBeNull();
+});
+
 test("what was seen before is dropped", () => {
   const conversation = new Conversation();
   const messages = turn(0, "who?", "Two.");

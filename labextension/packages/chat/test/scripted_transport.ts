@@ -26,6 +26,7 @@ export class ScriptedTransport implements Transport {
   wishes: SessionWish[] = [];
   cancelled: string[] = [];
   scores: number[] = [];
+  confirmed: [string, boolean][] = [];
   detached: [number, string][] = [];
   isClosed = false;
   history: ChatMessage[] = [];
@@ -99,6 +100,10 @@ export class ScriptedTransport implements Transport {
     if (!this.#session) throw new Error("no session");
     this.#session = { ...this.#session, ...change };
     return Promise.resolve(this.#session);
+  }
+
+  confirm(messageId: string, isAllowed: boolean): void {
+    this.confirmed.push([messageId, isAllowed]);
   }
 
   feedback(score: number): Promise<void> {

@@ -182,11 +182,13 @@ export class Streamer {
   }
 
   /** Say whether the model may call the tool that a `confirmation_request` names: in this session, or this once. */
-  confirm({ id, turn }: Message, isAllowed: boolean, isOnce = false): void {
+  confirm({ id, turn }: { id: string; turn?: string }, isAllowed: boolean, isOnce = false): void {
     this.#throwIfClosed();
     const content = JSON.stringify({ is_allowed: isAllowed, is_once: isOnce });
     const kind = MessageType.CONFIRMATION_RESPONSE;
-    this.#protocol.answer(newMessage({ message_type: kind, parent_id: id, turn, content, mime_type: MimeType.JSON }));
+    this.#protocol.answer(
+      newMessage({ message_type: kind, parent_id: id, turn: turn ?? "", content, mime_type: MimeType.JSON }),
+    );
     this.#flush();
   }
 
