@@ -2,8 +2,8 @@
 // there is no image, link, form or style; addresses become code that `chips.ts` makes inert buttons of. What marked
 // renders is sanitized as HTML after that. Cases for every language: tests/wire/markdown_cases.json.
 import DOMPurify from "dompurify";
-import { Lexer, Marked, Parser } from "marked";
-import type { Token, Tokens } from "marked";
+import { Lexer, Parser, Renderer, Tokenizer } from "marked";
+import type { MarkedOptions, Token, Tokens } from "marked";
 import { highlight } from "./highlight.js";
 import { oneLine } from "./untrusted.js";
 
@@ -40,40 +40,52 @@ function shownAddress(address: string): string {
   return shown ? ` (<code class="${ADDRESS_CLASS}">${escape(shown)}</code>)` : "";
 }
 
-const marked = new Marked({
-  gfm: true,
-  tokenizer: { def: () => undefined, url: () => undefined },
-  renderer: {
-    html: ({ text, block }: Tokens.HTML | Tokens.Tag) =>
-      block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`,
-    text(token: Tokens.Text | Tokens.Escape) {
-      if (token.type === "text" && token.tokens) return this.parser.parseInline(token.tokens);
-      return escape(decode(token.text));
-    },
-    image: ({ text, href }) => `image ${escape(`'${text}'`)}${shownAddress(href)}`,
-    link({ tokens, href, text }) {
-      const isAuto = href === text || href === `mailto:${text}`;
-      if (isAuto) return `<code class="${ADDRESS_CLASS}">${escape(oneLine(text, MAX_ADDRESS))}</code>`;
-      return this.parser.parseInline(tokens) + shownAddress(href);
-    },
-    heading({ tokens, depth }) {
-      const text = this.parser.parseInline(tokens);
-      return depth > 2 ? `<p><strong>${text}</strong></p>` : `<h3>${text}</h3>`; // no level of the page is left out
-    },
-    checkbox: ({ checked }) => (checked ? "[x] " : "[ ] "),
-    code({ text, lang }) {
-      const language = /^[\w+#-]*/.exec(lang ?? "")?.[0].toLowerCase() ?? "";
-      const name = language ? ` class="language-${language}"` : "";
-      return `<pre><code${name}>${escape(text)}</code></pre>`;
-    },
-  },
-});
+class Reader extends Tokenizer {
+  override def(): undefined {
+    return undefined;
+  }
+  override url(): undefined {
+    return undefined;
+  }
+}
+
+class Writer extends Renderer {
+  override html({ text, block }: Tokens.HTML | Tokens.Tag): string {
+    return block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`;
+  }
+  override text(token: Tokens.Text | Tokens.Escape): string {
+    if (token.type === "text" && token.tokens) return this.parser.parseInline(token.tokens);
+    return escape(decode(token.text));
+  }
+  override image({ text, href }: Tokens.Image): string {
+    return `image ${escape(`'${text}'`)}${shownAddress(href)}`;
+  }
+  override link({ tokens, href, text }: Tokens.Link): string {
+    const isAuto = href === text || href === `mailto:${text}`;
+    if (isAuto) return `<code class="${ADDRESS_CLASS}">${escape(oneLine(text, MAX_ADDRESS))}</code>`;
+    return this.parser.parseInline(tokens) + shownAddress(href);
+  }
+  override heading({ tokens, depth }: Tokens.Heading): string {
+    const text = this.parser.parseInline(tokens);
+    return depth > 2 ? `<p><strong>${text}</strong></p>` : `<h3>${text}</h3>`; // no level of the page is left out
+  }
+  override checkbox({ checked }: Tokens.Checkbox): string {
+    return checked ? "[x] " : "[ ] ";
+  }
+  override code({ text, lang }: Tokens.Code): string {
+    const language = /^[\w+#-]*/.exec(lang ?? "")?.[0].toLowerCase() ?? "";
+    const name = language ? ` class="language-${language}"` : "";
+    return `<pre><code${name}>${escape(text)}</code></pre>`;
+  }
+}
+
+const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new Reader(), renderer: new Writer() };
 
 /** The top-level blocks of printable Markdown; their `raw`s in a row are the text. Never raises. */
 export function blocks(markdown: string): Token[] {
   if (TOO_DEEP.test(markdown)) return [codeBlock(markdown)];
   try {
-    const lexer = new Lexer(marked.defaults);
+    const lexer = new Lexer(OPTIONS);
     const tokens = lexer.blockTokens(markdown, []);
     if (depth(tokens) > MAX_DEPTH) return [codeBlock(markdown)];
     for (const { src, tokens: inside } of lexer.inlineQueue.splice(0)) {
@@ -92,7 +104,7 @@ export function render(block: Token, isFinal: boolean): DocumentFragment {
   if (block.type === "space") return document.createDocumentFragment();
   let html: string;
   try {
-    html = new Parser(marked.defaults).parse([block]);
+    html = new Parser(OPTIONS).parse([block]);
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     html = `<pre><code>${escape(block.raw)}</code></pre>`;
