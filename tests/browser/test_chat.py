@@ -143,7 +143,10 @@ def test_a_file_that_is_removed_while_it_goes_up_is_taken_back_from_the_service(
         held.append(route)
 
     page.route("**/session/upload_file?*", hold)
-    page.locator("input[type=file]").set_input_files(FilePayload(name="a.log", mimeType="text/plain", buffer=b"abc"))
+    with page.expect_request("**/session/upload_file?*"):
+        page.locator("input[type=file]").set_input_files(
+            [FilePayload(name="a.log", mimeType="text/plain", buffer=b"abc")]
+        )
     expect(page.get_by_role("progressbar")).to_be_visible()
     page.get_by_role("button", name="Remove a.log").click()
     expect(page.get_by_role("list", name="Files")).to_be_hidden()
