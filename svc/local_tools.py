@@ -3,14 +3,14 @@
 A query frame may carry ``local_tools`` (``LocalTool``). They are the turn's, and the session shows the last query's; an
 assistant need not use them. What is asked and answered is JSON in the content of messages that are kept like any other:
 
-    confirmation_request  {tool, description, arguments}   confirmation_response  {is_allowed, is_once?}
-    local_tool_call       {name, arguments}                local_tool_result      {ok: true, value} or {ok: false, error}
+    confirmation_request {tool, description, arguments}   confirmation_response {is_allowed, is_once?}
+    local_tool_call {name, arguments}                     local_tool_result {ok: true, value} or {ok: false, error}
 
 The service asks one thing at a time in a turn; an answer names by ``parent_id`` what it answers. A tool is confirmed
 before its first call in a session (with ``is_once`` before the next again); a refusal is for the turn. The first answer
 of the session's user counts, on whichever connection; the same again (the same id) is no error; any other is refused
-with ``invalid_request``, seq 0 and ``parent_id`` the answer's id, which ends no turn. Where none comes in time the model
-is told so. An answer that was not seen in the history is sent again after a lost connection.
+with ``invalid_request``, seq 0 and ``parent_id`` the answer's id, which ends no turn. Where none comes in time, the
+model is told so. An answer that was not seen in the history is sent again after a lost connection.
 
 Decides names, types and how a message's content is read; not limits, nor who may answer (``service/local_calls.py``).
 """
