@@ -38,6 +38,11 @@ _ALL_FILES = re.compile(
     r"\b(?:all|both|every|each|any)\b[^.?!\n]{0,30}\b(?:files?|attach\w+|logs?|reports?|documents?|evidence)\b",
     re.IGNORECASE,
 )
+_ASKS = re.compile(
+    r"\b(?:what|which|who|where|when|how|is|are|does|did|tell|say|check|inspect|triage|read|look|show|list|find|explain"
+    r"|review|analy[sz]e|examine)\b",
+    re.IGNORECASE,
+)  # in a clause: more than a word that happens to stand there
 _CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
 
 
@@ -64,10 +69,14 @@ class Ask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that no tool that is asked reads."""
+    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that no tool that is asked reads.
+
+    ``without`` are asks that a tool could answer and that came with nothing for it to read.
+    """
 
     asks: tuple[Ask, ...] = ()
     cannot: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
     unread: tuple[TurnFile, ...] = ()
 
 
@@ -144,7 +153,8 @@ def plan(
         and (file.is_new or not is_readable(file))
         and not any(reads(skill, file) for skill in asked_skills)
     )
-    return Plan(asks=tuple(asks), cannot=cannot, unread=unread)
+    without = _without(found, asks) if asks else ()
+    return Plan(asks=tuple(asks), cannot=cannot, without=without, unread=unread)
 
 
 def _left_to_experimental(skill: Skill) -> str:
@@ -208,6 +218,19 @@ def _asks(
         if is_bare and (instead := _instead(kept, question, files, options, skills)):
             kept[-1:] = instead
     return kept
+
+
+def _without(found: Sequence[_Found], asks: Sequence[Ask]) -> tuple[str, ...]:
+    """What was asked in words of its own, and is in no ask: it came with nothing to read."""
+    asked = {ask.skill for ask in asks}
+    covered = {name for skill in asked for name in skill.covers}
+    answered = {entry.clause for entry in found if entry.skill in asked or entry.skill.name in covered}
+    lost = [
+        entry
+        for entry in found
+        if entry.clause not in answered and (_search(entry.skill.strong, entry.clause) or _ASKS.search(entry.clause))
+    ]
+    return tuple(dict.fromkeys(f"“{entry.clause.strip()[:80]}”: {entry.skill.title}" for entry in lost))
 
 
 def _instead(

@@ -90,6 +90,7 @@ def _gaps(parts: Sequence[Part], plan: Plan, left_out: int) -> list[str]:
     seen = dict.fromkeys(f"{code_span(name, limit=80)}: {escape(gap)}" for part in parts for name, gap in part.gaps)
     gaps = [*seen, *(f"{_file(file)}: no tool that was asked reads this kind of file" for file in plan.unread)]
     gaps += [f"it cannot yet {escape(what)}" for what in plan.cannot]
+    gaps += [f"asked, and nothing came with it to read: {escape(what)}" for what in plan.without]
     if left_out:
         gaps.append(
             f"{plural(left_out, 'finding')} of the lowest severity left out of the attached findings: too large"

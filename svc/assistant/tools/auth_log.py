@@ -196,7 +196,7 @@ def _sources(counts: Counts, source: str) -> Iterator[Finding]:
         }
         yield Finding(
             kind="auth_source",
-            title=f"{tally.pattern} from {tally.name}: {tally.failures:,} failures, {len(names):,} accounts",
+            title=f"{tally.pattern} from {tally.name}: {_tries(tally)}, {len(names):,} accounts",
             severity=_source_severity(tally),
             evidence=_evidence(tally, source),
             techniques=_techniques(tally),
@@ -211,6 +211,11 @@ def _source_severity(tally: Tally) -> Severity:
         return Severity.CRITICAL
     is_loud = tally.failures >= MANY_FAILURES or (tally.per_minute or 0.0) >= FAST_PER_MINUTE
     return Severity.HIGH if is_loud else Severity.MEDIUM
+
+
+def _tries(tally: Tally) -> str:
+    """Failures; of a source that never came as far as a password, its attempts."""
+    return f"{tally.failures:,} failures" if tally.failures or not tally.attempts else f"{tally.attempts:,} attempts"
 
 
 def _techniques(tally: Tally) -> tuple[str, ...]:
@@ -232,7 +237,7 @@ def _accounts(counts: Counts, source: str) -> Iterator[Finding]:
         }
         yield Finding(
             kind="auth_account",
-            title=f"{account}: {tally.failures:,} failures from {len(names):,} sources",
+            title=f"{account}: {_tries(tally)} from {len(names):,} sources",
             severity=_account_severity(tally),
             evidence=_evidence(tally, source),
             attributes=attributes,

@@ -38,6 +38,12 @@ def sentences(findings: Sequence[Finding]) -> list[str]:
             said.append(f"{requests}.")
         else:
             said.append(f"{requests}; none looks like an attack.")
+    guessers = [f for f in of_kind(findings, "web_client") if number(f, "denied")]
+    if guessers:
+        refused = plural(sum(number(f, "denied") for f in guessers), "refused login")
+        names = dict.fromkeys(name for f in guessers for name in texts(f, "accounts"))
+        accounts = f" for {', '.join(code_span(name, limit=40) for name in list(names)[:NAMED])}" if names else ""
+        said.append(f"Passwords were guessed: {refused}{accounts}.")
     for kind, words in (("unix_deed", "deed"), ("cloud_call", "risky call"), ("cloud_login", "login")):
         bad = [f for f in of_kind(findings, kind) if f.severity in _BAD]
         if bad:
@@ -112,7 +118,7 @@ def _web(findings: Sequence[Finding]) -> str:
             ("Clients with the most requests", _counted(f, "client_names", "client_requests")),
             ("Paths asked for most", _counted(f, "paths", "path_counts")),
         ]
-    return table(("What", "Most"), rows)
+    return table(("What", "Most"), [row for row in rows if row[1]])
 
 
 def _deeds(findings: Sequence[Finding]) -> str:

@@ -132,6 +132,22 @@ def test_plan(prompt, files, expected):
 
 
 @pytest.mark.parametrize(
+    ("prompt", "files", "without"),
+    [
+        ("Extract the indicators and also inspect the PE file", [TEXT], ["Program"]),
+        ("who was brute-forced in auth.log, and also what talks in this capture?", [AUTH], ["capture"]),
+        ("who was brute-forced in auth.log, and also what talks in this capture?", [AUTH, PCAP], []),
+        ("Extract the indicators and map them to ATT&CK", [TEXT], []),
+        ("which accounts were brute-forced?", [AUTH], []),
+    ],
+)
+def test_an_ask_that_came_with_nothing_to_read_is_told(prompt, files, without):
+    told = plan(prompt, files).without
+    assert len(told) == len(without)
+    assert all(word in one for word, one in zip(without, told, strict=True))
+
+
+@pytest.mark.parametrize(
     ("prompt", "what"),
     [
         ("is 192.0.2.7 malicious?", "malicious"),
