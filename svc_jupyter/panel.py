@@ -44,6 +44,7 @@ class ChatPanel(anywidget.AnyWidget):
         self._channel = panel_target.channel(self._send_event)
         self.on_msg(self._receive)
         magics.kernel.observers.add(self._transcript)
+        panel_target.route_freely(self.comm)
 
     def close(self) -> None:
         """End the panel; the session lives on."""
@@ -73,9 +74,16 @@ class ChatPanel(anywidget.AnyWidget):
 
     def _send_event(self, event: Json) -> None:
         if self.comm is not None:
-            self.send(event)
+            panel_target.publish(self.comm, {"method": "custom", "content": event})
+
+    def send_state(self, key: str | set[str] | None = None) -> None:
+        """As a widget's; it leaves no trace in how messages are routed."""
+        super().send_state(key)
+        if self.comm is not None:
+            panel_target.route_freely(self.comm)
 
     def _receive(self, _: object, content: Json, buffers: list[memoryview]) -> None:
+        panel_target.route_freely(self.comm)
         self._channel.receive(content, buffers)
 
 

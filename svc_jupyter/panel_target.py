@@ -49,10 +49,28 @@ def channel(send: Callable[[Json], None]) -> PanelChannel:
     return PanelChannel(magics.kernel, magics.wanted, send, partial(front_end_settings.apply, magics))
 
 
+def publish(comm: BaseComm, content: Json) -> None:
+    """Send on the comm as nobody's answer: from ipykernel 7.4 on, what a page says next goes to the subshell of the
+    request that the kernel last answered, and a thread's answers count as the running cell's (``route_freely``).
+    """
+    kernel = getattr(get_ipython(), "kernel", None)
+    if getattr(kernel, "session", None) is None or getattr(kernel, "iopub_socket", None) is None:
+        comm.send(content)
+    else:
+        message = {"data": content, "comm_id": comm.comm_id}
+        kernel.session.send(kernel.iopub_socket, "comm_msg", message, ident=getattr(comm, "topic", None))
+
+
+def route_freely(comm: BaseComm) -> None:
+    """Forget what was answered on the comm: what a page says goes to the subshell that the page names."""
+    vars(comm).pop("_reply_subshell_id", None)
+
+
 def _opened(comm: BaseComm, _: MessageType) -> None:
-    opened = channel(comm.send)
+    opened = channel(partial(publish, comm))
 
     def receive(message: MessageType) -> None:
+        route_freely(comm)
         opened.receive(message["content"]["data"], message.get("buffers") or ())
 
     comm.on_msg(receive)
