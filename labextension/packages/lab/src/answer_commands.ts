@@ -49,8 +49,8 @@ function insert({ turn, markdown }: SafeAnswer, { svc }: Commands): void {
   const notebook = svc.follower.panel?.content;
   if (!notebook) return;
   const index = notebook.activeCellIndex + 1;
+  notebook.mode = "command"; // a cell that is edited is not rendered
   insertMarkdown(notebook, index, markdown, { turn });
   notebook.activeCellIndex = index;
-  notebook.mode = "command";
   void notebook.scrollToItem(index);
 }

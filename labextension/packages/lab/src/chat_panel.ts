@@ -33,8 +33,6 @@ export class ChatPanel extends Widget {
     this.#notice.setAttribute("role", "status");
     this.node.append(this.#notice);
     follower.changed.connect(this.#show, this);
-    follower.added.connect((_, view) => this.node.append(view.element));
-    for (const view of follower.views) this.node.append(view.element);
     this.#show();
   }
 
@@ -77,6 +75,7 @@ export class ChatPanel extends Widget {
   #show(): void {
     const shown = this.chat;
     for (const view of this.follower.views) view.element.hidden = view !== shown;
+    if (shown && shown.element.parentNode !== this.node) this.node.append(shown.element);
     this.#notice.hidden = shown !== null;
     if (!shown) this.#drawNotice();
   }

@@ -4,6 +4,7 @@ import type { JSONObject } from "@lumino/coreutils";
 import type { Channel } from "svc-chat/src/channel.js";
 
 const TARGET = "svc_jupyter";
+const PATIENCE_MS = 2_000; // for a subshell, which takes a tenth of a second
 
 /** What opens the other end: imports the kernel side and lets it listen. Leaves no name behind in the kernel. */
 export const REGISTER = `__import__("svc_jupyter.panel_target", fromlist=["register"]).register()`;
@@ -13,8 +14,11 @@ export class CommChannel implements Channel {
   readonly #comm: Kernel.IComm;
   #isClosed = false;
 
-  /** Opens a comm. `closed` is called once, when the kernel ends it. */
-  constructor(kernel: Kernel.IKernelConnection, closed: () => void) {
+  /** `closed` is called once, when the kernel ends it. The kernel's info has come. */
+  constructor(
+    private readonly kernel: Kernel.IKernelConnection,
+    closed: () => void,
+  ) {
     this.#comm = kernel.createComm(TARGET);
     this.#comm.onMsg = ({ content, buffers }) => {
       for (const listener of this.#listeners) listener(content.data, (buffers ?? []).map(asBuffer));
@@ -27,7 +31,16 @@ export class CommChannel implements Channel {
 
   /** Resolves when the kernel has taken the comm, or has refused it by closing it. */
   async open(): Promise<void> {
+    await this.#subshell();
     await this.#comm.open().done;
+  }
+
+  /** Where the kernel has subshells JupyterLab begins one; what is sent in it is read while a cell runs. */
+  async #subshell(): Promise<void> {
+    const { subshellStarted } = this.#comm as { subshellStarted?: Promise<void> };
+    if (!this.kernel.supportsSubshells || !subshellStarted) return;
+    const patience = new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS));
+    await Promise.race([subshellStarted, patience]).catch(() => undefined); // without one it works, too
   }
 
   get isOpen(): boolean {

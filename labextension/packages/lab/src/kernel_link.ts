@@ -63,13 +63,16 @@ export class KernelLink {
     }
   }
 
+  /** A kernel that runs a cell takes a comm all the same where the cell has loaded the extension before. */
   async #opened(): Promise<LinkState> {
     const { kernel } = this;
     const language = (await kernel.spec)?.language ?? "python";
     if (language.toLowerCase() !== "python") return unable("other-language", language);
-    const early = kernel.status === "busy" ? await this.#channel() : null; // it may listen already
+    const registered = this.#register();
+    const isSlow = await Promise.race([registered.then(() => false), after(SLOW_MS)]);
+    const early = isSlow ? await this.#channel() : null;
     if (early?.isOpen) return { kind: "open", channel: early };
-    const refused = await this.#register();
+    const refused = await registered;
     if (refused) return refused;
     const channel = await this.#channel();
     return channel.isOpen ? { kind: "open", channel } : unable("failed", "the kernel closed the connection");
@@ -114,6 +117,10 @@ export class KernelLink {
     this.#state = state;
     this.changed.emit(state);
   }
+}
+
+async function after(milliseconds: number): Promise<true> {
+  return await new Promise((resolve) => setTimeout(() => resolve(true), milliseconds));
 }
 
 function unable(why: Unable, text: string): LinkState {

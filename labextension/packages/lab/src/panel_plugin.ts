@@ -23,6 +23,7 @@ import { SvcToken, whenOpen } from "./svc.js";
 import type { Svc } from "./svc.js";
 
 const ID = "svc-jupyterlab:panel";
+const MINUTES_FROM = 120; // seconds; less is told in seconds
 const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = {
   "open-notebook": "notebook:create-new",
   "choose-kernel": "notebook:change-kernel",
@@ -128,7 +129,7 @@ function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () =>
     const isSeen = !document.hidden && panel.isVisible && follower.view === view;
     if (isSeen || limit === 0 || ended.seconds < limit) return;
     const question = oneLine(ended.question, 80);
-    const time = duration(Math.max(60, ended.seconds));
+    const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
     const text = ended.isAnswered
       ? trans.__("Answered after %1: %2", time, question)
       : trans.__("Ended without an answer after %1: %2", time, question);
