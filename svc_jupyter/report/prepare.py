@@ -68,6 +68,7 @@ class Prepare(Preprocessor):
                 _keep_known_kinds(output)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
         resources["svc_headings"] = _headings(notebook)
+        resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
         return notebook, resources
 
 
