@@ -98,7 +98,8 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
     yield from _parts(elf, data, image, inspection)
     yield from _segment_traits(elf, data, image, inspection)
     yield from _made(made_by, inspection)
-    yield from _loading(elf, image, inspection)
+    yield from _loading(image, inspection)
+    yield from _left_out(elf, image, inspection)
     yield from from_calls(inspection, image.imports, is_imported=True)
     if elf.header.e_type == "ET_DYN" and not image.interpreter:
         yield from from_exports(inspection, image.exports)
@@ -287,8 +288,8 @@ def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[Finding]:
             )
 
 
-def _loading(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Finding]:
-    """Where it takes its loader and its libraries from, and what it leaves out."""
+def _loading(image: _Image, inspection: Inspection) -> Iterator[Finding]:
+    """Where it takes its loader and its libraries from."""
     if image.interpreter and not image.interpreter.startswith((*_USUAL_LOADERS, "/nix/store/", "/gnu/store/")):
         yield from inspection.trait(
             "odd_loader",
@@ -312,6 +313,10 @@ def _loading(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Fi
             value=":".join(odd) or "an empty path",
             techniques=("T1574.006",),
         )
+
+
+def _left_out(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Finding]:
+    """What its file lacks, and whether it is for the kernel."""
     has_no_sections = not elf.header.e_shnum and elf.header.e_type in ("ET_EXEC", "ET_DYN")
     if has_no_sections:
         yield from inspection.trait(

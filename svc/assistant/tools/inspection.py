@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from enum import StrEnum
 from typing import BinaryIO
 
+import msgspec
+
 from svc.assistant.tools import Confidence, Evidence, Finding, Gap, Progress, Scalar, Severity
 
 MAX_BYTES = 128 * 1024 * 1024  # of one file; parsers hold it two or three times over within a worker's 1 GiB
@@ -57,6 +59,16 @@ class Verdict(StrEnum):
 
 
 _LEAST = ((Verdict.MALICIOUS, 12), (Verdict.SUSPICIOUS, 6), (Verdict.UNUSUAL, 3), (Verdict.ORDINARY, 0))
+
+
+class TraitFact(msgspec.Struct, frozen=True, kw_only=True):
+    """What a table says of a trait; tables add what it is recognised by."""
+
+    name: str
+    title: str
+    severity: Severity
+    techniques: tuple[str, ...]
+    why: str
 
 
 class Inspection:
@@ -131,6 +143,28 @@ class Inspection:
             evidence=(Evidence(source=self.source, excerpt=(value or title)[:EXCERPT_CHARS], offset=offset),),
             techniques=techniques,
             attributes={"trait": trait, "points": points, "value": value[:EXCERPT_CHARS]},
+        )
+
+    def known(
+        self,
+        fact: TraitFact,
+        *,
+        name: str = "",
+        value: str = "",
+        why: str = "",
+        offset: int | None = None,
+        confidence: Confidence = Confidence.HIGH,
+    ) -> Iterator[Finding]:
+        """A trait that a table of facts describes; ``name`` and ``why`` in place of the table's where given."""
+        yield from self.trait(
+            name or fact.name,
+            fact.title,
+            severity=fact.severity,
+            why=why or fact.why,
+            value=value,
+            techniques=fact.techniques,
+            offset=offset,
+            confidence=confidence,
         )
 
     def damaged(self, what: str, error: BaseException | str, *, offset: int | None = None) -> Iterator[Finding]:

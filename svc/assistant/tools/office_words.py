@@ -15,7 +15,7 @@ import msgspec
 
 from svc.assistant.knowledge import load
 from svc.assistant.tools import Confidence, Finding, Severity
-from svc.assistant.tools.inspection import Inspection, is_runnable, kind_of
+from svc.assistant.tools.inspection import Inspection, TraitFact, is_runnable, kind_of
 from svc.assistant.tools.inspection_code import from_code
 from svc.assistant.tools.office_vba import Module
 from svc.assistant.tools.script_language import Language
@@ -37,31 +37,13 @@ _LURE = re.compile(
 )
 
 
-class _Word(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
+class _Word(TraitFact, frozen=True, kw_only=True):
     pattern: str
     acts: bool = False
 
 
-class _Class(msgspec.Struct, frozen=True):
-    name: str
+class _Class(TraitFact, frozen=True, kw_only=True):
     guid: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
-
-
-class _Relation(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
 
 
 class OfficeFacts(msgspec.Struct, frozen=True):
@@ -76,7 +58,7 @@ class OfficeFacts(msgspec.Struct, frozen=True):
     formulas: list[_Word]
     fields: list[_Word]
     classes: list[_Class]
-    relations: list[_Relation]
+    relations: list[TraitFact]
 
 
 @cache
@@ -211,13 +193,8 @@ def from_class(inspection: Inspection, name: str, content: bytes, *, where: str)
         is_named = name.lower().replace(" ", "").startswith(entry.name.lower())
         if not is_named and UUID(entry.guid).bytes_le not in content[:8_192]:
             continue
-        yield from inspection.trait(
-            f"object_{entry.name.lower().replace('.', '_')}",
-            entry.title,
-            severity=entry.severity,
-            why=entry.why,
-            value=f"{name or entry.name} in {where}",
-            techniques=entry.techniques,
+        yield from inspection.known(
+            entry, name=f"object_{entry.name.lower().replace('.', '_')}", value=f"{name or entry.name} in {where}"
         )
 
 
@@ -266,14 +243,7 @@ def from_relation(inspection: Inspection, kind: str, target: str, *, where: str)
         return
     for entry in _facts().relations:
         if entry.name.lower() == end.lower():
-            yield from inspection.trait(
-                f"relation_{entry.name.lower()}",
-                entry.title,
-                severity=entry.severity,
-                why=entry.why,
-                value=target,
-                techniques=entry.techniques,
-            )
+            yield from inspection.known(entry, name=f"relation_{entry.name.lower()}", value=target)
 
 
 def _link_trait(

@@ -12,7 +12,7 @@ import msgspec
 
 from svc.assistant.knowledge import load
 from svc.assistant.tools import Confidence, Finding, Scalar, Severity
-from svc.assistant.tools.inspection import Inspection
+from svc.assistant.tools.inspection import Inspection, TraitFact
 from svc.assistant.tools.pdf_bytes import Names
 
 ACTIONS = ("URI", "Launch", "SubmitForm", "GoToR", "GoToE", "ImportData")
@@ -29,20 +29,7 @@ _SHELL = re.compile(
 )
 
 
-class _Name(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
-
-
-class _Script(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
+class _Script(TraitFact, frozen=True, kw_only=True):
     pattern: str
 
 
@@ -52,7 +39,7 @@ class Actions(msgspec.Struct, frozen=True):
     source: str
     version: str
     date: date
-    names: list[_Name]
+    names: list[TraitFact]
     scripts: list[_Script]
 
 
@@ -92,13 +79,8 @@ def from_names(inspection: Inspection, names: Names, seen: Seen) -> Iterator[Fin
         count = names.counts[entry.name] or (names.counts["JS"] if entry.name == "JavaScript" else 0)
         is_doubted = seen.is_read and entry.name in ACTIONS and not names.hidden[entry.name]
         if count and not (is_doubted and entry.name not in seen.actions):
-            yield from inspection.trait(
-                f"name_{entry.name.lower()}",
-                entry.title,
-                severity=entry.severity,
-                why=entry.why,
-                value=f"/{entry.name}, {count:,} times",
-                techniques=entry.techniques,
+            yield from inspection.known(
+                entry, name=f"name_{entry.name.lower()}", value=f"/{entry.name}, {count:,} times"
             )
     has_script = names.counts["JS"] or names.counts["JavaScript"]
     if has_script and (seen.runs_on_open or (names.counts["OpenAction"] and not seen.is_read)):
@@ -118,13 +100,11 @@ def from_script(inspection: Inspection, script: str, number: int) -> Iterator[Fi
         match = pattern.search(script)
         if match is not None:
             start = max(0, match.start() - 40)
-            yield from inspection.trait(
-                f"script_{entry.name}",
-                entry.title,
-                severity=entry.severity,
+            yield from inspection.known(
+                entry,
+                name=f"script_{entry.name}",
                 why=f"{entry.why} (object {number})",
                 value=script[start : start + 200],
-                techniques=entry.techniques,
                 confidence=Confidence.MEDIUM,
             )
     if any(len(word) > LONG_LINE for word in script.split()):

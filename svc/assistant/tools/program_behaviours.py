@@ -14,39 +14,24 @@ from functools import cache
 import msgspec
 
 from svc.assistant.knowledge import load
-from svc.assistant.tools import Confidence, Finding, Severity
-from svc.assistant.tools.inspection import Inspection
+from svc.assistant.tools import Confidence, Finding
+from svc.assistant.tools.inspection import Inspection, TraitFact
 
 MARKER_BYTES = 32 * 1024 * 1024  # of a program that are searched for the marks of packers
 SHOWN_NAMES = 12
 
 
-class _Calls(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
+class _Calls(TraitFact, frozen=True, kw_only=True):
     groups: list[list[str]]
     at_least: int
 
 
-class _Exports(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
+class _Exports(TraitFact, frozen=True, kw_only=True):
     functions: list[str]
     at_least: int
 
 
-class _Words(msgspec.Struct, frozen=True):
-    name: str
-    title: str
-    severity: Severity
-    techniques: tuple[str, ...]
-    why: str
+class _Words(TraitFact, frozen=True, kw_only=True):
     pattern: str
 
 
@@ -115,13 +100,10 @@ def from_calls(inspection: Inspection, functions: Collection[str], *, is_importe
             continue
         shown = ", ".join(sorted({name for hit in hits for name in hit})[:SHOWN_NAMES])
         where = "imports" if is_imported else "carries the names of"
-        yield from inspection.trait(
-            entry.name,
-            entry.title,
-            severity=entry.severity,
+        yield from inspection.known(
+            entry,
             why=f"{where} {shown}: {entry.why}",
             value=shown,
-            techniques=entry.techniques,
             confidence=Confidence.MEDIUM if is_imported else Confidence.LOW,
         )
 
@@ -131,14 +113,7 @@ def from_exports(inspection: Inspection, functions: Collection[str]) -> Iterator
     for entry in table().exports:
         hits = [name for name in entry.functions if name in functions]
         if len(hits) >= entry.at_least:
-            yield from inspection.trait(
-                f"export_{entry.name}",
-                entry.title,
-                severity=entry.severity,
-                why=entry.why,
-                value=", ".join(hits[:SHOWN_NAMES]),
-                techniques=entry.techniques,
-            )
+            yield from inspection.known(entry, name=f"export_{entry.name}", value=", ".join(hits[:SHOWN_NAMES]))
 
 
 def from_words(inspection: Inspection, text: str, offset_of: list[int]) -> Iterator[Finding]:
@@ -150,13 +125,10 @@ def from_words(inspection: Inspection, text: str, offset_of: list[int]) -> Itera
         start = text.rfind("\n", 0, match.start()) + 1
         end = text.find("\n", match.end())
         line = text.count("\n", 0, start)
-        yield from inspection.trait(
-            f"words_{entry.name}",
-            entry.title,
-            severity=entry.severity,
-            why=entry.why,
+        yield from inspection.known(
+            entry,
+            name=f"words_{entry.name}",
             value=_around(text[start : end if end >= 0 else len(text)], match.start() - start),
-            techniques=entry.techniques,
             offset=offset_of[line] if line < len(offset_of) else None,
             confidence=Confidence.MEDIUM,
         )

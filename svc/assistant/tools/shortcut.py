@@ -91,7 +91,9 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
     )
     yield Progress(text="judging its command")
     yield from _target_traits(shortcut, command, inspection)
-    yield from _hiding(data, shortcut, inspection, source)
+    yield from _hidden_arguments(shortcut, inspection)
+    yield from _hidden_looks(data, shortcut, inspection, source)
+    yield from _appended(data, shortcut, inspection)
     yield from _techniques(command[:MAX_COMMAND_CHARS], inspection)
     decoded: list[str] = []
     if arguments:
@@ -213,9 +215,12 @@ def _facts(data: bytes, shortcut: _Shortcut) -> dict[str, Scalar | list[Scalar]]
     }
 
 
+_YEAR_10000 = 2_650_467_744_000_000_000  # ticks; later is no date that Python or anybody writes
+
+
 def _time(ticks: int) -> str | None:
     """Windows' time (100 ns since 1601) as ISO 8601; None for none."""
-    if not 0 < ticks < 3_000_000_000_000_000_000:
+    if not 0 < ticks < _YEAR_10000:
         return None
     return (datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
@@ -262,9 +267,8 @@ def _target_traits(shortcut: _Shortcut, command: str, inspection: Inspection) ->
             )
 
 
-def _hiding(data: bytes, shortcut: _Shortcut, inspection: Inspection, source: str) -> Iterator[Finding]:
+def _hidden_arguments(shortcut: _Shortcut, inspection: Inspection) -> Iterator[Finding]:
     arguments = shortcut.words.get("arguments", "")
-    target = shortcut.target or shortcut.words.get("relative_path", "")
     if re.search(rf"\s{{{PADDING_CHARS},}}", arguments):
         yield from inspection.trait(
             "padded_arguments",
@@ -283,6 +287,10 @@ def _hiding(data: bytes, shortcut: _Shortcut, inspection: Inspection, source: st
             value=arguments.strip(),
             techniques=("T1027.012",),
         )
+
+
+def _hidden_looks(data: bytes, shortcut: _Shortcut, inspection: Inspection, source: str) -> Iterator[Finding]:
+    target = shortcut.target or shortcut.words.get("relative_path", "")
     if struct.unpack_from("<I", data.ljust(76, b"\x00"), 60)[0] == 7 and _SCRIPT_HOSTS.search(target):
         yield from inspection.trait(
             "hidden_window",
@@ -304,7 +312,6 @@ def _hiding(data: bytes, shortcut: _Shortcut, inspection: Inspection, source: st
             value=f"{source}, icon {icon or 'of its target'}",
             techniques=("T1036.007", "T1036.008"),
         )
-    yield from _appended(data, shortcut, inspection)
 
 
 def _appended(data: bytes, shortcut: _Shortcut, inspection: Inspection) -> Iterator[Finding]:

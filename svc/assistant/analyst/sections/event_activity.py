@@ -41,8 +41,8 @@ def sentences(findings: Sequence[Finding]) -> list[str]:
     guessers = [f for f in of_kind(findings, "web_client") if number(f, "denied")]
     if guessers:
         refused = plural(sum(number(f, "denied") for f in guessers), "refused login")
-        names = dict.fromkeys(name for f in guessers for name in texts(f, "accounts"))
-        accounts = f" for {', '.join(code_span(name, limit=40) for name in list(names)[:NAMED])}" if names else ""
+        tried = dict.fromkeys(name for f in guessers for name in texts(f, "accounts"))
+        accounts = f" for {', '.join(code_span(name, limit=40) for name in list(tried)[:NAMED])}" if tried else ""
         said.append(f"Passwords were guessed: {refused}{accounts}.")
     for kind, words in (("unix_deed", "deed"), ("cloud_call", "risky call"), ("cloud_login", "login")):
         bad = [f for f in of_kind(findings, kind) if f.severity in _BAD]

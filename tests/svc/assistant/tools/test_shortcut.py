@@ -89,6 +89,13 @@ def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
     assert "http://evil-host.top/b.ps1" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
 
 
+def test_a_date_that_no_calendar_has_is_left_out():
+    data = bytearray(made.shortcut(POWERSHELL))
+    data[28:36] = (2_999_999_999_999_999_999).to_bytes(8, "little")
+    [facts] = [item for item in found(bytes(data)) if item.kind == "shortcut_facts"]
+    assert facts.attributes["created"] is None
+
+
 def test_what_is_no_shortcut_is_a_gap():
     items = run(b"[InternetShortcut]")
     assert not [item for item in items if isinstance(item, Finding)]
