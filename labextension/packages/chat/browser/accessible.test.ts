@@ -41,6 +41,10 @@ const SCENES: Record<string, (shown: Shown) => Promise<void>> = {
     await answered(shown);
     shown.find(".chip").click();
   },
+  "full screen": async (shown) => {
+    await answered(shown);
+    shown.find("[aria-label='Full screen']").click();
+  },
   reconnecting: (shown) => {
     shown.transport.listener?.onConnection("reconnecting");
     return Promise.resolve();
