@@ -205,7 +205,7 @@ def _opened(order: Order, content: bytes) -> BinaryIO:
 
 
 _PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)  # the last: libbz2, read on after damage
+_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)
 _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -230,10 +230,10 @@ class _Unpacked:
         stream.seek(0)
         opener = next((opener for magic, opener in _PACKED if head.startswith(magic)), None)
         if opener is not None:
-            self._stream = opener(stream, "rb")
             with contextlib.suppress(*_DAMAGE):  # met again by what reads on, and said there
-                head = self._stream.read(6)
-            self._stream.seek(0)
+                head = opener(stream, "rb").read(6)
+            stream.seek(0)
+            self._stream = opener(stream, "rb")  # a new one: libbz2 breaks where it is asked on after damage
         self._is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
         self._long_lines = 0
