@@ -199,7 +199,10 @@ def _shown(arguments: Mapping[str, object]) -> str:
 
 
 def _as_text(value: object) -> str:
-    return one_line(msgspec.json.encode(value).decode(), limit=MAX_SHOWN_CHARS)
+    """A value on one line; where it is cut, how long all of it is: what is not seen is not to be overlooked."""
+    whole = msgspec.json.encode(value).decode()
+    shown = one_line(whole, limit=MAX_SHOWN_CHARS)
+    return f"{shown} ({len(whole):,} characters)" if len(whole) > MAX_SHOWN_CHARS else shown
 
 
 def _asked(request: ConfirmationRequest) -> str:

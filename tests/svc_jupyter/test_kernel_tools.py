@@ -110,7 +110,7 @@ def test_what_is_asked_is_shown_as_text_whatever_it_holds(kernel: Kernel):
     assert "\x1b" not in seen.text
     assert "\u202e" not in seen.text
     assert len(shown) < 450
-    assert shown.endswith("…")
+    assert shown.endswith("… (1,027 characters)")
 
 
 RESULTS = [
@@ -200,6 +200,22 @@ def lookup(host: str):
     seen = kernel.run(CALL, typed="y", when=lambda seen: "it runs" in seen.text, then=kernel.interrupt)
     assert "Interrupted: " in seen.error
     assert "cancelled" in kernel.run("%svc history").shown() + kernel.run("%svc history").text
+
+
+def test_an_answer_from_the_store_calls_nothing_and_what_is_asked_again_offers_nothing(
+    environment: dict[str, str], tmp_path: Path
+):
+    stored = environment | {"SVC_ANSWERS": "replay", "SVC_ANSWERS_STORE": str(tmp_path / "answers")}
+    with Kernel(tmp_path / "kernel", stored) as kernel:
+        kernel.run(LOOKUP)
+        assert len(kernel.run(CALL, typed="y").prompts) == 1
+        again = kernel.run(CALL.replace("%svc", "%svc --new"), typed="y")
+        assert '"owner":"ops"' in again.shown()
+        assert again.prompts == []
+        follow = kernel.run("%svc echo and then?", typed="y")
+        assert "echo and then? (after 1)" in follow.shown()
+        assert follow.prompts == []
+        assert ran(kernel) == "[('web1', False)]"
 
 
 def test_a_tool_that_was_removed_is_offered_no_longer(kernel: Kernel):
