@@ -54,11 +54,12 @@ def publish(comm: BaseComm, content: Json) -> None:
     request that the kernel last answered, and a thread's answers count as the running cell's (``route_freely``).
     """
     kernel = getattr(get_ipython(), "kernel", None)
-    if getattr(kernel, "session", None) is None or getattr(kernel, "iopub_socket", None) is None:
+    session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)
+    if session is None or socket is None:  # another kernel than ipykernel
         comm.send(content)
     else:
         message = {"data": content, "comm_id": comm.comm_id}
-        kernel.session.send(kernel.iopub_socket, "comm_msg", message, ident=getattr(comm, "topic", None))
+        session.send(socket, "comm_msg", message, ident=getattr(comm, "topic", None))
 
 
 def route_freely(comm: BaseComm) -> None:

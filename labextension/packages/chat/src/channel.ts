@@ -1,5 +1,6 @@
 // The transport of a notebook: the kernel holds the key and the connection, and speaks over a widget's messages or a
 // comm. What travels: the docstring of svc_jupyter/panel_channel.py. The kernel's one session is what is on screen.
+import { DEFAULT_NAME } from "./settings.js";
 import { fill } from "./strings.js";
 import type {
   ChatFile,
@@ -61,9 +62,9 @@ export class ChannelError extends Error {
 }
 
 const WORDS: Words = {
-  waiting: "Waiting for {0} to end: the kernel asks one question at a time.",
+  waiting: "Waiting for {} to end: the kernel asks one question at a time.",
   queued: "Queued: the kernel is busy.",
-  tooLarge: "{0} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
+  tooLarge: "{} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
 };
 const SLOW_MS = 1_000; // without a sign of the kernel: it runs a cell and reads nothing meanwhile
 const MAX_BYTES = 64 * 1_048_576; // a file is held in the page's memory, and once more in the kernel's
@@ -255,7 +256,8 @@ export class ChannelTransport implements Transport {
   }
 
   async #made(word: "new" | "open", wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
-    const fields = word === "open" ? { wish } : { name: wish.name, description: wish.description, canLog: wish.canLog };
+    const { name, description, canLog } = wish; // nobody chose the default name: the service makes one up that differs
+    const fields = word === "open" ? { wish } : { ...(name !== DEFAULT_NAME && { name }), description, canLog };
     const { messages, ...state } = (await this.request(word, fields, { signal })) as KernelState;
     return { ...state, messages: messages.map(whole) };
   }
