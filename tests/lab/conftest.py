@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,31 @@ ARGUMENTS = (
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
 SHOTS = Path(__file__).parent / "shots"
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
-def jupyter(tmp_path_factory: pytest.TempPathFactory) -> Iterator[JupyterServer]:
+def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of Jupyter's data with our extension in it, as it is built from the sources that are here."""
+    spec = spec_from_file_location("hatch_build", ROOT / "labextension" / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    if not hook.is_built(ROOT):
+        hook.build(ROOT)
+    data = tmp_path_factory.mktemp("data")
+    (data / "labextensions").mkdir()
+    (data / "labextensions" / "svc-jupyterlab").symlink_to(ROOT / "svc_jupyter" / "labextension")
+    return data
+
+
+@pytest.fixture(scope="session")
+def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterator[JupyterServer]:
     """JupyterLab and Notebook 7; what a kernel asks goes to a local service that answers by script."""
     folder = tmp_path_factory.mktemp("jupyter")
     service = {
+        "JUPYTER_PATH": str(extension),
         "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
         "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
         "SVC_STATE_DIR": str(folder / "state"),
