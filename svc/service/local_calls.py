@@ -1,7 +1,7 @@
 """Calls of one turn to tools that its client runs: asked one after the other, allowed by the user before the first.
 
 Decides what is asked, which answer counts, and what the assistant is told where none comes in time. Does no I/O: what
-is said goes to ``tell``, as any other message of the turn. Facts: ``svc/local_tools.py``.
+is said goes into the turn's production, as all that the assistant says. Facts: ``svc/local_tools.py``.
 """
 
 from __future__ import annotations

@@ -202,6 +202,20 @@ def lookup(host: str):
     assert "cancelled" in kernel.run("%svc history").shown() + kernel.run("%svc history").text
 
 
+def test_an_interrupt_at_the_question_ends_the_turn_and_nothing_runs(kernel: Kernel):
+    asked = kernel.client.execute(CALL, allow_stdin=True)
+    assert "Allow lookup?" in kernel.client.get_stdin_msg(timeout=20)["content"]["prompt"]
+    kernel.interrupt()
+    assert kernel._reply(asked)["content"]["ename"] == "AskInterrupted"
+    assert ran(kernel) == "[]"
+    assert "after 0" in kernel.run("%svc echo goes on").shown()
+
+
+def test_the_time_that_a_tool_takes_is_not_the_questions(kernel: Kernel):
+    kernel.run("@svc_jupyter.tool\ndef lookup(host: str):\n    import time; time.sleep(1.2)\n    return 'late'")
+    assert "late" in kernel.run(CALL.replace("%svc", "%svc --timeout 1"), typed="y").shown()
+
+
 def test_an_answer_from_the_store_calls_nothing_and_what_is_asked_again_offers_nothing(
     environment: dict[str, str], tmp_path: Path
 ):
