@@ -224,9 +224,11 @@ class WebActivity:
 
 
 def _target(event: Event) -> str:
-    """What was asked for, as the table of attacks reads it: with the method where that asks to be a proxy."""
+    """What was asked for, as the table of attacks reads it; said before it where it asks a web server to be a proxy."""
     target = event.fields.get("cs-uri", "")
-    return f"CONNECT {target}" if event.fields.get("cs-method") == "CONNECT" else target
+    if event.fields.get("cs-method") == "CONNECT":
+        return f"CONNECT {target}"
+    return f"via a proxy: {target}" if target[:8].lower().startswith(("http://", "https://")) else target
 
 
 def _guessing(client: _Client) -> str:

@@ -56,10 +56,11 @@ def identify(text: str, *, source: str) -> Iterator[Yielded]:
     """The hashes in a text, each with its candidates; one Gap where there are more than MAX_FOUND."""
     yield Progress(text=f"reading {source}")
     seen: set[str] = set()
+    whole = text.strip()
     for number, line in enumerate(text.split("\n"), start=1):
         for token in line.split():
             value = token.strip(_STRIP)
-            candidates = _candidates(value, is_alone=value == text.strip())
+            candidates = _candidates(value, is_alone=value == whole)
             if not candidates and value.endswith("."):
                 value = value.rstrip(".")
                 candidates = _candidates(value, is_alone=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 
 import pytest
 from hypothesis import given
@@ -87,3 +88,9 @@ def test_any_text_is_read(text: str):
     findings = found(text)
     assert section.verdict(findings)
     section.section(findings)
+
+
+def test_many_words_are_looked_through_soon():
+    started = time.process_time()
+    list(identify("word and another\n" * 60_000, source="a"))
+    assert time.process_time() - started < 3
