@@ -26,6 +26,16 @@ test("a question is asked, its trace streams, its answer stands", async () => {
   expect(chat.find(".composer .primary").getAttribute("aria-label")).toBe("Send");
 });
 
+test("of a very long trace the last steps stand, and how many came before is said", async () => {
+  const chat = await show();
+  await ask(chat, "who?");
+  const steps = Array.from({ length: 203 }, (_, place) => message(place + 2, "info", { content: `step ${place}` }));
+  chat.transport.say(message(1, "query", { content: "who?" }), ...steps);
+  await frames();
+  expect(chat.find(".trace li").textContent).toBe("3 earlier ones are in what you export.");
+  expect(chat.find(".trace .text").textContent).toBe("step 3");
+});
+
 test("stop cancels the turn", async () => {
   const chat = await show();
   await ask(chat, "who?");

@@ -21,6 +21,7 @@ export const ENGLISH = {
   working: "Working",
   trace: "{} steps",
   stepOne: "1 step",
+  earlierSteps: "{} earlier ones are in what you export.",
   seconds: "{} s",
   stopped: "Stopped.",
   failed: "This did not work.",

@@ -161,12 +161,14 @@ function traceTemplate(turn: Turn, strings: Strings): TemplateResult | typeof no
   const { steps } = turn;
   if (steps.length === 0) return turn.isOpen ? html`<p class="working">${dots()}${strings.working}</p>` : nothing;
   const seconds = turn.endedAt ? ` · ${fill(strings.seconds, (turn.endedAt - turn.startedAt).toFixed(1))}` : "";
+  const hidden = steps.length - MAX_STEPS;
   const count = steps.length === 1 ? strings.stepOne : fill(strings.trace, steps.length);
   return html`<details class="trace">
     <summary>
       ${turn.isOpen ? html`${dots()}<span dir="auto">${oneLine(turn.lastStep?.text ?? "", 160)}</span>` : count + seconds}
     </summary>
     <ol>
+      ${hidden > 0 ? html`<li class="hint">${fill(strings.earlierSteps, hidden)}</li>` : nothing}
       ${steps.slice(-MAX_STEPS).map(stepTemplate)}
     </ol>
   </details>`;
