@@ -90,6 +90,7 @@ class PanelChannel:
         self._lock = threading.Lock()
         self._questions: dict[object, _Question] = {}
         self._uploads: dict[str, bytearray] = {}
+        self._told_waiting: set[str] = set()  # whose waiting the page was told of
         kernel.observers.add(self)
 
     def close(self) -> None:
@@ -127,9 +128,14 @@ class PanelChannel:
 
     def waiting(self, asker: str, holder: str | None) -> None:
         """An event of the kernel's: this page's question waits for a cell's, or a cell's for a panel's."""
-        is_ours = bool(self._questions) if asker == PANEL else holder in (None, PANEL)
-        if is_ours:
-            self._outbox.put({"event": "waiting", "for": holder})
+        is_ours = bool(self._questions) if asker == PANEL else holder == PANEL
+        if holder is not None and is_ours:
+            self._told_waiting.add(asker)
+        elif holder is None and asker in self._told_waiting:
+            self._told_waiting.discard(asker)
+        else:
+            return
+        self._outbox.put({"event": "waiting", "for": holder})
 
     def _serve(self) -> None:
         while True:
