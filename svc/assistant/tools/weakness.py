@@ -29,6 +29,7 @@ CONSEQUENCE_SHARE = 0.75  # of the weight of a word that stands after "resulting
 NAMED_WEIGHT = 14.0  # the text itself names the id
 FULL_NAME_WEIGHT = 11.0  # the text has the whole name; a tie goes to the longer one
 MAX_CHILDREN = 40
+FINER = frozenset([124, 126, 127])  # kinds of 787 and 125, whose names stand in texts that catalogues give those
 _CONSEQUENCE = re.compile(
     r"\b(?:resultant|result(?:s|ing|ed)? in|leading to|(?:may|might|can|could|which|that|possibly) leads? to)\b",
     re.IGNORECASE,
@@ -114,7 +115,7 @@ def _plain(text: str) -> str:
 def _plain_names() -> list[tuple[int, str]]:
     """The names that no sentence has by chance: of three words at least, without what stands in brackets."""
     names = [(entry.id, _plain(re.sub(r"\(.*?\)", "", entry.name)).strip()) for entry in _table().weaknesses]
-    return [(number, name) for number, name in names if name.count(" ") >= 2]
+    return [(number, name) for number, name in names if name.count(" ") >= 2 and number not in FINER]
 
 
 def _candidates(
