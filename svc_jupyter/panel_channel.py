@@ -319,10 +319,7 @@ class PanelChannel:
         return bytes(self._uploads.pop(upload))
 
     def _confirm(self, request: Json) -> Json:
-        confirm = getattr(self._kernel, "confirm", None)
-        if confirm is None:
-            raise AskError("nothing waits for that.")
-        confirm(str(request.get("message_id")), request.get("is_allowed") is True)
+        self._kernel.confirm(str(request.get("message_id")), request.get("is_allowed") is True)
         return {}
 
     def _note(self, text: str) -> None:

@@ -62,6 +62,7 @@ def unpacked(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_carries_the_built_files_and_the_page(wheel: set[str]):
     assert {f"svc/service/static/{name}" for name in SERVED} | {"svc/service/page.html"} <= wheel
+    assert "svc_jupyter/static/panel.js" in wheel
 
 
 def test_the_wheel_carries_packages_and_metadata_alone(wheel: set[str]):
