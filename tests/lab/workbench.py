@@ -132,6 +132,12 @@ class Workbench:
         self.page.keyboard.insert_text(text)
         self.page.keyboard.press("Enter")
 
+    def ask_when_open(self, text: str) -> None:
+        """As soon as the chat is connected again."""
+        expect(self.notice).to_be_visible()
+        expect(self.notice).to_be_hidden()
+        self.ask(text)
+
     def save(self) -> None:
         """Write the notebook to disk."""
         self.page.evaluate(_DONE, ["docmanager:save", {}])

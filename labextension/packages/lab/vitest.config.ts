@@ -1,5 +1,3 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({
-  test: { include: ["test/**/*.test.ts"], environment: "jsdom" },
-});
+export default defineConfig({ test: { include: ["test/**/*.test.ts"] } });
