@@ -284,6 +284,8 @@ def _signs_of_path(rest: str, org: str, recipients: frozenset[str]) -> Iterator[
     lowered = unquote(rest).lower()
     if "#" in rest and any(address and address in lowered.partition("#")[2] for address in recipients):
         yield Sign("recipient", "the reader's own address at its end", 2.0)
+    elif "?" in rest and any(address and address in lowered.partition("?")[2] for address in recipients):
+        yield Sign("recipient", "the reader's own address in it", 0.7)
     if rest.count("%") > 12 and sum(rest.count(f"%{code}") for code in ("6", "7", "4", "5")) > 10:
         yield Sign("encoded", "letters written as codes", 1.5)
 

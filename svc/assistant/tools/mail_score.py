@@ -224,7 +224,7 @@ def _click_counters(seen: Seen) -> set[str]:
 _MANY_LINKS = 6
 _BUTTON = re.compile(
     r"\b(?:click|view|verify|sign|log|continue|claim|update|open|download|confirm|review|access|start|restore|unlock|"
-    r"track|pay|cancel|renew|redeem|accept|keep|release|activate|secure|see|get|hier|jetzt|cliquez|acceder|ici|aqui|"
+    r"track|pay|cancel|renew|retrieve|deliver|validate|upgrade|reply|play|listen|create|complete|log-?on|read|redeem|accept|keep|release|activate|secure|see|get|hier|jetzt|cliquez|acceder|ici|aqui|"
     r"acessar|acesse|visualizar|verificar|confirmar|baixar|consultar|iniciar)\b"
 )
 _FEW_LINKS = 4
@@ -338,6 +338,9 @@ def _ask_signals(seen: Seen) -> Iterator[Signal]:
     if seen.theme("favour") >= 3 and seen.is_odd_sender:
         words = "a favour, asked from an address that anybody may have"
         yield Signal(name="ask_favour", kind="fraud", points=2.0, words=words)
+    if seen.theme("secrets") >= 2 and seen.theme("credentials") >= 1:
+        words = "asks for a password or a card's numbers themselves, in the answer"
+        yield Signal(name="ask_secrets", kind="phishing", points=1.5, words=words)
     if not foreign:
         return
     where = foreign[0].org
