@@ -20,13 +20,18 @@ INSTALLED = Path("share/jupyter/labextensions/svc-jupyterlab")
 
 @pytest.fixture(scope="module")
 def prefix(extension: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where pip has put the wheel, and nothing else."""
+    """What pip puts under its prefix out of the wheel: an environment's own folders are not touched by tests."""
     dist, prefix = tmp_path_factory.mktemp("dist"), tmp_path_factory.mktemp("prefix")
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(dist), str(ROOT))
-    (wheel,) = dist.glob("*.whl")
-    names = zipfile.ZipFile(wheel).namelist()
-    assert not [name for name in names if name.startswith("svc_jupyter/labextension/")]  # once is enough
-    run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--prefix", str(prefix), str(wheel))
+    (file,) = dist.glob("*.whl")
+    data = f"svc_jupyter-{svc.__version__}.data/data/"
+    with zipfile.ZipFile(file) as wheel:
+        assert not [name for name in wheel.namelist() if name.startswith("svc_jupyter/labextension/")]  # once is enough
+        for name in wheel.namelist():
+            if name.startswith(data):
+                path = prefix / name.removeprefix(data)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(wheel.read(name))
     return prefix
 
 
