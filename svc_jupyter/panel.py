@@ -48,8 +48,9 @@ class ChatPanel(anywidget.AnyWidget):
 
     def close(self) -> None:
         """End the panel; the session lives on."""
-        self._magics.kernel.observers.remove(self._transcript)
-        self._channel.close()
+        if "_channel" in vars(self):  # it was made: a refused one is closed, too
+            self._magics.kernel.observers.remove(self._transcript)
+            self._channel.close()
         super().close()
 
     def _ipython_display_(self) -> None:

@@ -40,3 +40,11 @@ def test_a_failure_is_one_line_and_fails_the_run(scripted_local: Path):
     assert done.returncode != 0
     assert "AskError: on purpose" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr
+
+
+def test_a_terminal_has_no_panel_and_says_what_it_has():
+    done = ipython("%svc panel")
+
+    assert done.returncode != 0
+    assert "AskError: the chat panel is for notebooks. Here, ask with %svc" in done.stdout + done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
