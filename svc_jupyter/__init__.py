@@ -34,6 +34,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.register_magics(SvcMagics)
     shell.input_transformer_manager.token_transformers.append(QuestionLine)
     shell.Completer.custom_matchers.append(matcher(shell, lambda: shell.magics_manager.registry.get("SvcMagics")))
+    _take_comms(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
@@ -50,6 +51,20 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
         transformers.remove(QuestionLine)
     matchers = shell.Completer.custom_matchers
     matchers[:] = [known for known in matchers if getattr(known, "matcher_identifier", "") != _MATCHER]
+
+
+def _take_comms(shell: InteractiveShell) -> None:
+    """A front end that comes while a cell runs cannot ask for it: it is read in a subshell, and finds this."""
+    if getattr(shell, "kernel", None) is None:
+        return
+    from comm import get_comm_manager
+
+    def open_panel(comm: object, message: object) -> None:
+        from svc_jupyter import panel_target  # loaded with the first panel
+
+        panel_target.opened(comm, message)  # type: ignore[arg-type]
+
+    get_comm_manager().register_target("svc_jupyter", open_panel)
 
 
 def __getattr__(name: str) -> object:

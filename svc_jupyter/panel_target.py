@@ -28,7 +28,7 @@ TARGET = "svc_jupyter"
 def register() -> None:
     """Load the extension where it is not loaded, and take comms from now on. Twice is as once."""
     loaded_magics()
-    get_comm_manager().register_target(TARGET, _opened)
+    get_comm_manager().register_target(TARGET, opened)
 
 
 def loaded_magics() -> SvcMagics:
@@ -67,7 +67,8 @@ def route_freely(comm: BaseComm) -> None:
     vars(comm).pop("_reply_subshell_id", None)
 
 
-def _opened(comm: BaseComm, _: MessageType) -> None:
+def opened(comm: BaseComm, _: MessageType) -> None:
+    """What a page's comm is joined to."""
     opened = channel(partial(publish, comm))
 
     def receive(message: MessageType) -> None:
