@@ -276,3 +276,27 @@ def test_settings_are_a_form_and_are_what_new_sessions_begin_with(lab: Workbench
     language.fill("")
     wait_until(lambda: '"language": "de"' not in saved.read_text(), "the form to be saved")
     lab.page.keyboard.press("Escape")
+
+
+def test_a_chat_that_is_opened_while_the_first_cell_runs_connects_at_once(lab: Workbench):
+    woken = lab.jupyter.root / "awake"
+    lab.open("busy.ipynb", f"{LOAD}\nimport time, pathlib\nwhile not pathlib.Path('awake').exists(): time.sleep(0.05)")
+    lab.start(0)
+    lab.is_("busy")
+    lab.open_chat()
+    lab.ask("echo at once")
+    expect(lab.answers).to_have_text(["echo at once (after 0)"])
+    lab.is_("busy")
+    woken.touch()
+    lab.is_("idle")
+
+
+def test_a_notebook_is_run_again_as_a_report_and_the_page_is_shown(lab: Workbench):
+    lab.open("nightly.ipynb", "print('from a fresh kernel', 6 * 7)")
+    lab.command("svc:run-report")
+    expect(lab.page.locator(".lm-DockPanel-tabBar .jp-mod-current")).to_contain_text("nightly.html", timeout=60_000)
+    shown = lab.page.frame_locator(".jp-HTMLViewer iframe")
+    expect(shown.get_by_text("from a fresh kernel 42")).to_be_visible()
+    expect(lab.output(0)).to_have_count(0)
+    assert (lab.jupyter.root / "nightly.html").exists()
+    lab.command("docmanager:open", path="nightly.ipynb")
