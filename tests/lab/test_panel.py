@@ -14,28 +14,8 @@ from nbconvert import HTMLExporter, MarkdownExporter
 from playwright.sync_api import Browser, Locator, Page, expect
 from workbench import SHOWN, Workbench
 
-IS_READY = """() => {
-  const context = window.jupyterapp?.shell.currentWidget?.sessionContext;
-  return context?.isReady && context.session?.kernel?.status === "idle";
-}"""
 SLEEP = "import pathlib, time\nwhile not pathlib.Path('woken').exists(): time.sleep(0.1)"
 SHOW = "%load_ext svc_jupyter\n%svc panel"
-
-
-@pytest.fixture(scope="module")
-def jupyter(tmp_path_factory):
-    from jupyter_server import jupyter_server
-    from local_services import stop_local_service
-
-    folder = tmp_path_factory.mktemp("jupyter")
-    service = {
-        "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
-        "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
-        "SVC_STATE_DIR": str(folder / "state"),
-    }
-    with jupyter_server(folder, **service) as server:
-        yield server
-    stop_local_service(folder / "state")
 
 
 @pytest.fixture(scope="module")
@@ -55,12 +35,12 @@ def bench(browser: Browser, jupyter: JupyterServer) -> Iterator[Workbench]:
     bench.load("first.ipynb")
     yield bench
     context.close()
+    jupyter.set("@jupyterlab/notebook-extension:tracker", {})
 
 
 def show(bench: Workbench, name: str, *cells: str) -> Locator:
     """A notebook with a panel below its first cell."""
     bench.open(name, SHOW, *cells)
-    bench.page.wait_for_function(IS_READY)
     bench.run(0)
     expect(question_box(panel(bench))).to_be_visible()
     return panel(bench)
@@ -140,7 +120,6 @@ def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Work
     expect(answers(chat).last).to_have_text("echo in the second (after 1)")
     bench.save()
     bench.load("again.ipynb")
-    bench.page.wait_for_function(IS_READY)
     expect(answers(chat)).to_have_text(["echo before all that (after 0)", "echo in the second (after 1)"])
     ask(chat, "echo after the reload")
     expect(answers(second).last).to_have_text("echo after the reload (after 2)")
@@ -148,7 +127,7 @@ def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Work
     bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
     expect(chat.locator(".banner")).to_contain_text("kernel has ended")
     bench.page.screenshot(path=shots / "panel-restarted.png")
-    bench.page.wait_for_function(IS_READY)
+    bench.wait()
     bench.run(0)
     expect(answers(panel(bench))).to_have_count(3)
 
@@ -201,7 +180,6 @@ def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path)
     bench = Workbench(page, jupyter)
     page.goto(jupyter.notebook7("seven.ipynb"))
     bench.wait()
-    page.wait_for_function(IS_READY)
     bench.run(0)
     bench.run(1)
     ask(panel(bench), "echo from the panel")
