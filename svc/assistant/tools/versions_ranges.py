@@ -18,11 +18,11 @@ MAX_RANGES = 200
 _V = r"(?>(?:v(?=\d))?(?:\d+:)?\d+(?:[.]\d+)*(?:[-+~._]?[0-9A-Za-z]+)*(?:[.][xX*])?)"
 VERSION = re.compile(rf"(?<![\w.@/:-]){_V}(?![\w])")
 _OPERATOR = r"(?:>=|=>|<=|=<|==|!=|>|<|≥|≤|~>|~=|\^|~|=)"
-_COMPARED = re.compile(rf"({_OPERATOR})\s*({_V})")
+_COMPARED = re.compile(rf"({_OPERATOR})\s*+({_V})")
 _GROUP = re.compile(
-    rf"{_OPERATOR}\s*{_V}(?:\s*(?:,|\|\||\||&&|\band\b|\bor\b|;)?\s*{_OPERATOR}\s*{_V}){{0,40}}", re.IGNORECASE
+    rf"{_OPERATOR}\s*+{_V}(?:\s*+(?:,|\|\||\||&&|\band\b|\bor\b|;)?\s*+{_OPERATOR}\s*+{_V}){{0,40}}", re.IGNORECASE
 )
-_INTERVAL = re.compile(rf"([\[(])\s*({_V})?\s*(,)\s*({_V})?\s*([\])])")
+_INTERVAL = re.compile(rf"([\[(])\s*+({_V})?\s*+(,)\s*+({_V})?\s*+([\])])")
 _VERS = re.compile(r"vers:([a-z0-9.-]+)/(\S+?)(?=[\s\"'`?;]|[.,](?:\s|$)|$)")
 _WILD = re.compile(r"(?<![\w.])(\d+(?:\.\d+)*)\.[xX*](?![\w.])")
 _THROUGH = r"(?:through|thru|up to and including|up to|upto|to|until|till|[\u2013\u2014]|(?<=\s)-(?=\s))"

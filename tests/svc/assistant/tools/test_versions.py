@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -173,3 +174,11 @@ LONG = {
 @pytest.mark.parametrize("text", LONG.values(), ids=LONG)
 def test_a_long_text_is_read_in_time(text: str):
     assert found(text)
+
+
+@pytest.mark.parametrize("piece", ["[", "(1.0", ">= 1.0", "1.0", "1.0,", "between 1.0", "from 1.0", "before"])
+@pytest.mark.parametrize("blank", [" ", "x", "1"])
+def test_words_and_blanks_without_end_are_passed_over_soon(piece, blank):
+    started = time.process_time()
+    list(compare_ranges(f"is a 1.2.3 affected by {piece}{blank * 400_000}, 2.0)", source="a"))
+    assert time.process_time() - started < 3
