@@ -16,6 +16,8 @@ from live import wait_until
 from reports import run_report
 
 from svc_jupyter.report import dask_executor
+from svc_jupyter.report.engine import Limits
+from svc_jupyter.report.executor import Job
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -89,6 +91,14 @@ def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path, monkeypatc
 
     assert done.returncode == 2
     assert "no dask scheduler answers at tcp://127.0.0.1:9" in " ".join(done.stderr.split())
+
+
+def test_what_a_worker_logs_of_a_task_that_fails_has_no_secret_in_it(tmp_path: Path):
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("token = 'hush-1234'")])
+    job = Job(notebook=notebook, folder=tmp_path, environment={}, limits=Limits(), secrets=("hush-1234",))
+
+    assert "hush" not in repr(dask_executor._Work(notebook, job))
+    assert "hush" not in repr(job.kernels(1))
 
 
 def _kernels_in(folder: Path) -> list[int]:
