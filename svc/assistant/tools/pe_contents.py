@@ -119,18 +119,23 @@ def _differs(original: str, source: str) -> bool:
     return stems[0] != stems[1]
 
 
-def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequence[Maker]) -> Iterator[Finding]:
-    """What follows the last section, without the signature: installers keep their files there."""
+def _overlay_span(pe: pefile.PE, data: bytes) -> tuple[int, int]:
+    """Where the data behind the last section starts and ends, the signature left out; nothing where there is none."""
     try:
         start = pe.get_overlay_data_start_offset()
     except _DAMAGE:
-        return
+        start = None
     if start is None:
-        return
+        return 0, 0
     signed = pe.OPTIONAL_HEADER.DATA_DIRECTORY[4] if len(pe.OPTIONAL_HEADER.DATA_DIRECTORY) > 4 else None
-    end = len(data)
     if signed is not None and signed.VirtualAddress and start <= signed.VirtualAddress <= len(data):
-        end = signed.VirtualAddress
+        return start, signed.VirtualAddress
+    return start, len(data)
+
+
+def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequence[Maker]) -> Iterator[Finding]:
+    """What follows the last section, without the signature: installers keep their files there."""
+    start, end = _overlay_span(pe, data)
     content = data[start:end]
     if len(content.strip(b"\x00")) < 64:
         return
