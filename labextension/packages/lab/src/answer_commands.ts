@@ -27,7 +27,6 @@ export function addAnswerCommands(commands: Commands): string[] {
     execute: async () => {
       await withAnswer(commands, (answer) => {
         Clipboard.copyToSystem(answer.markdown);
-        Notification.info(trans.__("The answer is copied."), { autoClose: 2_000 });
       });
     },
   });
