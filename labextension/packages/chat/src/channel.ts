@@ -108,6 +108,8 @@ export class ChannelTransport implements Transport {
   #held = "";
   #after = 0;
   #hadSession = false;
+  /** Resolves when the kernel has said what its session is; null when that is known. */
+  #asked: Promise<void> | null = null;
   /** What comes while a session is being opened; undefined while none is. */
   #early: { sessionId: string; message: ChatMessage }[] | undefined;
   #waiting: string | null = null;
@@ -129,12 +131,14 @@ export class ChannelTransport implements Transport {
   listen(listener: Listener): void {
     this.#listener = listener;
     this.#said = "";
-    this.state().then(
+    this.#asked = this.state().then(
       ({ session, model, is_busy: isBusy }) => {
         this.watcher.busy?.(isBusy);
         this.#sessionIs(session, model);
       },
-      () => undefined, // whoever asks something next is told
+      () => {
+        this.#asked = null; // whoever asks something next is told
+      },
     );
   }
 
@@ -175,6 +179,7 @@ export class ChannelTransport implements Transport {
   async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
     this.#early ??= [];
     try {
+      if (wish.id === undefined && this.#asked) await this.#asked; // a first question may be faster
       const { session, messages } = await this.#opened(wish, signal);
       if (!session) throw new ChannelError("the kernel has no session");
       this.#held = session.id;
@@ -333,6 +338,7 @@ export class ChannelTransport implements Transport {
 
   #sessionIs(session: ChatSession | null, model: string): void {
     this.#kernel = session;
+    this.#asked = null;
     this.watcher.session?.(session, model);
     if (!this.#early) this.#listener?.onSession?.(session);
   }

@@ -103,6 +103,16 @@ describe("the kernel's session", () => {
     expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
   });
 
+  it("is what a first question goes to that is faster than the kernel", async () => {
+    const { kernel, transport } = listening();
+    void transport.open({ name: "New Session" }, signal());
+    expect(kernel.posted).toHaveLength(1);
+    kernel.answer("open", state(session));
+    await vi.waitFor(() => {
+      expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
+    });
+  });
+
   it("is a new one where the user began anew, without the name that nobody chose", async () => {
     const { kernel, transport } = await opened();
     void transport.open({ name: "New Session" }, signal());
