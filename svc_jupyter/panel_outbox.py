@@ -1,7 +1,8 @@
 """What goes to a page, at a pace that Jupyter's server lets through: messages are gathered, replies go at once.
 
 Jupyter Server drops what a kernel publishes beyond 1,000 messages or 1,000,000 bytes a second, counted over 3 s
-(``iopub_msg_rate_limit``, ``iopub_data_rate_limit``, ``rate_limit_window``): this stays below half of it.
+(``iopub_msg_rate_limit``, ``iopub_data_rate_limit``, ``rate_limit_window``). All pages of a kernel together stay below
+four fifths of it; the rest is for what cells show.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import msgspec
 from svc import Message, MessageType, State
 
 GATHER_SECONDS = 0.05  # between two events with messages: 20 a second
-BYTES_PER_SECOND = 400_000
+BYTES_PER_SECOND = 600_000  # to all pages, as they come; and
+BURST_SECONDS = 1.0  # worth of them at once, after a pause: 2,400,000 bytes in 3 s at most
 EVENT_BYTES = 100_000  # of messages in one event, as long as each fits
 MAX_WAITING = 10_000  # messages; beyond, steps are left out: the session's history has them
 IDLE_SECONDS = 5.0  # without anything to send; the next thing starts another thread
@@ -25,9 +27,31 @@ _STEPS = (MessageType.INFO, MessageType.THINKING)
 _USUAL = {"parent_id": "", "group": "", "title": None, "state": "undefined", "content": None, "mime_type": "text/plain",
           "status_code": 200, "status_message": "OK"}  # fmt: skip
 _SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_USUAL)
+_SENT_OF_STEPS = tuple(name for name in _SENT if name not in ("parent_id", "group"))
 
 Json = dict[str, object]
 Send = Callable[[Json], None]
+
+
+class Pace:
+    """The bytes that go to all pages of a kernel."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._paid_at = 0.0
+
+    def spend(self, size: int) -> None:
+        """So many bytes are sent now."""
+        with self._lock:
+            self._paid_at = max(self._paid_at, time.monotonic()) + size / BYTES_PER_SECOND
+
+    @property
+    def ready_at(self) -> float:
+        """When the next may be sent."""
+        return self._paid_at - BURST_SECONDS
+
+
+PACE = Pace()
 
 
 @dataclass(frozen=True)
@@ -40,22 +64,23 @@ class _Waiting:
 
 def compact(message: Message) -> Json:
     """What a page reads of a message; what has its usual value is left out."""
-    values = {name: msgspec.to_builtins(getattr(message, name)) for name in _SENT}
+    names = _SENT_OF_STEPS if is_step(message) else _SENT
+    values = {name: msgspec.to_builtins(getattr(message, name)) for name in names}
     return {name: value for name, value in values.items() if name not in _USUAL or value != _USUAL[name]}
 
 
 class Outbox:
     """One page's. ``send`` is called in a thread of its own, one call after the other; it never raises."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, pace: Pace = PACE) -> None:
         self._send = send
+        self._pace = pace
         self._queue: deque[_Waiting | Json] = deque()
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._waiting = 0  # messages in the queue
         self._skipped = 0  # steps that were left out since the last event with messages
-        self._free_at = 0.0  # when the bytes that were sent are paid for
 
     def put(self, event: Json) -> None:
         """To be sent as soon as what was put before is on its way."""
@@ -113,8 +138,7 @@ class Outbox:
         while (event := self._next(gathered_at)) is not None:
             if "messages" in event:
                 gathered_at = time.monotonic()
-            size = len(msgspec.json.encode(event))
-            self._free_at = max(self._free_at, time.monotonic()) + size / BYTES_PER_SECOND
+            self._pace.spend(len(msgspec.json.encode(event)))
             self._send(event)
 
     def _next(self, gathered_at: float) -> Json | None:
@@ -125,8 +149,8 @@ class Outbox:
                     if not self._changed.wait(IDLE_SECONDS) and not self._queue:
                         break
                     continue
-                is_message = isinstance(self._queue[0], _Waiting)
-                at = max(self._free_at, gathered_at + GATHER_SECONDS) if is_message else self._free_at - 1.0
+                is_gathered = isinstance(self._queue[0], _Waiting)
+                at = max(self._pace.ready_at, gathered_at + GATHER_SECONDS if is_gathered else 0.0)
                 if (seconds := at - time.monotonic()) <= 0:
                     return self._taken()
                 self._changed.wait(seconds)

@@ -14,7 +14,7 @@ from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import Kernel, Wanted
 from svc_jupyter.live_output import BatchScreen, LiveArea
 from svc_jupyter.panel_channel import MAX_UPLOAD_BYTES, PanelChannel, bounded
-from svc_jupyter.panel_outbox import BYTES_PER_SECOND, Json
+from svc_jupyter.panel_outbox import BURST_SECONDS, BYTES_PER_SECOND, Json
 
 
 class Page:
@@ -290,8 +290,17 @@ def test_eight_thousand_steps_come_gathered_and_in_order_below_jupyters_limits(o
     sent = [(at, event) for at, event in page.told if event.get("event") == "messages"]
     seconds = sent[-1][0] - sent[0][0]
     assert len(sent) <= 20 * seconds + 2
-    total = sum(len(str(event)) for _, event in sent)
-    assert total / max(seconds, 1) < 2 * BYTES_PER_SECOND
+    assert sum(len(str(event)) for _, event in sent) < BYTES_PER_SECOND * (seconds + BURST_SECONDS) * 1.1
+
+
+def test_two_pages_share_what_jupyter_lets_through(open_page: OpenPage):
+    pages = [open_page(Chatty), open_page(Chatty)]
+    pages[0].ask("send", content="6000")
+    for page in pages:
+        page.wait_for("info", state="end")
+    sent = sorted((at, len(str(event))) for page in pages for at, event in page.told)
+    for start, _ in sent:  # in any three seconds
+        assert sum(size for at, size in sent if start <= at < start + 3) < 3_000_000
 
 
 def test_a_long_past_is_told_without_the_steps_of_its_oldest_turns():
