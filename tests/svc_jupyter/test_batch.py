@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import subprocess
 import sys
 from datetime import datetime, timedelta
@@ -44,6 +46,8 @@ def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_
     assert [output.output_type for output in (steps, answer, picture)] == ["display_data"] * 3
     assert picture.data["text/plain"] == "[picture: Lines about failed logins over time]"
     assert picture.data["text/html"].startswith("<img ")
+    drawn = base64.b64decode(re.search("base64,([^\"]+)", picture.data["text/html"])[1]).decode()
+    assert ">Mar 04 00:00:01<" in drawn
     assert f"{LINES:,} lines" in steps.data["text/html"]
     assert set(answer.data) == {"text/markdown", "text/plain", "application/vnd.svc.answer+json"}
     markdown = answer.data["text/markdown"]

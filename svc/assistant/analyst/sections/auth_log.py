@@ -232,7 +232,7 @@ def pictures(findings: Sequence[Finding]) -> list[Picture]:
     drawn = []
     for summary in _of(findings, "auth_summary"):
         counts = summary.attributes.get("activity")
-        ends = [str(summary.attributes.get(name)) for name in ("activity_first", "activity_last")]
+        ends = [_time(summary.attributes.get(name, "")) for name in ("activity_first", "activity_last")]
         if isinstance(counts, list):
             spans = [count for count in counts if isinstance(count, int)]
             drawn += histogram("Lines about failed logins over time", spans, *ends)
