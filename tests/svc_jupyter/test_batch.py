@@ -46,7 +46,7 @@ def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_
     assert [output.output_type for output in (steps, answer, picture)] == ["display_data"] * 3
     assert picture.data["text/plain"] == "[picture: Lines about failed logins over time]"
     assert picture.data["text/html"].startswith("<img ")
-    drawn = base64.b64decode(re.search("base64,([^\"]+)", picture.data["text/html"])[1]).decode()
+    drawn = base64.b64decode(re.search('base64,([^"]+)', picture.data["text/html"])[1]).decode()
     assert ">Mar 04 00:00:01<" in drawn
     assert f"{LINES:,} lines" in steps.data["text/html"]
     assert set(answer.data) == {"text/markdown", "text/plain", "application/vnd.svc.answer+json"}
