@@ -138,7 +138,7 @@ export class Chat {
     try {
       await this.#ensureSession();
       signal.throwIfAborted();
-      if (conversation === this.conversation) await this.transport.send(text, signal);
+      if (this.conversation.turns.includes(turn)) await this.transport.send(text, signal);
     } catch (error) {
       this.#sendFailed(turn, signal.aborted ? { code: "cancelled" } : error);
     }
@@ -251,7 +251,7 @@ export class Chat {
     this.session = session;
     this.files = [...session.files];
     if (wish.id === undefined) conversation.after = 0; // what stands there is of a session that ended
-    for (const message of messages) conversation.receive(message);
+    if (messages.length) this.conversation = withPast(messages, conversation);
     this.hooks.opened(session, wish.id === undefined);
     this.hooks.changed();
     return session;
@@ -378,6 +378,15 @@ export class Chat {
     this.phase = phase;
     this.hooks.changed();
   }
+}
+
+/** What was said, and behind it the question that is on its way: it came before the session was known. */
+function withPast(messages: readonly ChatMessage[], before: Conversation): Conversation {
+  const asked = before.turns.filter((turn) => turn.state === "sending");
+  const conversation = asked.length ? new Conversation() : before;
+  for (const message of messages) conversation.receive(message);
+  conversation.turns.push(...(conversation === before ? [] : asked));
+  return conversation;
 }
 
 function withoutId({ name, description, canLog }: SessionWish): SessionWish {
