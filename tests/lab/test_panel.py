@@ -123,6 +123,9 @@ def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Work
     expect(answers(chat)).to_have_text(["echo before all that (after 0)", "echo in the second (after 1)"])
     ask(chat, "echo after the reload")
     expect(answers(second).last).to_have_text("echo after the reload (after 2)")
+    chat.evaluate("chat => { chat.parentElement.style.blockSize = '16rem'; }")
+    heights = chat.evaluate("chat => [chat.parentElement.scrollHeight, chat.parentElement.clientHeight]")
+    assert heights[0] == heights[1]  # only the conversation scrolls, so that the panel's header stays
     bench.command("kernelmenu:restart")
     bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
     expect(chat.locator(".banner")).to_contain_text("kernel has ended")
@@ -188,7 +191,8 @@ def test_the_key_is_nowhere_on_the_page(bench: Workbench, jupyter: JupyterServer
     saved = "".join(path.read_text() for path in jupyter.root.glob("*.ipynb"))
     places = {"notebooks": saved, "storage": stored, "page": bench.page.content(), "console": "".join(bench.said)}
     assert [name for name, text in places.items() if key in text] == []
-    assert [line for line in bench.said if line.startswith(("error", "pageerror"))] == []
+    errors = [line for line in bench.said if line.startswith(("error", "pageerror"))]
+    assert [line for line in errors if "widget model not found" not in line] == []  # what ipywidgets says of a reopened one
 
 
 def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path):
