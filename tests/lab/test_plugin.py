@@ -79,6 +79,7 @@ def test_the_status_bar_tells_session_time_model_and_state(lab: Workbench):
     lab.run(1)
     expect(lab.status).to_contain_text("svc: Ticket-4711 · 23 h 59 min left · svc-")
     lab.start(2)
+    expect(lab.output(2).first).to_contain_text("waiting")
     expect(lab.status).to_contain_text("asking")
     lab.open_chat()
     lab.ask("echo next")

