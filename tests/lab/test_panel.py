@@ -192,7 +192,8 @@ def test_the_key_is_nowhere_on_the_page(bench: Workbench, jupyter: JupyterServer
     places = {"notebooks": saved, "storage": stored, "page": bench.page.content(), "console": "".join(bench.said)}
     assert [name for name, text in places.items() if key in text] == []
     errors = [line for line in bench.said if line.startswith(("error", "pageerror"))]
-    assert [line for line in errors if "widget model not found" not in line] == []  # what ipywidgets says of a reopened one
+    of_ipywidgets = "widget model not found"  # said of a notebook that was reopened
+    assert [line for line in errors if of_ipywidgets not in line] == []
 
 
 def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path):
