@@ -22,7 +22,7 @@ def is_told(message: Message) -> bool:
 
 
 def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
-    """The transcript as Markdown and as text. ``css_class`` marks the Markdown, so that a page may hide it."""
+    """The transcript as Markdown and as text. ``css_class`` marks the Markdown, so that a page may hide it; "" marks nothing."""
     turns = _turns(messages)
     title = f"Chat panel: {len(turns):,} question{'' if len(turns) == 1 else 's'}"
     kept = _last(turns)
@@ -33,9 +33,9 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
              for head, (question, answer) in zip(heads, kept, strict=True)]  # fmt: skip
     texts = [f"{head}:\n{printable(question)}\n\n{plain_text(answer)}"
              for head, (question, answer) in zip(heads, kept, strict=True)]  # fmt: skip
-    marked = f'<span class="{css_class}"></span>*{title}*'
+    mark = f'<span class="{css_class}"></span>' if css_class else ""
     return {
-        "text/markdown": redact("\n\n".join(filter(None, [marked, left_out, *parts]))),
+        "text/markdown": redact("\n\n".join(filter(None, [f"{mark}*{title}*", left_out, *parts]))),
         "text/plain": redact("\n\n".join(filter(None, [title, left_out, *texts]))),
     }
 

@@ -84,6 +84,23 @@ async def test_a_break_before_the_result_cancels_the_turn_and_the_next_question_
     assert errors(session) == ["cancelled"]
 
 
+async def test_a_watcher_hears_the_questions_and_how_turns_end_too(client: Svc):
+    session = client.create_session()
+    heard: list[Message] = []
+    session.watch(heard.append)
+
+    await collect(session, "echo")
+    with pytest.raises(svc.UpstreamError):
+        await collect(session, "fail now")
+    async with aclosing(session.stream("wait")) as turn:
+        async for _ in turn:
+            break
+
+    assert [m.seq for m in heard] == list(range(1, session.num_messages + 1))
+    kinds = [str(m.message_type) for m in heard]
+    assert kinds == ["query", "result", "info", "query", "info", "error", "query", "info", "error"]
+
+
 async def test_a_closed_stream_has_cancelled_its_turn_already(client: Svc):
     session = client.create_session()
     async with aclosing(session.stream("wait")) as turn:

@@ -111,6 +111,7 @@ def test_a_batch_run_shows_the_transcript_alone_and_brings_it_up_to_date(scripte
     (told,) = executed.cells[1].outputs
     assert "Chat panel: 1 question" in told.data["text/markdown"]
     assert VIEW not in nbformat.writes(executed)
+    assert "svc-transcript" not in told.data["text/markdown"]  # nothing in it differs from run to run
     for exporter in (HTMLExporter(), MarkdownExporter()):
         assert "Question 1" in exporter.from_notebook_node(executed)[0]
 
