@@ -22,7 +22,7 @@ def is_told(message: Message) -> bool:
 
 
 def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
-    """The transcript as Markdown and as text. ``css_class`` marks the Markdown, so that a page may hide it; "" marks nothing."""
+    """The transcript as Markdown and as text. A page hides the Markdown by ``css_class``; "" marks nothing."""
     turns = _turns(messages)
     title = f"Chat panel: {len(turns):,} question{'' if len(turns) == 1 else 's'}"
     kept = _last(turns)
