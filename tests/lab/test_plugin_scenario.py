@@ -37,6 +37,7 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     lab.load(f"{name}.ipynb")
 
     lab.run(0)
+    expect(lab.output(0)).to_have_count(0)
     lab.start(1)
     expect(lab.output(1).first).to_contain_text("working")  # INFO by INFO
     expect(lab.output(1).first).to_contain_text("5")
@@ -85,4 +86,6 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     kept = [lab.page.evaluate(_STORED), *heard, *lab.said, (jupyter.root / f"{name}.ipynb").read_text("utf-8")]
     assert len(key) > 20
     assert not [text for text in kept if key in text]
-    assert [line for line in lab.said if re.match("pageerror|error:.*svc", line)] == []  # JupyterLab has some of its own
+    assert [
+        line for line in lab.said if re.match("pageerror|error:.*svc", line)
+    ] == []  # JupyterLab has some of its own

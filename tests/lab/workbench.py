@@ -35,6 +35,7 @@ class Workbench:
     def load(self, name: str) -> None:
         """The page anew, with this notebook."""
         self.page.goto(self.jupyter.lab(name))
+        self._is_shown(name)  # JupyterLab shows those of before first
         self.wait()
 
     def wait(self) -> None:
@@ -51,8 +52,12 @@ class Workbench:
         notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
         nbformat.write(notebook, path)
         self.command("docmanager:open", path=name)
-        expect(self.page.locator(".lm-DockPanel-tabBar .jp-mod-current")).to_contain_text(Path(name).name)
+        self._is_shown(name)
         self.wait()
+
+    def _is_shown(self, name: str) -> None:
+        tab = self.page.locator(".lm-DockPanel-tabBar .jp-mod-current")
+        expect(tab).to_contain_text(Path(name).name, timeout=READY_MS)
 
     def command(self, command: str, **arguments: object) -> None:
         """Run a command, and do not wait for its end."""
