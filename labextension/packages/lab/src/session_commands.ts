@@ -71,7 +71,6 @@ async function extend(view: KernelView, { trans }: Commands): Promise<void> {
   const ttl = view.activity.current?.ttl;
   if (!ttl) return;
   const { expire_time: end } = (await view.request("update", { ttl })) as ChatSession;
-  Notification.success(trans.__("The session lives for %1 more.", duration(end - Date.now() / 1000)), {
-    autoClose: 5_000,
-  });
+  const text = trans.__("The session lives for %1 more.", duration(end - Date.now() / 1000));
+  Notification.success(text, { autoClose: 0 }); // in the centre alone: a toast would lie over the question
 }
