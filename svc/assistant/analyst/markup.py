@@ -21,7 +21,10 @@ _URL = re.compile(r"\b(h)tt(ps?)(:|\[:\])//", re.IGNORECASE)
 _OTHER_SCHEME = re.compile(
     r"\b(ftps?|sftp|ssh|smb|file|ldaps?|ws|wss|javascript|data|tcp|udp|telnet|git|irc)://", re.IGNORECASE
 )
-_DOT = re.compile(r"(?<=[^\s\[\](){}])\.(?=[^\s\[\](){}.])")
+_DOT = re.compile(
+    r"(?<![^\s(])v?\d+(?:\.\d+){1,2}(?![^\s,;:)])"  # a version or a number is no address: it stays
+    r"|(?<=[^\s\[\](){}])\.(?=[^\s\[\](){}.])"
+)
 _COLONS = re.compile(r"^[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*$")
 
 
@@ -76,7 +79,8 @@ def defang(text: str) -> str:
     text = _OTHER_SCHEME.sub(r"\1[:]//", text)
     if text.count(":") >= 2 and _COLONS.match(text):
         text = text.replace(":", "[:]")
-    return _DOT.sub("[.]", text).replace("@", "[@]").replace("[[@]]", "[@]")
+    text = _DOT.sub(lambda match: "[.]" if match[0] == "." else match[0], text)
+    return text.replace("@", "[@]").replace("[[@]]", "[@]")
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], limit: int = TABLE_ROWS) -> str:

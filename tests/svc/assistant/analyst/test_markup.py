@@ -86,6 +86,8 @@ def test_what_cannot_be_seen_is_written_out(text, shown):
         ("hxxp://evil[.]example", "hxxp://evil[.]example"),
         ("javascript://x", "javascript[:]//x"),
         ("It ended. Then", "It ended. Then"),
+        ("version 4.14 (2.14.1), v17.0", "version 4.14 (2.14.1), v17.0"),
+        ("4.14.evil.example", "4[.]14[.]evil[.]example"),
     ],
 )
 def test_defanged_addresses_lead_nowhere(text, shown):
