@@ -35,9 +35,12 @@ def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return data
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterator[JupyterServer]:
-    """JupyterLab and Notebook 7; what a kernel asks goes to a local service that answers by script."""
+    """JupyterLab and Notebook 7; what a kernel asks goes to a local service that answers by script.
+
+    One for each module: a server keeps its kernels, and JupyterLab opens what was open before.
+    """
     folder = tmp_path_factory.mktemp("jupyter")
     service = {
         "JUPYTER_PATH": str(extension),
