@@ -84,7 +84,7 @@ def build(root: Path) -> None:
             target = copy / path.relative_to(workspace)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        _npm(copy, "ci", "--omit=dev", "--no-progress", "--no-audit", "--no-fund")
+        _npm(copy, "ci", "--omit=dev", "--no-progress", "--no-audit", "--no-fund", "--prefer-offline")
         _npm(copy, "run", "build:served")
         (Path(name) / STATIC / MARK).write_text(f"{digest(workspace)}\n", "ascii")
         for folder in BUILT:
