@@ -90,7 +90,7 @@ class _Pump(Generic[T]):
 
     def __init__(self, stream: AsyncGenerator[T, None], loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._inbox: queue.SimpleQueue[T] = queue.SimpleQueue()
+        self._inbox: queue.SimpleQueue[T | None] = queue.SimpleQueue()  # None wakes who waits at the end
         self._ended = threading.Event()
         self._task = asyncio.run_coroutine_threadsafe(self._start(stream), loop).result()
 
@@ -120,12 +120,14 @@ class _Pump(Generic[T]):
             item = self._inbox.get(timeout=POLL_SECONDS)
         except queue.Empty:
             return
-        take(item)
+        if item is not None:
+            take(item)
 
     def take_all(self, take: Callable[[T], None]) -> None:
         """Whatever is there."""
         while not self._inbox.empty():
-            take(self._inbox.get())
+            if (item := self._inbox.get()) is not None:
+                take(item)
 
     def leave(self) -> None:
         """Cancel the stream and give it ``LEAVE_SECONDS`` to close."""
@@ -138,8 +140,12 @@ class _Pump(Generic[T]):
 
     async def _start(self, stream: AsyncGenerator[T, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(self._run(stream))
-        task.add_done_callback(lambda _: self._ended.set())
+        task.add_done_callback(self._end)
         return task
+
+    def _end(self, _: asyncio.Task[None]) -> None:
+        self._ended.set()
+        self._inbox.put(None)
 
     async def _run(self, stream: AsyncGenerator[T, None]) -> None:
         async with aclosing(stream) as items:

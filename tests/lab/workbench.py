@@ -17,6 +17,7 @@ _IS_CONNECTED = """() => {
   const kernel = window.jupyterapp.shell.currentWidget?.sessionContext?.session?.kernel;
   return kernel?.connectionStatus === "connected" && kernel.info.then(() => true);
 }"""
+_IS_RESTORED = "() => window.jupyterapp?.restored.then(() => true)"
 _IS_ENABLED = "id => window.jupyterapp.commands.isEnabled(id)"
 
 
@@ -35,7 +36,8 @@ class Workbench:
     def load(self, name: str) -> None:
         """The page anew, with this notebook."""
         self.page.goto(self.jupyter.lab(name))
-        self._is_shown(name)  # JupyterLab shows those of before first
+        self.page.wait_for_function(_IS_RESTORED, timeout=READY_MS)  # else one of before comes to the front later
+        self._is_shown(name)
         self.wait()
 
     def wait(self) -> None:

@@ -99,7 +99,7 @@ class Kernel:
         while not is_done:
             seen.prompts += self._answer_prompt(typed)
             try:
-                message = self.client.get_iopub_msg(timeout=1)
+                message = self.client.get_iopub_msg(timeout=0.05 if typed else 1)  # a prompt comes on another channel
             except Empty:
                 assert time.monotonic() < deadline, f"the cell did not end: {seen}"
                 continue
