@@ -165,22 +165,6 @@ def test_what_is_saved_is_a_transcript_and_exports_show_it(bench: Workbench, jup
         assert "<img src=x" not in re.sub(r"`[^`]+`|```.*?```", "", shown, flags=re.DOTALL)
 
 
-def test_whoever_opens_it_without_its_kernel_reads_the_transcript(bench: Workbench, shots: Path):
-    chat = show(bench, "reopened.ipynb")
-    ask(chat, "echo what was found")
-    expect(answers(chat)).to_have_text(["echo what was found (after 0)"])
-    bench.save()
-    bench.command("kernelmenu:restart")
-    bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
-    expect(chat.locator(".banner")).to_contain_text("kernel has ended")
-    bench.load("reopened.ipynb")
-    transcript = bench.output(0).last
-    expect(transcript).to_be_visible()
-    expect(transcript).to_contain_text("echo what was found (after 0)")
-    expect(panel(bench)).to_have_count(0)
-    bench.page.screenshot(path=shots / "panel-reopened.png")
-
-
 def test_the_key_is_nowhere_on_the_page(bench: Workbench, jupyter: JupyterServer):
     chat = show(bench, "key.ipynb")
     ask(chat, "echo hello")
@@ -206,3 +190,19 @@ def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path)
     ask(panel(bench), "echo from the panel")
     expect(answers(panel(bench))).to_have_text(["echo from a cell (after 0)", "echo from the panel (after 1)"])
     page.screenshot(path=shots / "panel-notebook7.png")
+
+
+def test_whoever_opens_it_without_its_kernel_reads_the_transcript(bench: Workbench, shots: Path):
+    chat = show(bench, "reopened.ipynb")
+    ask(chat, "echo what was found")
+    expect(answers(chat)).to_have_text(["echo what was found (after 0)"])
+    bench.save()
+    bench.command("kernelmenu:restart")
+    bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
+    expect(chat.locator(".banner")).to_contain_text("kernel has ended")
+    bench.load("reopened.ipynb")
+    transcript = bench.output(0).last
+    expect(transcript).to_be_visible()
+    expect(transcript).to_contain_text("echo what was found (after 0)")
+    expect(panel(bench)).to_have_count(0)
+    bench.page.screenshot(path=shots / "panel-reopened.png")

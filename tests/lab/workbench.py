@@ -18,6 +18,12 @@ _IS_CONNECTED = """() => {
   return kernel?.connectionStatus === "connected" && kernel.info.then(() => true);
 }"""
 _IS_RESTORED = "() => window.jupyterapp?.restored.then(() => true)"
+_IS_IN_FRONT = """name => {
+  const shell = window.jupyterapp.shell;
+  const widget = [...shell.widgets("main")].find(one => one.context?.path === name);
+  if (widget && shell.currentWidget !== widget) shell.activateById(widget.id);
+  return widget !== undefined && shell.currentWidget === widget && widget.isVisible;
+}"""
 _IS_ENABLED = "id => window.jupyterapp.commands.isEnabled(id)"
 
 
@@ -56,6 +62,7 @@ class Workbench:
         self.command("docmanager:open", path=name)
         self._is_shown(name)
         self.wait()
+        self.page.wait_for_function(_IS_IN_FRONT, arg=name)  # what the page's address names may come up late
 
     def _is_shown(self, name: str) -> None:
         tab = self.page.locator(".lm-DockPanel-tabBar .jp-mod-current")
