@@ -60,6 +60,7 @@ class Workbench:
         notebook.cells = [nbformat.v4.new_code_cell(cell) for cell in cells]
         nbformat.write(notebook, path)
         self.command("docmanager:open", path=name)
+        self.page.wait_for_function(_IS_IN_FRONT, arg=name, timeout=READY_MS)
         self._is_shown(name)
         self.wait()
         self.page.wait_for_function(_IS_IN_FRONT, arg=name)  # what the page's address names may come up late
