@@ -8,9 +8,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 sys.path.insert(0, str(Path(__file__).parent / "svc"))
 sys.path.insert(0, str(Path(__file__).parent / "svc" / "service"))  # scripted assistants are named as users name theirs
@@ -31,6 +33,10 @@ def no_tables_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield
 
 
+BROWSER_ARGUMENTS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
 NO_CHROMIUM = (
     "Chromium is missing: `apt-get install -y chromium` installs it (SVC_CHROMIUM names another); "
     "`pytest --no-browser` runs all other tests"
@@ -52,6 +58,28 @@ def chromium(request: pytest.FixtureRequest) -> str:
     if found is None:
         pytest.fail(NO_CHROMIUM, pytrace=False)
     return found
+
+
+@pytest.fixture(scope="session")
+def built() -> None:
+    """What npm builds was built from the sources that are here."""
+    root = Path(__file__).parents[1]
+    spec = spec_from_file_location("hatch_build", root / "labextension" / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    hook = module_from_spec(spec)
+    spec.loader.exec_module(hook)
+    if not hook.is_built(root):
+        hook.build(root)
+
+
+@pytest.fixture(scope="module")
+def browser(chromium: str) -> Iterator[Browser]:
+    """Closed with the module: while it is open this thread has a running loop, and no other test can have one."""
+    with sync_playwright() as playwright:
+        found = playwright.chromium.launch(executable_path=chromium, args=list(BROWSER_ARGUMENTS))
+        yield found
+        found.close()
 
 
 @pytest.fixture

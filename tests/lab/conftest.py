@@ -1,20 +1,15 @@
-"""What the tests in JupyterLab share: a server whose kernels ask a scripted local service, and Chromium."""
+"""What the tests in JupyterLab share: a server whose kernels ask a scripted local service."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
 from jupyter_server import JupyterServer, jupyter_server
 from local_services import stop_local_service
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
-ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
 SHOTS = Path(__file__).parent / "shots"
 ROOT = Path(__file__).parents[2]
 
@@ -27,15 +22,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def extension(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def extension(tmp_path_factory: pytest.TempPathFactory, built: None) -> Path:
     """A folder of Jupyter's data with our extension in it, as it is built from the sources that are here."""
-    spec = spec_from_file_location("hatch_build", ROOT / "labextension" / "hatch_build.py")
-    assert spec is not None
-    assert spec.loader is not None
-    hook = module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    if not hook.is_built(ROOT):
-        hook.build(ROOT)
     data = tmp_path_factory.mktemp("data")
     (data / "labextensions").mkdir()
     (data / "labextensions" / "svc-jupyterlab").symlink_to(ROOT / "svc_jupyter" / "labextension")
@@ -61,15 +49,6 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterat
     with jupyter_server(folder, **service) as server:
         yield server
     stop_local_service(folder / "state")
-
-
-@pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    """Closed with the module: while it is open this thread has a running loop, and no other test can have one."""
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=list(ARGUMENTS))
-        yield found
-        found.close()
 
 
 @pytest.fixture
