@@ -13,6 +13,13 @@ from watched import OpenPage, Watched
 SHOTS = Path(__file__).parent / "shots"
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first of those that want npm's packages may have to wait for them."""
+    for item in items:
+        if "installed" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.timeout(600))
+
+
 @pytest.fixture(scope="session")
 def installed() -> None:
     """What the workspace's lock names: React, esbuild and axe-core among it."""
