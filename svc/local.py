@@ -310,7 +310,15 @@ def serve_command(folder: Path, port: int, environ: Mapping[str, str] = os.envir
     }
     words = [str(word) for option in options.items() for word in option]
     extra = shlex.split(environ.get("SVC_LOCAL_SERVE_ARGS", ""))
-    return [sys.executable, "-P", "-m", "svc.cli", "serve", *words, *extra]  # -P: the folder is no place for modules
+    return [
+        sys.executable,
+        "-P",
+        "-m",
+        "svc.cli.main",
+        "serve",
+        *words,
+        *extra,
+    ]  # -P: the folder is no place for modules
 
 
 def _port(base_url: str) -> int:

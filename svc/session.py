@@ -22,7 +22,7 @@ import msgspec
 
 from svc import _requests
 from svc._protocol import CancelProtocol, EarlierTurn, TurnProtocol
-from svc._snapshot import with_message, without_messages
+from svc._session_state import with_message, without_messages
 from svc._transport import Transport
 from svc._turn_reader import LEAVE_SECONDS, TurnReader
 from svc.errors import InvalidRequestError, SessionFileNotFoundError, SvcError, TurnTimeoutError, UnreachableError
@@ -275,7 +275,7 @@ class InteractiveSession:
         """
         from rich import get_console  # who never looks at a tree need not wait for rich
 
-        from svc._tree import session_tree
+        from svc._history_tree import session_tree
 
         session = self._reload()
         (console or get_console()).print(session_tree(session, session.messages))

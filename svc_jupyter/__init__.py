@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from IPython.core.interactiveshell import InteractiveShell
 
-    from svc_jupyter.kernel_tools import tool, tools
+    from svc_jupyter.kernel_tools.tools import tool, tools
     from svc_jupyter.notebook_session import NotebookSession
-    from svc_jupyter.panel import ChatPanel
+    from svc_jupyter.panel.widget import ChatPanel
 
     session: NotebookSession
 
@@ -25,9 +25,9 @@ _MATCHER = "svc"
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """What ``%load_ext svc_jupyter`` calls. Where a front end's panel has loaded it already, all stays as it is."""
-    from svc_jupyter.completion import matcher
-    from svc_jupyter.magics import SvcMagics
-    from svc_jupyter.question_line import QuestionLine
+    from svc_jupyter.magics.completion import matcher
+    from svc_jupyter.magics.magics import SvcMagics
+    from svc_jupyter.magics.question_line import QuestionLine
 
     if "SvcMagics" in shell.magics_manager.registry:
         return
@@ -39,7 +39,7 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
     """What ``%unload_ext svc_jupyter`` calls; the kernel's session lives on."""
-    from svc_jupyter.question_line import QuestionLine
+    from svc_jupyter.magics.question_line import QuestionLine
 
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("svc", None)
@@ -60,7 +60,7 @@ def _take_comms(shell: InteractiveShell) -> None:
     from comm import get_comm_manager
 
     def open_panel(comm: object, message: object) -> None:
-        from svc_jupyter import panel_target  # loaded with the first panel
+        from svc_jupyter.panel import comm_target as panel_target  # loaded with the first panel
 
         panel_target.opened(comm, message)  # type: ignore[arg-type]
 
@@ -69,11 +69,11 @@ def _take_comms(shell: InteractiveShell) -> None:
 
 def __getattr__(name: str) -> object:
     if name == "ChatPanel":
-        from svc_jupyter.panel import ChatPanel
+        from svc_jupyter.panel.widget import ChatPanel
 
         return ChatPanel
     if name in ("tool", "tools"):
-        from svc_jupyter import kernel_tools
+        from svc_jupyter.kernel_tools import tools as kernel_tools
 
         return getattr(kernel_tools, name)
     if name != "session":

@@ -19,8 +19,8 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from svc.untrusted.characters import one_line
 from svc_jupyter.errors import AskError
-from svc_jupyter.untrusted import one_line
 
 MAX_VARIABLE_BYTES = 100_000_000  # it is built in the kernel's memory, and once more on its way; a file is streamed
 PREVIEW_CHARS = 100

@@ -17,8 +17,8 @@ from svc_jupyter.errors import AskError
 from svc_jupyter.turn_end import told_in
 
 if TYPE_CHECKING:
-    from svc_jupyter.answer import Answer
-    from svc_jupyter.magics import SvcMagics
+    from svc_jupyter.answers.answer import Answer
+    from svc_jupyter.magics.magics import SvcMagics
 
 Attached = Sequence[str | os.PathLike[str]] | Mapping[str, object]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -14,15 +13,11 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).parent / "svc"))
-sys.path.insert(0, str(Path(__file__).parent / "svc" / "service"))  # scripted assistants are named as users name theirs
-
-from live import StartService, ThreadService
-from local_services import stop_local_service
-from scripted import Echo
-
 from svc.assistant.turn import Assistant
 from svc.service.settings import Settings
+from tests.support.assistants.scripted import Echo
+from tests.support.live import StartService, ThreadService
+from tests.support.local_services import stop_local_service
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -44,21 +44,22 @@ from svc.messages import (
     UpdateRequest,
     UserInfo,
 )
-from svc.service import http, page
-from svc.service.activity import Activity
 from svc.service.bus.memory import MemoryBus
-from svc.service.conversation import ChatCompletion, ChatRequest
-from svc.service.failures import internal_error
-from svc.service.files import DiskFiles, MemoryFiles
-from svc.service.guard import ENTRY, Guard
-from svc.service.openapi import build_document
-from svc.service.places import Places
-from svc.service.replies import error_reply
-from svc.service.service import Service
+from svc.service.chat_completions import ChatCompletion, ChatRequest
+from svc.service.http import endpoints as http
+from svc.service.http import page
+from svc.service.http.guard import ENTRY, Guard
+from svc.service.http.openapi import build_document
+from svc.service.http.replies import error_reply
+from svc.service.observability.failures import internal_error
+from svc.service.observability.idle import Activity
+from svc.service.operations import Service
+from svc.service.sessions.files import DiskFiles, MemoryFiles
+from svc.service.sessions.session_stores import Places
 from svc.service.settings import Settings
 from svc.service.store.sqlite import SqliteStore
-from svc.service.stream import stream
-from svc.service.streams import Streams
+from svc.service.stream.endpoint import stream
+from svc.service.stream.open_streams import Streams
 
 
 class Operation(NamedTuple):

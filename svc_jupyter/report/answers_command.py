@@ -37,8 +37,8 @@ def list_command(store: Path, *, is_json: bool) -> None:
     """One line for each: key, when it was stored, size, model, question."""
     import msgspec
 
-    from svc_jupyter import answer_store
-    from svc_jupyter.untrusted import one_line
+    from svc.untrusted.characters import one_line
+    from svc_jupyter.answers import store as answer_store
 
     for entry in answer_store.entries(store):
         size = answer_store.size(store, entry.key)
@@ -57,9 +57,9 @@ def list_command(store: Path, *, is_json: bool) -> None:
 @_with_store
 def show_command(key: str, store: Path) -> None:
     """Print the answer whose key begins with KEY, with what it was asked."""
-    from svc_jupyter import answer_store
-    from svc_jupyter.markdown import plain_text
-    from svc_jupyter.untrusted import one_line, printable
+    from svc.untrusted.characters import one_line, printable
+    from svc.untrusted.markdown import plain_text
+    from svc_jupyter.answers import store as answer_store
 
     try:
         entry = answer_store.find(store, key)
@@ -80,7 +80,7 @@ def show_command(key: str, store: Path) -> None:
 @click.option("--days", type=click.FloatRange(0), required=True, help="Unused for that long.")
 def prune_command(store: Path, days: float) -> None:
     """Remove answers that nobody took or stored for --days. A question keeps the ones before it."""
-    from svc_jupyter import answer_store
+    from svc_jupyter.answers import store as answer_store
 
     removed = answer_store.prune(store, unused_since=time.time() - days * DAY_SECONDS)
     for entry in removed:

@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 
 import svc
-from svc_jupyter.redaction import redact
+from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report import export, folder, index_page
 from svc_jupyter.report import options as given
 from svc_jupyter.report.cases import Case

@@ -6,10 +6,10 @@ import html
 
 import msgspec
 
-from svc_jupyter.defang import defang
+from svc.untrusted.characters import one_line
+from svc.untrusted.prose import defang
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.diff import AnswerDiff, Change, Finding, ReportDiff
-from svc_jupyter.untrusted import one_line
 
 TITLE = "What changed"
 _LINE_CHARACTERS = 300

@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbformat import NotebookNode
 
-from svc_jupyter.redaction import redact_all
+from svc_jupyter.answers.redaction import redact_all
 
 FORMATS = ("html", "ipynb", "md", "pdf")
 PDF_SECONDS = 120  # for the browser; it takes about one

@@ -23,16 +23,17 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_client.manager import AsyncKernelManager
 
+from svc_jupyter.answers import named_secrets
+
 START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
-_TELL_SECRETS = """
-try:
-    from svc_jupyter import named_secrets
-except ImportError:  # a kernel of another environment asks nothing and stores nothing
-    pass
-else:
-    named_secrets.remember({values!r})
-    del named_secrets
+# A kernel whose environment lacks svc_jupyter asks nothing and stores nothing, so it needs no list. In any other kernel a
+# failed import must fail the run: without the list, secrets would be stored.
+_TELL_SECRETS = f"""
+import importlib.util
+if importlib.util.find_spec("{named_secrets.__name__.partition(".")[0]}") is not None:
+    importlib.import_module("{named_secrets.__name__}").remember({{values!r}})
+del importlib
 """
 
 

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import nbformat
 from nbformat import NotebookNode
 
-from svc_jupyter.redaction import MIN_CHARACTERS
+from svc_jupyter.answers.redaction import MIN_CHARACTERS
 from svc_jupyter.report import cases, parameters
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.engine import Limits

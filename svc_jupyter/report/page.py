@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 
-from svc_jupyter.redaction import redact
+from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.export import ExportError
 from svc_jupyter.report.prepare import POLICY, Prepare, clean
 

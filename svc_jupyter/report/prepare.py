@@ -19,10 +19,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from traitlets import Bool
 
-from svc_jupyter.answer import MIME_TYPE
-from svc_jupyter.redaction import redact_all
+from svc.untrusted.characters import one_line
+from svc_jupyter.answers.answer import MIME_TYPE
+from svc_jupyter.answers.redaction import redact_all
 from svc_jupyter.report.record import answers_of
-from svc_jupyter.untrusted import one_line
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"

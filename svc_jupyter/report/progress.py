@@ -10,10 +10,10 @@ from typing import Self
 
 import click
 
-from svc_jupyter.redaction import redact
+from svc.untrusted.characters import one_line
+from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.outcome import CellRun, Status
 from svc_jupyter.report.record import CaseRecord
-from svc_jupyter.untrusted import one_line
 
 TITLE_CHARACTERS = 70
 LINE_CHARACTERS = 200

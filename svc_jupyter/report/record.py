@@ -10,9 +10,9 @@ from collections.abc import Iterator
 import msgspec
 from nbformat import NotebookNode
 
-from svc_jupyter.answer import MIME_TYPE
+from svc.untrusted.characters import one_line
+from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.report.outcome import Status
-from svc_jupyter.untrusted import one_line
 
 FILE_NAME = "run.json"
 VERSION = 1

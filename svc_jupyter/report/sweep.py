@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from svc_jupyter.redaction import redact, redact_all
+from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.executor import Executor

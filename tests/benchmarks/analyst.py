@@ -1,6 +1,6 @@
 """The embedded analyst measured: how often it is right on labelled sets, and how fast it is beside its peers.
 
-    python tests/benchmarks/analyst.py [SET …] [--limit N] [--misses N] [--rounds 3] [--peers FOLDER] [--no-speed]
+    python -m tests.benchmarks.analyst [SET …] [--limit N] [--misses N] [--rounds 3] [--peers FOLDER] [--no-speed]
 
 Run it by hand; no test runs it and nothing fails on its figures. A SET is a path: a file of JSON lines, or a folder of
 event logs or mails (``analyst_sets.py`` says how labels are read). Each item goes through the whole analyst, as a user
@@ -29,13 +29,13 @@ from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
-from analyst_scores import Answered, Scores, by_label, in_terms_of, misses, parent, scores
-from analyst_sets import Item, LabelledSet, load
-from analyst_speed import measure, peer_python
 
 from svc.assistant.analyst import FINDINGS_TITLE, Analyst
-from svc.assistant.tools import Finding
+from svc.assistant.findings import Finding
 from svc.assistant.turn import Answer, Turn
+from tests.benchmarks.analyst_scores import Answered, Scores, by_label, in_terms_of, misses, parent, scores
+from tests.benchmarks.analyst_sets import Item, LabelledSet, load
+from tests.benchmarks.analyst_speed import measure, peer_python
 
 FEW_LABELS = 16  # of which each is shown
 MISS_CHARS = 110

@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from svc.assistant.file_types import HEAD_BYTES, identify
-from svc.assistant.tools import Finding
+from svc.assistant.file_types.identify import HEAD_BYTES, identify
+from svc.assistant.findings import Finding
 from svc.assistant.turn import TurnFile
 
 Read = Callable[[Sequence[Finding]], tuple[str, ...]]

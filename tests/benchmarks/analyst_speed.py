@@ -26,14 +26,12 @@ import psutil
 from evtx import PyEvtxParser
 
 from svc.assistant.analyst import Analyst
-from svc.assistant.file_types import HEAD_BYTES, identify
+from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.turn import Turn, TurnFile
+from tests.support import captures, evtx_writer
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "svc" / "assistant" / "tools"))  # where small captures and logs are built
 
-import captures  # noqa: E402 - found by the line above
-import evtx_writer  # noqa: E402
 
 MB = 1_000_000
 WATCH_SECONDS = 0.02

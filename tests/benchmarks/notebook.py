@@ -1,4 +1,4 @@
-"""How long the notebook's ways take, beside a peer's: run by hand, `python tests/benchmarks/notebook.py [ROUNDS]`.
+"""How long the notebook's ways take, beside a peer's: run by hand, `python -m tests.benchmarks.notebook [ROUNDS]`.
 
 - `%load_ext svc_jupyter` over bare IPython, beside jupysql's `%load_ext sql` (installed into a temporary environment).
 - Enter to the first INFO on screen, in a running kernel with its service up; beside an empty cell of the same kernel.
@@ -19,11 +19,9 @@ import time
 import venv
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / "svc_jupyter"), str(ROOT / "tests" / "svc")]
-
-from kernels import Kernel  # noqa: E402 - these two are found by the line above
-from local_services import stop_local_service  # noqa: E402
+from tests.support import ASSISTANTS
+from tests.support.kernels import Kernel
+from tests.support.local_services import stop_local_service
 
 LOAD = """
 import time
@@ -71,7 +69,7 @@ def measure_loading(rounds: int, folder: Path) -> None:
 def measure_asking(rounds: int, folder: Path) -> None:
     os.environ["SVC_STATE_DIR"] = str(folder / "state")
     os.environ["SVC_LOCAL_SERVE_ARGS"] = "--assistant scripted_assistants:Scripted"
-    os.environ["PYTHONPATH"] = str(ROOT / "tests" / "svc")
+    os.environ["PYTHONPATH"] = str(ASSISTANTS)
     empty, first, interrupted, awaited = [], [], [], []
     with Kernel(folder / "kernel") as kernel:
         kernel.run("%svc echo warm")

@@ -1,4 +1,4 @@
-"""What a page hears of 8,000 steps in one turn, beside naive sending: `python tests/benchmarks/panel.py [ROUNDS]`.
+"""What a page hears of 8,000 steps in one turn, beside naive sending: `python -m tests.benchmarks.panel [ROUNDS]`.
 
 A real Jupyter Server with its limits, a kernel, the local service with an assistant that makes the steps as fast as it
 can, and a page's end of the kernel's websocket. Naive is one comm message for each message of the session. Printed:
@@ -23,20 +23,18 @@ from pathlib import Path
 import httpx
 from websockets.asyncio.client import ClientConnection, connect
 
-ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / name) for name in ("lab", "svc", "svc/service")]
-
-from jupyter_server import JupyterServer, jupyter_server  # noqa: E402 - found by the line above
-from local_services import stop_local_service  # noqa: E402
+from tests.support import ASSISTANTS
+from tests.support.jupyter_server import JupyterServer, jupyter_server
+from tests.support.local_services import stop_local_service
 
 STEPS = 8_000
 LIMIT_SECONDS = 90.0
-OURS = "import svc_jupyter.panel_target as target; target.register()"
+OURS = "import svc_jupyter.panel.comm_target as target; target.register()"
 NAIVE = """
 %load_ext svc_jupyter
 import msgspec
 from comm import get_comm_manager
-from svc_jupyter.panel_target import loaded_magics
+from svc_jupyter.panel.comm_target import loaded_magics
 class Naive:
     def __init__(self, comm): self.comm = comm
     def message(self, session_id, message):
@@ -150,7 +148,7 @@ def main() -> None:
         folder = Path(name)
         environment = {
             "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
-            "PYTHONPATH": str(ROOT / "tests" / "svc"),
+            "PYTHONPATH": str(ASSISTANTS),
             "SVC_STATE_DIR": str(folder / "state"),
         }
         with jupyter_server(folder / "jupyter", **environment) as server:

@@ -13,7 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
-from live import wait_until
+
+from tests.support.live import wait_until
 
 PEERS = Path(__file__).parent / "peers"
 PACKAGES = ("picows>=2,<3", "uvloop>=0.21,<1", "litellm[proxy]>=1.80,<2")

@@ -1,6 +1,6 @@
 """The service measured against what it is compared with, in one interleaved run; prints ratios and whether they do.
 
-    python tests/benchmarks/service.py [--rounds 5] [--quick] [--peers FOLDER]
+    python -m tests.benchmarks.service [--rounds 5] [--quick] [--peers FOLDER]
 
 Run it by hand on a quiet Linux machine; no test runs it and nothing fails on its figures. The peers (picows, LiteLLM's
 proxy) are installed from PyPI into a temporary virtual environment, or into ``--peers FOLDER``, to be kept for the next
@@ -43,15 +43,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "svc" / "service"))  # how tests start a service
-
 import msgspec
 import psutil
-from http_load import load, post
-from live import LiveService, ProcessService, live_process
-from processes import PEERS, free_port, listening, peer_environment, proportional_bytes
 
 from svc.messages import Message, MessageType
+from tests.benchmarks.http_load import load, post
+from tests.benchmarks.processes import PEERS, free_port, listening, peer_environment, proportional_bytes
+from tests.support.live import LiveService, ProcessService, live_process
 
 HERE = Path(__file__).parent
 GIB = 1_073_741_824

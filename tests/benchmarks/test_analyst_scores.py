@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
-from analyst_sets import KINDS, load, mail_verdict, weaknesses
-
-from svc.assistant.tools import Finding
+from svc.assistant.findings import Finding
+from tests.benchmarks.analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
+from tests.benchmarks.analyst_sets import KINDS, load, mail_verdict, weaknesses
 
 RANKED = [  # wanted, named
     ("T1059.001", ["T1059.001", "T1027"]),

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from npm_workspace import install
 from playwright.sync_api import Browser, BrowserContext
-from watched import OpenPage, Watched
+
+from tests.support.npm_workspace import install
+from tests.support.watched import OpenPage, Watched
 
 SHOTS = Path(__file__).parent / "shots"
 

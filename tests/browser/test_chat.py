@@ -9,12 +9,12 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from live import ProcessService, StartService, ThreadService, wait_until
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
-from scripted import Chatty, Echo, Slow, Steady
-from watched import Host, OpenPage, host
 
-from svc.service.serve import listen
+from svc.service.server.serve import listen
+from tests.support.assistants.scripted import Chatty, Echo, Slow, Steady
+from tests.support.live import ProcessService, StartService, ThreadService, wait_until
+from tests.support.watched import Host, OpenPage, host
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 import uvicorn
-from live import StartService, ThreadService, wait_until
-from npm_workspace import PATH, WORKSPACE
 from playwright.sync_api import Page, expect
-from scripted import Echo
-from watched import Host, OpenPage, host
 
-from svc.service.serve import listen
+from svc.service.server.serve import listen
+from tests.support.assistants.scripted import Echo
+from tests.support.live import StartService, ThreadService, wait_until
+from tests.support.npm_workspace import PATH, WORKSPACE
+from tests.support.watched import Host, OpenPage, host
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

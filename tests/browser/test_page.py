@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
-from live import ThreadService
 from playwright.sync_api import Page, expect
-from watched import OpenPage
 
 from svc import Svc
-from svc.cli_open import write_form
+from svc.cli.open import write_form
+from tests.support.live import ThreadService
+from tests.support.watched import OpenPage
 
 AXE = Path(__file__).parents[2] / "labextension" / "node_modules" / "axe-core" / "axe.min.js"
 SECRETS_IN_THE_PAGE = """() => JSON.stringify([

@@ -6,12 +6,12 @@ import asyncio
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from live import StartService
 from playwright.sync_api import expect
-from scripted import Calling
-from watched import OpenPage, host
 
 from svc import InteractiveSession, LocalTool, MessageType, Svc
+from tests.support.assistants.scripted import Calling
+from tests.support.live import StartService
+from tests.support.watched import OpenPage, host
 
 
 async def asked(session: InteractiveSession, prompt: str) -> str:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jupyter_server import JupyterServer, jupyter_server
-from local_services import stop_local_service
 from playwright.sync_api import Browser, Page
+
+from tests.support import ASSISTANTS
+from tests.support.jupyter_server import JupyterServer, jupyter_server
+from tests.support.local_services import stop_local_service
 
 SHOTS = Path(__file__).parent / "shots"
 ROOT = Path(__file__).parents[2]
@@ -40,7 +42,7 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterat
     service = {
         "JUPYTER_PATH": str(extension),
         "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
-        "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
+        "PYTHONPATH": str(ASSISTANTS),
         "SVC_STATE_DIR": str(folder / "state"),
         "SVC_API_KEY": "",
         "SVC_BASE_URL": "",

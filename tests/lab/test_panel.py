@@ -8,11 +8,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from jupyter_server import JupyterServer
-from live import wait_until
 from nbconvert import HTMLExporter, MarkdownExporter
 from playwright.sync_api import Browser, Locator, Page, expect
-from workbench import SHOWN, Workbench
+
+from tests.support.jupyter_server import JupyterServer
+from tests.support.live import wait_until
+from tests.support.workbench import SHOWN, Workbench
 
 SLEEP = "import pathlib, time\nwhile not pathlib.Path('woken').exists(): time.sleep(0.1)"
 SHOW = "%load_ext svc_jupyter\n%svc panel"

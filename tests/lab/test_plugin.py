@@ -10,10 +10,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from jupyter_server import JupyterServer
-from live import wait_until
 from playwright.sync_api import Browser, expect
-from workbench import Workbench
+
+from tests.support.jupyter_server import JupyterServer
+from tests.support.live import wait_until
+from tests.support.workbench import Workbench
 
 PLUGIN = "svc-jupyterlab:panel"
 LOAD = "%load_ext svc_jupyter"

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 import pytest
-from jupyter_server import JupyterServer
 from playwright.sync_api import Browser, expect
-from workbench import Workbench
+
+from tests.support.jupyter_server import JupyterServer
+from tests.support.workbench import Workbench
 
 _STORED = """async () => {
   const databases = await indexedDB.databases();

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from jupyter_server import JupyterServer
 from playwright.sync_api import Browser, Locator, expect
-from workbench import SHOWN, Workbench
+
+from tests.support.jupyter_server import JupyterServer
+from tests.support.workbench import SHOWN, Workbench
 
 DEFINE = """%load_ext svc_jupyter
 import svc_jupyter

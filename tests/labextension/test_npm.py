@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
-from npm_workspace import WORKSPACE, install, run_npm
+
+from tests.support.npm_workspace import WORKSPACE, install, run_npm
 
 Script = tuple[str, ...]
 BROWSER = "test:browser"

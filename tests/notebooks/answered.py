@@ -1,4 +1,4 @@
-"""Run the example notebooks anew, on this checkout's analyst: `python tests/notebooks/answered.py`.
+"""Run the example notebooks anew, on this checkout's analyst: `python -m tests.notebooks.answered`.
 
 Writes their outputs into `notebooks/*.ipynb` and their answers into `notebooks/.answers`, and removes the answers that
 none of them uses any more. To be run when an answer has changed for the better; the tests say when that is.
@@ -15,11 +15,8 @@ from pathlib import Path
 
 import nbformat
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "svc"))
-
-from local_services import stop_local_service
-
-from svc_jupyter import answer_store
+from svc_jupyter.answers import store as answer_store
+from tests.support.local_services import stop_local_service
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
 NOTEBOOKS = ("01_ask.ipynb", "02_triage.ipynb", "03_nightly_host_report.ipynb")

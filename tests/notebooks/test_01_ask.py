@@ -6,12 +6,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from kernels import ipc
 from nbclient import NotebookClient
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-from svc_jupyter.answer import MIME_TYPE
+from svc_jupyter.answers.answer import MIME_TYPE
+from tests.support.kernels import ipc
 
 PATH = Path(__file__).parents[2] / "notebooks" / "01_ask.ipynb"
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from incident import EVIDENCE, FOLDER
-from kernels import ipc
-from local_services import stop_local_service
 from nbclient import NotebookClient
 from traitlets.config import Config
+
+from tests.support.incident import EVIDENCE, FOLDER
+from tests.support.kernels import ipc
+from tests.support.local_services import stop_local_service
 
 PATH = Path(__file__).parents[2] / "notebooks" / "02_triage.ipynb"
 

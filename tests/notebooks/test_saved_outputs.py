@@ -14,7 +14,7 @@ import pytest
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 EXAMPLES = sorted(NOTEBOOKS.glob("*.ipynb"))
 CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": "", "SVC_ANSWERS": "pin"}
-AGAIN = "Where an answer has changed for the better: python tests/notebooks/answered.py"
+AGAIN = "Where an answer has changed for the better: python -m tests.notebooks.answered"
 
 
 def nbval(*notebooks: Path) -> subprocess.CompletedProcess[str]:

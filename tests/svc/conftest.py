@@ -6,16 +6,17 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
-from fault_proxy import FaultProxy
-from local_services import stop_local_service
 
 from svc import Svc
 from svc.config import Config
 from svc.local import find_or_start
+from tests.support import ASSISTANTS
+from tests.support.fault_proxy import FaultProxy
+from tests.support.local_services import stop_local_service
 
 SCRIPTED = {
     "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted --exit-when-idle 120",
-    "PYTHONPATH": str(Path(__file__).parent),
+    "PYTHONPATH": str(ASSISTANTS),
 }
 
 

@@ -11,11 +11,11 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from local_services import local_service_pid
 
 import svc
 from svc.config import Config
 from svc.doctor import examine, load_knowledge
+from tests.support.local_services import local_service_pid
 
 NOW = 1_795_200_000.0
 TODAY = date(2026, 11, 20)
@@ -29,7 +29,7 @@ def free_port() -> int:
 
 
 def doctor(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "svc.cli", "doctor", *words]
+    command = [sys.executable, "-m", "svc.cli.main", "doctor", *words]
     environment = os.environ | {"PYTHONUTF8": "1", "COLUMNS": "200"} | environ
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
 

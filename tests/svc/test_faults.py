@@ -7,12 +7,12 @@ import random
 from collections import Counter
 
 import pytest
-from doubling_proxy import doubling_proxy
-from fault_proxy import Fault, FaultProxy
 
 from svc import InteractiveSession, MessageType, Svc
 from svc._transport import StreamSettings, Transport
 from svc.config import Config
+from tests.support.doubling_proxy import doubling_proxy
+from tests.support.fault_proxy import Fault, FaultProxy
 
 QUICK = StreamSettings(open_seconds=2.0, ping_seconds=0.2, pong_seconds=0.2, close_seconds=0.2)
 STEPS = 25

@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 from filelock import FileLock
-from local_services import local_service_pid, stop_local_service
 
 import svc
 from svc import MessageType, Svc
 from svc.local import LOG_LIMIT_BYTES, find_or_start, serve_command
+from tests.support.local_services import local_service_pid, stop_local_service
 
 ASK = "from svc.local import find_or_start; print(find_or_start().base_url)"
 

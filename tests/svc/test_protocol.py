@@ -12,8 +12,9 @@ import pytest
 from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, TurnProtocol
 from svc.errors import ProtocolError, ServiceError, TooLargeError
 from svc.messages import Message, MessageType
+from tests.support import WIRE
 
-TRANSCRIPTS = sorted((Path(__file__).parent.parent / "wire").glob("*.json"))
+TRANSCRIPTS = sorted(WIRE.glob("*.json"))
 TURNS = [path for path in TRANSCRIPTS if "query" in json.loads(path.read_text(encoding="utf-8"))]
 
 

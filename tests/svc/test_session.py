@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fault_proxy import FaultProxy
 from rich.console import Console
 
 import svc
@@ -22,6 +21,7 @@ from svc import InteractiveSession, Message, MessageType, Svc
 from svc._retry import STREAM_LIMIT_SECONDS
 from svc._transport import StreamSettings, Transport
 from svc.config import Config
+from tests.support.fault_proxy import FaultProxy
 
 QUICK = StreamSettings(open_seconds=2.0, ping_seconds=0.2, pong_seconds=0.2, close_seconds=0.2)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from contextlib import aclosing
 
 import pytest
-from fault_proxy import FaultProxy
 
 from svc import (
     ConfirmationRequest,
@@ -22,6 +21,7 @@ from svc import (
     Svc,
 )
 from svc.config import Config
+from tests.support.fault_proxy import FaultProxy
 
 LOOKUP = LocalTool(name="lookup", description="Looks a host up.")
 Answer = Callable[[Message], object]

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import pytest
 import trustme
-from live import HERE, wait_until
 
 from svc import MessageType, Svc, UnreachableError
 from svc.messages import Session
+from tests.support import ASSISTANTS
+from tests.support.live import wait_until
 
 
 class Secured(NamedTuple):
@@ -38,10 +39,10 @@ def serving(folder: Path, name: str, *options: str) -> Iterator[Secured]:
     authority.cert_pem.write_to_path(paths["authority"])
     connection = folder / "connection.json"
     process = subprocess.Popen(
-        [sys.executable, "-m", "svc.cli", "serve", "--port", "0", "--database", f"sqlite:///{folder}/service.db",
+        [sys.executable, "-m", "svc.cli.main", "serve", "--port", "0", "--database", f"sqlite:///{folder}/service.db",
          "--assistant", "scripted:Echo", "--connection-file", str(connection), "--key-file", str(folder / "api.key"),
          "--tls-cert", str(paths["cert"]), "--tls-key", str(paths["key"]), *options],
-        env={**os.environ, "PYTHONPATH": str(HERE)},
+        env={**os.environ, "PYTHONPATH": str(ASSISTANTS)},
     )  # fmt: skip
     try:
         wait_until(lambda: connection.exists() or process.poll() is not None, "the connection file")

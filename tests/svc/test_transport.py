@@ -16,7 +16,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
-from fault_proxy import FaultProxy
 
 import svc
 from svc import InteractiveSession, Svc, _requests
@@ -24,6 +23,8 @@ from svc._requests import Reply
 from svc._transport import StreamSettings, Transport
 from svc.config import Config
 from svc.messages import RegisterRequest, new_id
+from tests.support import ASSISTANTS
+from tests.support.fault_proxy import FaultProxy
 
 KEY = "svc_THEKEYTHATNOBODYMAYSEE"
 QUICK = StreamSettings(open_seconds=1.0, close_seconds=0.2)
@@ -245,8 +246,8 @@ def tls_service(authority: tuple[Path, Path], tmp_path: Path) -> Iterator[tuple[
     }
     words = [word for option in options.items() for word in option]
     with subprocess.Popen(
-        [sys.executable, "-m", "svc.cli", "serve", *words],
-        env={"PYTHONPATH": str(Path(__file__).parent), "PATH": ""},
+        [sys.executable, "-m", "svc.cli.main", "serve", *words],
+        env={"PYTHONPATH": str(ASSISTANTS), "PATH": ""},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     ) as process:
@@ -312,7 +313,7 @@ async def test_a_proxy_of_the_environment_is_used_beyond_this_machine_alone(
     assert near.status == "ok"
 
 
-@pytest.mark.parametrize("module", ["svc", "svc.cli", "svc.config"])
+@pytest.mark.parametrize("module", ["svc", "svc.cli.main", "svc.config"])
 def test_nothing_of_the_network_is_imported_before_it_is_used(module: str):
     program = f"import sys, {module}; print([m for m in ('httpx', 'websockets', 'starlette') if m in sys.modules])"
 

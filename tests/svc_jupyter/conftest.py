@@ -6,12 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from kernels import Kernel
-from local_services import stop_local_service
+
+from tests.support import ASSISTANTS
+from tests.support.kernels import Kernel
+from tests.support.local_services import stop_local_service
 
 SCRIPTED = {
     "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted",
-    "PYTHONPATH": str(Path(__file__).parents[1] / "svc"),
+    "PYTHONPATH": str(ASSISTANTS),
 }
 NOT_CONFIGURED = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from kernels import execute, notebook_of
+
+from tests.support.kernels import execute, notebook_of
 
 LINES = 100_000
 SOURCES = ("198.51.100.7", "198.51.100.8", "203.0.113.200")

@@ -9,9 +9,9 @@ import time
 from pathlib import Path
 
 import pytest
-from kernels import Execution, Kernel
 
 from svc import MessageType, Svc
+from tests.support.kernels import Execution, Kernel
 
 START = "from svc_jupyter import session"
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from kernels import Kernel, execute, notebook_of
-from live import ThreadService
 from nbclient.exceptions import CellExecutionError
 
-from svc_jupyter.session_file import key_id
+from svc_jupyter.kernel.session_file import key_id
+from tests.support.kernels import Kernel, execute, notebook_of
+from tests.support.live import ThreadService
 
 CELLS = (
     "%%svc --into answer\nis this a question?",

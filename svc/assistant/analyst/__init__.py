@@ -13,20 +13,21 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from svc.assistant.analyst import history, render
-from svc.assistant.analyst.catalogue import SKILLS, section_of, toolsets
-from svc.assistant.analyst.form import Form, Wanted, wanted_form
-from svc.assistant.analyst.formed import formed, last_line
-from svc.assistant.analyst.history import FollowUp, FollowUpKind
-from svc.assistant.analyst.language import gist, translated
-from svc.assistant.analyst.markup import plural, visible
+from svc.assistant.analyst import follow_up as history
+from svc.assistant.analyst import render
+from svc.assistant.analyst.answer_format import Form, Wanted, wanted_form
+from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.plan import Ask, Call, Plan, plan
 from svc.assistant.analyst.render import Part
-from svc.assistant.analyst.section import Picture, Skill
-from svc.assistant.tools import Finding, Gap, Progress, Yielded
+from svc.assistant.analyst.structured_answer import formed, last_line
+from svc.assistant.analyst.translation import gist, translated
+from svc.assistant.findings import Finding, Gap, Progress, Yielded
+from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
+from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
-from svc.assistant.workers import Job, Workers
+from svc.assistant.workers.pool import Job, Workers
 from svc.messages import MessageType, MimeType, State
+from svc.untrusted.markup import plural, visible
 
 __all__ = ["Analyst", "findings_step", "picture_step"]
 

@@ -11,19 +11,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import (
-    FILE_WORDS,
-    LOOK,
-    NOT_YET,
-    SKILLS,
-    enabled,
-    is_for,
-    is_readable,
-    reads,
-)
-from svc.assistant.analyst.language import glossed
-from svc.assistant.analyst.section import Skill
-from svc.assistant.analyst.sections import decode, indicators
+from svc.assistant.analyst.translation import glossed
+from svc.assistant.skills.catalogue import FILE_WORDS, LOOK, NOT_YET, SKILLS, enabled, is_for, is_readable, reads
+from svc.assistant.skills.decode import answer as decode
+from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
 
 PROMPT = "prompt"  # what evidence from the prompt is called

@@ -11,13 +11,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.catalogue import abilities, section_of
-from svc.assistant.analyst.markup import bullets, code_span, escape, plural, table
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.analyst.section import Skill
-from svc.assistant.tools import Finding, Severity
+from svc.assistant.findings import Finding, Severity
+from svc.assistant.skills.catalogue import abilities, section_of
+from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, Turn, TurnFile
-from svc.assistant.workers import FAILED_KIND
+from svc.assistant.workers.pool import FAILED_KIND
+from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
 PROMPT_CHARS = 200  # of an earlier question

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from svc.assistant.analyst import Analyst, findings_step, picture_step
-from svc.assistant.analyst.form import Form, wanted_form
-from svc.assistant.analyst.markup import plural
+from svc.assistant.analyst.answer_format import Form, wanted_form
 from svc.assistant.analyst.render import findings_json
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
-from svc.assistant.model.harmless import harmless
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import MessageType, State, Usage
+from svc.untrusted.markup import plural
+from svc.untrusted.model_markdown import harmless
 
 if TYPE_CHECKING:
     from svc.assistant.model.conversation import ModelFailureError, Reply, Upstream

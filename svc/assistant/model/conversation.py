@@ -43,7 +43,6 @@ from pydantic_ai.profiles.openai import OpenAIModelProfile
 from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from svc.assistant.analyst.markup import plural, visible
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
 from svc.assistant.model.instructions import earlier, question, rules
 from svc.assistant.model.offer import Tell
@@ -52,6 +51,7 @@ from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Step, Turn
 from svc.messages import MessageType, State, Usage
+from svc.untrusted.markup import plural, visible
 
 log = logging.getLogger("svc.model")
 ACTOR = "model"

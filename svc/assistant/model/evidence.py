@@ -12,11 +12,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.analyst.markup import bullets, code_span, plural
-from svc.assistant.model.harmless import Form, Part, parts
-from svc.assistant.tools import Finding
-from svc.assistant.tools.defanging import defang, plain, refang
-from svc.assistant.tools.indicators import extract
+from svc.assistant.findings import Finding
+from svc.assistant.skills.indicators.tool import extract
+from svc.untrusted.defang import defang, plain, refang
+from svc.untrusted.markup import bullets, code_span, plural
+from svc.untrusted.model_markdown import Form, Part, parts
 
 MARK = "⚠ not found in the evidence"
 MAX_EVIDENCE_CHARS = 12_000_000  # a lower-case copy is made for the check; the newest goes first

@@ -10,9 +10,9 @@ from datetime import datetime
 
 import msgspec
 
-from svc.assistant.analyst.markup import cut, visible
 from svc.assistant.analyst.plan import PROMPT
 from svc.assistant.turn import Exchange, Turn
+from svc.untrusted.markup import cut, visible
 
 PROMPT_CHARS = 60_000  # of the question, some 15,000 tokens
 HISTORY_CHARS = 24_000  # of earlier questions and answers together, the newest first

@@ -11,13 +11,13 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from svc.assistant.analyst.markup import cut, visible
 from svc.assistant.model.evidence import Ledger
 from svc.assistant.model.offer import Offer, Tell
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import LocalTools, Step
 from svc.local_tools import LocalTool
 from svc.messages import State
+from svc.untrusted.markup import cut, visible
 
 RESULT_CHARS = 20_000  # of one call that the model is told, some 5,000 tokens
 ERROR_CHARS = 2_000

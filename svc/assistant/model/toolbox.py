@@ -13,20 +13,21 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 
-from svc.assistant.analyst import Analyst, history, render
-from svc.assistant.analyst.catalogue import enabled, reads, section_of
-from svc.assistant.analyst.markup import cut, visible
+from svc.assistant.analyst import Analyst, render
+from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.plan import PROMPT, Ask, Call, Plan, question_of
 from svc.assistant.analyst.render import Part
-from svc.assistant.analyst.section import Picture, Skill
+from svc.assistant.findings import Finding
 from svc.assistant.model.evidence import Ledger
 from svc.assistant.model.local_toolset import LocalToolset
 from svc.assistant.model.offer import Offer, Tell
 from svc.assistant.model.turn_clock import TurnClock
-from svc.assistant.tools import Finding
+from svc.assistant.skills.catalogue import enabled, reads, section_of
+from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Step, Turn, TurnFile
 from svc.errors import UnavailableError
 from svc.messages import State
+from svc.untrusted.markup import cut, visible
 
 log = logging.getLogger("svc.model")
 GIVEN, QUOTED = "text given by the model", "text quoted from the evidence"  # what evidence calls a text

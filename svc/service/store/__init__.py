@@ -16,7 +16,7 @@ import msgspec
 from svc.errors import SvcError
 from svc.local_tools import LocalTool
 from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
-from svc.service.keys import KeyRecord
+from svc.service.access.keys import KeyRecord
 
 
 class LeaseLostError(SvcError):

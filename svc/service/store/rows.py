@@ -8,7 +8,7 @@ import msgspec
 
 from svc.local_tools import LocalTool
 from svc.messages import Message, ModelInfo, Usage
-from svc.service.keys import KeyRecord
+from svc.service.access.keys import KeyRecord
 from svc.service.store import FileRecord, Said, SessionRecord, TurnRecord, TurnState
 
 MESSAGE_DECODER = msgspec.json.Decoder(Message)

@@ -21,7 +21,7 @@ import msgspec
 from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
-from svc.service.keys import KeyRecord
+from svc.service.access.keys import KeyRecord
 from svc.service.store import (
     Begun,
     Ending,

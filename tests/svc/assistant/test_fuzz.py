@@ -14,20 +14,20 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import msgspec
 import psutil
 import pytest
-from damage import HOSTILE, Change, changes, damaged, seeds_for
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from svc.assistant import worker_process
 from svc.assistant.analyst import Analyst, render
-from svc.assistant.analyst.catalogue import SECTIONS
 from svc.assistant.analyst.plan import Ask, Call, Plan
 from svc.assistant.analyst.render import Part
-from svc.assistant.analyst.section import Section
-from svc.assistant.tools import Finding, Gap, Yielded
+from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.skills.catalogue import SECTIONS
+from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
-from svc.assistant.workers import FAILED_KIND, Limits, Workers
+from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.pool import FAILED_KIND, Limits, Workers
 from svc.messages import MessageType, MimeType, State
+from tests.support.damage import HOSTILE, Change, changes, damaged, seeds_for
 
 LIMIT_SECONDS = 20.0  # of processor time for an input of 2 MB at most, while other tests run; a worker has 120
 EXAMPLES = 8

@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import httpx
 import pytest
-from live import ThreadService, wait_until
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
-from wire_client import ask, opened, read, register, send, until_closed
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import CODES, UpstreamError
-from svc.service.key_admin import revoke_key
-from svc.service.keys import make_key
+from svc.service.access.key_admin import revoke_key
+from svc.service.access.keys import make_key
 from svc.service.settings import Settings
+from tests.support.live import ThreadService, wait_until
+from tests.support.wire_client import ask, opened, read, register, send, until_closed
 
 TYPES = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",

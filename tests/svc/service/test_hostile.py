@@ -16,11 +16,12 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from live import LiveService, ProcessService, ThreadService, live_process, wait_until
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 from websockets.frames import Frame, Opcode
-from wire_client import ask, opened, read, register, send, seqs, until_closed
+
+from tests.support.live import LiveService, ProcessService, ThreadService, live_process, wait_until
+from tests.support.wire_client import ask, opened, read, register, send, seqs, until_closed
 
 MIB = 1_048_576
 TURN = 60  # steps of the other user's turn

@@ -10,11 +10,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from live import ProcessService, live_process, wait_until
 from websockets.exceptions import WebSocketException
-from wire_client import Frame, opened, read, register, send
 
 from svc.messages import State
+from tests.support.live import ProcessService, live_process, wait_until
+from tests.support.wire_client import Frame, opened, read, register, send
 
 STEPS = 60
 AGAIN = "started again after a restart"

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
-from live import ThreadService, wait_until
-from scripted import Echo
 
 from svc.service.settings import Settings
+from tests.support.assistants.scripted import Echo
+from tests.support.live import ThreadService, wait_until
 
 RETENTION = 2_000
 MAX_FILES = 3

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from svc import Message, MessageType
-from svc_jupyter import answer_store
-from svc_jupyter.answer_store import Entry
+from svc_jupyter.answers import store as answer_store
+from svc_jupyter.answers.store import Entry
 from svc_jupyter.report.command import report
 
 KEY = "ab".ljust(64, "0")

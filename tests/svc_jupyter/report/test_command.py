@@ -12,8 +12,9 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from kernels import notebook_of
-from reports import run_report
+
+from tests.support.kernels import notebook_of
+from tests.support.reports import run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
 

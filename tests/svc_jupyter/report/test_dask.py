@@ -12,12 +12,12 @@ from pathlib import Path
 import nbformat
 import psutil
 import pytest
-from live import wait_until
-from reports import run_report
 
 from svc_jupyter.report import dask_executor
 from svc_jupyter.report.engine import Limits
 from svc_jupyter.report.executor import Job
+from tests.support.live import wait_until
+from tests.support.reports import run_report
 
 pytest.importorskip("distributed", reason="the extra dask is not installed")
 

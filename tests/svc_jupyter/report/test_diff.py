@@ -7,7 +7,7 @@ import json
 import pytest
 from bs4 import BeautifulSoup
 
-from svc_jupyter.finding_identity import identity, summaries
+from svc_jupyter.answers.finding_identity import identity, summaries
 from svc_jupyter.report import diff_page
 from svc_jupyter.report.diff import Change, compare
 from svc_jupyter.report.record import AnswerRecord

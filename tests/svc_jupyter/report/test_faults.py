@@ -12,8 +12,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from live import ProcessService, wait_until
-from reports import Ran, assert_whole, cases_in, run_report, save_notebook
+
+from tests.support.live import ProcessService, wait_until
+from tests.support.reports import Ran, assert_whole, cases_in, run_report, save_notebook
 
 WAIT = """
 import os, time

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from reports import Ran, run_report
+
+from tests.support.reports import Ran, run_report
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 PATH = NOTEBOOKS / "03_nightly_host_report.ipynb"

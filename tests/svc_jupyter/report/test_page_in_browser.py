@@ -8,13 +8,13 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from npm_workspace import WORKSPACE, install
 from playwright.sync_api import Browser, Page, sync_playwright
 from pypdf import PdfReader
-from reports import run_report
 
 from svc_jupyter.report.export import Format, export
 from svc_jupyter.report.page import build
+from tests.support.npm_workspace import WORKSPACE, install
+from tests.support.reports import run_report
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 AXE = WORKSPACE / "node_modules" / "axe-core" / "axe.min.js"

@@ -11,7 +11,8 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from reports import run_report
+
+from tests.support.reports import run_report
 
 PAPERMILL = str(Path(sys.executable).with_name("papermill"))
 CELLS = (

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from reports import Ran, assert_whole, cases_in, run_report
+
+from tests.support.reports import Ran, assert_whole, cases_in, run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
 WORK = """

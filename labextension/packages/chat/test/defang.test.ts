@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { defang, refang, webAddress } from "../src/defang.js";
 
-const FILE = join(import.meta.dirname, "../../../../tests/svc_jupyter/defang_cases.json");
+const FILE = join(import.meta.dirname, "../../../../tests/wire/defang_cases.json");
 const { written, same } = JSON.parse(readFileSync(FILE, "utf8")) as { written: [string, string][]; same: string[] };
 const INDICATORS = written.filter(([word, safe]) => word !== safe && !word.includes("\\"));
 

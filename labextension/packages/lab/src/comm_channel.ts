@@ -7,7 +7,7 @@ const TARGET = "svc_jupyter";
 const PATIENCE_MS = 2_000; // for a subshell, which takes a tenth of a second
 
 /** What opens the other end: imports the kernel side and lets it listen. Leaves no name behind in the kernel. */
-export const REGISTER = `__import__("svc_jupyter.panel_target", fromlist=["register"]).register()`;
+export const REGISTER = `__import__("svc_jupyter.panel.comm_target", fromlist=["register"]).register()`;
 
 export class CommChannel implements Channel {
   readonly #listeners: ((message: unknown, buffers: ArrayBuffer[]) => void)[] = [];

@@ -132,7 +132,7 @@ export function refusal(result: unknown): LinkState | null {
   const { status, ename, evalue } = (result ?? {}) as Partial<Record<string, string>>;
   if (status === "ok") return null;
   if (ename === "ModuleNotFoundError") {
-    const isOld = evalue?.includes("panel_target") ?? false;
+    const isOld = evalue?.includes("comm_target") ?? false;
     if (isOld || evalue?.includes("svc_jupyter")) return unable(isOld ? "old" : "missing", evalue ?? "");
   }
   return unable("failed", [ename, evalue].filter(Boolean).join(": "));

@@ -15,7 +15,7 @@ export function reportPage(notebook: string): string {
 export function reportCode(notebook: string): string {
   return [
     "import subprocess, sys",
-    `_svc_words = [sys.executable, "-c", "from svc.cli import main; main()", "report", "run", "--", ${asPython(notebook)}]`,
+    `_svc_words = [sys.executable, "-c", "from svc.cli.main import main; main()", "report", "run", "--", ${asPython(notebook)}]`,
     "_svc_run = subprocess.Popen(_svc_words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)",
     "for _svc_line in _svc_run.stdout:",
     '    print(_svc_line, end="", flush=True)',

@@ -41,12 +41,12 @@ export class LocalService implements Address {
       ...["--connection-file", connection, "--key-file", path.join(this.#folder, "key")],
       ...["--assistant", "scripted_assistants:Scripted", ...this.#options],
     ];
-    this.#process = spawn(python, ["-c", "from svc.cli import main; main()", "serve", ...options], {
+    this.#process = spawn(python, ["-c", "from svc.cli.main import main; main()", "serve", ...options], {
       cwd: this.#folder,
       env: {
         ...process.env,
         SVC_STATE_DIR: this.#folder,
-        PYTHONPATH: [REPOSITORY, path.join(REPOSITORY, "tests", "svc")].join(path.delimiter),
+        PYTHONPATH: [REPOSITORY, path.join(REPOSITORY, "tests", "support", "assistants")].join(path.delimiter),
       },
       stdio: "ignore",
     });

@@ -9,7 +9,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import Analyst
-from svc.assistant.tools import Finding
+from svc.assistant.findings import Finding
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.messages import MAX_CONTENT_BYTES, MessageType, State
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 
 import pytest
 import pytest_asyncio
-from fake_upstream import KEY, Upstream, UpstreamServer
 
 from svc.assistant.analyst import Analyst
 from svc.assistant.model import ModelAssistant
 from svc.assistant.model.configuration import Configuration, Limits
+from tests.support.fake_upstream import KEY, Upstream, UpstreamServer
 
 
 @pytest.fixture(scope="session")

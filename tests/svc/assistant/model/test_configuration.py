@@ -5,7 +5,7 @@ from rich.pretty import pretty_repr
 
 from svc.assistant.model.configuration import Configuration, Limits, configuration_from, describe, is_configured
 from svc.errors import ConfigError
-from svc.service.serve import default_assistant
+from svc.service.server.serve import default_assistant
 
 MODEL = {"SVC_MODEL_URL": "http://127.0.0.1:11434/v1/", "SVC_MODEL_NAME": "tiny"}
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from svc.assistant.findings import Evidence, Finding
 from svc.assistant.model import evidence
 from svc.assistant.model.evidence import MARK, Claim, Ledger, check, claims
-from svc.assistant.tools import Evidence, Finding
 
 SHOWN = (
     "Failed password from 10.0.0.12 to hxxp://evil[.]com/a/b, mail to bob@corp.example; T1110.001, "

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, aclosing
 
 import pytest
-from fake_upstream import calls, says, tool_results
 
 from svc import InteractiveSession, LocalTool, LocalToolCall, Message, MessageType, Svc
 from svc.assistant.model import ModelAssistant
 from svc.assistant.model.evidence import MARK
 from svc.assistant.model.local_toolset import RESULT_CHARS
+from tests.support.fake_upstream import calls, says, tool_results
 
 SCHEMA = {"type": "object", "properties": {"host": {"type": "string"}}, "required": ["host"]}
 OWNER = LocalTool(name="owner_of", description="Says who owns a host.", parameters=SCHEMA)

@@ -9,7 +9,19 @@ from contextlib import aclosing
 import msgspec
 import psutil
 import pytest
-from fake_upstream import (
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from svc.assistant.analyst.render import findings_json
+from svc.assistant.findings import Evidence, Finding
+from svc.assistant.model import conversation
+from svc.assistant.model.evidence import MARK
+from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS
+from svc.assistant.model.toolbox import GIVEN, QUOTED, SUMMARY_CHARS
+from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
+from svc.errors import UpstreamError
+from svc.messages import MessageType, MimeType, State
+from tests.support.fake_upstream import (
     KEY,
     babbles,
     breaks_off,
@@ -23,19 +35,7 @@ from fake_upstream import (
     tool_results,
     trails_off,
 )
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from live import wait_until
-
-from svc.assistant.analyst.render import findings_json
-from svc.assistant.model import conversation
-from svc.assistant.model.evidence import MARK
-from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS
-from svc.assistant.model.toolbox import GIVEN, QUOTED, SUMMARY_CHARS
-from svc.assistant.tools import Evidence, Finding
-from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
-from svc.errors import UpstreamError
-from svc.messages import MessageType, MimeType, State
+from tests.support.live import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from fake_upstream import KEY, calls, hangs, refuses, says
-from live import live_process, wait_until
 
 from svc import MessageType, Svc
 from svc.assistant.model import ModelAssistant
 from svc.doctor import examine_model
 from svc.errors import TurnCancelledError, UpstreamError
+from tests.support.fake_upstream import KEY, calls, hangs, refuses, says
+from tests.support.live import live_process, wait_until
 
 LOG = "\n".join(
     f"Nov 20 03:12:{second:02} web1 sshd[{second + 100}]: Failed password for root from 192.0.2.7 port 22 ssh2"
@@ -118,7 +118,7 @@ def test_a_service_in_a_process_of_its_own_answers_with_the_model(start_upstream
 
 
 def serve(tmp_path: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "svc.cli", "serve", "--port", "0", "--database", f"sqlite:///{tmp_path}/s.db"]
+    command = [sys.executable, "-m", "svc.cli.main", "serve", "--port", "0", "--database", f"sqlite:///{tmp_path}/s.db"]
     return subprocess.run(command, env=os.environ | environment, capture_output=True, text=True, timeout=60)
 
 
@@ -137,7 +137,7 @@ def test_half_of_a_model_is_refused_at_the_start(tmp_path):
 
 
 def test_without_a_model_its_library_is_not_imported():
-    program = "import svc.service.serve, svc.assistant.model, sys; sys.exit('pydantic_ai' in sys.modules)"
+    program = "import svc.service.server.serve, svc.assistant.model, sys; sys.exit('pydantic_ai' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from svc.errors import ConfigError, InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
 from svc.messages import Message, MessageType, Usage
-from svc.service.models import STABLE
+from svc.service.sessions.models import STABLE
 from svc.service.store import Ending, FileRecord, LeaseLostError, SessionRecord, TurnRecord, TurnState
 from svc.service.store.sqlite import SqliteStore
 

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from svc.messages import Message, MessageType
-from svc.service.models import STABLE
+from svc.service.sessions.models import STABLE
 from svc.service.store import SessionRecord
 from svc.service.store.sqlite import SqliteStore
 

@@ -1,0 +1,100 @@
+"""The fixed words of an answer in the session's language, and its questions' words in English for the plan. Pure.
+
+Translated are headings, column names, severities and yes and no: what stands there whichever way the evidence reads.
+Sentences with figures stay English; a line above them says the gist. Words: ``knowledge/words.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date
+from functools import cache
+
+import msgspec
+
+from svc.assistant.findings import Finding, Severity
+from svc.assistant.knowledge import load
+
+_LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
+_RULE = re.compile(r"\|(?: --- \|)+")
+
+
+class _Words(msgspec.Struct, frozen=True):
+    """``phrases``: by language, English to that language. ``questions``: by language, pattern to English words."""
+
+    source: str
+    version: str
+    date: date
+    phrases: dict[str, dict[str, str]]
+    questions: dict[str, dict[str, str]]
+
+
+@cache
+def _words() -> _Words:
+    return load("words.toml", _Words)
+
+
+def languages() -> list[str]:
+    """The languages that have words beside English."""
+    return sorted(_words().phrases)
+
+
+def base_language(tag: str) -> str:
+    """The language of a BCP 47 tag: ``de`` of ``de-CH``."""
+    return re.split(r"[-_]", tag, maxsplit=1)[0].lower()
+
+
+def glossed(question: str, language: str) -> str:
+    """The question, and after it the English words for what it asks in another language."""
+    table = _words().questions.get(base_language(language), {})
+    found = [english for pattern, english in table.items() if re.search(pattern, question, re.IGNORECASE)]
+    return f"{question} {' '.join(found)}" if found else question
+
+
+def translated(markdown: str, language: str) -> str:
+    """The answer with its fixed words in the language; as it is where there are none. Code is not touched."""
+    phrases = _words().phrases.get(base_language(language))
+    if not phrases:
+        return markdown
+    lines = markdown.split("\n")
+    fence = ""
+    for number, line in enumerate(lines):
+        opened = re.match(r"`{3,}", line)
+        if fence or opened:
+            fence = "" if fence and line == fence else fence or (opened[0] if opened else "")
+            continue
+        is_heading_row = number + 1 < len(lines) and _RULE.fullmatch(lines[number + 1]) is not None
+        lines[number] = (
+            _row(line, phrases, is_heading=is_heading_row) if line.startswith("| ") else _label(line, phrases)
+        )
+    return "\n".join(lines)
+
+
+def _row(line: str, phrases: dict[str, str], *, is_heading: bool) -> str:
+    """A table's row: column names, and in the rows below only cells that are a severity or yes and no."""
+    cells = line[2:-2].split(" | ")
+    known = phrases if is_heading else {word: phrases[word] for word in _CELLS if word in phrases}
+    return "| " + " | ".join(known.get(cell, cell) for cell in cells) + " |"
+
+
+_CELLS = (*(severity.value for severity in Severity), "yes", "no", "unknown")
+
+
+def _label(line: str, phrases: dict[str, str]) -> str:
+    """A heading, or the bold words that open a line."""
+    match = _LABEL.match(line)
+    if match is None or match[2] not in phrases:
+        return line
+    return f"{match[1]}{phrases[match[2]]}{match[3]}{match[4]}{line[match.end() :]}"
+
+
+def gist(findings: Sequence[Finding], language: str) -> str:
+    """One line above an English verdict: how many findings of which severity, in the language; "" for English."""
+    phrases = _words().phrases.get(base_language(language))
+    if not phrases:
+        return ""
+    counts = Counter(finding.severity for finding in findings)
+    told = [f"{phrases[severity.value]}: {counts[severity]:,}" for severity in Severity if counts[severity]]
+    return f"*{phrases['Findings']}: {len(findings):,}" + (f" ({', '.join(told)})" if told else "") + "*"

@@ -1,0 +1,334 @@
+"""What a file is, read from its first bytes: a MIME type and a label. Does no I/O and never believes a name alone.
+
+Own table of magic first (``knowledge/file_magic.toml``), then what the text itself says, then puremagic. The name only
+decides between kinds of text that no content tells apart. Labels are short words: ``evtx``, ``authlog``, ``eml``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+
+import msgspec
+import puremagic
+
+from svc.assistant.file_types.logs import TextKind, text_kind
+from svc.assistant.knowledge import load
+from svc.assistant.skills.log_readers.cloudtrail import is_cloudtrail
+from svc.assistant.skills.log_readers.syslog import is_journal
+
+HEAD_BYTES = 65_536  # how much of a file ``identify`` wants; more is not looked at
+TEXT_LABELS = frozenset(
+    [
+        "txt",
+        "log",
+        "authlog",
+        "eml",
+        "json",
+        "jsonl",
+        "winevents",
+        "weblog",
+        "auditlog",
+        "syslog",
+        "journal",
+        "cloudtrail",
+        "csv",
+        "tsv",
+        "xml",
+        "html",
+        "svg",
+        "markdown",
+        "yaml",
+        "toml",
+        "ini",
+        "pem",
+        "python",
+        "javascript",
+        "powershell",
+        "shell",
+        "batch",
+        "vba",
+        "rtf",
+    ]
+)
+_LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
+_ZIP, _OLE, _PE = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1"), b"MZ"
+_BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
+_CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
+CUT_CHARS = 1_024  # a JSON document that breaks so close to the end of a longer head goes on beyond it
+_CONTROL_SHARE = 0.02  # a log may carry a stray control byte; a binary has many
+
+_Kind = tuple[str, str]
+
+
+class _Signature(msgspec.Struct, frozen=True):
+    hex: str
+    mime_type: str
+    label: str
+    offset: int = 0
+
+
+class _Entry(msgspec.Struct, frozen=True):
+    entry: str
+    mime_type: str
+    label: str
+
+
+class _Ending(msgspec.Struct, frozen=True):
+    mime_type: str
+    label: str
+
+
+class _Magic(msgspec.Struct, frozen=True):
+    signatures: list[_Signature]
+    zip_entries: list[_Entry]
+    ole_streams: list[_Entry]
+    text_endings: dict[str, _Ending]
+
+
+@cache
+def _magic() -> _Magic:
+    return load("file_magic.toml", _Magic)
+
+
+def identify(head: bytes, name: str = "") -> tuple[str, str]:
+    """``(mime_type, label)`` of the file that starts with ``head``; ``name`` is what the user called it, a hint.
+
+    An empty file is labelled ``empty``; what nothing knows is ``("application/octet-stream", "unknown")``.
+    """
+    head = head[:HEAD_BYTES]
+    if not head:
+        return "application/x-empty", "empty"
+    if (known := _by_magic(head)) is not None:
+        return known
+    if (text := decode_text(head)) is not None:
+        return _kind_of_text(text, _ending(name))
+    return _by_puremagic(head) or ("application/octet-stream", "unknown")
+
+
+def decode_text(head: bytes) -> str | None:
+    """``head`` as text, or None where it is binary. Broken UTF-8 in what is text otherwise becomes U+FFFD."""
+    for bom, encoding in _BOMS:
+        if head.startswith(bom):
+            return head.decode(encoding, errors="replace")
+    if (wide := _without_bom(head)) is not None:
+        return wide
+    if b"\x00" in head[:512] or len(_CONTROL.findall(head)) > _CONTROL_SHARE * len(head):
+        return None
+    text = head.decode("utf-8", errors="replace")
+    if text.count("\ufffd") > 0.3 * len(text):
+        return None
+    return text
+
+
+def _without_bom(head: bytes) -> str | None:
+    """UTF-16 that does not say so: every second byte of an even, mostly ASCII text is zero."""
+    even, odd = head[0:1024:2], head[1:1024:2]
+    if len(odd) < 8:
+        return None
+    for zeros, others, encoding in ((odd, even, "utf-16-le"), (even, odd, "utf-16-be")):
+        if zeros.count(0) > 0.9 * len(zeros) and b"\x00" not in others and not _CONTROL.search(others):
+            return head.decode(encoding, errors="replace")
+    return None
+
+
+def _by_magic(head: bytes) -> _Kind | None:
+    magic = _magic()
+    if head.startswith(_ZIP):
+        return _named_inside(head, magic.zip_entries) or ("application/zip", "zip")
+    if head.startswith(_OLE):
+        return _named_inside(head.replace(b"\x00", b""), magic.ole_streams) or ("application/x-ole-storage", "ole")
+    if head.startswith(_PE) and (pe := _windows_program(head)) is not None:
+        return pe
+    if _DER.match(head) and int.from_bytes(head[2:4], "big") + 4 >= len(head):
+        return "application/pkix-cert", "der"
+    for signature in magic.signatures:
+        if head.startswith(bytes.fromhex(signature.hex), signature.offset):
+            return signature.mime_type, signature.label
+    return None
+
+
+_DER = re.compile(rb"\x30\x82..(?:\x30[\x81\x82]|\x02\x01\x00)", re.DOTALL)
+"""A sequence that begins with another one (a certificate, a request) or with the version of a private key."""
+
+
+def _named_inside(head: bytes, entries: list[_Entry]) -> _Kind | None:
+    return next(((entry.mime_type, entry.label) for entry in entries if entry.entry.encode() in head), None)
+
+
+def _windows_program(head: bytes) -> _Kind | None:
+    """A PE where the DOS header points at one, a DOS program where it has binary in it; text may begin with MZ, too."""
+    at = int.from_bytes(head[60:64], "little")
+    if head[at : at + 4] == b"PE\x00\x00":
+        return "application/vnd.microsoft.portable-executable", "pebin"
+    return ("application/x-dosexec", "dosmbr") if b"\x00" in head[:64] else None
+
+
+_PEM = re.compile(r"-----BEGIN [A-Z0-9 ]+-----")
+_MAIL_FIELD = re.compile(r"(?:From |[A-Za-z][A-Za-z0-9-]{1,60}:(?: |\t|$))")
+_MAIL_NAMES = frozenset(
+    [
+        "received",
+        "return-path",
+        "delivered-to",
+        "from",
+        "to",
+        "subject",
+        "date",
+        "message-id",
+        "mime-version",
+        "dkim-signature",
+        "arc-seal",
+        "x-mailer",
+        "reply-to",
+        "authentication-results",
+        "content-type",
+    ]
+)
+_MARKUP = (
+    (
+        re.compile(r"(?:<\?xml[^>]*\?>\s*)?(?:<!--.{0,2000}?-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", re.S | re.I),
+        "image/svg+xml",
+        "svg",
+    ),
+    (re.compile(r"<(?:!doctype html|html|head|body)\b", re.I), "text/html", "html"),
+    (re.compile(r"<\?xml\s|<[A-Za-z_][\w:.-]*(?:\s+[\w:.-]+\s*=\s*[\"'][^<]*)?/?>"), "text/xml", "xml"),
+)
+_SCRIPTS = (
+    (re.compile(r"#!.*\bpython"), "text/python", "python"),
+    (re.compile(r"#!.*\b(?:node|deno|bun)\b"), "text/javascript", "javascript"),
+    (re.compile(r"#!.*\b(?:pwsh|powershell)\b"), "text/plain", "powershell"),
+    (re.compile(r"#!.*\b(?:ba|da|z|k)?sh\b"), "text/x-shellscript", "shell"),
+    (re.compile(r"@echo off\b", re.I), "text/plain", "batch"),
+    (re.compile(r"Attribute VB_|Option Explicit\b|(?:Private |Public )?Sub \w+\(", re.I), "text/plain", "vba"),
+    (
+        re.compile(
+            r"(?:powershell(?:\.exe)?\s+-|\$\w+\s*=\s*New-Object\b|(?:Set|Get|New|Invoke|Import)-[A-Z]\w+\s)", re.I
+        ),
+        "text/plain",
+        "powershell",
+    ),
+)
+
+
+def _kind_of_text(text: str, ending: str) -> _Kind:
+    body = text.lstrip("\ufeff \t\r\n")
+    if _PEM.match(body) or (body.find("-----BEGIN ") in range(4_096) and _PEM.search(body)):
+        return "application/x-pem-file", "pem"
+    if (kind := text_kind(body)) is not TextKind.OTHER:
+        return "text/plain", kind.value
+    return _json(body) or _markup(body) or _mail(body) or _script(body) or _table(body, ending) or _by_ending(ending)
+
+
+_JSON_START = re.compile(r'[\[{]\s*(?:["{\[\d\]}-]|true|false|null)')
+
+
+_LOGIN_ENTRY = re.compile(
+    r'"MESSAGE"\s*:\s*"(?:Failed|Accepted) \S+ for |pam_\w+\([\w.-]+:auth\): authentication failure'
+)
+_EVENT_CHARS = 8_192  # of a text in JSON: its first records
+_EVENT_ID = re.compile(r'"(?:EventID|EventId|event_id|winlog\.event_id|Id)"\s*:\s*["{\d]')
+_EVENT_LOG = re.compile(
+    r'"(?:Channel|LogName|log_name|channel|winlog\.channel|SourceName|ProviderName|provider_name|source_name)"\s*:'
+)
+
+
+def _json(body: str) -> _Kind | None:
+    """JSON, and as such events: CloudTrail's, the journal's, or Windows', where an id stands beside a log's name."""
+    kind = _json_form(body)
+    if kind is None:
+        return None
+    head = body[:_EVENT_CHARS].encode(errors="replace")
+    if is_cloudtrail(head):
+        return kind[0], "cloudtrail"
+    if is_journal(head):
+        return kind[0], "authlog" if _LOGIN_ENTRY.search(body) else "journal"
+    is_event = _EVENT_ID.search(body) is not None and _EVENT_LOG.search(body) is not None
+    return (kind[0], "winevents") if is_event else kind
+
+
+def _json_form(body: str) -> _Kind | None:
+    if not body.startswith(("{", "[")):
+        return None
+    try:
+        _, end = json.JSONDecoder().raw_decode(body)
+    except RecursionError:
+        return "application/json", "json"
+    except json.JSONDecodeError as error:
+        # a document that goes on beyond the head breaks at its end; anything else wrong with it is not JSON
+        is_at_end = error.pos >= len(body) - CUT_CHARS or error.msg.startswith("Unterminated string")
+        is_cut = is_at_end and len(body) > CUT_CHARS and _JSON_START.match(body)
+        return ("application/json", "json") if is_cut else None
+    rest = body[end:].lstrip()
+    if rest.startswith("{") and body.startswith("{"):
+        return "application/jsonl", "jsonl"
+    return ("application/json", "json") if not rest else None
+
+
+_EVENT_XML = re.compile(r"<Event xmlns=[\"']http://schemas\.microsoft\.com/win/2004/08/events/event")
+
+
+def _markup(body: str) -> _Kind | None:
+    if body.startswith("<") and _EVENT_XML.search(body):
+        return "text/xml", "winevents"
+    return next(((mime_type, label) for shape, mime_type, label in _MARKUP if shape.match(body)), None)
+
+
+def _mail(body: str) -> _Kind | None:
+    names = set()
+    for line in body.splitlines()[:60]:
+        if not line.strip():
+            break
+        if line[0] in " \t":
+            continue
+        if not _MAIL_FIELD.match(line):
+            return None
+        names.add(line.split(":", 1)[0].lower())
+    return ("message/rfc822", "eml") if len(names & _MAIL_NAMES) >= 2 else None
+
+
+def _script(body: str) -> _Kind | None:
+    start = body[:2_000]
+    return next(((mime_type, label) for shape, mime_type, label in _SCRIPTS if shape.match(start)), None)
+
+
+_SEPARATORS = ((",", "text/csv", "csv"), (";", "text/csv", "csv"), ("\t", "text/tab-separated-values", "tsv"))
+
+
+def _table(body: str, ending: str) -> _Kind | None:
+    """Rows with the same number (at least 2) of commas, semicolons or tabs, where the first row looks like names."""
+    if ending not in ("", "csv", "tsv", "txt"):
+        return None
+    rows = [row for row in body.splitlines()[:20] if row.strip()]
+    rows = rows[:-1] if len(rows) == 20 else rows
+    if len(rows) < 2 or not re.match(r"[\"\w]", rows[0]):
+        return None
+    for separator, mime_type, label in _SEPARATORS:
+        counts = {_without_quoted(row).count(separator) for row in rows}
+        if len(counts) == 1 and counts.pop() >= 2:
+            return mime_type, label
+    return None
+
+
+def _without_quoted(row: str) -> str:
+    return re.sub(r'"(?:[^"]|"")*"', "", row)
+
+
+def _ending(name: str) -> str:
+    return name.rsplit(".", 1)[1].lower() if "." in name else ""
+
+
+def _by_ending(ending: str) -> _Kind:
+    known = _magic().text_endings.get(ending)
+    return (known.mime_type, known.label) if known else ("text/plain", "txt")
+
+
+def _by_puremagic(head: bytes) -> _Kind | None:
+    try:
+        best = puremagic.magic_string(head)[0]
+    except (puremagic.PureError, ValueError, IndexError):
+        return None
+    if best.confidence < _LEAST_CONFIDENCE or not best.mime_type:
+        return None
+    return best.mime_type, best.extension.lstrip(".") or "unknown"

@@ -1,0 +1,109 @@
+"""The table of what traffic is known by (``knowledge/network.toml``), with its patterns compiled. Pure."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import cache
+from urllib.parse import unquote_plus
+from uuid import UUID
+
+import msgspec
+
+from svc.assistant.findings import Severity
+from svc.assistant.knowledge import load
+from svc.assistant.skills.pcap.packets import ICMP, ICMP6, TCP, UDP
+
+
+class Interface(msgspec.Struct, frozen=True):
+    """An interface of DCE/RPC; ``operations`` says what a call by its number does."""
+
+    uuid: str
+    name: str
+    what: str
+    severity: Severity
+    techniques: list[str]
+    operations: dict[str, str] = {}
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """A pattern and what it is a sign of."""
+
+    pattern: str
+    what: str
+    severity: Severity
+    techniques: list[str]
+
+
+class Network(msgspec.Struct, frozen=True):
+    """``knowledge/network.toml``."""
+
+    source: str
+    version: str
+    date: date
+    services: dict[str, dict[str, str]]
+    interfaces: list[Interface]
+    names: list[Mark]
+    phrases: list[Mark]
+    agents: list[Mark]
+    requests: list[Mark]
+
+
+@cache
+def network() -> Network:
+    """The table."""
+    return load("network.toml", Network)
+
+
+@cache
+def interfaces() -> dict[bytes, Interface]:
+    """Interfaces by their UUID as it stands in a little-endian packet."""
+    return {UUID(entry.uuid).bytes_le: entry for entry in network().interfaces}
+
+
+def interface_by_text(uuid: str) -> Interface | None:
+    """The interface with this UUID, as the table writes it."""
+    return interfaces().get(UUID(uuid).bytes_le)
+
+
+@cache
+def _compiled(kind: str) -> list[tuple[re.Pattern[str], Mark]]:
+    table = network()
+    marks = {"names": table.names, "phrases": table.phrases, "agents": table.agents, "requests": table.requests}
+    flags = re.NOFLAG if kind == "phrases" else re.IGNORECASE
+    return [(re.compile(mark.pattern, flags), mark) for mark in marks[kind]]
+
+
+def mark_of_name(name: str) -> Mark | None:
+    """What the name of a pipe or file is a sign of."""
+    return _mark("names", name)
+
+
+def mark_of_text(text: str) -> Mark | None:
+    """What words in a flow of no known protocol are a sign of."""
+    return _mark("phrases", text)
+
+
+def mark_of_agent(agent: str) -> Mark | None:
+    """What a User-Agent is, where it is no browser's."""
+    return _mark("agents", agent)
+
+
+def mark_of_request(target: str) -> Mark | None:
+    """What attack a request's target is a sign of."""
+    decoded = unquote_plus(target)
+    return _mark("requests", unquote_plus(decoded) if "%" in decoded else decoded)
+
+
+def _mark(kind: str, text: str) -> Mark | None:
+    return next((mark for pattern, mark in _compiled(kind) if pattern.search(text)), None)
+
+
+def service_of(protocol: int, port: int) -> str:
+    """What usually listens there, or the protocol and port."""
+    if protocol in (ICMP, ICMP6):
+        return "ICMP"
+    name = {TCP: "tcp", UDP: "udp"}.get(protocol)
+    if name is None:
+        return f"IP protocol {protocol}"
+    return network().services[name].get(str(port), f"{name}/{port}")

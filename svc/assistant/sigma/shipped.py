@@ -1,0 +1,39 @@
+"""Our own rules: from the YAML files that ship to the one compiled table beside them. Needs the extra ``sigma``."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from importlib import resources
+
+import msgspec
+
+from svc.assistant.sigma.compile import Rejected, RuleError, compile_text
+from svc.assistant.sigma.engine import LEVELS, Rule
+from svc.assistant.sigma.tables import OURS, RuleTable
+
+_FOLDER = "svc.assistant.knowledge"
+_DATE = re.compile(r"^(?:date|modified): (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
+
+
+def compile_ours() -> bytes:
+    """The table as it is to be committed. Raises RuleError where one of our own rules cannot be compiled."""
+    folder = resources.files(_FOLDER).joinpath("rules")
+    texts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".yml")}
+    rules: list[Rule] = []
+    for name, text in sorted(texts.items()):
+        for compiled in compile_text(text, file=name):
+            if isinstance(compiled, Rejected):
+                raise RuleError(f"{name}: {compiled.title}: {compiled.reason}")
+            rules.append(compiled)
+    rules.sort(key=lambda rule: (LEVELS.index(rule.level), rule.id))
+    digest = hashlib.sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()
+    newest = max(date for text in texts.values() for date in _DATE.findall(text))
+    table = RuleTable(source="svc-jupyter", version=digest[:12], date=newest, rules=())
+    head = msgspec.json.encode(table).removesuffix(b"]}")
+    return head + b"\n" + b",\n".join(map(msgspec.json.encode, rules)) + b"\n]}\n"  # a rule a line, to be compared
+
+
+def path_of_ours() -> str:
+    """Where the compiled table is in this installation."""
+    return str(resources.files(_FOLDER).joinpath("rules", f"{OURS}.json"))

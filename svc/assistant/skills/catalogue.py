@@ -1,0 +1,135 @@
+"""Everything that the analyst can do, and what it cannot yet.
+
+A new tool is one module in ``tools/``, one in ``sections/``, and one entry in ``SECTIONS``. Kinds of question: the
+analyst page.
+"""
+
+from __future__ import annotations
+
+from svc.assistant.skills.archive import answer as archive
+from svc.assistant.skills.attack import answer as attack
+from svc.assistant.skills.attack_mapping import answer as behaviours
+from svc.assistant.skills.certificate import answer as certificate
+from svc.assistant.skills.code_review import answer as code_review
+from svc.assistant.skills.cve import answer as cve
+from svc.assistant.skills.cvss import answer as cvss
+from svc.assistant.skills.cwe import answer as weakness
+from svc.assistant.skills.decode import answer as decode
+from svc.assistant.skills.events import answer as events
+from svc.assistant.skills.hash_types import answer as hash_kind
+from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.logins import answer as auth_log
+from svc.assistant.skills.mail import answer as mail
+from svc.assistant.skills.office import answer as office
+from svc.assistant.skills.pcap import answer as pcap
+from svc.assistant.skills.pdf import answer as pdf
+from svc.assistant.skills.program import answer as program
+from svc.assistant.skills.script import answer as script
+from svc.assistant.skills.shortcut import answer as shortcut
+from svc.assistant.skills.skill import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
+from svc.assistant.skills.token import answer as token
+from svc.assistant.skills.versions import answer as versions
+from svc.assistant.turn import TurnFile
+from svc.messages import Toolset, Vendor
+
+SECTIONS: tuple[Section, ...] = (
+    auth_log.SECTION,
+    events.SECTION,
+    pcap.SECTION,
+    mail.SECTION,
+    indicators.SECTION,
+    decode.SECTION,
+    cvss.SECTION,
+    program.SECTION,
+    script.SECTION,
+    code_review.SECTION,
+    pdf.SECTION,
+    office.SECTION,
+    shortcut.SECTION,
+    archive.SECTION,
+    token.SECTION,
+    certificate.SECTION,
+    versions.SECTION,
+    attack.SECTION,
+    behaviours.SECTION,
+    weakness.SECTION,
+    cve.SECTION,
+    hash_kind.SECTION,
+)
+"""In the order in which asks of one prompt are answered where the prompt itself has none."""
+
+SKILLS: tuple[Skill, ...] = tuple(section.skill for section in SECTIONS)
+_BY_NAME = {section.skill.name: section for section in SECTIONS}
+_TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
+_UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # only unpacking, or reading on, would tell
+
+
+def section_of(skill: Skill) -> Section:
+    """How the findings of ``skill`` are shown."""
+    return _BY_NAME[skill.name]
+
+
+def reads(skill: Skill, file: TurnFile) -> bool:
+    """Whether the skill's tool can read the file; one for text reads every kind of text."""
+    return file.label in skill.labels or (skill.labels >= READABLE_LABELS and file.mime_type.startswith(_TEXT_TYPES))
+
+
+def is_for(skill: Skill, file: TurnFile) -> bool:
+    """Whether the file is what the skill is made for: by its content, or its name where content does not tell."""
+    return file.label in skill.claims or (
+        file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name) is not None
+    )
+
+
+def is_readable(file: TurnFile) -> bool:
+    """Whether any tool here can read it."""
+    return any(reads(skill, file) for skill in SKILLS)
+
+
+FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
+"""A clause with one of these means the files, though the prompt brings material of its own."""
+
+LOOK = words(
+    r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
+    r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
+)
+"""Asks for whatever fits the content."""
+
+NOT_YET = (
+    (
+        "say who owns an address or whether it is known as malicious (no data offline)",
+        words(
+            r"\breputation\b",
+            r"\bknown (?:bad|malicious)\b",
+            r"\bwhois\b",
+            r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
+            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!`\n]{0,80}\bmalicious\b",
+            r"\bgeo-?locat\w*",
+        ),
+    ),
+)
+"""What people ask that no tool here does yet, in words that end "it cannot yet …"."""
+
+
+def skill_of_kind(kind: str) -> Skill | None:
+    """The skill whose section shows findings of ``kind``; None for one that no section knows."""
+    return next((skill for skill in SKILLS if kind in skill.kinds), None)
+
+
+def enabled(*, use_experimental: bool) -> tuple[Skill, ...]:
+    """The skills that a model has."""
+    return tuple(skill for skill in SKILLS if use_experimental or not skill.is_experimental)
+
+
+def abilities() -> list[str]:
+    """What the analyst can do, as sentences' ends."""
+    return [skill.can + (" (the experimental model)" if skill.is_experimental else "") for skill in SKILLS]
+
+
+def toolsets() -> tuple[Toolset, ...]:
+    """The skills as the wire lists them with a model."""
+    vendor = Vendor(name="svc-jupyter", description="The embedded analyst's own tools.")
+    return tuple(
+        Toolset(name=skill.name, description=f"Can {skill.can}.", vendor=vendor, is_experimental=skill.is_experimental)
+        for skill in SKILLS
+    )

@@ -1,0 +1,434 @@
+"""Score every CVSS vector in a text, say what its metrics mean and what would lower it, or what is wrong with it.
+
+Formulas: the ``cvss`` library. Metrics and their meaning: ``knowledge/cvss_metrics.toml``. Decides where a vector
+starts and ends, which version it is where it does not say, and which metric is at fault. Not: whether a score is apt.
+
+Finding kinds and their attributes:
+
+``cvss_score``: vector (str, as the specification writes it), version ("2.0", "3.0", "3.1", "4.0"), score (float, the
+one that counts: with all metrics given), rating (str: none, low, medium, high, critical), nomenclature (str:
+"CVSS-BTE" in 4.0, else "base", "temporal" or "environmental": which score counts), base_score, temporal_score,
+environmental_score (float or None where not stated), impact, exploitability (float or None: 4.0 has none), metrics
+(["AV:N", …]), metric_names, metric_meanings (lists, parallel), changes (["AV:N to AV:P", …], best first),
+change_scores (floats), change_meanings (lists, parallel), notes (list of str), count (int).
+
+``cvss_broken``: vector (str), version, problems (list of str), wrong (list of metrics), missing (list of metrics),
+allowed (list: per entry of wrong, then of missing, the values allowed), lowest_score, highest_score (float or None: the
+range that the vector can have once it is repaired), count (int).
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+from cvss import CVSS2, CVSS3, CVSS4, CVSSError
+
+from svc.assistant.findings import Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.knowledge import load
+
+MAX_VECTORS = 20_000  # different ones of one text
+MAX_EXPLAINED = 50  # what would lower a score is computed for so many vectors; it takes 5 to 20 ms each
+MAX_CANDIDATE_CHARS = 600  # a 4.0 vector with every metric has 250
+MAX_REPAIRS = 3  # metrics at fault up to which the range of possible scores is computed
+PROGRESS_EVERY = 1_000  # vectors
+
+_FIELD = r"[A-Za-z]{1,4}[ \t]?:[ \t]?[A-Za-z0-9?_-]{0,12}"
+_VECTOR = re.compile(
+    r"(?P<prefix>\bCVSS(?:v?[234](?:\.\d)?)?[:# \t]{0,2}(?:v?\d(?:\.\d{1,2})?\b)?[ \t]{0,2}[/:#(][ \t]?\(?)"
+    rf"(?P<prefixed>(?:{_FIELD}[ \t]?/[ \t]?){{0,60}}[A-Za-z][^\s,;\"'<>()\[\]{{}}|`]{{0,{MAX_CANDIDATE_CHARS}}})"
+    rf"|(?<![A-Za-z0-9:/.])(?P<bare>{_FIELD}(?:[ \t]?/{{1,2}}[ \t]?{_FIELD}){{2,60}})",
+    re.IGNORECASE,
+)
+_VERSION_IN_PREFIX = re.compile(r"CVSS[ \t:]*v?(\d(?:\.\d{1,2})?)", re.IGNORECASE)
+_VERSION_BEFORE = re.compile(r"CVSS[ \t:]*(?:v|version)?[ \t]*([234]\.\d)(?![^/\n]*/)", re.IGNORECASE)
+LOOK_BACK_CHARS = 60  # where "CVSS v3.0 vector:" may stand before a vector without prefix
+
+VERSIONS = ("3.1", "4.0", "2.0", "3.0")  # in the order in which a tie is decided
+_NOT_STATED = {"2": "ND", "3": "X", "4": "X"}
+
+
+class Metric(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A metric of one version; ``values`` maps each value to its meaning."""
+
+    name: str = ""
+    group: str = ""
+    values: dict[str, str] = {}
+    modifies: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    version: str
+    date: datetime.date
+    v2: dict[str, Metric] = msgspec.field(name="2", default_factory=dict)
+    v3: dict[str, Metric] = msgspec.field(name="3", default_factory=dict)
+    v4: dict[str, Metric] = msgspec.field(name="4", default_factory=dict)
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """A vector taken apart: the version it is read as, its metrics in the order given, and what is wrong."""
+
+    version: str
+    metrics: dict[str, str]
+    problems: tuple[str, ...] = ()
+    wrong: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class _Seen(msgspec.Struct):
+    """A vector as it stands. ``version`` was stated in its prefix, ``hint`` somewhere before it; None: nowhere."""
+
+    evidence: Evidence
+    version: str | None
+    hint: str | None
+    text: str
+    count: int = 1
+
+
+class _Scores(msgspec.Struct, frozen=True):
+    score: float
+    rating: str
+    which: str
+    base: float
+    temporal: float | None = None
+    environmental: float | None = None
+    impact: float | None = None
+    exploitability: float | None = None
+
+
+@cache
+def metrics_of(version: str) -> dict[str, Metric]:
+    """Each metric of a version ("2.0", "3.0", "3.1", "4.0") in the specification's order."""
+    table = load("cvss_metrics.toml", _Table)
+    known = {"2": table.v2, "3": table.v3, "4": table.v4}[version[0]]
+    return {key: _expanded(metric, known) for key, metric in known.items()}
+
+
+def _expanded(metric: Metric, known: dict[str, Metric]) -> Metric:
+    if not metric.modifies:
+        return metric
+    base = known[metric.modifies]
+    values = {"X": "as the base metric", **metric.values, **base.values}
+    return Metric(name=f"Modified {base.name[0].lower()}{base.name[1:]}", group="environmental", values=values)
+
+
+@cache
+def _spelling(version: str) -> dict[str, str]:
+    return {key.upper(): key for key in metrics_of(version)}
+
+
+@cache
+def _mandatory(version: str) -> tuple[str, ...]:
+    return tuple(key for key, metric in metrics_of(version).items() if metric.group == "base")
+
+
+def _fit(version: str, fields: list[tuple[str, str]]) -> tuple[int, int]:
+    """How many fields are right in this version, and (as a negative number) how many it wants that are not there."""
+    known, spelling = metrics_of(version), _spelling(version)
+    names = [(spelling.get(key.upper()), value.upper()) for key, value in fields]
+    values = sum(1 for key, value in names if key and value in (v.upper() for v in known[key].values))
+    present = {key for key, _ in names if key}
+    return values, -sum(1 for key in _mandatory(version) if key not in present)
+
+
+def _fields(text: str) -> list[tuple[str, str]]:
+    pieces = [piece.strip() for piece in text.strip("/ \t").split("/")]
+    return [(key.strip(), value.strip()) for key, _, value in (piece.partition(":") for piece in pieces)]
+
+
+def read(text: str, stated: str | None, hint: str | None = None) -> _Read:
+    """Take one vector apart. ``stated`` is the version in its prefix, ``hint`` one named before it; None: none is."""
+    fields = _fields(text)
+    version, problems, notes = _settle_version(stated, hint, fields)
+    known, spelling = metrics_of(version), _spelling(version)
+    metrics: dict[str, str] = {}
+    wrong: list[str] = []
+    for name, value in fields:
+        key = spelling.get(name.upper())
+        fault = _fault(name, value, key, version, metrics)
+        if fault is None and key is not None:
+            metrics[key] = next(v for v in known[key].values if v.upper() == value.upper())
+            continue
+        problems.append(fault or "")
+        wrong.append(key or name or "/")
+        metrics.pop(key or "", None)
+    missing = tuple(key for key in _mandatory(version) if key not in metrics and key not in wrong)
+    if missing:
+        problems.append("missing: " + ", ".join(f"{key} ({known[key].name.lower()})" for key in missing))
+    notes += _notes(version, fields, metrics)
+    return _Read(version, metrics, tuple(problems), tuple(dict.fromkeys(wrong)), missing, tuple(notes))
+
+
+def _settle_version(
+    stated: str | None, hint: str | None, fields: list[tuple[str, str]]
+) -> tuple[str, list[str], list[str]]:
+    """The version to read a vector as, with problems and notes."""
+    guessed = max(VERSIONS, key=lambda version: _fit(version, fields))
+    if stated is None and hint in VERSIONS and hint[0] == guessed[0]:
+        return hint, [], [f"read as {hint}, which is named before it"]
+    if stated is None and guessed == "2.0":
+        return guessed, [], []  # vectors of version 2 have no prefix
+    if stated is None:
+        return guessed, [], [f"no version stands before it; read as {guessed} by its metrics"]
+    full = {"2": "2.0", "3": "3.1", "4": "4.0"}.get(stated, stated)
+    if full not in VERSIONS:
+        return guessed, [f"there is no CVSS {stated}: the versions are 2.0, 3.0, 3.1 and 4.0"], []
+    if _fit(full, fields)[0] >= _fit(guessed, fields)[0]:
+        return full, [], []
+    return (
+        full,
+        [f"it says {full}, but these are metrics and values of {guessed}{_score_if_valid(guessed, fields)}"],
+        [],
+    )
+
+
+def _score_if_valid(version: str, fields: list[tuple[str, str]]) -> str:
+    found = read("/".join(f"{key}:{value}" for key, value in fields), version)
+    return "" if found.problems else f": read as {version} it scores {compute(version, found.metrics).score}"
+
+
+def _fault(name: str, value: str, key: str | None, version: str, metrics: dict[str, str]) -> str | None:
+    if not name and not value:
+        return "an empty field: two slashes with nothing between"
+    if key is None:
+        others = sorted({v for v in VERSIONS if name.upper() in _spelling(v)})
+        where = f" ({name} belongs to {', '.join(others)})" if others else ""
+        return f"{name or value} is not a metric of {version}{where}"
+    if key in metrics:
+        return f"{key} stands twice: as {metrics[key]} and as {value or 'nothing'}"
+    allowed = metrics_of(version)[key].values
+    if value.upper() not in (known.upper() for known in allowed):
+        return f"{key}:{value} is wrong: {key} ({metrics_of(version)[key].name.lower()}) is {_either(list(allowed))}"
+    return None
+
+
+def _either(values: list[str]) -> str:
+    return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} or {values[-1]}"
+
+
+def _notes(version: str, fields: list[tuple[str, str]], metrics: dict[str, str]) -> list[str]:
+    notes = []
+    if any(f"{key}:{value}" not in {f"{k}:{v}" for k, v in metrics.items()} for key, value in fields if key in metrics):
+        notes.append("upper and lower case put right")
+    given = [key for key in metrics if key in _spelling(version).values()]
+    if version == "4.0" and given != [key for key in metrics_of(version) if key in metrics]:
+        notes.append("CVSS 4.0 wants its metrics in a fixed order; put right")
+    return notes
+
+
+def written(version: str, metrics: dict[str, str]) -> str:
+    """The vector as the specification writes it, without metrics that are not stated."""
+    fields = [
+        f"{key}:{metrics[key]}"
+        for key in metrics_of(version)
+        if key in metrics and metrics[key] != _NOT_STATED[version[0]]
+    ]
+    return ("" if version == "2.0" else f"CVSS:{version}/") + "/".join(fields)
+
+
+def compute(version: str, metrics: dict[str, str]) -> _Scores:
+    """The scores of a whole vector. Raises CVSSError where the library refuses it."""
+    vector = written(version, metrics)
+    match version[0]:
+        case "2":
+            return _scores_2(CVSS2(vector))
+        case "3":
+            return _scores_3(CVSS3(vector), metrics)
+        case _:
+            return _scores_4(CVSS4(vector), metrics)
+
+
+def _scores_2(scored: CVSS2) -> _Scores:
+    base, temporal, environmental = scored.scores()
+    which = "base" if temporal is None else "temporal"
+    score = base if temporal is None else temporal
+    if environmental is not None:
+        which, score = "environmental", environmental
+    rating = "low" if score < 4 else "medium" if score < 7 else "high"
+    exploitability = 20 * scored.get_value("AV") * scored.get_value("AC") * scored.get_value("Au")
+    impact = round(float(scored.impact_equation()), 1)
+    return _Scores(score, rating, which, base, temporal, environmental, impact, round(float(exploitability), 1))
+
+
+def _scores_3(scored: CVSS3, metrics: dict[str, str]) -> _Scores:
+    groups = {metrics_of("3.1")[key].group for key, value in metrics.items() if value != "X"}
+    base, temporal, environmental = scored.scores()
+    has_temporal, has_environmental = "temporal" in groups, "environmental" in groups
+    which = "environmental" if has_environmental else "temporal" if has_temporal else "base"
+    score = {"environmental": environmental, "temporal": temporal, "base": base}[which]
+    return _Scores(
+        score,
+        rating_of(score),
+        which,
+        base,
+        temporal if has_temporal else None,
+        environmental if has_environmental else None,
+        max(0.0, round(float(scored.isc), 1)),
+        round(float(scored.esc), 1),
+    )
+
+
+def _scores_4(scored: CVSS4, metrics: dict[str, str]) -> _Scores:
+    groups = {metrics_of("4.0")[key].group for key, value in metrics.items() if value != "X"}
+    which = "CVSS-B" + ("T" if "threat" in groups else "") + ("E" if "environmental" in groups else "")
+    base_only = {key: value for key, value in metrics.items() if metrics_of("4.0")[key].group == "base"}
+    base = scored.base_score if which == "CVSS-B" else CVSS4(written("4.0", base_only)).base_score
+    return _Scores(scored.base_score, rating_of(scored.base_score), which, base)
+
+
+def rating_of(score: float) -> str:
+    """The word for a score of version 3 or 4 (CVSS 3.1, section 5; 4.0, section 6)."""
+    bounds = ((0.0, "none"), (3.9, "low"), (6.9, "medium"), (8.9, "high"))
+    return next((word for top, word in bounds if score <= top), "critical")
+
+
+def _changes(version: str, metrics: dict[str, str], score: float) -> list[tuple[float, str, str]]:
+    """What a single other value of one metric would make of the score: only what lowers it, best first."""
+    lower = []
+    for key, metric in metrics_of(version).items():
+        current = metrics.get(key, _NOT_STATED[version[0]])
+        if metric.group not in ("base", "temporal", "threat"):
+            continue
+        for value, meaning in metric.values.items():
+            if value in (current, _NOT_STATED[version[0]]):
+                continue
+            changed = compute(version, {**metrics, key: value}).score
+            if changed < score:
+                start = f"{key}:{current}" if key in metrics else f"{key} not stated"
+                lower.append((changed, f"{start} to {key}:{value}", f"{metric.name}: {meaning}"))
+    return sorted(lower, key=lambda change: change[0])
+
+
+def _range_when_repaired(found: _Read) -> tuple[float | None, float | None]:
+    known = metrics_of(found.version)
+    open_metrics = [key for key in (*found.wrong, *found.missing) if key in known and key not in found.metrics]
+    unrepaired = [key for key in _mandatory(found.version) if key not in found.metrics and key not in open_metrics]
+    if unrepaired or len(open_metrics) > MAX_REPAIRS:
+        return None, None
+    choices = itertools.product(*(known[key].values for key in open_metrics))
+    scores = [
+        compute(found.version, {**found.metrics, **dict(zip(open_metrics, values, strict=True))}).score
+        for values in choices
+    ]
+    return min(scores), max(scores)
+
+
+def _scored_finding(seen: _Seen, found: _Read, *, is_explained: bool) -> Finding:
+    scores = compute(found.version, found.metrics)
+    changes = _changes(found.version, found.metrics, scores.score) if is_explained else []
+    known = metrics_of(found.version)
+    given = [key for key in known if key in found.metrics]
+    vector = written(found.version, found.metrics)
+    attributes: dict[str, Scalar | list[Scalar]] = {
+        "vector": vector,
+        "version": found.version,
+        "score": scores.score,
+        "rating": scores.rating,
+        "nomenclature": scores.which,
+        "base_score": scores.base,
+        "temporal_score": scores.temporal,
+        "environmental_score": scores.environmental,
+        "impact": scores.impact,
+        "exploitability": scores.exploitability,
+        "metrics": [f"{key}:{found.metrics[key]}" for key in given],
+        "metric_names": [known[key].name for key in given],
+        "metric_meanings": [known[key].values[found.metrics[key]] for key in given],
+        "changes": [change for _, change, _ in changes],
+        "change_scores": [score for score, _, _ in changes],
+        "change_meanings": [meaning for _, _, meaning in changes],
+        "notes": list(found.notes),
+        "count": seen.count,
+    }
+    return Finding(
+        kind="cvss_score",
+        title=f"CVSS {found.version}: {scores.score} {scores.rating}",
+        severity=Severity.INFO if scores.rating == "none" else Severity(scores.rating),
+        why=f"{scores.which} score of {vector}",
+        evidence=(seen.evidence,),
+        attributes=attributes,
+    )
+
+
+def _broken_finding(seen: _Seen, found: _Read) -> Finding:
+    known = metrics_of(found.version)
+    at_fault = [*found.wrong, *found.missing]
+    lowest, highest = _range_when_repaired(found)
+    attributes: dict[str, Scalar | list[Scalar]] = {
+        "vector": seen.text,
+        "version": found.version,
+        "problems": list(found.problems),
+        "wrong": list(found.wrong),
+        "missing": list(found.missing),
+        "allowed": [", ".join(known[key].values) if key in known else "" for key in at_fault],
+        "lowest_score": lowest,
+        "highest_score": highest,
+        "count": seen.count,
+    }
+    return Finding(
+        kind="cvss_broken",
+        title=f"not a valid CVSS {found.version} vector",
+        why="; ".join(found.problems),
+        evidence=(seen.evidence,),
+        attributes=attributes,
+    )
+
+
+def _candidates(text: str, source: str) -> Iterator[_Seen]:
+    line, counted = 1, 0
+    for match in _VECTOR.finditer(text):
+        vector = (match["prefixed"] or match["bare"]).rstrip(".,;:!?*_ \t")
+        if not _looks_like_vector(vector, is_prefixed=match["prefixed"] is not None):
+            continue
+        line += text.count("\n", counted, match.start())
+        stated = _VERSION_IN_PREFIX.match(match["prefix"] or "")
+        before = text[max(0, match.start() - LOOK_BACK_CHARS) : match.start()].rpartition("\n")[2]
+        named = None if stated else _VERSION_BEFORE.search(before)
+        evidence = Evidence(source=source, excerpt=match[0].rstrip(".,;:!?*_ \t"), line=line)
+        yield _Seen(evidence, stated[1] if stated else None, named[1] if named else None, vector)
+        counted = match.start()
+
+
+def _looks_like_vector(vector: str, *, is_prefixed: bool) -> bool:
+    fields = _fields(vector)
+    known = sum(1 for key, _ in fields if any(key.upper() in _spelling(version) for version in VERSIONS))
+    return known >= (1 if is_prefixed else 3) and len(fields) >= 2
+
+
+def score(text: str, *, source: str = "prompt") -> Iterator[Yielded]:
+    """Every vector of ``text``, in order: a ``cvss_score`` or a ``cvss_broken`` each, equal ones counted together."""
+    vectors: dict[tuple[str | None, str | None, str], _Seen] = {}
+    for seen in _candidates(text, source):
+        first = vectors.setdefault((seen.version, seen.hint, seen.text), seen)
+        if first is not seen:
+            first.count += 1
+        elif len(vectors) >= MAX_VECTORS:
+            yield Gap(text=f"stopped after {MAX_VECTORS:,} different CVSS vectors; line {seen.evidence.line} and on")
+            break
+    if not vectors:
+        yield Gap(text="no CVSS vector found")
+        return
+    yield Progress(
+        text=f"CVSS vectors: {sum(seen.count for seen in vectors.values()):,}, different ones: {len(vectors):,}"
+    )
+    for index, seen in enumerate(vectors.values()):
+        yield _judge(seen, is_explained=index < MAX_EXPLAINED)
+        if index and index % PROGRESS_EVERY == 0:
+            yield Progress(text=f"scored {index:,} of {len(vectors):,} CVSS vectors")
+    if len(vectors) > MAX_EXPLAINED:
+        yield Gap(text=f"what would lower the score was worked out for the first {MAX_EXPLAINED} vectors alone")
+
+
+def _judge(seen: _Seen, *, is_explained: bool) -> Finding:
+    found = read(seen.text, seen.version, seen.hint)
+    if found.problems:
+        return _broken_finding(seen, found)
+    try:
+        return _scored_finding(seen, found, is_explained=is_explained)
+    except CVSSError as error:
+        return _broken_finding(seen, msgspec.structs.replace(found, problems=(str(error),)))

@@ -1,0 +1,480 @@
+"""Every encoding that can be undone without a secret, one small function each. Pure and bounded.
+
+A decoder takes the whole of a layer and yields each reading of it as a ``Reading``. A *strict* reading comes from a
+form that the input must have (an alphabet, a magic number, a checksum); a *loose* one (a shift, a key, backwards) is
+possible for any input, so only what it leads to can speak for it. Who chooses among them is ``decode.py``.
+
+Sources: RFC 4648 (base16, 32, 64), RFC 1924 and Adobe's ascii85 (base85), RFC 2045 (quoted-printable), RFC 1950 to 1952
+(zlib, deflate, gzip), RFC 7515 (JWT parts), POSIX uuencode, PowerShell's about_Operators (``-f``).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import bz2
+import codecs
+import html
+import io
+import lzma
+import quopri
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from svc.assistant.skills.decode.plausibility import file_kind, plausibility, text_of
+
+MAX_SLOW_CHARS = 200_000  # read by the decoders that go character by character
+MAX_LAYER_BYTES = 8_000_000  # of one layer; a bomb is cut there and said so
+
+
+class Reading(msgspec.Struct, frozen=True):
+    """What a decoder makes of its input. ``is_cut``: there was more than MAX_LAYER_BYTES; ``rarity``: of a guess, 0 to
+    1."""
+
+    name: str
+    data: bytes
+    is_strict: bool = True
+    is_cut: bool = False
+    rarity: float = 0.0
+
+
+Decoder = Callable[[bytes, str | None], Iterator[Reading]]
+
+_SPACES = re.compile(r"\s+")
+_BLOB_START = re.compile(r"[A-Za-z0-9+/=_\s'\",;-]*")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]+={0,2}")
+_BASE64_URL = re.compile(r"[A-Za-z0-9_-]+={0,2}")
+_BASE32 = re.compile(r"[A-Z2-7]{8,}={0,6}|[a-z2-7]{16,}={0,6}")
+_HEX = re.compile(r"(?:0x)?(?:[0-9A-Fa-f]{2})+")
+_HEX_SPACED = re.compile(
+    r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:[,;:|\s-]{1,4}(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?",
+    re.IGNORECASE,
+)
+_HEX_ESCAPES = re.compile(r"(?:\\{1,4}x[0-9A-Fa-f]{2})+")
+_UNICODE_ESCAPES = re.compile(r"(?:\\{1,4}u|%u|\\{1,4}U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
+_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
+_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_DECIMAL = re.compile(r"[\[(]{0,2}\s{0,8}\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
+_CHAR_CALL = re.compile(
+    r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
+)
+_CHAR_LIST = re.compile(
+    r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes"
+    r"|bytearray)\s{0,8}\(?\s{0,8}[\[(@]*\s{0,8}((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8},\s{0,8}){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
+    re.IGNORECASE,
+)
+_OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
+_OCTAL = re.compile(r"[0-3]?[0-7]{2,3}(?:[\s,][0-3]?[0-7]{2,3}){2,}")
+_BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
+_BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{10,}")
+_ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)
+_QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
+_UU = re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?P<body>(?:[ -`]{0,62}\n)+)end\b")
+_JWT = re.compile(r"(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)")
+_MORSE = re.compile(r"[.\-\u2013\u2014\u00b7/|\s]+")
+_CONCATENATED = re.compile(r"(?P<quote>['\"])\s{0,8}[+&]\s{0,8}(?P=quote)")
+_FORMAT = re.compile(
+    r"\(?\s{0,8}(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s{0,8}-f\s{0,8}(?P<values>(?:['\"][^'\"]*['\"]\s{0,8},\s{0,8})*['\"][^'\"]*['\"])\s{0,8}\)?",
+    re.IGNORECASE,
+)
+_BASE58_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+_MORSE_CODE = dict(
+    zip(
+        [
+            ".-",
+            "-...",
+            "-.-.",
+            "-..",
+            ".",
+            "..-.",
+            "--.",
+            "....",
+            "..",
+            ".---",
+            "-.-",
+            ".-..",
+            "--",
+            "-.",
+            "---",
+            ".--.",
+            "--.-",
+            ".-.",
+            "...",
+            "-",
+            "..-",
+            "...-",
+            ".--",
+            "-..-",
+            "-.--",
+            "--..",
+            "-----",
+            ".----",
+            "..---",
+            "...--",
+            "....-",
+            ".....",
+            "-....",
+            "--...",
+            "---..",
+            "----.",
+            ".-.-.-",
+            "--..--",
+            "..--..",
+            "-..-.",
+            "-....-",
+            "---...",
+            ".----.",
+            "-.--.",
+            "-.--.-",
+            ".--.-.",
+            "-...-",
+            ".-..-.",
+            "-.-.--",
+            "..--.-",
+        ],
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,?/-:'()@=\"!_",
+        strict=True,
+    )
+)
+
+
+def _joined(text: str | None) -> str:
+    """``text`` without white space where it starts like one blob of letters and digits; ``""`` where it does not."""
+    return _SPACES.sub("", text) if text and _BLOB_START.fullmatch(text[:400]) else ""
+
+
+def base64_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Base64 in both alphabets, with or without padding, broken over lines."""
+    joined = _joined(text).strip("'\",;")
+    for pattern, name, altchars in ((_BASE64, "Base64", b"+/"), (_BASE64_URL, "Base64 (URL alphabet)", b"-_")):
+        if len(joined) < 4 or not pattern.fullmatch(joined) or (altchars == b"-_" and not set("-_") & set(joined)):
+            continue
+        bare = joined.rstrip("=")
+        if len(bare) % 4 != 1:
+            yield Reading(name, base64.b64decode(bare + "=" * (-len(bare) % 4), altchars))
+
+
+def base32_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Base32, and its extended hex alphabet."""
+    joined = _joined(text)
+    bare = joined.rstrip("=")
+    if not _BASE32.fullmatch(joined) or len(bare) % 8 in (1, 3, 6):
+        return
+    yield Reading("Base32", base64.b32decode(bare.upper() + "=" * (-len(bare) % 8)))
+
+
+def hex_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Hex digits: plain, with separators, with 0x or \\x before each pair."""
+    joined = (text or "").strip().strip("{}[]()'\"; ")
+    if _HEX_SPACED.fullmatch(joined):
+        digits = re.sub(r"(?:0x|\\{1,4}x|(?<![0-9A-Fa-f])x)", " ", joined, flags=re.IGNORECASE)
+        yield Reading("hex", bytes.fromhex("".join(re.findall(r"[0-9A-Fa-f]{2}", digits))))
+        return
+    squeezed = _SPACES.sub("", joined)
+    if len(squeezed) >= 8 and _HEX.fullmatch(squeezed):
+        yield Reading("hex", bytes.fromhex(squeezed.removeprefix("0x")))
+
+
+def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
+    """\\x41, \\u0041, %u0041 and \\101 inside a text: each replaced where it stands."""
+    if not text:
+        return
+    if _HEX_ESCAPES.search(text):
+        raw = re.sub(
+            rb"(?:\\{1,4}x[0-9A-Fa-f]{2})+",
+            lambda m: bytes.fromhex(re.sub(rb"\\{1,4}x", b"", m[0]).decode()),
+            text.encode(),
+        )
+        yield Reading("\\x escapes", raw)
+    if len(_UNICODE_ESCAPES.findall(text)) >= 2:
+        yield Reading("unicode escapes", _encoded(_UNICODE_ESCAPES.sub(lambda m: chr(int(m[1], 16)), text)))
+    if len(re.findall(r"\\[0-3]?[0-7]{2}", text)) >= 3:
+        yield Reading("octal escapes", re.sub(rb"\\([0-3]?[0-7]{2})", lambda m: bytes([int(m[1], 8)]), text.encode()))
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def percent(data: bytes, text: str | None) -> Iterator[Reading]:
+    """URL encoding, with + for spaces where it is a form."""
+    count = len(_PERCENT.findall(text or ""))
+    if text and (count >= 2 or (count and len(text) < 200)):
+        yield Reading(
+            "URL encoding",
+            unquote_to_bytes(text if " " in text else text.replace("+", "%20" if "%2B" in text.upper() else "+")),
+        )
+
+
+def entities(data: bytes, text: str | None) -> Iterator[Reading]:
+    """HTML entities: named, decimal, hexadecimal."""
+    if text and _ENTITY.search(text):
+        plain = html.unescape(text)
+        if plain != text:
+            yield Reading("HTML entities", _encoded(plain))
+
+
+def numbers(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Lists of character codes: decimal, octal, binary."""
+    stripped = (text or "").strip()
+    if _BINARY.fullmatch(stripped + " "):
+        bits = _SPACES.sub("", stripped).replace(",", "")
+        if len(bits) % 8 == 0:
+            yield Reading("binary digits", int(bits, 2).to_bytes(len(bits) // 8, "big"))
+        return
+    if _DECIMAL.fullmatch(stripped):
+        codes = [int(number) for number in re.findall(r"\d+", stripped)]
+        if max(codes) < 256:
+            yield Reading("decimal character codes", bytes(codes))
+    if _OCTAL.fullmatch(stripped):
+        codes = [int(number, 8) for number in re.findall(r"[0-7]+", stripped)]
+        if max(codes) < 256:
+            yield Reading("octal character codes", bytes(codes))
+
+
+def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
+    """[char]72+[char]101, chr(72)&chr(101), String.fromCharCode(72,101): as one string."""
+    if not text:
+        return
+    calls = _CHAR_CALL.findall(text)
+    if len(calls) >= 3:
+        whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
+        yield Reading("character codes", _encoded(re.sub(r"\0\s*[+&.]?\s*\0|\0", "", whole)))
+    if _CHAR_LIST.search(text):
+        joined = "".join(
+            _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
+        )
+        yield Reading("character codes", _encoded(joined))
+
+
+def _character(number: str) -> str:
+    code = int(number, 0) if number.lower().startswith("0x") else int(number)
+    return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
+
+
+def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
+    """'po'+'wer' and '{1}{0}' -f 'b','a' put together; PowerShell's backticks and cmd's carets taken out."""
+    if not text:
+        return
+    if _CONCATENATED.search(text):
+        yield Reading("string concatenation", _CONCATENATED.sub("", text).encode())
+    if _FORMAT.search(text):
+        yield Reading("PowerShell -f", _FORMAT.sub(_formatted, text).encode())
+    if len(re.findall(r"(?<=\w)[`^](?=\w)", text)) >= 2:
+        yield Reading("escape characters between letters", re.sub(r"(?<=\w)[`^](?=\w)", "", text).encode())
+
+
+def _formatted(match: re.Match[str]) -> str:
+    values = re.findall(r"['\"]([^'\"]*)['\"]", match["values"])
+    return (
+        "'"
+        + re.sub(r"\{(\d{1,3})\}", lambda m: values[int(m[1])] if int(m[1]) < len(values) else m[0], match["template"])
+        + "'"
+    )
+
+
+def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Base85 in Python's and git's alphabet, and ascii85."""
+    stripped = (text or "").strip()
+    framed = _ASCII85.fullmatch(stripped)
+    joined = _SPACES.sub("", framed[1] if framed else stripped)
+    if not 10 <= len(joined) <= MAX_SLOW_CHARS or not joined.isascii():
+        return
+    readers: list[tuple[str, Callable[[bytes], bytes]]] = [("Ascii85", base64.a85decode)]
+    if not framed and not _BASE64.fullmatch(joined):
+        readers.append(("Base85", base64.b85decode))
+    for name, reader in readers:
+        try:
+            yield Reading(name, reader(joined.encode()), is_strict=framed is not None)
+        except ValueError:  # a character out of the alphabet, or a group too large
+            continue
+
+
+def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Base58 in Bitcoin's alphabet; bounded, since it takes the square of the length."""
+    stripped = (text or "").strip()
+    if len(stripped) > 4_000 or not _BASE58.fullmatch(stripped) or stripped.isdigit():
+        return
+    number = 0
+    for char in stripped:
+        number = number * 58 + _BASE58_ALPHABET.index(char)
+    zeros = len(stripped) - len(stripped.lstrip("1"))
+    yield Reading("Base58", b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big"), is_strict=False)
+
+
+def quoted_printable(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Quoted-printable, as mails have it."""
+    if text and len(_QUOTED.findall(text)) >= 2 and re.search(r"=[0-9A-F]{2}", text):
+        yield Reading("quoted-printable", quopri.decodestring(text.encode()))
+
+
+def uuencoded(data: bytes, text: str | None) -> Iterator[Reading]:
+    """A uuencoded block with its begin and end lines."""
+    match = _UU.search((text or "").replace("\r\n", "\n"))
+    if not match:
+        return
+    try:
+        yield Reading(
+            "uuencode", b"".join(binascii.a2b_uu(line) for line in match["body"].split("\n") if line.strip("` "))
+        )
+    except binascii.Error:  # a line whose length does not fit
+        return
+
+
+def jwt_parts(data: bytes, text: str | None) -> Iterator[Reading]:
+    """The header and the claims of a JSON web token, a line each."""
+    match = _JWT.fullmatch((text or "").strip())
+    if match:
+        parts = [
+            base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)) for part in match.groups()[:2] if len(part) % 4 != 1
+        ]
+        yield Reading("JWT header and claims", b"\n".join(parts))
+
+
+def morse(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Morse code with spaces between letters and / or | between words."""
+    stripped = (text or "").strip().translate(str.maketrans("\u00b7\u2013\u2014", ".--"))
+    if len(stripped) < 8 or not _MORSE.fullmatch(stripped) or not {".", "-"} <= set(stripped):
+        return
+    words = [
+        [_MORSE_CODE.get(letter) for letter in word.split()] for word in re.split(r"\s*[/|]\s*|\s{3,}|\n", stripped)
+    ]
+    if all(letter is not None for word in words for letter in word):
+        yield Reading("Morse code", " ".join("".join(letter or "" for letter in word) for word in words).encode())
+
+
+def compressed(data: bytes, text: str | None) -> Iterator[Reading]:
+    """gzip, zlib, bzip2, xz by their magic; raw deflate where it fits to the end; the first file of a ZIP."""
+    if data[:2] == b"\x1f\x8b":
+        yield from _inflated("gzip", data, 31)
+    elif data[:1] == b"\x78" and len(data) > 2 and int.from_bytes(data[:2], "big") % 31 == 0:
+        yield from _inflated("zlib", data, 15)
+    elif data[:3] == b"BZh":
+        yield from _unpacked("bzip2", bz2.BZ2Decompressor(), data)
+    elif data[:6] == b"\xfd7zXZ\0" or data[:3] == b"]\0\0":
+        yield from _unpacked("xz" if data[:1] == b"\xfd" else "lzma", lzma.LZMADecompressor(memlimit=200_000_000), data)
+    elif data[:4] == b"PK\x03\x04":
+        yield from _first_file(data)
+    elif text is None and len(data) >= 8:
+        yield from _inflated("raw deflate", data, -15)
+
+
+def _inflated(name: str, data: bytes, window: int) -> Iterator[Reading]:
+    engine = zlib.decompressobj(window)
+    try:
+        out = engine.decompress(data, MAX_LAYER_BYTES)
+    except zlib.error:
+        return
+    if out and (window != -15 or (engine.eof and not engine.unused_data)):
+        yield Reading(name, out, is_cut=not engine.eof)
+
+
+def _unpacked(name: str, engine: bz2.BZ2Decompressor | lzma.LZMADecompressor, data: bytes) -> Iterator[Reading]:
+    try:
+        out = engine.decompress(data, MAX_LAYER_BYTES)
+    except (OSError, EOFError, lzma.LZMAError):
+        return
+    if out:
+        yield Reading(name, out, is_cut=not engine.eof)
+
+
+def _first_file(data: bytes) -> Iterator[Reading]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            member = next((info for info in archive.infolist() if not info.is_dir() and not info.flag_bits & 1), None)
+            if member:
+                with archive.open(member) as opened:
+                    yield Reading(
+                        "first file of a ZIP", opened.read(MAX_LAYER_BYTES), is_cut=member.file_size > MAX_LAYER_BYTES
+                    )
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        EOFError,
+        NotImplementedError,
+        OSError,
+        ValueError,
+        RuntimeError,
+        lzma.LZMAError,
+    ):
+        return
+
+
+def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
+    """rot13 and every other shift of the alphabet, atbash, rot47."""
+    if not text or not any(char.isascii() and char.isalpha() for char in text):
+        return
+    yield Reading("rot13", codecs.encode(text, "rot13").encode(), is_strict=False)
+    lower, upper = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    for shift in (*range(1, 13), *range(14, 26)):
+        table = str.maketrans(lower + upper, lower[-shift:] + lower[:-shift] + upper[-shift:] + upper[:-shift])
+        yield Reading(f"Caesar shift {shift}", text.translate(table).encode(), is_strict=False, rarity=0.2)
+    yield Reading(
+        "atbash", text.translate(str.maketrans(lower + upper, lower[::-1] + upper[::-1])).encode(), is_strict=False
+    )
+    yield Reading("reversed, rot13", codecs.encode(text[::-1], "rot13").encode(), is_strict=False)
+    rot47 = "".join(chr(33 + (ord(char) - 33 + 47) % 94) if "!" <= char <= "~" else char for char in text)
+    yield Reading("rot47", rot47.encode(), is_strict=False)
+
+
+def backwards(data: bytes, text: str | None) -> Iterator[Reading]:
+    """The text from its end."""
+    if len(data) >= 4:
+        yield Reading("reversed", text[::-1].encode() if text else data[::-1], is_strict=False)
+
+
+_DIGIT_BYTES = b"0123456789abcdefABCDEFx\\ ,;%&#=[]()+\n"
+MAX_KEYS = 16  # of one layer that are looked at
+_BLOB_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
+
+
+def xored(data: bytes, text: str | None) -> Iterator[Reading]:
+    """The single-byte XOR keys that leave text or a known kind of file, the most plausible first."""
+    if len(data) < 6:
+        return
+    sample = data[:600]
+    readable = bytes([9, 10, 13, *range(32, 127)])
+    found = []
+    for key in range(1, 256):
+        table = bytes(value ^ key for value in range(256))
+        out = sample.translate(table)
+        if len(out.translate(None, readable)) <= len(out) * 0.02 or _starts_known(out):
+            found.append((max(plausibility(out), _likeness_of_form(out)), key, table))
+    for _, key, table in sorted(found, reverse=True, key=lambda item: item[0])[: MAX_KEYS if text is None else 3]:
+        yield Reading(
+            f"XOR with 0x{key:02x}", data.translate(table), is_strict=False, rarity=0.0 if text is None else 0.4
+        )
+
+
+def _likeness_of_form(out: bytes) -> float:
+    """How much bytes look like another encoding, up to 0.7: every character of theirs is one that it uses."""
+    strange_digits = len(out.translate(None, _DIGIT_BYTES)) / len(out)
+    strange = len(out.translate(None, _BLOB_BYTES)) / len(out)
+    return max(0.7 - 5 * strange_digits, 0.6 - 5 * strange, 0.0)
+
+
+def _starts_known(out: bytes) -> bool:
+    return bool(file_kind(out)) or out[:3] in (b"\x1f\x8b\x08", b"BZh") or out[:4] == b"\xfd7zX"
+
+
+def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Text of two bytes a character as UTF-8, so that the next decoder sees its characters."""
+    found = text_of(data)
+    if found and found[1].startswith("utf-16"):
+        yield Reading(found[1].upper().replace("-LE", "LE").replace("-BE", "BE"), found[0].lstrip("\ufeff").encode())
+
+
+STRICT: tuple[Decoder, ...] = (
+    utf16_text, compressed, jwt_parts, uuencoded, numbers, morse, hex_text, base32_text, base64_text,
+    character_calls, escapes, entities, percent, quoted_printable, joined_strings, base85_text, base58_text,
+)  # fmt: skip
+BULK: tuple[Decoder, ...] = (utf16_text, compressed, uuencoded, hex_text, base32_text, base64_text)
+"""Those that read layers of megabytes; the others look for forms that people write by hand."""
+NARROW: tuple[Decoder, ...] = (hex_text, numbers, character_calls, jwt_parts, uuencoded)
+"""Those whose form hardly any text has by chance."""
+LOOSE: tuple[Decoder, ...] = (backwards, shifted, xored)

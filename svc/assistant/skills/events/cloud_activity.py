@@ -1,0 +1,204 @@
+"""Who did what in an AWS account by its CloudTrail: identities, addresses, refusals, and calls that carry risk. Pure.
+
+Finding kinds: ``events``. Calls and techniques: ``knowledge/cloud_calls.toml``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import date
+from functools import cache
+
+import msgspec
+
+from svc.assistant.findings import Finding, Severity
+from svc.assistant.knowledge import load
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.evidence import Place, Span
+
+MAX_IDENTITIES = 10_000
+MAX_LISTED = 100
+REFUSED = 10  # calls of one identity: somebody tries what the keys can do
+REFUSED_KINDS = 5  # different ones of them
+_REFUSALS = ("AccessDenied", "UnauthorizedOperation", "Client.UnauthorizedOperation", "AccessDeniedException")
+
+
+class Call(msgspec.Struct, frozen=True):
+    """What a call does, and how much that matters by itself."""
+
+    what: str
+    severity: Severity
+    techniques: list[str]
+
+
+class CloudCalls(msgspec.Struct, frozen=True):
+    """``knowledge/cloud_calls.toml``: calls by ``service:name``."""
+
+    source: str
+    version: str
+    date: date
+    calls: dict[str, Call]
+
+
+@cache
+def _table() -> CloudCalls:
+    return load("cloud_calls.toml", CloudCalls)
+
+
+class _Identity(msgspec.Struct):
+    span: Span = msgspec.field(default_factory=lambda: Span(limit=1))
+    calls: Counter[str] = msgspec.field(default_factory=Counter)
+    addresses: Counter[str] = msgspec.field(default_factory=Counter)
+    errors: Counter[str] = msgspec.field(default_factory=Counter)
+    refused: Counter[str] = msgspec.field(default_factory=Counter)
+
+
+class CloudActivity:
+    """Counts of CloudTrail's records; tells nothing about other logs."""
+
+    def __init__(self) -> None:
+        self.count = self.untold = 0
+        self._identities: dict[str, _Identity] = {}
+        self._risky: dict[tuple[str, str, bool], Span] = {}
+        self._consoles: dict[tuple[str, str, str], Span] = {}
+        self._regions: Counter[str] = Counter()
+
+    def add(self, event: Event) -> None:
+        """Count a record; other events are not looked at."""
+        if event.service != "cloudtrail":
+            return
+        self.count += 1
+        fields = event.fields
+        name = identity_of(fields)
+        identity = self._identities.get(name)
+        if identity is None:
+            if len(self._identities) >= MAX_IDENTITIES:
+                self.untold += 1
+                return
+            identity = self._identities[name] = _Identity()
+        call = f"{fields.get('eventSource', '').partition('.')[0]}:{fields.get('eventName', '')}"
+        error = fields.get("errorCode", "")
+        identity.span.add(event)
+        _count(identity.calls, call)
+        _count(identity.addresses, fields.get("sourceIPAddress", ""))
+        _count(self._regions, fields.get("awsRegion", ""))
+        if error:
+            _count(identity.errors, error)
+        if error in _REFUSALS:
+            _count(identity.refused, call)
+        if call in _table().calls and len(self._risky) < MAX_IDENTITIES:
+            self._risky.setdefault((name, call, bool(error)), Span()).add(event)
+        if call == "signin:ConsoleLogin" and len(self._consoles) < MAX_IDENTITIES:
+            result = fields.get("responseElements.ConsoleLogin", "")
+            mfa = fields.get("additionalEventData.MFAUsed", "")
+            self._consoles.setdefault((name, result, mfa), Span()).add(event)
+
+    def findings(self, place: Place) -> list[Finding]:
+        """Calls that carry risk, logins, refusals, then each identity."""
+        if not self.count:
+            return []
+        found = [self._call(key, span, place) for key, span in self._risky.items()]
+        found += [self._login(key, span, place) for key, span in self._consoles.items()]
+        found += [self._refused(name, one, place) for name, one in self._identities.items() if _is_trying(one)]
+        order = list(Severity)
+        found.sort(key=lambda finding: order.index(finding.severity))
+        ranked = sorted(self._identities.items(), key=lambda item: -item[1].span.count)[:MAX_LISTED]
+        return [*found[: 2 * MAX_LISTED], *(self._who(name, identity, place) for name, identity in ranked)]
+
+    @staticmethod
+    def _call(key: tuple[str, str, bool], span: Span, place: Place) -> Finding:
+        name, call, is_refused = key
+        known = _table().calls[call]
+        return Finding(
+            kind="cloud_call",
+            title=f"{name} {'tried to: ' if is_refused else ''}{known.what} ({call})",
+            severity=Severity.LOW if is_refused and known.severity is not Severity.INFO else known.severity,
+            why="It was refused." if is_refused else "",
+            evidence=tuple(place.evidence(event) for event in span.events),
+            techniques=tuple(known.techniques),
+            attributes={
+                "identity": name,
+                "call": call,
+                "what": known.what,
+                "is_refused": is_refused,
+                "count": span.count,
+                "addresses": [*dict.fromkeys(event.fields.get("sourceIPAddress", "") for event in span.events)],
+                "first": span.first or None,
+                "last": span.last or None,
+            },
+        )
+
+    @staticmethod
+    def _login(key: tuple[str, str, str], span: Span, place: Place) -> Finding:
+        name, result, mfa = key
+        is_bare = result == "Success" and mfa == "No"
+        is_guessed = result == "Failure" and span.count >= REFUSED
+        severity = Severity.MEDIUM if is_bare or is_guessed else Severity.INFO
+        words = f"{result or 'not stated'}, {span.count:,} times{', without MFA' if is_bare else ''}"
+        return Finding(
+            kind="cloud_login",
+            title=f"{name} at the console: {words}",
+            severity=Severity.HIGH if name.startswith("root") and result == "Success" else severity,
+            evidence=tuple(place.evidence(event) for event in span.events),
+            techniques=("T1110",) if is_guessed else ("T1078.004",),
+            attributes={
+                "identity": name,
+                "result": result,
+                "mfa": mfa,
+                "count": span.count,
+                "first": span.first or None,
+                "last": span.last or None,
+            },
+        )
+
+    @staticmethod
+    def _refused(name: str, identity: _Identity, place: Place) -> Finding:
+        return Finding(
+            kind="cloud_refused",
+            title=f"{name} was refused {identity.refused.total():,} times at {len(identity.refused):,} different calls",
+            severity=Severity.MEDIUM,
+            why="Somebody tries what the keys can do, or a program lacks a right.",
+            evidence=tuple(place.evidence(event) for event in identity.span.events),
+            techniques=("T1580", "T1526"),
+            attributes={
+                "identity": name,
+                "count": identity.refused.total(),
+                "calls": [call for call, _ in identity.refused.most_common(20)],
+                "addresses": [address for address, _ in identity.addresses.most_common(10)],
+            },
+        )
+
+    @staticmethod
+    def _who(name: str, identity: _Identity, place: Place) -> Finding:
+        return Finding(
+            kind="cloud_identity",
+            title=f"{name}: {identity.span.count:,} calls from {len(identity.addresses):,} addresses",
+            evidence=tuple(place.evidence(event) for event in identity.span.events),
+            attributes={
+                "identity": name,
+                "count": identity.span.count,
+                "calls": [call for call, _ in identity.calls.most_common(10)],
+                "addresses": [address for address, _ in identity.addresses.most_common(10)],
+                "errors": identity.errors.total(),
+                "first": identity.span.first or None,
+                "last": identity.span.last or None,
+            },
+        )
+
+
+def _is_trying(identity: _Identity) -> bool:
+    return identity.refused.total() >= REFUSED and len(identity.refused) >= REFUSED_KINDS
+
+
+def _count(counter: Counter[str], name: str) -> None:
+    if name in counter or len(counter) < MAX_IDENTITIES:
+        counter[name] += 1
+
+
+def identity_of(fields: dict[str, str]) -> str:
+    """Who called, as people read it."""
+    kind = fields.get("userIdentity.type", "")
+    if kind == "Root":
+        return f"root of {fields.get('userIdentity.accountId', 'the account')}"
+    name = fields.get("userIdentity.userName") or fields.get("userIdentity.arn", "").rpartition(":")[2]
+    return name or fields.get("userIdentity.invokedBy") or fields.get("userIdentity.principalId") or kind or "(nobody)"

@@ -1,0 +1,194 @@
+"""Which process started which: from Sysmon 1 and Security 4688, parents by GUID, else by process id and time. Pure.
+
+One start is often told twice, by Sysmon and by Security: the same id, program and host within SAME_SECONDS are one. A
+parent that started before the log begins stands as a node of its own, without a record. Finding kind: see ``events``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.sigma.engine import Rule
+from svc.assistant.sigma.event import Event, seconds_of
+from svc.assistant.skills.events.evidence import Place, account_of, base_name
+from svc.assistant.skills.events.rule_hits import RANK
+
+MAX_PROCESSES = 50_000  # of one log; later ones are counted alone
+MAX_TREES = 10  # shown, the worst first
+UNFLAGGED_TREES = 4  # where no rule names a process: the biggest
+MAX_NODES = 60  # of one tree: those that rules name, what leads to them, what comes from them
+MAX_DEPTH = 40
+MAX_COMMAND_CHARS = 500
+SAME_SECONDS = 2.0
+_NO_GUIDS = ("", "-", "{00000000-0000-0000-0000-000000000000}", "00000000-0000-0000-0000-000000000000")
+
+
+class Process:
+    """One process; ``event`` is None for a parent that the log names and does not hold."""
+
+    __slots__ = ("children", "command", "event", "host", "image", "parent", "pid", "rules", "user", "worst")
+
+    def __init__(self, host: str, pid: str, image: str, command: str, user: str, event: Event | None) -> None:
+        self.host, self.pid, self.image, self.user, self.event = host, pid, image, user, event
+        self.command = command[:MAX_COMMAND_CHARS]
+        self.parent: Process | None = None
+        self.children: list[Process] = []
+        self.rules: dict[str, None] = {}
+        self.worst = RANK[Severity.INFO]
+
+    @property
+    def seconds(self) -> float | None:
+        """When it started."""
+        return seconds_of(self.event.time) if self.event else None
+
+
+class ProcessTree:
+    """Needs events in the order of time."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._by_guid: dict[str, Process] = {}
+        self._by_pid: dict[tuple[str, str], Process] = {}
+        self._by_event: dict[int, Process] = {}
+        self._roots: dict[int, Process] = {}
+
+    def add(self, event: Event) -> None:
+        """A new node, where the event is the start of a process."""
+        if event.category != "process_creation":
+            return
+        fields = event.fields
+        host, pid, image = event.host.partition(".")[0].lower(), fields.get("ProcessId", ""), fields.get("Image", "")
+        known = self._by_pid.get((host, pid))
+        if known is not None and _is_same(known, event, image):
+            self._by_event[event.number] = known
+            self._name(fields.get("ProcessGuid", ""), known)
+            return
+        self.count += 1
+        if len(self._by_event) >= MAX_PROCESSES:
+            return
+        user = fields.get("User", "") or account_of(event, "Subject")
+        process = Process(host, pid, image, fields.get("CommandLine", ""), user, event)
+        self._hang(process, self._parent(host, fields))
+        self._by_pid[host, pid] = process
+        self._by_event[event.number] = process
+        self._name(fields.get("ProcessGuid", ""), process)
+
+    def _name(self, guid: str, process: Process) -> None:
+        if guid not in _NO_GUIDS:
+            self._by_guid[guid.strip("{}").lower()] = process
+
+    def _parent(self, host: str, fields: dict[str, str]) -> Process | None:
+        guid = fields.get("ParentProcessGuid", "")
+        known = self._by_guid.get(guid.strip("{}").lower()) if guid not in _NO_GUIDS else None
+        if known is not None:
+            return known
+        pid, image = fields.get("ParentProcessId", ""), fields.get("ParentImage", "")
+        if not (pid or image) or image == "-":
+            return None
+        known = self._by_pid.get((host, pid))
+        if known is not None and (not image or base_name(known.image) == base_name(image)):
+            return known
+        parent = Process(host, pid, image, fields.get("ParentCommandLine", ""), fields.get("ParentUser", ""), None)
+        self._by_pid[host, pid] = parent
+        self._name(guid, parent)
+        self._roots[id(parent)] = parent
+        return parent
+
+    def _hang(self, process: Process, parent: Process | None) -> None:
+        depth, above = 0, parent
+        while above is not None and depth <= MAX_DEPTH:
+            depth, above = depth + 1, above.parent
+        if parent is None or depth > MAX_DEPTH:
+            self._roots[id(process)] = process
+            return
+        process.parent = parent
+        parent.children.append(process)
+
+    def mark(self, event: Event, rule: Rule) -> None:
+        """A rule matched the event: its process is worth a look."""
+        process = self._by_event.get(event.number) or self._of_guid(event)
+        if process is not None:
+            process.rules[rule.title] = None
+            process.worst = min(process.worst, RANK[rule.severity])
+
+    def _of_guid(self, event: Event) -> Process | None:
+        """The process that did what another kind of event tells of."""
+        for field in ("ProcessGuid", "SourceProcessGUID", "SourceProcessGuid"):
+            guid = event.fields.get(field, "")
+            if guid not in _NO_GUIDS:
+                return self._by_guid.get(guid.strip("{}").lower())
+        return None
+
+    def findings(self, place: Place) -> Iterator[Finding]:
+        """The trees with the worst processes; without any, the biggest few."""
+        scored = []
+        for root in self._roots.values():
+            nodes = list(_walk(root))
+            worst = min(process.worst for _, process in nodes)
+            flagged = sum(1 for _, process in nodes if process.rules)
+            scored.append((worst, -flagged, -len(nodes), root, nodes))
+        scored.sort(key=lambda item: item[:3])
+        flagged_trees = [item for item in scored if item[1]]
+        for *_, root, nodes in (flagged_trees or scored[:UNFLAGGED_TREES])[:MAX_TREES]:
+            yield _tree(root, nodes, place)
+
+
+def _is_same(known: Process, event: Event, image: str) -> bool:
+    if known.event is None or known.event.event_id == event.event_id or base_name(known.image) != base_name(image):
+        return False
+    here, there = seconds_of(event.time), known.seconds
+    return here is not None and there is not None and abs(here - there) <= SAME_SECONDS
+
+
+def _walk(root: Process) -> Iterator[tuple[int, Process]]:
+    """Every process of a tree with its depth, parents first."""
+    waiting = [(0, root)]
+    while waiting:
+        depth, process = waiting.pop()
+        yield depth, process
+        waiting += [(depth + 1, child) for child in reversed(process.children)]
+
+
+def _tree(root: Process, nodes: list[tuple[int, Process]], place: Place) -> Finding:
+    shown = _chosen(nodes)
+    worst = min(process.worst for _, process in nodes)
+    flagged = sorted((p for _, p in nodes if p.rules and p.event), key=lambda process: process.worst)
+    evidence: tuple[Evidence, ...] = tuple(place.evidence(p.event) for p in flagged[:3] if p.event)
+    return Finding(
+        kind="process_tree",
+        title=f"{len(nodes):,} processes under {base_name(root.image) or 'an unnamed process'} on {root.host}",
+        severity=list(Severity)[worst],
+        evidence=evidence,
+        attributes={
+            "host": root.host,
+            "processes": len(nodes),
+            "flagged": sum(1 for _, process in nodes if process.rules),
+            "depths": [depth for depth, _ in shown],
+            "pids": [process.pid for _, process in shown],
+            "images": [process.image for _, process in shown],
+            "commands": [process.command for _, process in shown],
+            "users": [process.user for _, process in shown],
+            "times": [process.event.time if process.event else "" for _, process in shown],
+            "records": [process.event.number if process.event else None for _, process in shown],
+            "severities": [list(Severity)[process.worst].value for _, process in shown],
+            "rules": ["; ".join(list(process.rules)[:3]) for _, process in shown],
+        },
+    )
+
+
+def _chosen(nodes: list[tuple[int, Process]]) -> list[tuple[int, Process]]:
+    """All nodes where they are few; else those that rules name, their ancestors and children, in the tree's order."""
+    if len(nodes) <= MAX_NODES:
+        return nodes
+    wanted: set[int] = set()
+    for process in sorted((p for _, p in nodes if p.rules), key=lambda process: process.worst):
+        line: Process | None = process
+        while line is not None:
+            wanted.add(id(line))
+            line = line.parent
+        if len(wanted) >= MAX_NODES:
+            break
+        wanted.update(id(child) for child in process.children[:5])
+    chosen = [item for item in nodes if id(item[1]) in wanted] or nodes
+    return chosen[:MAX_NODES]

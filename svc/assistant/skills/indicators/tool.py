@@ -1,0 +1,482 @@
+"""Extract the indicators of a report or a log: what, how often, where first, and whether it is worth acting on.
+
+Decides what is an indicator and what only looks like one (version numbers, file names, program text), and says what was
+left out and why. Looks: ``indicator_patterns.py``, ``path_patterns.py``; harmless forms: ``defanging.py``. A log
+repeats its words: each different word (between white space) is looked at once, so that 10 MB take seconds.
+
+Finding kinds and their attributes:
+
+``indicator``: type (str: url, domain, ipv4, ipv4_cidr, ipv6, ipv6_cidr, email, xmpp, md5, sha1, sha224, sha256, sha384,
+sha512, ssdeep, tlsh, imphash, authentihash, ja3, …, cve, attack_technique, attack_tactic, attack_software,
+attack_group, attack_mitigation, file_path, file_name, registry_key, mutex, named_pipe, bitcoin, ethereum, monero, asn,
+mac, user_agent, analytics_id, tlp), value (str, as it works), defanged (str, to show), count (int), line (int, first),
+scope (str: public, private, loopback, link-local, multicast, unspecified, reserved, netmask, documentation, internal,
+tor, common, or "" where it has none), note (str: why it is marked, or ""), ports (list of int), was_defanged (bool),
+within (str: "url", "email", "cidr" or "" where it stands by itself).
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator
+from urllib.parse import unquote
+
+import msgspec
+
+from svc.assistant.findings import Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.skills.indicators import patterns as looks
+from svc.assistant.skills.indicators.context import Lines
+from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
+from svc.untrusted.defang import DOT, defang, plain, refang
+
+MAX_INDICATORS = 20_000  # different ones of one text
+IBM_AS_400 = 400  # a computer, not an autonomous system
+
+
+class _Hit(msgspec.Struct):
+    """An indicator while it is being counted; ``line`` counts from 1."""
+
+    kind: str
+    value: str
+    line: int
+    count: int
+    was_defanged: bool = False
+    within: str = ""
+    note: str = ""
+    ports: set[int] = msgspec.field(default_factory=set)
+
+
+class _Words(msgspec.Struct):
+    """Every different word of a text in one string, a word a line, with how often and where first it stands."""
+
+    text: str
+    starts: list[int]
+    counts: list[int]
+    lines: list[int]
+
+    def at(self, position: int) -> tuple[int, int]:
+        """The count and the first line of the word that holds ``position``."""
+        index = bisect_right(self.starts, position) - 1
+        return self.counts[index], self.lines[index]
+
+
+class _Ledger:
+    """The indicators found so far and what was left out; the same indicator found twice is counted together."""
+
+    def __init__(self) -> None:
+        self.hits: dict[tuple[str, str], _Hit] = {}
+        self.left_out: dict[str, Counter[str]] = {}
+        self.refused = 0
+
+    def add(
+        self, kind: str, raw: str, count: int, line: int, *, within: str = "", note: str = "", port: int | None = None
+    ) -> None:
+        value = plain(raw)
+        key = (kind, _folded(kind, value))
+        hit = self.hits.get(key)
+        if hit is None:
+            if len(self.hits) >= MAX_INDICATORS:
+                self.refused += 1
+                return
+            hit = self.hits[key] = _Hit(kind, key[1], line, 0, within=within, note=note)
+        hit.count += count
+        hit.line = min(hit.line, line)
+        hit.was_defanged |= DOT in raw
+        hit.within = hit.within if within else ""
+        if port:
+            hit.ports.add(port)
+
+    def leave_out(self, reason: str, value: str, count: int) -> None:
+        self.left_out.setdefault(reason, Counter())[plain(value)] += count
+
+
+def _folded(kind: str, value: str) -> str:
+    """How equal indicators are written alike: hosts and hashes in lower case, the rest as it stands."""
+    if kind in looks.words().caseless_types:
+        return value.lower()
+    if kind == "url" and "://" in value:
+        scheme, _, rest = value.partition("://")
+        authority = re.split(r"[/?#]", rest, maxsplit=1)[0]
+        return f"{scheme.lower()}://{authority.lower()}{rest[len(authority) :]}"
+    return value
+
+
+def extract(text: str, *, source: str) -> Iterator[Yielded]:
+    """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left
+    out."""
+    original = Lines(text)
+    yield Progress(text=f"reading {len(original):,} lines, {len(text):,} characters of {source}")
+    fanged = refang(text)
+    words = _unique_words(fanged)
+    yield Progress(text=f"{len(words.counts):,} different words in {len(original):,} lines")
+    ledger = _Ledger()
+    _find_in_lines(fanged, ledger)
+    rest = _find_hosts(words, ledger, _versions(fanged))
+    yield Progress(text=f"{len(ledger.hits):,} addresses, hosts and paths so far; hashes and identifiers next")
+    _find_identifiers(words, ledger)
+    _find_file_names(words, rest, ledger)
+    hits = sorted(ledger.hits.values(), key=lambda hit: (_rank(hit.kind), hit.line))
+    yield Progress(text=f"found {len(hits):,} indicators of {len({hit.kind for hit in hits}):,} types in {source}")
+    for hit in hits:
+        yield _finding(hit, original, source)
+    yield from _gaps(ledger)
+
+
+def _rank(kind: str) -> int:
+    order = looks.words().type_order
+    return order.index(kind) if kind in order else len(order)
+
+
+def _unique_words(text: str) -> _Words:
+    counts: Counter[str] = Counter()
+    first: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), start=1):
+        found = line.split()
+        counts.update(found)
+        for word in found:
+            first.setdefault(word, number)
+    starts, position, kept = [], 0, []
+    for word in counts:
+        starts.append(position)
+        kept.append(word)
+        position += len(word) + 1
+    return _Words("\n".join(kept), starts, list(counts.values()), list(first.values()))
+
+
+def _find_in_lines(text: str, ledger: _Ledger) -> None:
+    """What may hold spaces: searched in the whole text, only where a mark of its kind stands in it at all."""
+    upper_marks = "HK" in text or "hk" in text
+    finders: list[tuple[str, bool, Callable[[str], Iterator[tuple[int, str]]]]] = [
+        ("registry_key", upper_marks, registry_keys),
+        ("file_path", "\\" in text, windows_paths),
+        ("file_path", "/" in text, unix_paths),
+        ("named_pipe", "\\pipe\\" in text.lower(), _matches(looks.PIPE, 0)),
+        ("mutex", "utex" in text or "Global\\" in text or "Local\\" in text or "MUTEX" in text, _mutexes),
+        ("user_agent", "/" in text, _matches(looks.USER_AGENT, 0)),
+        ("cve", "CVE" in text or "cve" in text or "Cve" in text, _cves),
+        ("asn", "AS" in text or "as" in text, _asns),
+        ("tlp", "TLP" in text or "tlp" in text or "Tlp" in text, _tlps),
+    ]
+    for kind, is_likely, find in finders:
+        if is_likely:
+            _count_lines(kind, text, find(text), ledger)
+    _find_labelled_hashes(text, ledger)
+
+
+def _find_labelled_hashes(text: str, ledger: _Ledger) -> None:
+    lowered = text.lower()
+    if not any(label in lowered for label in looks.HASH_LABELS):
+        return
+    by_label: dict[str, list[tuple[int, str]]] = {}
+    for match in looks.LABELLED_HASH.finditer(text):
+        kind = re.sub(r"[ _-]", "", match["label"].lower()).replace("importhash", "imphash")
+        by_label.setdefault(kind, []).append((match.start(), match["hash"].strip(":/+")))
+    for kind, found in by_label.items():
+        _count_lines(kind, text, iter(found), ledger)
+
+
+def _matches(pattern: re.Pattern[str], group: int | str) -> Callable[[str], Iterator[tuple[int, str]]]:
+    return lambda text: ((match.start(), match[group]) for match in pattern.finditer(text))
+
+
+def _mutexes(text: str) -> Iterator[tuple[int, str]]:
+    for match in looks.MUTEX.finditer(text):
+        yield match.start(), (match["named"] or match["labelled"]).rstrip(".,;")
+
+
+def _cves(text: str) -> Iterator[tuple[int, str]]:
+    return ((match.start(), f"CVE-{match[1]}-{match[2]}") for match in looks.CVE.finditer(text))
+
+
+def _tlps(text: str) -> Iterator[tuple[int, str]]:
+    return ((match.start(), f"TLP:{match['colour'].upper()}") for match in looks.TLP.finditer(text))
+
+
+def _asns(text: str) -> Iterator[tuple[int, str]]:
+    for match in looks.ASN.finditer(text):
+        number = int(match["number"])
+        is_written_out = match[0][:3].upper() == "ASN" or (match["gap"] and match[0].startswith("AS"))
+        is_word = match["gap"] and not is_written_out  # "as 5"
+        if is_word or (match.start() and text[match.start() - 1].isalnum()) or not 0 < number < 1 << 32:
+            continue
+        if is_written_out or (number > 9 and number != IBM_AS_400):
+            yield match.start(), f"ASN{number}"
+
+
+def _count_lines(kind: str, text: str, found: Iterator[tuple[int, str]], ledger: _Ledger) -> None:
+    line, counted = 1, 0
+    for start, value in found:
+        line += text.count("\n", counted, start)
+        counted = start
+        ledger.add(kind, value, 1, line)
+
+
+def _versions(text: str) -> Counter[str]:
+    """How often each four-part number stands behind a word that makes it a version."""
+    known = looks.words().version_words
+    return Counter(match["number"] for match in looks.VERSION.finditer(text) if match["word"].lower() in known)
+
+
+def _find_hosts(words: _Words, ledger: _Ledger, versions: Counter[str]) -> str:
+    """URLs, then mail addresses, then addresses, then names: each takes its place away from the next."""
+    rest = _find_urls(words, words.text, ledger)
+    rest = _find_emails(words, rest, ledger)
+    rest = _find_addresses(words, rest, ledger, versions)
+    return _find_domains(words, rest, ledger)
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    pieces, position = [], 0
+    for start, end in spans:
+        pieces += [text[position:start], " " * (end - start)]
+        position = end
+    return "".join([*pieces, text[position:]])
+
+
+def _find_urls(words: _Words, text: str, ledger: _Ledger) -> str:
+    spans = []
+    for match in looks.URL.finditer(text):
+        is_listed = match.start() > 0 and text[match.start() - 1] == ","
+        url = looks.trimmed_url(match[0], is_listed=is_listed)
+        if len(url) > url.find("://") + 3:
+            _add_url(url, *words.at(match.start()), ledger)
+            spans.append((match.start(), match.start() + len(url)))
+    text = _blanked(text, spans)
+    spans = []
+    for match in looks.URL_WITHOUT_SCHEME.finditer(text):
+        is_address = looks.ipv4(match["host"]) is not None
+        url = looks.trimmed_url(match[0], is_listed=False)
+        is_range = is_address and url[len(match["host"]) :].lstrip("/").isdigit() and not match["port"]
+        if (
+            is_range
+            or not (is_address or looks.is_host(match["host"], is_certain=False))
+            or url.endswith(match["host"])
+        ):
+            continue
+        _add_url(url, *words.at(match.start()), ledger)
+        spans.append((match.start(), match.start() + len(url)))
+    return _blanked(text, spans)
+
+
+def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: str = "") -> None:
+    ledger.add("url", url, count, line, within=within)
+    host, port = looks.host_and_port(url)
+    _add_host(host, count, line, ledger, within="url", port=port)
+    for name in () if within else looks.names_in(url):
+        ledger.add("domain", name, count, line, within="url")
+    for nested in () if within else looks.NESTED_URL.finditer(url, 8):
+        inner = looks.trimmed_url(unquote(nested[0]), is_listed=False)
+        _add_url(inner, count, line, ledger, within="url")
+
+
+def _add_host(host: str, count: int, line: int, ledger: _Ledger, *, within: str, port: int | None = None) -> None:
+    address = looks.ipv4(host)
+    if address is not None:
+        ledger.add("ipv4", host if DOT in host else address, count, line, within=within, port=port)
+    elif (ip6 := looks.ipv6(host)) is not None:
+        ledger.add("ipv6", ip6, count, line, within=within, port=port)
+    elif (
+        re.fullmatch(r"[\w.\-" + DOT + "]+", host)
+        and ("." in host or DOT in host)
+        and looks.is_host(host, is_certain=True)
+    ):
+        ledger.add("domain", host, count, line, within=within, port=port)
+
+
+def _find_emails(words: _Words, text: str, ledger: _Ledger) -> str:
+    spans = []
+    for match in looks.EMAIL.finditer(text):
+        host = match["host"].strip("[]")
+        host = host[5:] if host[:5].lower() == "ipv6:" else host
+        if not (looks.ipv4(host) or looks.ipv6(host) or looks.is_host(host, is_certain=True)):
+            continue
+        count, line = words.at(match.start())
+        is_chat = "jabber" in host.lower() or "xmpp" in host.lower()
+        ledger.add("xmpp" if is_chat else "email", match[0].lstrip("'"), count, line)
+        _add_host(host, count, line, ledger, within="email")
+        spans.append(match.span())
+    return _blanked(text, spans)
+
+
+def _find_addresses(words: _Words, text: str, ledger: _Ledger, versions: Counter[str]) -> str:
+    spans = []
+    for pattern in (looks.IPV4, looks.IPV4_AFTER_DASH):
+        for match in pattern.finditer(text):
+            _add_ipv4(match, *words.at(match.start()), ledger, versions)
+            spans.append(match.span())
+    for match in looks.IPV6.finditer(text):
+        ip = looks.ipv6(match["ip"])
+        if ip is None:
+            continue
+        count, line = words.at(match.start())
+        if match["bits"] and int(match["bits"]) <= 128:
+            ledger.add("ipv6_cidr", f"{ip}/{match['bits']}", count, line)
+        else:
+            ledger.add("ipv6", ip, count, line)
+        spans.append(match.span())
+    return _blanked(text, sorted(spans))
+
+
+def _add_ipv4(match: re.Match[str], count: int, line: int, ledger: _Ledger, versions: Counter[str]) -> None:
+    raw, found = match["ip"], match.groupdict()
+    address = looks.ipv4(raw)
+    if address is None:
+        return
+    if DOT not in raw and versions[raw]:
+        ledger.leave_out("version numbers, not addresses", raw, versions[raw])
+        count -= versions.pop(raw)
+        if count <= 0:
+            return
+    value = raw if DOT in raw else address
+    bits = found.get("bits")
+    if bits and int(bits) <= 32:
+        ledger.add("ipv4_cidr", f"{value}/{bits}", count, line)
+        host_bits = (1 << (32 - int(bits))) - 1
+        if int(ipaddress.IPv4Address(address)) & host_bits:  # an address with its mask, not a network
+            ledger.add("ipv4", value, count, line, within="cidr")
+    else:
+        port = found.get("port")
+        ledger.add("ipv4", value, count, line, port=int(port) if port and 0 < int(port) < 65_536 else None)
+
+
+def _find_domains(words: _Words, text: str, ledger: _Ledger) -> str:
+    spans = []
+    for match in looks.DOMAIN.finditer(text):
+        host, start = match["host"], match.start()
+        before, after = text[start - 1 : start], text[match.end("host") : match.end("host") + 1]
+        count, line = words.at(start)
+        is_defanged = DOT in host
+        if not is_defanged and (
+            after in ("(", "=") or before in ("$", "\\", "%") or text[start - 2 : start] in ("::", "->")
+        ):
+            continue
+        if not looks.is_host(host, is_certain=False):
+            if before not in ("/", "\\"):
+                _leave_out_name(host, count, ledger)
+            continue
+        port = match["port"]
+        ledger.add("domain", host, count, line, port=int(port) if port and 0 < int(port) < 65_536 else None)
+        spans.append(match.span("host"))
+    return _blanked(text, spans)
+
+
+def _leave_out_name(host: str, count: int, ledger: _Ledger) -> None:
+    if looks.is_host(host, is_certain=True):
+        ledger.leave_out("names that look like files or program text, not hosts", host, count)
+
+
+def _find_identifiers(words: _Words, ledger: _Ledger) -> None:
+    text = words.text
+    labelled = {
+        hit.value
+        for hit in ledger.hits.values()
+        if hit.kind in ("imphash", "authentihash", "ja3", "ja3s", "pehash", "richhash", "richheaderhash")
+    }
+    for match in looks.HASH.finditer(text):
+        kind = looks.hash_kind(match[0])
+        if kind and match[0].lower() not in labelled:
+            ledger.add(
+                kind, match[0], *words.at(match.start()), note=looks.words().empty_hashes.get(match[0].lower(), "")
+            )
+    for match in looks.SSDEEP.finditer(text):
+        if looks.is_ssdeep(match[0]):
+            ledger.add("ssdeep", match[0], *words.at(match.start()))
+    for match in looks.TLSH.finditer(text):
+        ledger.add("tlsh", match[0], *words.at(match.start()))
+    for match in looks.MAC.finditer(text):
+        ledger.add("mac", match[0], *words.at(match.start()))
+    for match in looks.ANALYTICS.finditer(text):
+        ledger.add("analytics_id", match[0], *words.at(match.start()))
+    _find_attack_ids(words, ledger)
+    _find_coins(words, ledger)
+
+
+def _find_attack_ids(words: _Words, ledger: _Ledger) -> None:
+    kinds = {
+        "T1": "attack_technique",
+        "TA": "attack_tactic",
+        "S": "attack_software",
+        "G": "attack_group",
+        "M": "attack_mitigation",
+    }
+    found = [(match["id"], match.start()) for match in looks.ATTACK.finditer(words.text)]
+    is_about_attack = any(identifier.startswith("T") for identifier, _ in found) or "ATT&CK" in words.text
+    for identifier, start in found:
+        kind = kinds.get(identifier[:2]) or kinds.get(identifier[:1])
+        if kind and (identifier.startswith("T") or is_about_attack):
+            ledger.add(kind, identifier, *words.at(start))
+
+
+def _find_coins(words: _Words, ledger: _Ledger) -> None:
+    for match in looks.COIN.finditer(words.text):
+        count, line = words.at(match.start())
+        bitcoin = match["legacy"] or match["segwit"]
+        if not bitcoin:
+            ledger.add("ethereum" if match["ethereum"] else "monero", match[0], count, line)
+        elif looks.is_bitcoin(bitcoin):
+            ledger.add("bitcoin", bitcoin, count, line)
+        elif match["segwit"]:
+            ledger.leave_out("written like Bitcoin addresses, but their checksum is wrong", bitcoin, count)
+
+
+def _find_file_names(words: _Words, text: str, ledger: _Ledger) -> None:
+    endings = looks.words().file_endings
+    in_paths = {
+        hit.value.rpartition(" ")[2] for hit in ledger.hits.values() if hit.kind == "file_path" and " " in hit.value
+    }
+    for match in looks.FILE_NAME.finditer(text):
+        if match["ending"].lower() in endings and match["name"] not in in_paths:
+            ledger.add("file_name", match["name"], *words.at(match.start()))
+
+
+def _finding(hit: _Hit, lines: Lines, source: str) -> Finding:
+    scope = _scope(hit)
+    note = hit.note or looks.words().scope_notes.get(scope, "")
+    return Finding(
+        kind="indicator",
+        title=f"{hit.kind}: {defang(hit.value, hit.kind)}",
+        why=note,
+        evidence=(Evidence(source=source, excerpt=lines.excerpt(hit.line, hit.value), line=hit.line),),
+        techniques=(hit.value,) if hit.kind == "attack_technique" else (),
+        attributes={
+            "type": hit.kind,
+            "value": hit.value,
+            "defanged": defang(hit.value, hit.kind),
+            "count": hit.count,
+            "line": hit.line,
+            "scope": scope,
+            "note": note,
+            "ports": [*sorted(hit.ports)],
+            "was_defanged": hit.was_defanged,
+            "within": hit.within,
+        },
+    )
+
+
+def _scope(hit: _Hit) -> str:
+    match hit.kind:
+        case "ipv4" | "ipv6" | "ipv4_cidr" | "ipv6_cidr":
+            return looks.scope_of(hit.value.partition("/")[0])
+        case "domain":
+            return looks.domain_scope(hit.value)
+        case "email" | "xmpp" | "url":
+            host = hit.value.rpartition("@")[2] if hit.kind != "url" else looks.host_and_port(hit.value)[0]
+            if (address := looks.ipv4(host) or looks.ipv6(host)) is not None:
+                return looks.scope_of(address)
+            return looks.domain_scope(host) if "." in host else "internal"
+        case _:
+            return ""
+
+
+def _gaps(ledger: _Ledger) -> Iterator[Gap]:
+    for reason, values in ledger.left_out.items():
+        examples = ", ".join(value[:60] for value, _ in values.most_common(5))
+        yield Gap(text=f"left out: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})")
+    if ledger.refused:
+        more = f"{ledger.refused:,} more mentions were not listed"
+        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}")
+    if not ledger.hits:
+        yield Gap(text="no indicator found")

@@ -1,0 +1,201 @@
+"""Linux's audit log as events: the records of one event joined by its serial number, hex decoded. Pure.
+
+One event a record, as Sigma's rules for auditd want it (``type``, ``a0`` …), with what the SYSCALL record of the same
+event says of the program (``exe``, ``comm``, ``key``, ``uid``, ``auid``, ``success``). EXECVE is also a process
+creation with Sigma's names for that. Format: the Linux audit project's message types and fields; auditd's ENRICHED
+form, lines that a syslog daemon passed on, and ``ausearch -i`` are read, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import BinaryIO
+
+import msgspec
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+from svc.assistant.skills.log_readers.lines import Lines
+
+MAX_OPEN = 64  # events whose records may still come: they are interleaved by a few at most
+MAX_RECORDS = 512  # of one event: PATH records of a big rename; EXECVE with many parts
+MAX_FIELDS = 300
+MAX_VALUE_CHARS = 16_384
+MAX_HEAD_CHARS = 600  # in which a record's head stands, behind what a syslog daemon wrote
+_HEAD = re.compile(
+    r"(?:.*?\bnode=(?P<node>\S+) )?.*?\btype=(?P<type>[A-Z0-9_]{2,40}(?:\[\d+\])?) "
+    r"msg=audit\((?P<time>[^)]{1,40}):(?P<serial>\d{1,20})\) ?: ?"
+)
+_SYSLOG_HOST = re.compile(r"[A-Z][a-z]{2} +\d{1,2} [\d:]{8} (\S+) |\d{4}-\d\d-\d\dT\S+ (\S+) ")
+_FIELD = re.compile(r"""([\w\[\]-]{1,40})=("[^"]*"|'[^']*'|[^\s"']\S*|)""")
+_HEX = re.compile(r"(?:[0-9A-F]{2})+")
+_ENCODED = frozenset(
+    {
+        "exe",
+        "comm",
+        "name",
+        "cwd",
+        "proctitle",
+        "key",
+        "acct",
+        "data",
+        "cmd",
+        "path",
+        "dir",
+        "file",
+        "vm",
+        "ocomm",
+        "new_name",
+    }
+)
+_ARGUMENT = re.compile(r"a(\d{1,4})(?:\[(\d{1,4})\])?")
+_SHARED = (
+    "exe", "comm", "key", "uid", "auid", "euid", "gid", "pid", "ppid", "ses", "tty", "success", "exit", "syscall",
+    "UID", "AUID", "EUID", "SYSCALL", "cwd",
+)  # fmt: skip
+_USERS = {"UID": "uid", "AUID": "auid", "EUID": "euid", "GID": "gid", "OUID": "ouid", "SYSCALL": "syscall"}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class _Record(msgspec.Struct):
+    number: int
+    offset: int
+    line: str
+    kind: str
+    time: str
+    host: str
+    fields: dict[str, str]
+
+
+def is_audit_log(head: bytes) -> bool:
+    """Whether a file's first lines are audit records."""
+    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip("-\r ")]
+    mine = sum(1 for line in lines if "msg=audit(" in line or line.startswith("time->"))
+    return bool(lines) and mine >= 0.6 * len(lines)
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The records in the file's order, those of one event together."""
+    lines = Lines(feed)
+    waiting: dict[tuple[str, str], list[_Record]] = {}
+    for number, offset, line in lines:
+        found = _HEAD.match(line, 0, MAX_HEAD_CHARS)
+        if found is None:
+            if not line.startswith(("----", "time->")):  # ausearch's
+                lines.foreign.append(number)
+            continue
+        serial = found["node"] or "", f"{found['time']}:{found['serial']}"
+        record = _record(line, number, offset, found)
+        if record.kind == "EOE":
+            yield from _events(waiting.pop(serial, []))
+            continue
+        records = waiting.setdefault(serial, [])
+        records.append(record)
+        if len(records) >= MAX_RECORDS:
+            yield from _events(waiting.pop(serial))
+        elif len(waiting) > MAX_OPEN:
+            yield from _events(waiting.pop(next(iter(waiting))))
+    for records in waiting.values():
+        yield from _events(records)
+    yield from lines.gaps("audit records")
+
+
+def _record(line: str, number: int, offset: int, found: re.Match[str]) -> _Record:
+    host = found["node"] or ""
+    if not host and not line.startswith("type=") and (written := _SYSLOG_HOST.match(line)) is not None:
+        host = written[1] or written[2]
+    return _Record(number, offset, line, found["type"], _time(found["time"]), host, _fields(line[found.end() :]))
+
+
+def _time(text: str) -> str:
+    """Seconds since 1970 as ISO 8601; what ``ausearch -i`` wrote, as it stands: it is local."""
+    try:
+        return (_EPOCH + timedelta(seconds=float(text))).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        return text
+
+
+def _fields(text: str) -> dict[str, str]:
+    """``name=value`` pairs; what a message in quotes holds is added beside them."""
+    fields: dict[str, str] = {}
+    plain, _, enriched = text.partition("\x1d")
+    for name, value in _FIELD.findall(plain):
+        if len(fields) >= MAX_FIELDS:
+            break
+        if name == "msg" and value.startswith("'"):
+            for inner, content in _FIELD.findall(value[1:-1]):
+                fields.setdefault(inner, _plain(inner, content))
+            continue
+        fields[name] = _plain(name, value)
+    for name, value in _FIELD.findall(enriched):
+        fields[_USERS.get(name, name)] = value.strip('"')
+    return fields
+
+
+def _plain(name: str, value: str) -> str:
+    """Without quotes; hex decoded where the kernel encodes what a user could have written."""
+    if value.startswith(('"', "'")):
+        return value[1:-1][:MAX_VALUE_CHARS]
+    is_encoded = name in _ENCODED or _ARGUMENT.fullmatch(name) is not None
+    if is_encoded and len(value) >= 2 and _HEX.fullmatch(value):
+        return bytes.fromhex(value).replace(b"\x00", b" ").decode("utf-8", errors="replace").strip()[:MAX_VALUE_CHARS]
+    return value[:MAX_VALUE_CHARS]
+
+
+def _events(records: list[_Record]) -> Iterator[Event]:
+    """The events of one serial number, each with what the others say of the program."""
+    shared: dict[str, str] = {}
+    for record in records:
+        if record.kind in ("SYSCALL", "CWD"):
+            shared |= {name: record.fields[name] for name in _SHARED if name in record.fields}
+    title = next((record.fields.get("proctitle", "") for record in records if record.kind == "PROCTITLE"), "")
+    for record in records:
+        fields = {"type": record.kind} | shared | record.fields
+        category = ""
+        if record.kind == "EXECVE":
+            category = "process_creation"
+            fields = _joined_arguments(fields)
+            _add_process(fields, title)
+        yield Event(
+            number=record.number,
+            offset=record.offset,
+            time=record.time,
+            product="linux",
+            service="auditd",
+            category=category,
+            host=record.host,
+            event_id=None,
+            fields=fields,
+            excerpt=record.line[:MAX_EXCERPT_CHARS],
+        )
+
+
+def _joined_arguments(fields: dict[str, str]) -> dict[str, str]:
+    """``a1[0]``, ``a1[1]`` … of a long argument as one ``a1``."""
+    joined: dict[str, str] = {}
+    for name, value in fields.items():
+        found = _ARGUMENT.fullmatch(name)
+        if found is not None and found[2] is not None:
+            joined[f"a{found[1]}"] = (joined.get(f"a{found[1]}", "") + value)[:MAX_VALUE_CHARS]
+        else:
+            joined[name] = value
+    return joined
+
+
+def _add_process(fields: dict[str, str], title: str) -> None:
+    """Sigma's names for a process creation."""
+    arguments: list[str] = []
+    while (value := fields.get(f"a{len(arguments)}")) is not None:
+        arguments.append(value)
+    fields["CommandLine"] = " ".join(arguments) or title
+    fields["Image"] = fields.get("exe") or (arguments[0] if arguments else "")
+    for name, sigma in (
+        ("uid", "User"),
+        ("pid", "ProcessId"),
+        ("ppid", "ParentProcessId"),
+        ("cwd", "CurrentDirectory"),
+    ):
+        if name in fields:
+            fields[sigma] = fields[name]

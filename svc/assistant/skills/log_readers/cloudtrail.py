@@ -1,0 +1,127 @@
+"""AWS CloudTrail as events: files with ``Records``, JSON lines, and what ``lookup-events`` answers. Pure.
+
+Fields are flat with dots between, as Sigma's rules for CloudTrail want them (``userIdentity.type``,
+``requestParameters.userName``). Format: CloudTrail's record contents, versions 1.0x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+from svc.assistant.skills.log_readers.lines import Lines
+
+MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much
+MAX_FIELDS = 300  # of one record
+MAX_DEPTH = 8
+MAX_LIST = 20  # members of a list that become fields
+MAX_VALUE_CHARS = 8_192
+
+
+class _File(msgspec.Struct):
+    Records: list[msgspec.Raw] | None = None
+    Events: list[msgspec.Raw] | None = None
+
+
+def is_cloudtrail(head: bytes) -> bool:
+    """Whether a file's first bytes are CloudTrail's."""
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not text.startswith((b"{", b"[")):
+        return False
+    return b'"CloudTrailEvent"' in text or (b'"eventSource"' in text and b'"eventName"' in text)
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order; a number is the record's place in the file, from 1."""
+    content = feed.read(MAX_BYTES + 1)
+    feed.seek(0)
+    is_cut = len(content) > MAX_BYTES
+    records = None if is_cut else _document(content)
+    del content
+    unread = 0
+    if records is not None:
+        for number, raw in enumerate(records, start=1):
+            event = _event(bytes(raw), number, None)
+            if event is None:
+                unread += 1
+            else:
+                yield event
+        if unread:
+            yield Gap(text=f"{unread:,} records are no CloudTrail events")
+        return
+    lines = Lines(feed)
+    for number, offset, line in lines:
+        event = _event(line.strip(", ").encode(errors="replace"), number, offset)
+        if event is None:
+            lines.foreign.append(number)
+        else:
+            yield event
+    yield from lines.gaps("CloudTrail records")
+    if is_cut:
+        yield Gap(text=f"the file has more than {MAX_BYTES:,} bytes and was read line by line")
+
+
+def _document(content: bytes) -> list[msgspec.Raw] | None:
+    """The records of a file that is one document; None where it is not."""
+    try:
+        found = msgspec.json.decode(content, type=_File | list[msgspec.Raw])
+    except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError):
+        return None
+    if isinstance(found, list):
+        return found
+    return found.Records if found.Records is not None else found.Events
+
+
+def _event(raw: bytes, number: int, offset: int | None) -> Event | None:
+    try:
+        found = msgspec.json.decode(raw)
+        if isinstance(found, dict) and isinstance(inner := found.get("CloudTrailEvent"), str):
+            found = msgspec.json.decode(inner)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return None
+    if not isinstance(found, dict) or "eventName" not in found:
+        return None
+    fields: dict[str, str] = {}
+    _flatten(fields, "", found, 0)
+    time = fields.get("eventTime", "")
+    return Event(
+        number=number,
+        offset=offset,
+        time=f"{time[:-1]}.000Z" if len(time) == 20 and time.endswith("Z") else time,
+        product="aws",
+        service="cloudtrail",
+        category="",
+        host=fields.get("recipientAccountId", ""),
+        event_id=None,
+        fields=fields,
+        excerpt=_excerpt(fields),
+    )
+
+
+def _excerpt(fields: dict[str, str]) -> str:
+    """What tells most of a record that is too long to be shown."""
+    shown = ("eventTime", "eventSource", "eventName", "userIdentity.arn", "sourceIPAddress", "errorCode")
+    return " ".join(fields[name] for name in shown if name in fields)[:MAX_EXCERPT_CHARS]
+
+
+def _flatten(fields: dict[str, str], path: str, value: object, depth: int) -> None:
+    if len(fields) >= MAX_FIELDS or depth > MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            _flatten(fields, f"{path}.{name}" if path else str(name), inner, depth + 1)
+    elif isinstance(value, list):
+        if value and all(isinstance(item, str | int | float) for item in value):
+            fields[path] = "\n".join(map(str, value[:MAX_LIST]))[:MAX_VALUE_CHARS]
+            return
+        for number, inner in enumerate(value[:MAX_LIST]):
+            _flatten(fields, f"{path}.{number}" if isinstance(inner, list) else path, inner, depth + 1)
+    elif isinstance(value, bool):
+        fields[path] = "true" if value else "false"
+    elif value is not None:
+        text = str(value)[:MAX_VALUE_CHARS]
+        fields[path] = f"{fields[path]}\n{text}"[:MAX_VALUE_CHARS] if path in fields else text

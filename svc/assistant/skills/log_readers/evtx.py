@@ -1,0 +1,157 @@
+"""Windows event logs (EVTX) as events. A damaged chunk or record is a Gap with its place; what comes after is read.
+
+The format after libevtx's description: a header of 4,096 bytes, then chunks of 65,536, each with its records and its
+own tables of names and templates. Each chunk goes to the library evtx by itself, after a look at its tables: a table
+that runs in a circle would keep the library for ever.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, BinaryIO
+
+import msgspec
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.log_readers.windows_nested import nested_event
+
+if TYPE_CHECKING:
+    from evtx import PyRecordsIterator
+
+MAGIC = b"ElfFile\x00"
+HEADER_BYTES = 4_096
+CHUNK_BYTES = 65_536
+MAX_GAPS = 20  # named one by one; the rest are counted
+MAX_CHUNK_ERRORS = 100  # after which a chunk is left
+_CHUNK_MAGIC = b"ElfChnk\x00"
+_COUNT_AT = 42  # in the file's header: how many chunks it says it has, 16 bits
+_TABLES = range(128, 128 + 4 * (64 + 32), 4)  # in a chunk: where 64 chains of names and 32 of templates begin
+_RECORD = re.compile(r"record(?: id| number)?:? (\d+)")
+_decode = msgspec.json.Decoder(dict[str, object]).decode
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The log's events in the file's order. A number is the record's own (EventRecordID)."""
+    head = feed.read(HEADER_BYTES)
+    if len(head) < HEADER_BYTES:
+        yield Gap(text=f"damaged at byte {len(head):,}: the file ends within its header; nothing was looked at")
+        return
+    said = int.from_bytes(head[_COUNT_AT : _COUNT_AT + 2], "little")
+    gaps = 0
+    for item in _chunks(feed, said):
+        if isinstance(item, Event):
+            yield item
+            continue
+        gaps += 1
+        if gaps <= MAX_GAPS:
+            yield Gap(text=item)
+    if gaps > MAX_GAPS:
+        yield Gap(text=f"{gaps - MAX_GAPS:,} more damaged places were passed over")
+
+
+def _chunks(feed: BinaryIO, said: int) -> Iterator[Event | str]:
+    """The events, and what is damaged, chunk by chunk; ``said`` is how many chunks the header says there are."""
+    number, strange = 0, 0  # strange: how many chunks in a row are none
+    while chunk := feed.read(CHUNK_BYTES):
+        place = f"damaged at byte {HEADER_BYTES + number * CHUNK_BYTES:,} (chunk {number})"
+        if not chunk.startswith(_CHUNK_MAGIC):
+            if number < said or chunk.strip(b"\x00"):  # Windows keeps empty chunks ready at the end
+                strange += 1
+        else:
+            if strange:
+                yield _strange(number, strange)
+                strange = 0
+            if len(chunk) < CHUNK_BYTES:
+                yield f"{place}: the file ends after {len(chunk):,} bytes of it"
+                chunk = chunk.ljust(CHUNK_BYTES, b"\x00")
+            whole = _without_circles(chunk)
+            if whole is not chunk:
+                yield f"{place}: its tables run in a circle; its records were read without them"
+            yield from _records(whole, place)
+        number += 1
+    if strange:
+        yield _strange(number, strange)
+    if number < said:
+        yield f"the header says that there are {said:,} chunks; the file ends after {number:,}"
+
+
+def _strange(end: int, count: int) -> str:
+    """What to say of ``count`` chunks before chunk ``end`` that are none."""
+    first = end - count
+    place = HEADER_BYTES + first * CHUNK_BYTES
+    if count == 1:
+        return f"damaged at byte {place:,} (chunk {first}): it does not begin as a chunk does; it was not looked at"
+    return f"damaged at byte {place:,} (chunks {first} to {end - 1}): none begins as a chunk does; not looked at"
+
+
+def _without_circles(chunk: bytes) -> bytes:
+    """The chunk without those chains of its tables that come back to themselves; the same object where none does."""
+    mended: bytearray | None = None
+    for table in _TABLES:
+        seen: set[int] = set()
+        (offset,) = struct.unpack_from("<I", chunk, table)
+        while 0 < offset <= CHUNK_BYTES - 4 and offset not in seen:
+            seen.add(offset)
+            (offset,) = struct.unpack_from("<I", chunk, offset)
+        if offset in seen:
+            mended = bytearray(chunk) if mended is None else mended
+            struct.pack_into("<I", mended, table, 0)
+    return chunk if mended is None else bytes(mended)
+
+
+def _records(chunk: bytes, place: str) -> Iterator[Event | str]:
+    from evtx import PyEvtxParser
+
+    try:
+        records = PyEvtxParser(io.BytesIO(_HEADER_OF_ONE + chunk), number_of_threads=1).records_json()
+    except Exception as error:  # noqa: BLE001 - whatever a damaged header makes the library say
+        yield f"{place}: {_said(error)}"
+        return
+    errors = 0
+    while errors < MAX_CHUNK_ERRORS:
+        outcome = _next(records)
+        if outcome is None:
+            return
+        event = None if isinstance(outcome, str) else _event(outcome)
+        if event is None:
+            errors += 1
+            said = outcome if isinstance(outcome, str) else "a record is no event"
+            record = _RECORD.search(said)
+            yield f"{place}{f', record {int(record[1]):,}' if record else ''}: {said}"
+        else:
+            yield event
+    yield f"{place}: left after {errors:,} damaged records"
+
+
+_HEADER_OF_ONE = struct.pack("<8sQQQIHHHH", MAGIC, 0, 0, 1, 128, 1, 3, HEADER_BYTES, 1).ljust(HEADER_BYTES, b"\x00")
+
+
+def _next(records: PyRecordsIterator) -> dict[str, object] | str | None:
+    """The next record, what is damaged in its place, or None at the end."""
+    try:
+        record: dict[str, object] | None = next(records)
+    except StopIteration:
+        return None
+    except (KeyboardInterrupt, SystemExit, MemoryError):
+        raise
+    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
+        return _said(error)
+    return record
+
+
+def _said(error: BaseException) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _event(record: dict[str, object]) -> Event | None:
+    data, number = record.get("data"), record.get("event_record_id")
+    try:
+        body = _decode(data).get("Event") if isinstance(data, str) else None
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    place = number if isinstance(number, int) else 0
+    return nested_event(body, number=place, is_own_number=True) if isinstance(body, dict) else None

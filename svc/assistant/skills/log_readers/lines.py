@@ -1,0 +1,69 @@
+"""The lines of a log as a reader of events wants them: numbered, with their place in the file, bounded. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from svc.assistant.findings import Gap
+
+MAX_LINE_BYTES = 65_536  # of one line; the rest of it is passed over
+MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Lines:
+    """Iterate it once for number, offset and text of each line that is not empty; ``gaps`` says what was cut.
+
+    A reader counts in ``foreign`` what it could not make sense of.
+    """
+
+    def __init__(self, feed: BinaryIO) -> None:
+        self._feed = feed
+        self._long: list[int] = []
+        self._is_cut = False
+        self.foreign: list[int] = []
+
+    def __iter__(self) -> Iterator[tuple[int, int, str]]:
+        head = self._feed.read(3)
+        self._feed.seek(0)
+        return self._wide() if head[:2] in _WIDE else self._narrow(3 if head == b"\xef\xbb\xbf" else 0)
+
+    def _narrow(self, start: int) -> Iterator[tuple[int, int, str]]:
+        self._feed.seek(start)
+        readline = self._feed.readline
+        number, offset = 0, start
+        while raw := readline(MAX_LINE_BYTES):
+            number += 1
+            at = offset
+            offset += len(raw)
+            if len(raw) == MAX_LINE_BYTES and not raw.endswith(b"\n"):
+                self._long.append(number)
+                while (rest := readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                    offset += len(rest)
+                offset += len(rest)
+            text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+            if text:
+                yield number, at, text
+
+    def _wide(self) -> Iterator[tuple[int, int, str]]:
+        content = self._feed.read(MAX_WIDE_BYTES + 1)
+        self._is_cut = len(content) > MAX_WIDE_BYTES
+        text = content[:MAX_WIDE_BYTES].decode("utf-16", errors="replace")
+        offset = 2
+        for number, line in enumerate(text.split("\n"), start=1):
+            if line.strip():
+                yield number, offset, line.rstrip("\r")[:MAX_LINE_BYTES]
+            offset += 2 * (len(line) + 1)
+
+    def gaps(self, what: str) -> Iterator[Gap]:
+        """What was cut, and how many lines were not ``what``."""
+        if self._is_cut:
+            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were looked at, since the file is in UTF-16")
+        if self._long:
+            yield Gap(
+                text=f"{len(self._long):,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "
+                f"{self._long[0]:,}); only that much of each was looked at"
+            )
+        if self.foreign:
+            yield Gap(text=f"{len(self.foreign):,} lines are no {what}; the first is line {self.foreign[0]:,}")

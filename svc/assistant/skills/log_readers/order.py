@@ -1,0 +1,74 @@
+"""The lines of a log from the oldest to the newest, whichever way it runs; the journal's JSON as plain lines. Pure.
+
+Some people save a log as their viewer shows it, the newest line first (``journalctl -r``, web consoles). Who was let in
+after failures depends on the order, so such a log is read from its end. Decided by the stamps of the first lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice, pairwise
+
+from svc.assistant.skills.log_readers.syslog import journal_entry, journal_message, journal_time
+from svc.assistant.skills.log_readers.timestamps import Stamps
+
+SAMPLE_LINES = 500
+BACK_TO_FORTH = 2  # times as many steps back as forth: single late lines are everyday
+MAX_HELD_CHARS = 256 * 1024 * 1024  # of a log that runs backwards, a quarter of the worker's memory
+
+
+class TimeOrder:
+    """Iterate it once for each line's number in the file, from 1, and its text.
+
+    ``is_backwards``: the log runs newest first. ``count`` is how many lines were read, ``is_cut`` whether more are.
+    """
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        rest = iter(lines)
+        sample = [_plain(line) for line in islice(rest, SAMPLE_LINES)]
+        self.is_backwards = _runs_backwards(sample)
+        self.count = 0
+        self.is_cut = False
+        self._lines = chain(sample, map(_plain, rest))
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        return self._backwards() if self.is_backwards else self._forwards()
+
+    def _forwards(self) -> Iterator[tuple[int, str]]:
+        for line in self._lines:
+            self.count += 1
+            yield self.count, line
+
+    def _backwards(self) -> Iterator[tuple[int, str]]:
+        held: list[str] = []
+        size = 0
+        for line in self._lines:
+            size += len(line)
+            if size > MAX_HELD_CHARS:
+                self.is_cut = True
+                break
+            held.append(line)
+        self.count = len(held)
+        for number in range(len(held), 0, -1):
+            yield number, held[number - 1]
+
+
+def _runs_backwards(lines: Iterable[str]) -> bool:
+    stamps = Stamps()
+    times = [stamp.seconds for line in lines for stamp in (stamps.read(line)[0],) if stamp is not None]
+    steps = [later - earlier for earlier, later in pairwise(times) if later != earlier]
+    back = sum(1 for step in steps if step < 0)
+    return back > BACK_TO_FORTH * (len(steps) - back)
+
+
+def _plain(line: str) -> str:
+    """An entry of the journal as the line that ``journalctl`` would print; another line as it is."""
+    if not line.startswith("{"):
+        return line
+    entry = journal_entry(line)
+    if entry is None:
+        return line
+    program = entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or "unknown"
+    pid = entry.get("_PID") or entry.get("SYSLOG_PID")
+    host = entry.get("_HOSTNAME") or "localhost"
+    return f"{journal_time(entry)} {host} {program}{f'[{pid}]' if pid else ''}: {journal_message(entry)}"

@@ -1,0 +1,156 @@
+"""Syslog lines and journald's JSON as events: program, process, message; the service as Sigma names it. Pure.
+
+Forms: RFC 3164, RFC 5424 and rsyslog's ISO stamps (``log_stamps``); ``journalctl -o json``. A stamp without a zone is
+left as it stands, since nothing tells the zone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import BinaryIO
+
+import msgspec
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+from svc.assistant.skills.log_readers.lines import Lines
+from svc.assistant.skills.log_readers.timestamps import Stamps
+
+MAX_MESSAGE_CHARS = 16_384
+_HEADER = re.compile(r"\s*(?P<host>\S+)\s+(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?")
+_HEADER_5424 = re.compile(r"\s*(?P<host>\S+) (?P<program>\S+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\](?= |$)) ?\ufeff?")
+_SERVICES = {
+    "sshd": "sshd", "sudo": "sudo", "cron": "cron", "crond": "cron", "anacron": "cron", "vsftpd": "vsftpd",
+    "su": "auth", "login": "auth", "useradd": "auth", "usermod": "auth", "userdel": "auth", "groupadd": "auth",
+    "passwd": "auth", "chpasswd": "auth", "gpasswd": "auth", "systemd-logind": "auth", "polkitd": "auth",
+    "pkexec": "auth", "gdm-password": "auth", "guacd": "guacamole", "clamd": "clamav", "freshclam": "clamav",
+}  # fmt: skip
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_JOURNAL_FIELDS = {
+    "_EXE": "exe", "_COMM": "comm", "_CMDLINE": "CommandLine", "_UID": "uid", "_SYSTEMD_UNIT": "unit",
+    "PRIORITY": "priority", "_AUDIT_LOGINUID": "auid",
+}  # fmt: skip
+
+
+def is_journal(head: bytes) -> bool:
+    """Whether a file's first bytes are an entry of the journal as JSON."""
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"__REALTIME_TIMESTAMP"' in head[:4_096]
+
+
+def is_syslog(head: bytes) -> bool:
+    """Whether most of a file's first lines have a stamp, a host and a program."""
+    stamps = Stamps()
+    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
+    mine = sum(1 for line in lines if _header(stamps, line) is not None)
+    return bool(lines) and mine >= 0.6 * len(lines)
+
+
+def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
+    stamp, end = stamps.read(line)
+    if stamp is None:
+        return None
+    found = _HEADER.match(line, end) or _HEADER_5424.match(line, end)
+    return (stamp.text, found) if found is not None else None
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order."""
+    lines = Lines(feed)
+    stamps = Stamps()
+    for number, offset, line in lines:
+        if line.startswith("{"):
+            event = _journal_entry(line, number, offset)
+        else:
+            header = _header(stamps, line)
+            event = None if header is None else _plain(header, line, number, offset)
+        if event is None:
+            lines.foreign.append(number)
+        else:
+            yield event
+    yield from lines.gaps("lines of a syslog")
+    if stamps.lacks_year:
+        yield Gap(text="the stamps have no year")
+
+
+def _plain(header: tuple[str, re.Match[str]], line: str, number: int, offset: int) -> Event:
+    time, found = header
+    fields = {"program": found["program"], "message": line[found.end() :][:MAX_MESSAGE_CHARS]}
+    if found["pid"] and found["pid"] != "-":
+        fields["pid"] = found["pid"]
+    return _made(number, offset, line, _utc(time), found["host"], fields)
+
+
+def _made(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
+    return Event(
+        number=number,
+        offset=offset,
+        time=time,
+        product="linux",
+        service=service_of(fields.get("program", "")),
+        category="",
+        host=host,
+        event_id=None,
+        fields=fields,
+        excerpt=line[:MAX_EXCERPT_CHARS],
+    )
+
+
+def service_of(program: str) -> str:
+    """Sigma's service for a program's lines."""
+    name = program.rpartition("/")[2].lower().partition("(")[0]
+    return "sshd" if name.startswith("sshd") else _SERVICES.get(name, "syslog")
+
+
+def _utc(stamp: str) -> str:
+    """A stamp that names its zone in UTC; another as it stands."""
+    if stamp.startswith("--") or not re.search(r"[+-]\d\d:?\d\d$|Z$", stamp):
+        return stamp
+    try:
+        return datetime.fromisoformat(stamp).astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError):
+        return stamp
+
+
+def journal_message(entry: dict[str, object]) -> str:
+    """The entry's message; journald writes one that is no text as a list of its bytes."""
+    message = entry.get("MESSAGE", "")
+    if isinstance(message, list):
+        numbers = [value for value in message if isinstance(value, int) and 0 <= value < 256]
+        return bytes(numbers).decode("utf-8", errors="replace")
+    return message if isinstance(message, str) else ""
+
+
+def journal_entry(line: str) -> dict[str, object] | None:
+    """The members of an entry of the journal; None where the line is none."""
+    try:
+        entry = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return entry if isinstance(entry, dict) and "__REALTIME_TIMESTAMP" in entry else None
+
+
+def journal_time(entry: dict[str, object]) -> str:
+    """When it was written, ISO 8601 in UTC; "" where that cannot be a time."""
+    try:
+        moment = _EPOCH + timedelta(microseconds=int(str(entry["__REALTIME_TIMESTAMP"])))
+    except (ValueError, OverflowError):
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _journal_entry(line: str, number: int, offset: int) -> Event | None:
+    entry = journal_entry(line)
+    if entry is None:
+        return None
+    program = entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or ""
+    fields = {"program": str(program), "message": journal_message(entry)[:MAX_MESSAGE_CHARS]}
+    pid = entry.get("_PID") or entry.get("SYSLOG_PID")
+    if pid:
+        fields["pid"] = str(pid)
+    for name, mine in _JOURNAL_FIELDS.items():
+        if isinstance(value := entry.get(name), str):
+            fields[mine] = value[:MAX_MESSAGE_CHARS]
+    host = entry.get("_HOSTNAME")
+    return _made(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)

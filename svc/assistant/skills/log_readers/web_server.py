@@ -1,0 +1,198 @@
+"""Web servers' logs as events: Apache's and nginx's access logs in their usual forms (also through
+syslog), their error logs, IIS's W3C form.
+
+Field names are Sigma's for web servers. Its rules look for a path in ``cs-uri-query``, too, and attackers encode: the
+field holds the whole target and, where decoding changes it, the decoded target behind it. Where a proxy's log names the
+client in X-Forwarded-For at the end of the line, that is ``c-ip``, and the proxy ``s-proxy``. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import BinaryIO
+from urllib.parse import unquote_plus
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+from svc.assistant.skills.log_readers.lines import Lines
+from svc.assistant.skills.log_readers.timestamps import MONTHS
+
+MAX_COLUMNS = 100  # of a W3C log
+_QUOTED = r'"((?:[^"\\]|\\.)*)"'
+_ACCESS = re.compile(
+    rf'(?:(?P<host>[\w.-]+)(?::\d+)? )?(?P<client>\S+) \S+ (?P<user>\S+|"[^"]*") '
+    rf"\[(?P<time>[^\]]{{1,40}})\] {_QUOTED} (?P<status>\d{{3}}|-) (?P<size>\d+|-)"
+    rf"(?: {_QUOTED} {_QUOTED})?(?P<rest>.*)"
+)
+_SYSLOG_HEAD = re.compile(
+    r"(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d|\d{4}-\d\d-\d\dT[\w:.+-]+) \S+ [\w./-]+(?:\[\d+\])?: "
+)
+_FORWARDED = re.compile(r'"((?:[0-9A-Fa-f:.]{7,45})(?:, ?[0-9A-Fa-f:.]{7,45})*)"')
+_REQUEST = re.compile(r"([A-Z_-]{2,20}) (.*?)(?: (HTTP/[\d.]+))?")
+_CLF_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d) ([+-])(\d\d)(\d\d)")
+_NGINX_ERROR = re.compile(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\] \d+#\d+: (.*)")
+_APACHE_ERROR = re.compile(r"\[\w{3} (\w{3}) ( ?\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (\d{4})\] \[([\w:-]+)\] (.*)")
+_CLIENT = re.compile(r"(?:\[client |\bclient: )\[?([0-9A-Fa-f.:]*[0-9A-Fa-f])\]?")
+_ERROR_REQUEST = re.compile(r'\brequest: "([^"]*)"')
+_W3C_NAMES = {
+    "cs(user-agent)": "cs-user-agent",
+    "cs(referer)": "cs-referer",
+    "cs(cookie)": "cs-cookie",
+    "cs(host)": "cs-host",
+    "x-forwarded-for": "x-forwarded-for",
+}
+
+
+def is_access_line(line: str) -> bool:
+    """Whether it has the form of an access log's line."""
+    return _ACCESS.match(line) is not None
+
+
+def _bare(line: str) -> str:
+    """The line without what syslog put before it: a web server may log through it."""
+    head = _SYSLOG_HEAD.match(line)
+    return line[head.end() :] if head else line
+
+
+def is_web_log(head: bytes) -> bool:
+    """Whether a file's first lines are a web server's."""
+    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
+    if any(line.startswith("#Fields:") and " cs-method" in line for line in lines):
+        return True
+    shapes = (_ACCESS, _NGINX_ERROR, _APACHE_ERROR)
+    mine = sum(1 for line in lines if any(shape.match(_bare(line)) for shape in shapes))
+    return bool(lines) and mine >= 0.6 * len(lines)
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order."""
+    lines = Lines(feed)
+    columns: list[str] = []
+    for number, offset, line in lines:
+        event: Event | None = None
+        if line.startswith("#"):
+            if line.startswith("#Fields:"):
+                columns = [_W3C_NAMES.get(name, name) for name in line[8:].lower().split()[:MAX_COLUMNS]]
+            continue
+        if columns:
+            event = _of_columns(columns, line, number, offset)
+        else:
+            bare = _bare(line)
+            event = _access(bare, number, offset) or _error(bare, number, offset)
+        if event is None:
+            lines.foreign.append(number)
+        else:
+            yield event
+    yield from lines.gaps("lines of a web server")
+
+
+def _made(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
+    return Event(
+        number=number,
+        offset=offset,
+        time=time,
+        product="",
+        service="",
+        category="webserver",
+        host=host,
+        event_id=None,
+        fields=fields,
+        excerpt=line[:MAX_EXCERPT_CHARS],
+    )
+
+
+def _access(line: str, number: int, offset: int) -> Event | None:
+    found = _ACCESS.match(line)
+    if found is None:
+        return None
+    host, client, user, time, request, status, size, referer, agent, rest = found.groups()
+    fields = {"c-ip": client, "sc-status": status, "sc-bytes": size}
+    if user != "-":
+        fields["cs-username"] = user.strip('"')
+    if rest and (forwarded := _FORWARDED.search(rest)) is not None:
+        fields["s-proxy"], fields["x-forwarded-for"] = client, forwarded[1]
+        fields["c-ip"] = forwarded[1].split(",")[0]
+    _add_request(fields, request)
+    _add_plain(fields, "cs-referer", referer)
+    _add_plain(fields, "cs-user-agent", agent)
+    if host:
+        fields["cs-host"] = host
+    return _made(number, offset, line, _clf_time(time), host or "", fields)
+
+
+def _add_plain(fields: dict[str, str], name: str, value: str | None) -> None:
+    if value and value != "-":
+        fields[name] = value
+
+
+def _add_request(fields: dict[str, str], request: str) -> None:
+    found = _REQUEST.fullmatch(request)
+    if found is None:  # no HTTP: a scanner's or a TLS hello's bytes
+        fields["cs-uri"] = fields["cs-uri-query"] = request
+        return
+    fields["cs-method"] = found[1]
+    if found[3]:
+        fields["cs-version"] = found[3]
+    _add_target(fields, found[2])
+
+
+def _add_target(fields: dict[str, str], target: str) -> None:
+    decoded = unquote_plus(target) if "%" in target or "+" in target else target
+    fields["cs-uri"] = fields["c-uri"] = target
+    fields["cs-uri-stem"] = target.partition("?")[0]
+    fields["cs-uri-query"] = target if decoded == target else f"{target} {decoded}"
+
+
+@lru_cache(maxsize=4_096)
+def _clf_time(text: str) -> str:
+    """``20/Nov/2026:03:12:45 +0100`` in UTC; as it stands where it is no such time."""
+    found = _CLF_TIME.fullmatch(text)
+    if found is None or found[2] not in MONTHS:
+        return text
+    day, month, year, clock, sign, hours, minutes = found.groups()
+    if hours == minutes == "00":
+        return f"{year}-{MONTHS[month]:02}-{day}T{clock}.000Z"
+    try:
+        local = datetime.fromisoformat(f"{year}-{MONTHS[month]:02}-{day}T{clock}{sign}{hours}:{minutes}")
+        return local.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+    except (ValueError, OverflowError):
+        return text
+
+
+def _of_columns(columns: list[str], line: str, number: int, offset: int) -> Event | None:
+    """A line of IIS's form, whose times are UTC."""
+    values = line.split(" ")
+    if len(values) != len(columns):
+        return None
+    fields = {name: value for name, value in zip(columns, values, strict=True) if value != "-"}
+    day, clock = fields.pop("date", ""), fields.pop("time", "")
+    stem, query = fields.get("cs-uri-stem", ""), fields.get("cs-uri-query", "")
+    if stem:
+        _add_target(fields, f"{stem}?{query}" if query else stem)
+    if "cs-user-agent" in fields:
+        fields["cs-user-agent"] = fields["cs-user-agent"].replace("+", " ")
+    time = f"{day}T{clock}.000Z" if day and clock else ""
+    return _made(number, offset, line, time, fields.get("s-computername", ""), fields)
+
+
+def _error(line: str, number: int, offset: int) -> Event | None:
+    """A line of an error log; its times name no zone."""
+    if (nginx := _NGINX_ERROR.match(line)) is not None:
+        year, month, day, clock, level, message = nginx.groups()
+        time, product = f"{year}-{month}-{day}T{clock}", "nginx"
+    elif (apache := _APACHE_ERROR.match(line)) is not None:
+        name, day, clock, year, level, message = apache.groups()
+        time, product = f"{year}-{MONTHS.get(name, 0):02}-{int(day):02}T{clock}", "apache"
+    else:
+        return None
+    fields = {"message": message, "level": level}
+    if (client := _CLIENT.search(message)) is not None:
+        fields["c-ip"] = client[1].rpartition(":")[0] if client[1].count(":") == 1 else client[1]
+    if (request := _ERROR_REQUEST.search(message)) is not None:
+        _add_request(fields, request[1])
+    event = _made(number, offset, line, time, "", fields)
+    event.product, event.service = product, "error"
+    return event

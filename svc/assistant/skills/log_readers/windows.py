@@ -1,0 +1,268 @@
+"""Windows events in Sigma's words: channel and id become service and category, fields get the names that rules use.
+
+Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``knowledge/windows_events.toml``. Of 4688,
+4657, 5156 and 5157 the names that Sysmon has for the same things are added beside their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
+from functools import cache
+
+import msgspec
+
+from svc.assistant.knowledge import load
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+
+MAX_FIELD_CHARS = 65_536  # of one value; a script block is logged in parts of half of that at most
+MAX_FIELDS = 200  # of one record; the richest of Windows' own have 60
+_PART_CHARS = 160  # of one value in an excerpt
+_SALIENT = (
+    "CommandLine", "Image", "ParentImage", "SourceImage", "TargetImage", "GrantedAccess", "CallTrace", "StartModule",
+    "TargetObject", "Details", "TargetFilename", "ImageLoaded", "Signature", "PipeName", "QueryName", "SourceIp",
+    "DestinationIp", "DestinationPort", "ServiceName", "ImagePath", "ServiceFileName", "TaskName", "ActionName",
+    "ShareName", "RelativeTargetName", "ObjectName", "ObjectType", "Properties", "ProcessName", "ScriptBlockText",
+    "Payload", "HostApplication", "TargetUserName", "TargetDomainName", "SubjectUserName", "IpAddress",
+    "WorkstationName", "Workstation", "LogonType", "AuthenticationPackageName", "LogonProcessName", "Status",
+    "SubStatus", "TicketEncryptionType", "MemberName", "MemberSid", "SamAccountName", "AuditPolicyChanges",
+    "Threat Name", "Path", "param1", "param2", "param3", "param4", "Param1", "Param2", "Param3",
+    "Consumer", "Filter", "Query", "Data",
+)  # fmt: skip
+
+
+class Service(msgspec.Struct, frozen=True):
+    """One event log: the ids whose meaning is known, those that are one of Sigma's categories, those worth a look.
+
+    ``notable`` gives tactic, technique and weight (1 to 4).
+    """
+
+    channels: list[str]
+    providers: list[str] = []
+    categories: dict[str, str] = {}
+    events: dict[str, str] = {}
+    notable: dict[str, tuple[str, str, str]] = {}
+
+
+class WindowsEvents(msgspec.Struct, frozen=True):
+    """``knowledge/windows_events.toml``."""
+
+    source: str
+    version: str
+    date: date
+    services: dict[str, Service]
+
+
+class Notable(msgspec.Struct, frozen=True):
+    """What an event id says by itself."""
+
+    tactic: str
+    technique: str
+    weight: int
+
+
+@cache
+def windows_events() -> WindowsEvents:
+    """The table in use."""
+    return load("windows_events.toml", WindowsEvents)
+
+
+@cache
+def _services() -> dict[str, str]:
+    """Service by channel and by provider, lower case; a channel goes before a provider of the same name."""
+    table = windows_events().services
+    found = {provider.lower(): name for name, service in table.items() for provider in service.providers}
+    return found | {channel.lower(): name for name, service in table.items() for channel in service.channels}
+
+
+def service_of(channel: str, provider: str) -> str:
+    """Sigma's service; "" for a log that the table does not have."""
+    known = _services()
+    return known.get(channel.lower()) or ("" if channel else known.get(provider.lower(), ""))
+
+
+@cache
+def words_for(service: str, event_id: int | None) -> str:
+    """What the event is, in our words; "" where the table does not have it."""
+    log = windows_events().services.get(service)
+    return log.events.get(str(event_id), "") if log else ""
+
+
+@cache
+def notable(service: str, event_id: int | None) -> Notable | None:
+    """What the id alone says; None for most."""
+    log = windows_events().services.get(service)
+    entry = log.notable.get(str(event_id)) if log else None
+    return Notable(entry[0], entry[1], int(entry[2])) if entry else None
+
+
+@cache
+def _category(service: str, event_id: int | None) -> str:
+    log = windows_events().services.get(service)
+    return log.categories.get(str(event_id), "") if log else ""
+
+
+class Header(msgspec.Struct, kw_only=True):
+    """What every Windows event says of itself, however it was written down."""
+
+    number: int
+    event_id: int | None
+    channel: str = ""
+    provider: str = ""
+    host: str = ""
+    time: str = ""
+    offset: int | None = None
+
+
+def windows_event(header: Header, fields: dict[str, str]) -> Event:
+    """The event; ``fields`` (its own data) is completed in place."""
+    service = service_of(header.channel, header.provider)
+    category = _category(service, header.event_id)
+    completion = _COMPLETIONS.get((service, header.event_id))
+    if completion is not None:
+        completion(fields)
+    if service == "sysmon" and header.event_id == 12 and fields.get("EventType", "").startswith("Delete"):
+        category = "registry_delete"
+    excerpt = _excerpt(header, fields)
+    if header.channel:
+        fields.setdefault("Channel", header.channel)
+    if header.provider:
+        fields.setdefault("Provider_Name", header.provider)
+    return Event(
+        number=header.number,
+        offset=header.offset,
+        time=header.time,
+        product="linux" if header.provider == "Linux-Sysmon" else "windows",
+        service=service,
+        category=category,
+        host=header.host,
+        event_id=header.event_id,
+        fields=fields,
+        excerpt=excerpt,
+    )
+
+
+def _excerpt(header: Header, fields: dict[str, str]) -> str:
+    """The telling part of a record that is binary, or opens with what all records have."""
+    parts = [f"{name}={fields[name][:_PART_CHARS]}" for name in _SALIENT if name in fields]
+    if len(parts) < 2:
+        parts += [f"{name}={value[:_PART_CHARS]}" for name, value in fields.items() if name not in _SALIENT][:8]
+    return f"{header.event_id} {'; '.join(parts)}"[:MAX_EXCERPT_CHARS]
+
+
+def add_field(fields: dict[str, str], name: str, value: object) -> None:
+    """``value`` as text under ``name``, where it is something and there is room."""
+    if value is None or len(fields) >= MAX_FIELDS:
+        return
+    if value is True or value is False:
+        fields[name] = "true" if value else "false"
+    else:
+        fields[name] = (value if isinstance(value, str) else str(value))[:MAX_FIELD_CHARS]
+
+
+def decimal(number: str) -> str:
+    """A process id as Sysmon writes it: ``0x1a2c`` is ``6700``; what is no number stays."""
+    try:
+        return str(int(number, 0)) if number[:2].lower() == "0x" else number
+    except ValueError:
+        return number
+
+
+def _process_started(fields: dict[str, str]) -> None:
+    """4688 in Sysmon's words; its ProcessId is the parent's."""
+    for ours, theirs in (("Image", "NewProcessName"), ("ParentImage", "ParentProcessName")):
+        if theirs in fields:
+            fields[ours] = fields[theirs]
+    if "NewProcessId" in fields:
+        fields["ParentProcessId"] = decimal(fields.get("ProcessId", ""))
+        fields["ProcessId"] = decimal(fields["NewProcessId"])
+    name = fields.get("TargetUserName", "-")
+    side = "Target" if name != "-" else "Subject"
+    if f"{side}UserName" in fields:
+        fields["User"] = f"{fields.get(f'{side}DomainName', '')}\\{fields[f'{side}UserName']}".strip("\\")
+
+
+_HIVES = (("\\REGISTRY\\MACHINE", "HKLM"), ("\\REGISTRY\\USER", "HKU"))
+
+
+def _value_changed(fields: dict[str, str]) -> None:
+    """4657 in Sysmon's words."""
+    key = fields.get("ObjectName", "")
+    for long, short in _HIVES:
+        if key.upper().startswith(long):
+            key = short + key[len(long) :]
+    fields["TargetObject"] = f"{key}\\{fields.get('ObjectValueName', '')}".rstrip("\\")
+    for ours, theirs in (("Details", "NewValue"), ("Image", "ProcessName")):
+        if theirs in fields:
+            fields.setdefault(ours, fields[theirs])
+
+
+_OUTBOUND = "%%14593"  # of a connection's direction, in the message table of the filtering platform
+_SAME = (
+    ("Image", "Application"), ("SourceIp", "SourceAddress"), ("SourcePort", "SourcePort"),
+    ("DestinationIp", "DestAddress"), ("DestinationPort", "DestPort"),
+)  # fmt: skip
+
+
+def _connected(fields: dict[str, str]) -> None:
+    """5156 and 5157 in Sysmon's words."""
+    for ours, theirs in _SAME:
+        if theirs in fields:
+            fields.setdefault(ours, fields[theirs])
+    if "Direction" in fields:
+        fields.setdefault("Initiated", "true" if fields["Direction"] == _OUTBOUND else "false")
+
+
+_CLASSIC = re.compile(r"^\s*(HostApplication|CommandLine|EngineVersion|HostName|ScriptName|UserId)=(.*?)\s*$", re.M)
+
+
+def _classic_shell(fields: dict[str, str]) -> None:
+    """400, 600 and 800 carry their details as ``name=value`` lines in one text."""
+    for name, value in _CLASSIC.findall(fields.get("Data", "") or fields.get("Message", "")):
+        if value:
+            fields.setdefault(name, value)
+
+
+_COMPLETIONS: dict[tuple[str, int | None], Callable[[dict[str, str]], None]] = {
+    ("security", 4688): _process_started,
+    ("security", 4657): _value_changed,
+    ("security", 5156): _connected,
+    ("security", 5157): _connected,
+    ("powershell-classic", 400): _classic_shell,
+    ("powershell-classic", 403): _classic_shell,
+    ("powershell-classic", 600): _classic_shell,
+    ("powershell-classic", 800): _classic_shell,
+}
+
+_PLAIN = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*(Z|UTC|[+-]00:?00)?( UTC)?")
+
+
+def utc(text: str, *, is_utc: bool = False) -> str:
+    """``2026-11-20T03:12:45.123Z``; ``text`` as it stands where it names no zone, or has another form.
+
+    ``is_utc`` says that a stamp without a zone is in UTC.
+    """
+    if len(text) == 24 and text[10] == "T" and text[19] == "." and text[23] == "Z":
+        return text
+    match = _PLAIN.fullmatch(text.strip())
+    if match is not None and (match[4] or match[5] or is_utc):
+        return f"{match[1]}T{match[2]}.{(match[3] or '0')[:3]:0<3}Z"
+    return text[:40] if match is not None else _with_offset(text.strip())
+
+
+_OFFSET = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?[+-]\d\d:?\d\d")
+_EPOCH = re.compile(r"/Date\((-?\d{1,14})(?:[+-]\d{4})?\)/")  # ConvertTo-Json of Windows PowerShell
+
+
+def _with_offset(text: str) -> str:
+    try:
+        if _OFFSET.fullmatch(text):
+            moment = datetime.fromisoformat(text).astimezone(UTC)
+        elif match := _EPOCH.fullmatch(text):
+            moment = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=int(match[1]))
+        else:
+            return text[:40]
+    except (ValueError, OverflowError):
+        return text[:40]
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,157 @@
+"""Exports of event logs as CSV: each row with its header's names as an event. Pure.
+
+Read are Windows events as Event Viewer, PowerShell, EvtxECmd and search systems export them; the columns become what
+``event_json`` knows, and the lines of a message the fields that the event itself has. CSV: the standard library's csv.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable, Iterator
+from typing import BinaryIO
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.log_readers.lines import Lines
+from svc.assistant.skills.log_readers.windows_json import event_of
+
+MAX_COLUMNS = 300
+MAX_ROW_CHARS = 262_144  # of one cell: csv's own bound is 131,072
+MAX_ROW_LINES = 500  # of one row: a message of Windows has up to 100 lines
+_NAMES = {
+    "eventid": "EventID", "id": "EventID", "eventcode": "EventID", "event.code": "EventID",
+    "winlog.event_id": "EventID", "channel": "Channel", "logname": "Channel", "log": "Channel",
+    "winlog.channel": "Channel", "sourcename": "SourceName", "source": "SourceName", "provider": "SourceName",
+    "providername": "SourceName", "winlog.provider_name": "SourceName", "computer": "Computer",
+    "computername": "Computer", "machinename": "Computer", "host": "Computer", "hostname": "Computer",
+    "winlog.computer_name": "Computer", "dateandtime": "EventTime", "timecreated": "EventTime",
+    "_time": "EventTime", "timegenerated": "EventTime", "@timestamp": "@timestamp", "systemtime": "SystemTime",
+    "message": "Message", "recordid": "EventRecordID", "recordnumber": "EventRecordID",
+    "eventrecordid": "EventRecordID",
+}  # fmt: skip
+_DATA_PREFIX = re.compile(r"^(?:winlog\.event_data\.|event_data\.|EventData\.)")
+_LINE = re.compile(r"^(\s*)([A-Z][A-Za-z0-9 /()-]{1,60}):\s*(.*)$")
+_SIDES = {
+    "subject": "Subject", "creator subject": "Subject", "target subject": "Target", "new logon": "Target",
+    "account for which logon failed": "Target", "target account": "Target", "new account": "Target",
+    "account whose credentials were used": "Target", "account information": "Target", "member": "Member",
+    "group": "Target",
+}  # fmt: skip
+_SIDED = {"Account Name": "UserName", "Account Domain": "DomainName", "Security ID": "Sid", "Logon ID": "LogonId"}
+_PLAIN = {
+    "Logon Type": "LogonType", "Source Network Address": "IpAddress", "Client Address": "IpAddress",
+    "Source Address": "IpAddress", "Source Port": "IpPort", "Workstation Name": "WorkstationName",
+    "Logon Process": "LogonProcessName", "Authentication Package": "AuthenticationPackageName", "Status": "Status",
+    "Sub Status": "SubStatus", "New Process Name": "NewProcessName", "New Process ID": "NewProcessId",
+    "Creator Process Name": "ParentProcessName", "Creator Process ID": "ProcessId",
+    "Process Command Line": "CommandLine", "Service Name": "ServiceName", "Service File Name": "ServiceFileName",
+    "Service Type": "ServiceType", "Service Start Type": "StartType", "Service Account": "AccountName",
+    "Task Name": "TaskName", "Task Content": "TaskContent", "Share Name": "ShareName",
+    "Share Path": "ShareLocalPath", "Relative Target Name": "RelativeTargetName", "Object Name": "ObjectName",
+    "Object Type": "ObjectType", "Ticket Encryption Type": "TicketEncryptionType",
+    "Ticket Options": "TicketOptions", "Failure Code": "Status", "Result Code": "Status",
+    "Pre-Authentication Type": "PreAuthType", "Error Code": "Status", "Privileges": "PrivilegeList",
+    "Caller Process Name": "ProcessName", "Source Workstation": "Workstation", "Logon Account": "TargetUserName",
+}  # fmt: skip
+
+
+def is_event_csv(head: bytes) -> bool:
+    """Whether a file's first line names an event id and what log or host it is from."""
+    first = head.lstrip(b"\xef\xbb\xbf\r\n").split(b"\n", 1)[0].decode("utf-8", errors="replace")
+    if first.startswith("#TYPE"):  # Export-Csv of Windows PowerShell
+        first = head.split(b"\n", 2)[1].decode("utf-8", errors="replace") if head.count(b"\n") > 1 else ""
+    names = {_known(name) for name in _cells(first)}
+    return "EventID" in names and bool(names & {"Channel", "SourceName", "Computer"})
+
+
+def _cells(line: str) -> list[str]:
+    return next(csv.reader([line.replace("\r", " ")], delimiter=_separator(line)), [])
+
+
+def _separator(line: str) -> str:
+    return max(",;\t", key=line.count)
+
+
+def _known(name: str) -> str:
+    return _NAMES.get(name.strip().lower().replace(" ", ""), "")
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order; a number is the line on which the row ends."""
+    lines = Lines(feed)
+    text = _WithLineEnds(lines)
+    csv.field_size_limit(MAX_ROW_CHARS)
+    rows: Iterator[list[str]] = iter(())
+    header: list[str] = []
+    broken = 0
+    for line in text:
+        if not line.startswith("#TYPE"):
+            header = _cells(line.rstrip("\n"))[:MAX_COLUMNS]
+            rows = csv.reader(text, delimiter=_separator(line))
+            break
+    while True:
+        try:
+            row = next(rows)
+        except StopIteration:
+            break
+        except csv.Error:
+            broken += 1
+            continue
+        event = _event(header, row, text.number)
+        if event is None:
+            broken += 1
+        else:
+            yield event
+    if broken:
+        yield Gap(text=f"{broken:,} rows are no Windows events, or damaged")
+    yield from lines.gaps("rows")
+
+
+class _WithLineEnds:
+    """The lines as csv wants them; knows the number of the last."""
+
+    def __init__(self, lines: Iterable[tuple[int, int, str]]) -> None:
+        self._lines = iter(lines)
+        self.number = 0
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.number, _, line = next(self._lines)
+        return line.replace("\x00", "").replace("\r", " ") + "\n"
+
+
+def _event(header: list[str], row: list[str], number: int) -> Event | None:
+    found: dict[str, object] = {}
+    for name, value in zip(header, row, strict=False):
+        if value:
+            found.setdefault(_known(name) or _DATA_PREFIX.sub("", name.strip()), value)
+    extra = row[len(header) :]
+    if extra and "Message" not in found:
+        found["Message"] = extra[0]  # Event Viewer names no column for it
+    found.setdefault("Channel", found.get("SourceName", "Security"))
+    message = found.get("Message")
+    if isinstance(message, str):
+        for name, value in _message_fields(message):
+            found.setdefault(name, value)
+    return event_of(found, number)
+
+
+def _message_fields(message: str) -> Iterator[tuple[str, str]]:
+    """The fields that a message spells out: Security's by their section, Sysmon's by their own names."""
+    side = ""
+    for line in re.split(r"\r?\n", message)[:MAX_ROW_LINES]:
+        found = _LINE.match(line.replace("\t", " "))
+        if found is None:
+            continue
+        name, value = found[2].strip(), found[3].strip()
+        if not value:
+            side = _SIDES.get(name.lower(), "")
+        elif name in _PLAIN:
+            yield _PLAIN[name], value
+        elif name in _SIDED and side:
+            yield f"{side}{_SIDED[name]}", value
+        elif " " not in name:
+            yield name, value

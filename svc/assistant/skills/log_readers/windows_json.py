@@ -1,0 +1,328 @@
+"""Windows events that some program has written as JSON, in any of the forms that are about, as events.
+
+One object a line, a list, or objects one after another over many lines; in each the event as the XML has it (``Event``,
+``System``), flat (NXLog, Get-WinEvent, EvtxECmd, hosts' exports), or as Elastic's shippers write it (``winlog``,
+``event_data``), also with dotted names and inside ``_source`` or ``result``. Objects without an event id are counted in
+a Gap.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import BinaryIO
+
+import msgspec
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
+from svc.assistant.skills.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
+
+MAX_LINE_BYTES = 4 * 1024 * 1024  # of one object on a line; a script block with its message has 200,000
+MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of one object over many lines, in memory six times as much
+MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
+_PIECE_BYTES = 1024 * 1024
+_FEW_FIELDS = 4  # with fewer the message is all that there is
+_WRAPPERS = ("_source", "result", "Event", "event")
+_LISTS = ("hits", "Events", "events", "records", "results", "data", "value", "logs")
+_HEADS = {
+    "event_id": ("EventID", "event_id", "EventId", "eventid", "event.code", "Id"),
+    "channel": ("Channel", "channel", "log_name", "LogName", "EventLog", "log"),
+    "provider": ("SourceName", "ProviderName", "provider_name", "source_name", "Provider", "provider", "Source"),
+    "host": ("Hostname", "Computer", "computer_name", "ComputerName", "MachineName", "hostname", "computer", "host"),
+    "record": ("RecordNumber", "EventRecordID", "EventRecordId", "record_id", "record_number", "RecordId"),
+    "time": ("TimeCreated", "@timestamp", "SystemTime", "EventTime", "timestamp", "time", "UtcTime", "UtcTimeCreated"),
+}
+_IS_UTC = frozenset({"TimeCreated", "@timestamp", "SystemTime", "UtcTime", "UtcTimeCreated"})
+_OTHER_HEADS = frozenset(
+    [
+        "@version", "Keywords", "Level", "Opcode", "OpcodeValue", "SeverityValue", "Severity", "SourceModuleName",
+        "SourceModuleType", "EventReceivedTime", "ProviderGuid", "Version", "ActivityID", "RelatedActivityID",
+        "ThreadID", "ExecutionProcessID", "ExecutionThreadID", "port", "tags", "level", "keywords", "opcode",
+        "version", "type", "beat", "agent", "ecs", "input", "AccountType", "Category",
+    ]
+)  # fmt: skip
+_MESSAGES = ("Message", "message")
+
+_decode_line = msgspec.json.Decoder().decode
+
+
+class _Unread:
+    """What was passed over, for the Gaps at the end."""
+
+    def __init__(self) -> None:
+        self.broken: list[int] = []
+        self.foreign: list[int] = []
+        self.long: list[int] = []
+
+    def gaps(self) -> Iterator[Gap]:
+        for places, what in (
+            (self.broken, "damaged: no JSON object"),
+            (self.foreign, "JSON, but no Windows event"),
+            (self.long, f"longer than {MAX_LINE_BYTES:,} bytes"),
+        ):
+            if places:
+                yield Gap(
+                    text=f"{len(places):,} lines or objects were passed over as {what}; the first is {places[0]:,}"
+                )
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order; a number is the line, or the object's place in a list, from 1."""
+    unread = _Unread()
+    head = feed.read(4)
+    feed.seek(0)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        text = feed.read(MAX_WIDE_BYTES + 1)
+        if len(text) > MAX_WIDE_BYTES:
+            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were looked at, since the file is in UTF-16")
+        objects = _of_text(text[:MAX_WIDE_BYTES].decode("utf-16", errors="replace"), unread)
+    elif _is_by_line(feed):
+        objects = _of_lines(feed, unread)
+    else:
+        objects = _of_pieces(feed, unread)
+    for number, found in objects:
+        event = event_of(found, number)
+        if event is None:
+            unread.foreign.append(number)
+        else:
+            yield event
+    yield from unread.gaps()
+
+
+def _is_by_line(feed: BinaryIO) -> bool:
+    """Whether the first line with something in it is an object of its own."""
+    line = b""
+    for _ in range(100):
+        line = feed.readline(MAX_LINE_BYTES)
+        if line.strip(b"\xef\xbb\xbf \t\r\n") or not line:
+            break
+    feed.seek(0)
+    return isinstance(_object(line.strip(b"\xef\xbb\xbf \t\r\n,")), dict) and not _listed(line)
+
+
+def _listed(line: bytes) -> bool:
+    """Whether a whole export with its list stands on one line."""
+    found = _object(line.strip(b"\xef\xbb\xbf \t\r\n,"))
+    return isinstance(found, dict) and _inner_list(found) is not None
+
+
+def _object(line: bytes | str) -> object:
+    """The value on a line, None where there is none."""
+    try:
+        return _decode_line(line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass
+    try:
+        text = line.decode("utf-8", errors="replace") if isinstance(line, bytes) else line
+        return json.loads(text, strict=False)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+    number = 0
+    while line := feed.readline(MAX_LINE_BYTES):
+        number += 1
+        if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+            unread.long.append(number)
+            while (rest := feed.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+                pass
+            continue
+        text = line.strip(b"\xef\xbb\xbf \t\r\n,[]")
+        if not text:
+            continue
+        found = _object(text)
+        if isinstance(found, dict):
+            yield number, found
+        else:
+            unread.broken.append(number)
+
+
+def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+    lines = text.split("\n")
+    first = next((line for line in lines if line.strip("\ufeff \t\r")), "")
+    if not isinstance(_object(first.strip("\ufeff \t\r,")), dict):
+        yield from _of_stream(iter([text]), unread)
+        return
+    for number, line in enumerate(lines, start=1):
+        stripped = line.strip("\ufeff \t\r,")
+        if stripped:
+            found = _object(stripped)
+            if isinstance(found, dict):
+                yield number, found
+            else:
+                unread.broken.append(number)
+
+
+def _of_pieces(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
+    pieces = iter(lambda: feed.read(_PIECE_BYTES), b"")
+    yield from _of_stream((decoder.decode(piece) for piece in pieces), unread)
+
+
+def _of_stream(pieces: Iterator[str], unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+    """Objects of a list, or one after another, each over as many lines as it likes."""
+    parse = json.JSONDecoder(strict=False).raw_decode
+    buffer, position, number = "", 0, 0
+    wanted = 0  # an object that is cut is tried again when twice as much is there: linear in all
+    for piece in pieces:
+        buffer = buffer[position:] + piece
+        position = 0
+        if len(buffer) < wanted:
+            continue
+        while (start := _next_start(buffer, position)) >= 0:
+            try:
+                found, position = parse(buffer, start)
+            except (ValueError, RecursionError):
+                position = start
+                break
+            for item in _inner_list(found) or [found]:
+                if isinstance(item, dict):
+                    number += 1
+                    yield number, item
+        else:
+            position = len(buffer)
+        rest = len(buffer) - position
+        wanted = 2 * rest if rest > _PIECE_BYTES else 0
+        if rest > MAX_OBJECT_CHARS:
+            break
+    if buffer[position:].strip("\ufeff \t\r\n,[]"):
+        unread.broken.append(number + 1)
+
+
+def _next_start(text: str, position: int) -> int:
+    return text.find("{", position)
+
+
+def _inner_list(found: dict[str, object]) -> list[object] | None:
+    """The list in an export that is one object; None where it is an event."""
+    for name in _LISTS:
+        value = found.get(name)
+        if isinstance(value, dict):  # Elastic's answer: hits in hits
+            value = value.get(name)
+        if isinstance(value, list) and any(isinstance(item, dict) for item in value[:3]):
+            return value
+    return None
+
+
+def event_of(found: dict[str, object], number: int) -> Event | None:
+    """The event of one object; None where it has no event id and no log's name."""
+    for _ in range(2):
+        if isinstance(found.get("System"), dict):
+            return nested_event(found, number=number)
+        inner = next((value for name in _WRAPPERS if isinstance(value := found.get(name), dict)), None)
+        if inner is None or not (_has_head(inner) or isinstance(inner.get("System"), dict)):
+            break
+        found = inner
+    if isinstance(found.get("System"), dict):
+        return nested_event(found, number=number)
+    return _flat(_undotted(found), number)
+
+
+def _has_head(found: dict[str, object]) -> bool:
+    return "winlog" in found or any(name in found for name in _HEADS["event_id"]) or "winlog.event_id" in found
+
+
+def _undotted(found: dict[str, object]) -> dict[str, object]:
+    """``winlog.event_data.Image`` as members of members."""
+    if not any(name.startswith("winlog.") for name in found):
+        return found
+    result: dict[str, object] = {}
+    for name, value in found.items():
+        *path, last = name.split(".") if name.startswith("winlog.") else [name]
+        place = result
+        for part in path[:3]:
+            inner = place.setdefault(part, {})
+            place = inner if isinstance(inner, dict) else {}
+        place[last] = value[0] if isinstance(value, list) and len(value) == 1 else value
+    return result
+
+
+def _flat(found: dict[str, object], number: int) -> Event | None:
+    winlog = found.get("winlog")
+    own = winlog if isinstance(winlog, dict) else found
+    heads = {what: _head(own, found, names) for what, names in _HEADS.items()}
+    event_id = whole_number(heads["event_id"][1])
+    channel, provider = _name(heads["channel"][1]), _name(heads["provider"][1])
+    if event_id is None or not (channel or provider):
+        return None
+    fields: dict[str, str] = {}
+    _add_fields(fields, own, found)
+    name, value = heads["time"]
+    time = utc(value, is_utc=name in _IS_UTC) if isinstance(value, str) else ""
+    if not time.endswith("Z"):
+        time = _better_time(found, fields) or time
+    header = Header(
+        number=number, event_id=event_id, channel=channel, provider=provider, host=_name(heads["host"][1]), time=time
+    )
+    return windows_event(header, fields)
+
+
+def _head(own: dict[str, object], found: dict[str, object], names: tuple[str, ...]) -> tuple[str, object]:
+    """The first of the names that is there, and its value; Elastic keeps some outside of ``winlog``."""
+    for place in (own, found) if own is not found else (own,):
+        for name in names:
+            if (value := place.get(name)) is not None:
+                return name, value
+    event = found.get("event")
+    if "EventID" in names and isinstance(event, dict):
+        return "event.code", event.get("code")
+    return "", None
+
+
+def _name(value: object) -> str:
+    if isinstance(value, dict):
+        value = value.get("name", value.get("Name", value.get("hostname")))
+    return value if isinstance(value, str) else ""
+
+
+def _better_time(found: dict[str, object], fields: dict[str, str]) -> str:
+    """A stamp that names its zone, or is known to be UTC, where the first one does not."""
+    for name in ("@timestamp", "SystemTime", "UtcTime"):
+        value = found.get(name) or fields.get(name)
+        if isinstance(value, str) and (time := utc(value, is_utc=True)).endswith("Z"):
+            return time
+    return ""
+
+
+_HEAD_NAMES = frozenset(name for names in _HEADS.values() for name in names) - {"UtcTime", "host", "log"} | _OTHER_HEADS
+
+
+def _add_fields(fields: dict[str, str], own: dict[str, object], found: dict[str, object]) -> None:
+    """The event's data, whichever way it is told from the rest."""
+    data = own.get("event_data", own.get("EventData"))
+    payload = found.get("Payload")
+    if isinstance(data, dict | str):
+        add_data(fields, data)
+    elif isinstance(payload, str) and payload.startswith('{"'):  # EvtxECmd
+        _add_payload(fields, payload)
+    else:
+        _add_members(fields, own)
+    add_user_data(fields, own.get("user_data", own.get("UserData")))
+    if len(fields) < _FEW_FIELDS:
+        for name in _MESSAGES:
+            add_field(fields, "Message", own.get(name) or found.get(name))
+
+
+def _add_payload(fields: dict[str, str], payload: str) -> None:
+    inner = _object(payload)
+    if isinstance(inner, dict):
+        add_data(fields, inner.get("EventData"))
+        add_user_data(fields, inner.get("UserData"))
+
+
+def _add_members(fields: dict[str, str], own: dict[str, object]) -> None:
+    for name, value in own.items():
+        if len(fields) >= MAX_FIELDS:
+            return
+        if name in _HEAD_NAMES or name in _MESSAGES or isinstance(value, dict):
+            continue
+        add_field(fields, name, _joined(value) if isinstance(value, list) else value)
+
+
+def _joined(values: list[object]) -> str:
+    return "\n".join(str(item) for item in values[:MAX_FIELDS])

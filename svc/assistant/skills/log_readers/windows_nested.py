@@ -1,0 +1,119 @@
+"""A Windows event as the XML has it (System, EventData, UserData), written as JSON by any of several programs. Pure.
+
+Attributes stand as ``{"#attributes": {…}}`` (the crate and library evtx), as ``"@Name"`` (xmltodict, EvtxECmd), as
+``Name_attributes`` beside the element, or plainly as members.
+"""
+
+from __future__ import annotations
+
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
+
+MAX_DEPTH = 6  # of UserData; Windows' own has three
+
+
+def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = False) -> Event | None:
+    """The event whose ``Event`` element is ``body``; None where it has no System element.
+
+    ``number`` is the line's; with ``is_own_number`` the record's own number goes before it.
+    """
+    system = body.get("System")
+    if not isinstance(system, dict):
+        return None
+    record = whole_number(system.get("EventRecordID")) if is_own_number else None
+    header = Header(
+        number=record if record else number,
+        event_id=whole_number(system.get("EventID")),
+        channel=_text(system.get("Channel")),
+        provider=_attribute(system, "Provider", "Name"),
+        host=_text(system.get("Computer")),
+        time=utc(_attribute(system, "TimeCreated", "SystemTime"), is_utc=True),
+    )
+    fields: dict[str, str] = {}
+    add_data(fields, body.get("EventData"))
+    add_user_data(fields, body.get("UserData"))
+    return windows_event(header, fields)
+
+
+def whole_number(value: object) -> int | None:
+    """``4624`` from a number, a text, or an element with attributes."""
+    if isinstance(value, dict):
+        value = value.get("#text", value.get("Value", value.get("_")))
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        return None
+    try:
+        number = int(value)
+    except ValueError:
+        return None
+    return number if 0 <= number < 2**63 else None
+
+
+def _text(value: object) -> str:
+    if isinstance(value, dict):
+        value = value.get("#text")
+    return value if isinstance(value, str) else ""
+
+
+def _attribute(system: dict[str, object], element: str, name: str) -> str:
+    beside = system.get(f"{element}_attributes")
+    value = system.get(element)
+    for place in (value.get("#attributes") if isinstance(value, dict) else None, value, beside):
+        if isinstance(place, dict):
+            for key in (name, f"@{name}"):
+                found = place.get(key)
+                if isinstance(found, str):
+                    return found
+    return value if isinstance(value, str) else ""
+
+
+def add_data(fields: dict[str, str], data: object) -> None:
+    """What stands in EventData: by name, as a list of named values, or as values without a name (``Data``)."""
+    if isinstance(data, str):
+        add_field(fields, "Data", data)
+    if not isinstance(data, dict):
+        return
+    for name, value in data.items():
+        if name == "Data":
+            _add_values(fields, value)
+        elif name[:1] not in "#@" and not name.endswith("_attributes"):
+            add_field(fields, name, _leaf(value))
+
+
+def _leaf(value: object) -> object:
+    """The value of an element; of a list its values, a line each."""
+    if isinstance(value, dict):
+        value = value.get("#text")
+    if isinstance(value, list):
+        return "\n".join(str(item) for item in value[:MAX_FIELDS] if item is not None)
+    return None if isinstance(value, dict) else value
+
+
+def _add_values(fields: dict[str, str], value: object) -> None:
+    if isinstance(value, dict):
+        named = value.get("@Name", value.get("Name"))
+        if isinstance(named, str):
+            add_field(fields, named, _leaf({"#text": value.get("#text", value.get("Value"))}))
+            return
+        value = value.get("#text")
+    if not isinstance(value, list):
+        add_field(fields, "Data", value)
+        return
+    unnamed = [item for item in value if not isinstance(item, dict)]
+    for item in value[:MAX_FIELDS]:
+        if isinstance(item, dict):
+            _add_values(fields, item)
+    if unnamed:
+        add_field(fields, "Data", _leaf(unnamed))
+
+
+def add_user_data(fields: dict[str, str], data: object, depth: int = 0) -> None:
+    """Every leaf under UserData by its own name; a later one of the same name does not replace the first."""
+    if not isinstance(data, dict) or depth > MAX_DEPTH:
+        return
+    for name, value in data.items():
+        if name[:1] in "#@" or name.endswith("_attributes"):
+            continue
+        if isinstance(value, dict) and "#text" not in value:
+            add_user_data(fields, value, depth + 1)
+        elif name not in fields:
+            add_field(fields, name, _leaf(value))

@@ -1,0 +1,95 @@
+"""Windows events as XML, as the Event Viewer and wevtutil write them, as events. Each is parsed by itself.
+
+An event is what stands between ``<Event`` and ``</Event>``; a document type, which such exports never have, is refused,
+so that no entity is ever expanded.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+from xml.etree import ElementTree
+
+from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.log_readers.windows_nested import nested_event
+
+MAX_EVENT_CHARS = 1024 * 1024  # of one event; a script block is logged in parts of 32,000
+MAX_DEPTH = 12  # of elements; Windows' own have five
+_PIECE_BYTES = 256 * 1024
+_EVENT = re.compile(r"<Event[ >].*?</Event>", re.DOTALL)
+_START = re.compile(r"<Event[ >]")
+_DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
+_NAMESPACE = re.compile(r"^\{[^}]*\}")
+_LOOK = re.compile(r"<Event xmlns=[\"']http://schemas\.microsoft\.com/win/2004/08/events/event")
+_BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
+
+
+def is_event_xml(head: bytes) -> bool:
+    """Whether a file that begins so holds events in XML, or a text has them in it."""
+    return _LOOK.search(head.decode(_encoding(head), errors="replace")) is not None
+
+
+def _encoding(head: bytes) -> str:
+    return next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
+
+
+def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+    """The events in the file's order; a number is the record's own, or the event's place where it has none."""
+    encoding = _encoding(feed.read(4))
+    feed.seek(0)
+    decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+    number, broken, text = 0, 0, ""
+    while piece := feed.read(_PIECE_BYTES):
+        text += decoder.decode(piece)
+        position = 0
+        for match in _EVENT.finditer(text):
+            position = match.end()
+            number += 1
+            event = _event(match.group(), number)
+            if event is None:
+                broken += 1
+            else:
+                yield event
+        text = text[position:]
+        if len(text) > MAX_EVENT_CHARS:
+            broken += 1
+            text = text[-100:]
+    if _START.search(text):
+        yield Gap(text=f"damaged after event {number:,}: the last one does not end")
+    if broken:
+        yield Gap(text=f"{broken:,} events are damaged or longer than {MAX_EVENT_CHARS:,} characters; not looked at")
+
+
+def _event(text: str, number: int) -> Event | None:
+    if len(text) > MAX_EVENT_CHARS or _DECLARATION.search(text):
+        return None
+    try:
+        root = ElementTree.fromstring(text)  # noqa: S314 - no document type, so no entity
+    except ElementTree.ParseError:
+        return None
+    body = _as_members(root, 0)
+    return nested_event(body, number=number, is_own_number=True) if isinstance(body, dict) else None
+
+
+def _as_members(element: ElementTree.Element, depth: int) -> dict[str, object] | str | None:
+    """Members by name, attributes under ``#attributes``; ``Data`` elements with their names as a list."""
+    if depth > MAX_DEPTH:
+        return None
+    members: dict[str, object] = {"#attributes": dict(element.attrib)} if element.attrib else {}
+    data: list[object] = []
+    for child in element:
+        name = _NAMESPACE.sub("", child.tag) if isinstance(child.tag, str) else ""
+        if name == "Data":
+            named = child.get("Name")
+            data.append({"@Name": named, "#text": child.text or ""} if named else child.text or "")
+        elif name:
+            members[name] = _as_members(child, depth + 1)
+    if data:
+        members["Data"] = data
+    if len(element) == 0:
+        text = (element.text or "").strip()
+        return {**members, "#text": text} if members else text
+    return members

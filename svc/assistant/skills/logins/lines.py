@@ -1,0 +1,286 @@
+"""Say what one log line tells about a login: a failure, a success, an attempt that came to neither, or nothing. Pure.
+
+Texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and their like;
+sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``auth_services.py``; rsyslog's "message
+repeated". Names of accounts are written by whoever knocks, so a pattern takes the last address of a line, which the
+server wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+import msgspec
+
+from svc.assistant.skills.log_readers.timestamps import Stamp, Stamps
+from svc.assistant.skills.logins import services as auth_services
+
+MAX_NAME_CHARS = 256
+MAX_REPEATS = 10_000_000  # of one line; more is no log daemon's number
+
+# A line without any of these says nothing about a login; the test is cheap, and most lines of a syslog fail it.
+_MARKS = (
+    "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
+    "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
+    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
+    *auth_services.MARKS,
+)  # fmt: skip
+
+
+class EventKind(StrEnum):
+    """What a line tells. OWN, ERROR and PAM may tell of the same attempt; ``auth_log`` counts it once."""
+
+    OWN = "failure, as the server logs it"
+    ERROR = "failure, as the server's error log has it"
+    PAM = "failure, as PAM logs it"
+    ATTEMPT = "attempt that may have ended before a password"
+    SUCCESS = "success"
+    KEY_REFUSED = "refused key"
+    NO_ACCOUNT = "connection that named no account"
+
+
+class Event(msgspec.Struct, frozen=True):
+    """What a line says. ``account`` None: not named. ``source`` is an address, a host name or ``local …``."""
+
+    kind: EventKind
+    service: str
+    host: str
+    pid: str
+    source: str
+    account: str | None
+    port: str = ""
+    method: str = ""
+    module: str = ""
+    count: int = 1
+    stamp: Stamp | None = None
+
+
+_HEADER = re.compile(
+    r"\s*(?:(?P<host>\S+)\s+)??(?P<program>[A-Za-z][\w./-]*)(?:\((?P<module>pam_\w+)\))?(?:\[(?P<pid>\d+)\])?:\s+"
+)
+_HEADER_5424 = re.compile(
+    r"\s*(?P<host>\S+) (?P<program>[\w./-]+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\]) (?:\ufeff)?(?P<module>)"
+)
+_HEADER_VSFTPD = re.compile(r"\s*(?P<host>)\[(?P<program>)pid (?P<pid>\d+)\]\s+(?P<module>)")
+_REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?\s*$")
+_LAST_REPEATED = re.compile(r"\s*(?:(?P<host>\S+)\s+)??last message repeated (?P<times>\d{1,9}) times?")
+
+_FAILED = re.compile(
+    r"Failed (\S+) for (?:(?:invalid|illegal) user )?(.*) from (\S+)(?: port (\d+))?(?: ssh\d?)?(?:: .*)?$"
+)
+_ACCEPTED = re.compile(r"Accepted (\S+) for (.*) from (\S+)(?: port (\d+))?(?: ssh\d?)?(?:: .*)?$")
+_INVALID = re.compile(r"(?:Invalid|Illegal) user (.*) from (\S+)(?: port (\d+))?\s*$")
+_PAM_ERROR = re.compile(r"(?:error: )?PAM: \S.*? for (?:(?:invalid|illegal) user )?(.*) from (\S+)")
+_MAXIMUM = re.compile(
+    r"(?:error: )?maximum authentication attempts exceeded for (?:invalid user )?(.*) from (\S+) port (\d+)"
+)
+_ENDED = re.compile(
+    r"(?:Connection (?:closed|reset) by|Disconnected from|Disconnecting) "
+    r"(?:authenticating|invalid) user (.*) (\S+) port (\d+)\b[^\[]*(?:\[preauth\])?\s*$"
+)
+_UNNAMED = re.compile(
+    r"(?:Connection (?:closed|reset) by|Disconnected from|Did not receive identification string from"
+    r"|(?:error: )?Received disconnect from) (\S+?)(?::\d*:?)?(?: |$)"
+)
+_PAM = re.compile(r"pam_(\w+)\(([\w.+/-]+?)(?:-l)?:auth\): authentication failure; ?(.*)$")
+_PAM_OLD = re.compile(r"authentication failure; ?(.*)$")
+_PAM_MORE = re.compile(r"PAM (\d{1,6}) more authentication failures?; ?(.*)$")
+_RHOST = re.compile(r"\brhost=(\S*)")
+_RUSER = re.compile(r"\bruser=(\S*)")
+_TTY = re.compile(r"\btty=(\S*)")
+_USER = re.compile(r"\suser=(.*)$")
+_SUDO = re.compile(r"\s*(\S+) : (?:(\d{1,4}) incorrect password attempts?\b|(?:.*; )?TTY=.*COMMAND=)")
+_SUDO_REFUSED = re.compile(r" : (?:user NOT|command not allowed|a password is required)")
+_SU_FAILED = re.compile(r"(?:FAILED [Ss][Uu] \(to (\S+)\) (\S+)|FAILED su for (\S+) by (\S+))")
+_SU_DONE = re.compile(r"(?:\(to (\S+)\) (\S+) on |Successful su for (\S+) by (\S+))")
+_LOGIN_FAILED = re.compile(
+    r"FAILED LOGIN (?:SESSION )?\(?\d*\)? ?(?:on|FROM|from) '?([^' ]+)'? (?:from '[^']*' )?(?:FOR|for) '?([^',]*)'?"
+)
+_LOGIN_DONE = re.compile(r"(?:ROOT LOGIN (?:ON|on) '?(\S+?)'?(?: .*)?$|LOGIN ON (\S+) BY (\S+))")
+_VSFTPD = re.compile(r"\[(.{0,256})\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
+_DOVECOT_FAILED = re.compile(r"\(auth failed, (\d{1,6}) attempts[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)")
+_DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
+
+
+class AuthLines:
+    """Reads the lines of one log in order; remembers the stamps' state and the line before."""
+
+    def __init__(self) -> None:
+        self.stamps = Stamps()
+        self._before = ""
+
+    def read(self, line: str) -> Event | None:
+        """The event of ``line``, or None where it tells nothing about a login."""
+        before, self._before = self._before, line
+        if not any(mark in line for mark in _MARKS):
+            return None
+        stamp, end = self.stamps.read(line)
+        if "last message" in line and (again := _LAST_REPEATED.match(line, end)) is not None:
+            self._before = before  # several such lines in a row all mean the same one
+            return self._again(before, again, stamp)
+        return _plain(line, stamp, end)
+
+    def _again(self, before: str, again: re.Match[str], stamp: Stamp | None) -> Event | None:
+        """An old syslog daemon's "last message repeated 3 times": the line before, so many times more."""
+        event = _plain(before, stamp, self.stamps.read(before)[1])
+        if event is None or event.host != (again["host"] or ""):
+            return None
+        return msgspec.structs.replace(event, count=min(int(again["times"]), MAX_REPEATS))
+
+
+def _plain(line: str, stamp: Stamp | None, end: int) -> Event | None:
+    """The event of a line whose stamp ends at ``end``."""
+    header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
+    if header is not None and (event := _named(line[header.end() :], header, stamp)) is not None:
+        return event
+    message = line[end:].strip()  # of a log without such a head, or a line that somebody cut out of its log
+    event = (_sshd(message) if header is None else None) or _other(message)
+    return None if event is None else msgspec.structs.replace(event, stamp=stamp)
+
+
+def _named(message: str, header: re.Match[str], stamp: Stamp | None) -> Event | None:
+    times = 1
+    if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
+        times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2]
+    event = _event(message.rstrip(), _service(header["program"]), header["module"] or "")
+    if event is None:
+        return None
+    host, pid = header["host"] or "", header["pid"] or ""
+    return msgspec.structs.replace(event, host=host, pid=pid, count=event.count * times, stamp=stamp)
+
+
+def _service(program: str) -> str:
+    """``sshd`` for each of OpenSSH's processes; a path's last part for the rest."""
+    name = program.rsplit("/", 1)[-1]
+    return "sshd" if name.startswith("sshd") else name or "vsftpd"
+
+
+def _event(message: str, service: str, module: str) -> Event | None:
+    """The event of a message without its head; host, pid and time are still missing."""
+    if service == "sshd":
+        found = _sshd(message)
+        if found is not None:
+            return found
+    return _other(message) or _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
+
+
+def _made(
+    kind: EventKind,
+    service: str,
+    account: str | None,
+    source: str,
+    *,
+    port: str = "",
+    method: str = "",
+    module: str = "",
+    count: int = 1,
+) -> Event:
+    return Event(kind, service, "", "", _address(source), _account(account), port or "", method, module, count)
+
+
+def _account(name: str | None) -> str | None:
+    return None if name is None else name.strip()[:MAX_NAME_CHARS]
+
+
+def _address(source: str) -> str:
+    """An address as people write it: IPv4 in IPv6 as IPv4, IPv6 in small letters."""
+    source = source.strip("[]")[:MAX_NAME_CHARS]
+    if ":" in source:
+        source = source.lower().removeprefix("::ffff:") if "." in source else source.lower()
+    return source
+
+
+def _sshd(message: str) -> Event | None:
+    if message.startswith("pam_"):
+        return None
+    kind = EventKind
+    if (m := _FAILED.match(message)) is not None:
+        method, user, source, port = m.groups()
+        if method == "publickey":
+            return _made(kind.KEY_REFUSED, "sshd", user, source, port=port, method=method)
+        if method == "none":
+            return _made(kind.ATTEMPT, "sshd", user, source, port=port, method=method)
+        return _made(kind.OWN, "sshd", user, source, port=port, method=method)
+    if (m := _ACCEPTED.match(message)) is not None:
+        return _made(kind.SUCCESS, "sshd", m[2], m[3], port=m[4], method=m[1])
+    if (m := _INVALID.match(message)) is not None:
+        return _made(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+    if (m := _PAM_ERROR.match(message)) is not None:
+        return _made(kind.ERROR, "sshd", m[1], m[2], method="pam")
+    if (m := _MAXIMUM.match(message) or _ENDED.match(message)) is not None:
+        return _made(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+    if (m := _UNNAMED.match(message)) is not None:
+        return _made(kind.NO_ACCOUNT, "sshd", None, m[1])
+    return None
+
+
+def _pam(message: str, service: str, module: str) -> Event | None:
+    count, fields = 1, ""
+    if (m := _PAM.match(message)) is not None:
+        module, service, fields = m[1], _service(m[2]), m[3]
+    elif (m := _PAM_MORE.match(message)) is not None:
+        count, module, fields = int(m[1]), "unix", m[2]
+    elif module and (m := _PAM_OLD.match(message)) is not None:
+        module, fields = module.removeprefix("pam_"), m[1]
+    else:
+        return None
+    user = _USER.search(" " + fields)
+    name = user[1] if user else None
+    remote = _RHOST.search(fields)
+    if remote is not None and remote[1]:
+        return _made(EventKind.PAM, service, name, remote[1], module=module, count=count)
+    by, tty = _RUSER.search(fields), _TTY.search(fields)
+    if by is not None and by[1]:
+        return _made(EventKind.PAM, service, name, f"local user {by[1]}", module=module, count=count)
+    return _made(EventKind.PAM, service, name, f"local {_terminal(tty[1] if tty else '')}", module=module, count=count)
+
+
+def _terminal(tty: str) -> str:
+    return tty.removeprefix("/dev/") or "console"
+
+
+def _local(message: str, service: str) -> Event | None:
+    """sudo, su and login: the source is who was there already, or the terminal."""
+    if service == "sudo" and (m := _SUDO.match(message)) is not None and not _SUDO_REFUSED.search(message):
+        if m[2]:
+            return _made(EventKind.OWN, service, m[1], f"local user {m[1]}", method="password", count=int(m[2]))
+        return _made(EventKind.SUCCESS, service, m[1], f"local user {m[1]}", method="sudo")
+    if service == "su":
+        if (m := _SU_FAILED.search(message)) is not None:
+            return _made(EventKind.OWN, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="password")
+        if (m := _SU_DONE.search(message)) is not None:
+            return _made(EventKind.SUCCESS, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="su")
+    if service == "login":
+        if (m := _LOGIN_FAILED.search(message)) is not None:
+            return _made(EventKind.OWN, service, m[2], f"local {_terminal(m[1])}", method="password")
+        if (m := _LOGIN_DONE.search(message)) is not None:
+            return _made(
+                EventKind.SUCCESS, service, m[3] or "root", f"local {_terminal(m[1] or m[2])}", method="password"
+            )
+    return None
+
+
+def _other(message: str) -> Event | None:
+    """Services of ``auth_services``: what they refuse and let in."""
+    if not any(mark in message for mark in auth_services.MARKS):
+        return None
+    for form in auth_services.FORMS:
+        if (m := form.pattern.search(message, 0, auth_services.MAX_CHARS)) is not None:
+            kind = EventKind.SUCCESS if form.is_success else EventKind.OWN
+            named = m.groupdict()
+            return _made(
+                kind, form.service, named.get("user"), m["source"], port=named.get("port") or "", method="password"
+            )
+    return None
+
+
+def _mail_or_ftp(message: str) -> Event | None:
+    if (m := _VSFTPD.search(message)) is not None:
+        kind = EventKind.SUCCESS if m[2] == "OK" else EventKind.OWN
+        return _made(kind, "vsftpd", m[1], m[3], method="password")
+    if (m := _DOVECOT_FAILED.search(message)) is not None:
+        return _made(EventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
+    if (m := _DOVECOT_DONE.search(message)) is not None:
+        return _made(EventKind.SUCCESS, "dovecot", m[1], m[2], method="password")
+    return None

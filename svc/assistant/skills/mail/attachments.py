@@ -1,0 +1,103 @@
+"""What comes with a mail: each attachment by its content, what speaks against it, and what an attached archive holds.
+
+Pure; opens archives one level, within bounds (``archive_members.py``). Dangers: ``file_danger.py``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from svc.assistant.file_types import identify as file_types
+from svc.assistant.findings import Severity
+from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
+from svc.assistant.skills.archive.members import Budget, read_zip
+from svc.assistant.skills.mail.html import read_page
+from svc.assistant.skills.mail.message import Attachment
+
+MAX_ATTACHMENTS = 100  # of one mail
+OPENED_BYTES = 64 * 1024 * 1024  # of one attached archive
+_POINTS = {
+    Severity.CRITICAL: 6.0, Severity.HIGH: 5.0, Severity.MEDIUM: 2.5, Severity.LOW: 1.0, Severity.INFO: 0.0
+}  # fmt: skip
+
+
+class SeenAttachment(msgspec.Struct, frozen=True, kw_only=True):
+    """One attachment. ``members`` are the names in an archive; ``label`` is the kind by content."""
+
+    name: str
+    claimed: str
+    label: str
+    size: int
+    sha256: str
+    md5: str
+    dangers: tuple[Danger, ...]
+    members: tuple[str, ...] = ()
+    is_inline: bool = False
+
+    @property
+    def points(self) -> float:
+        """How much it speaks against the mail."""
+        return max((_POINTS[danger.severity] for danger in self.dangers), default=0.0)
+
+
+def read_attachments(attachments: Sequence[Attachment]) -> Iterator[SeenAttachment]:
+    """Each of the first MAX_ATTACHMENTS, looked into."""
+    for attachment in attachments[:MAX_ATTACHMENTS]:
+        yield _read(attachment)
+
+
+def _read(attachment: Attachment) -> SeenAttachment:
+    data, name = attachment.data, attachment.name
+    label = "eml" if attachment.nested else file_types.identify(data, name)[1] if data else "empty"
+    found = dangers(name, label, data)
+    members: list[str] = []
+    if is_archive(label):
+        found += _in_archive(data, members) if label == "zip" else [_unopened(label)]
+    if label in ("html", "svg", "xml") or name.lower().endswith((".htm", ".html", ".shtml", ".svg")):
+        found += _in_page(data)
+    return SeenAttachment(
+        name=name, claimed=attachment.claimed, label=label, size=len(data), sha256=hashlib.sha256(data).hexdigest(),
+        md5=hashlib.md5(data, usedforsecurity=False).hexdigest(), dangers=tuple(found), members=tuple(members[:50]),
+        is_inline=attachment.is_inline,
+    )  # fmt: skip
+
+
+def _unopened(label: str) -> Danger:
+    severity = Severity.MEDIUM if label in ("rar", "sevenzip", "cab") else Severity.LOW
+    return Danger("archive", f"an archive ({label}) that was not opened", severity)
+
+
+def _in_archive(data: bytes, members: list[str]) -> Iterator[Danger]:
+    notes: list[str] = []
+    is_locked = False
+    for member in read_zip(io.BytesIO(data), notes, Budget(OPENED_BYTES)):
+        members.append(member.name)
+        is_locked |= member.is_encrypted
+        head = member.data[: file_types.HEAD_BYTES] if member.data else b""
+        label = file_types.identify(head, member.name)[1] if head else ""
+        for danger in dangers(member.name, label, member.data):
+            yield Danger(danger.name, f"{member.name} in it: {danger.words}", danger.severity)
+        if len(members) >= 200:
+            break
+    if is_locked:
+        yield Danger("password", "a password keeps scanners out of it", Severity.MEDIUM)
+    for note in notes:
+        yield Danger("damaged", note, Severity.LOW)
+
+
+def _in_page(data: bytes) -> Iterator[Danger]:
+    page = read_page(data.decode("utf-8", "replace"))
+    text = data[:200_000].decode("latin-1")
+    if page.secret_inputs:
+        yield Danger("login_page", "a page that asks for a password or a card", Severity.HIGH)
+    if re.search(
+        r"atob\s*\(|fromCharCode|document\.write|unescape\s*\(|eval\s*\(|window\.location|location\.href|base64,", text
+    ):
+        yield Danger("smuggling", "a page whose script unpacks something or leads on", Severity.HIGH)
+    elif page.scripts:
+        yield Danger("page_script", "a page with a script", Severity.MEDIUM)

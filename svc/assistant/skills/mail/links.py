@@ -1,0 +1,312 @@
+"""What the addresses in a mail look like, each with the signs that speak against it. Pure; nothing is looked up.
+
+Domains are cut by the public suffix list (publicsuffixlist); who may lead where: ``knowledge/mail_hosts.toml``,
+``suspicious_tlds.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from ipaddress import ip_address
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import msgspec
+from publicsuffixlist import PublicSuffixList
+
+from svc.assistant.knowledge import load
+from svc.assistant.skills.mail.brands import brand_in_host, imitated_brand
+from svc.assistant.skills.mail.html import Link
+
+MAX_URLS = 500  # different ones of one mail
+MANY_LABELS = 5
+LONG_HOST = 45
+
+
+class Hosts(msgspec.Struct, frozen=True):
+    """``knowledge/mail_hosts.toml``."""
+
+    source: str
+    version: str
+    date: date
+    free_mail: frozenset[str]
+    shorteners: frozenset[str]
+    free_hosting: tuple[str, ...]
+    redirectors: tuple[str, ...]
+    bulk_senders: frozenset[str]
+    link_wrappers: frozenset[str]
+
+
+class _Group(msgspec.Struct, frozen=True):
+    what: str
+    weight: float
+    tlds: frozenset[str]
+
+
+class _Tlds(msgspec.Struct, frozen=True):
+    source: str
+    version: str
+    date: date
+    groups: tuple[_Group, ...]
+
+
+class Sign(msgspec.Struct, frozen=True):
+    """One thing that speaks against an address; ``points`` as in the mail's score."""
+
+    name: str
+    words: str
+    points: float
+
+
+class Url(msgspec.Struct, frozen=True, kw_only=True):
+    """An address in a mail. ``org`` is the registrable domain, or the host where it has none; ``place`` as in Link."""
+
+    url: str
+    text: str
+    place: str
+    host: str
+    org: str
+    has_image: bool
+    signs: tuple[Sign, ...]
+    brand: str = ""
+
+    @property
+    def points(self) -> float:
+        """How much speaks against it."""
+        return sum(sign.points for sign in self.signs)
+
+
+@cache
+def hosts() -> Hosts:
+    """The table of hosts with a role."""
+    return load("mail_hosts.toml", Hosts)
+
+
+@cache
+def _tlds() -> _Tlds:
+    return load("suspicious_tlds.toml", _Tlds)
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    return PublicSuffixList()
+
+
+def organisation(host: str) -> str:
+    """The registrable domain of a host (``mail.a.co.uk``: ``a.co.uk``); the host itself where it has none."""
+    host = host.lower().strip(".")
+    if _is_ip(host):
+        return host
+    try:
+        return _suffixes().privatesuffix(host) or host
+    except (ValueError, UnicodeError):
+        return host
+
+
+_IN_TEXT = re.compile(r"(?:\b(?:https?|ftp)://|(?<![\w@.-])www\d?\.)[^\s<>\"'\u00a0]{2,4000}", re.IGNORECASE)
+_TRAILING = ".,;:!?)]}>*'\""
+
+
+def urls_in_text(text: str) -> Iterator[Link]:
+    """The addresses that a plain text shows; the text is what is clicked."""
+    for match in _IN_TEXT.finditer(text):
+        url = match.group().rstrip(_TRAILING)
+        yield Link(url=url if "://" in url else f"http://{url}", place="text")
+
+
+def unwrapped(url: str) -> str:
+    """The address behind a scanner's own, where it stands in its query."""
+    parts = _split(url)
+    if parts is None or not any(parts[0] == one or parts[0].endswith(f".{one}") for one in hosts().link_wrappers):
+        return url
+    query = dict(parse_qsl(urlsplit(url).query)[:20])
+    inner = query.get("url") or query.get("a") or query.get("u", "").replace("-", "%").replace("_", "/")
+    return unquote(inner) if "://" in unquote(inner) else url
+
+
+def _split(url: str) -> tuple[str, str, int | None, str] | None:
+    """Host, path with query, port and the part before an @; None where it is no address of the web."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        found = re.match(r"\s*\w+://(?:[^/@]*@)?([^/:?#]+)", url)
+        return (found[1].lower(), "", None, "") if found else None
+    if parts.scheme.lower() not in ("http", "https", "ftp") or not host:
+        return None
+    rest = parts.path + (f"?{parts.query}" if parts.query else "") + (f"#{parts.fragment}" if parts.fragment else "")
+    return unquote(host).lower().strip("."), rest, port, parts.netloc.rpartition("@")[0]
+
+
+class Surroundings(msgspec.Struct, frozen=True):
+    """Whose mail it is: registrable domains of the sender, of the servers that sent for it, and the readers' addresses.
+
+    No sign of a host counts for one of the sender's own.
+    """
+
+    own: frozenset[str]
+    near: frozenset[str]
+    recipients: frozenset[str]
+
+
+def read_urls(links: Sequence[Link], around: Surroundings) -> list[Url]:
+    """Each different address once, in order; the first MAX_URLS."""
+    found: dict[tuple[str, str], Url] = {}
+    for link in links:
+        key = (link.url, link.text)
+        if key not in found and len(found) < MAX_URLS and (url := _read(link, around)) is not None:
+            found[key] = url
+    return list(found.values())
+
+
+def _read(link: Link, around: Surroundings) -> Url | None:
+    address = unwrapped(link.url)
+    scheme = address.strip().partition(":")[0].lower()
+    if scheme in ("data", "javascript", "vbscript"):
+        sign = Sign("scheme", f"a {scheme}: address runs or shows what the mail brings", 4.0)
+        return Url(
+            url=address[:2_000], text=link.text, place=link.place, host="", org="", has_image=link.has_image,
+            signs=(sign,),
+        )  # fmt: skip
+    parts = _split(address if not address.startswith("//") else f"http:{address}")
+    if parts is None:
+        return None
+    host, rest, port, user = parts
+    org = organisation(host)
+    signs: list[Sign] = []
+    if org not in around.own:
+        signs += _signs_of_host(host, org, rest)
+        signs += _signs_of_path(rest, org, around.recipients)
+    if user:
+        signs.append(Sign("userinfo", "something stands before an @ in the host's place", 4.0))
+    if port not in (None, 80, 443) and org not in around.own:
+        signs.append(Sign("port", f"the unusual port {port}", 1.5))
+    signs += _signs_of_words(link, org, around.own | around.near)
+    return Url(
+        url=address[:4_000], text=link.text, place=link.place, host=host, org=org, has_image=link.has_image,
+        signs=tuple(signs), brand=brand_in_host(host),
+    )  # fmt: skip
+
+
+def is_free_hosting(host: str, path: str = "/") -> bool:
+    """Whether anybody can put a page there."""
+    whole = host + path
+    return any(
+        whole.startswith(place) if "/" in place else host == place or host.endswith(f".{place}")
+        for place in hosts().free_hosting
+    )
+
+
+def suspicious_tld(host: str) -> float:
+    """The points of the host's top-level domain; 0 for an ordinary one."""
+    ending = host.rpartition(".")[2]
+    return next((group.weight for group in _tlds().groups if ending in group.tlds), 0.0)
+
+
+def _signs_of_host(host: str, org: str, rest: str) -> Iterator[Sign]:
+    if _is_ip(host):
+        is_inside = _is_inside(host)
+        yield Sign("ip", "an IP address in place of a name", 0.0 if is_inside else 4.0)
+        return
+    if re.fullmatch(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}", host):
+        yield Sign("ip", "an IP address written as a number", 4.5)
+        return
+    imitated = imitated_brand(host, org)
+    if imitated:
+        yield Sign("look_alike", f"looks like {imitated}, is {org}", 4.5)
+    if "xn--" in host or not host.isascii():
+        yield Sign("punycode", "letters beyond ASCII in the host", 2.0)
+    if org in hosts().shorteners and host.removeprefix("www.") == org:
+        yield Sign("shortener", "a short link that hides where it leads", 1.5)
+    if is_free_hosting(host, rest):
+        yield Sign("free_hosting", "a place where anybody can put a page", 2.0)
+    if any((host + rest).startswith(place) for place in hosts().redirectors):
+        yield Sign("redirect", "a redirect of a big name's that leads anywhere", 2.0)
+    if (points := suspicious_tld(host)) > 0:
+        yield Sign("tld", f"the much abused top-level domain .{host.rpartition('.')[2]}", points)
+    if host.count(".") >= MANY_LABELS or len(host) > LONG_HOST:
+        yield Sign("long_host", "a host of many parts", 1.0)
+    if looks_random(org):
+        yield Sign("random", "a domain like thrown together", 1.0)
+
+
+def _is_ip(host: str) -> bool:
+    try:
+        ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True
+
+
+def _is_inside(host: str) -> bool:
+    address = ip_address(host.strip("[]"))
+    return address.is_private or address.is_loopback
+
+
+def looks_random(org: str) -> bool:
+    """Whether a domain's name has digits among its letters or no vowels for long."""
+    label = org.partition(".")[0]
+    if len(label) < 8 or "xn--" in label:
+        return False
+    digits = sum(char.isdigit() for char in label)
+    has_run = re.search(r"[bcdfghjklmnpqrstvwxz]{6,}", label) is not None
+    return (3 <= digits < len(label) and re.search(r"\d[a-z]+\d", label) is not None) or has_run
+
+
+_LOGIN_WORDS = re.compile(
+    r"(?:^|[/_.?=&-])(?:log-?[io]n|sign-?in|signon|webscr|verif\w*|confirm\w*|account\w*|update\w*|secure\w*|banking"
+    r"|password\w*|unlock|auth\w*|billing|wallet|validat\w*|ebayisapi|cgi-bin|recover\w*|webmail)",
+    re.IGNORECASE,
+)
+_COMPROMISED = re.compile(
+    r"/(?:wp-(?:includes|content|admin)|\.[a-z][\w-]+/|images/[\w/.-]+\.(?:php|html?)|~\w+/)", re.IGNORECASE
+)
+_BRAND_PATH = re.compile(
+    r"/[^?#]*?(paypal|ebay|amazon|apple|microsoft|office365|outlook|netflix|chase|wellsfargo|dhl|docusign|onedrive|sharepoint"
+    r"|facebook|bankofamerica|citibank|usaa|barclays|hsbc|natwest|lloyds|halifax|wamu|dropbox)",
+    re.IGNORECASE,
+)
+_NESTED = re.compile(r"[?&=](?:https?://|https?%3a%2f%2f)(?:[\w.-]+@)?([\w.-]+)", re.IGNORECASE)
+
+
+def _signs_of_path(rest: str, org: str, recipients: frozenset[str]) -> Iterator[Sign]:
+    if _LOGIN_WORDS.search(rest[:500]):
+        yield Sign("login_words", "words of logging in", 1.0)
+    if _COMPROMISED.search(rest[:500]):
+        yield Sign("compromised", "a page in a folder where sites hold no pages", 1.5)
+    if match := _BRAND_PATH.search(rest[:300]):
+        yield Sign("brand_path", f"{match[1].lower()} stands in the path, not in the domain", 2.5)
+    nested = _NESTED.search(rest)
+    if nested and organisation(nested[1].lower()) != org:
+        yield Sign("nested", "another address inside it", 0.5)
+    lowered = unquote(rest).lower()
+    if "#" in rest and any(address and address in lowered.partition("#")[2] for address in recipients):
+        yield Sign("recipient", "the reader's own address at its end", 2.0)
+    elif "?" in rest and any(address and address in lowered.partition("?")[2] for address in recipients):
+        yield Sign("recipient", "the reader's own address in it", 0.7)
+    if rest.count("%") > 12 and sum(rest.count(f"%{code}") for code in ("6", "7", "4", "5")) > 10:
+        yield Sign("encoded", "letters written as codes", 1.5)
+
+
+_SHOWN_HOST = re.compile(
+    r"(?:https?://|\b(?=[\w-]+\.))((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?![\w@.-]*@)\b", re.IGNORECASE
+)
+
+
+def _signs_of_words(link: Link, org: str, own: frozenset[str]) -> Iterator[Sign]:
+    """The words over a link that name another place than it leads to."""
+    shown = _SHOWN_HOST.search(link.text[:300]) if link.text and "@" not in link.text[:300] else None
+    if shown is None:
+        return
+    shown_org = organisation(shown[1])
+    if shown_org == org or not _suffixes().publicsuffix(shown_org, accept_unknown=False):
+        return
+    is_address = re.match(r"\s*(?:https?://|www\.)", link.text, re.IGNORECASE) is not None
+    if org in own or org in hosts().bulk_senders:
+        return  # clicks counted on the sender's side
+    if org.partition(".")[0] == shown_org.partition(".")[0]:
+        return
+    points = 4.0 if brand_in_host(shown[1]) else 3.0 if is_address else 1.0
+    yield Sign("mismatch", f"the words say {shown_org}, the link leads to {org}", points)

@@ -1,0 +1,187 @@
+"""Which way a mail came and what servers recorded about its sender. Pure; verifies nothing itself.
+
+``Received`` fields stand newest first, and only those of the reader's own servers can be trusted: a sender may write
+any number below. Forms: RFC 5321 (4.4), RFC 8601 (Authentication-Results), RFC 7208 (Received-SPF), RFC 8617 (ARC).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from ipaddress import ip_address
+
+import msgspec
+
+from svc.assistant.skills.mail.message import Mail
+
+MAX_HOPS = 100
+SLOW_HOP_SECONDS = 3_600
+CLOCK_SLACK_SECONDS = 120  # clocks of two servers differ that much without anybody lying
+_DATE_MINUTES = 24 * 60
+
+_FROM = re.compile(r"\bfrom\s+(\S+)", re.IGNORECASE)
+_BY = re.compile(r"\bby\s+([\w.:\[\]-]+)", re.IGNORECASE)
+_WITH = re.compile(r"\bwith\s+([A-Za-z0-9-]+)", re.IGNORECASE)
+_RDNS = re.compile(r"\(\s*(?:HELO\s+\S+\s*|EHLO\s+\S+\s*)?([A-Za-z0-9][\w.-]*\.[A-Za-z]{2,})\s*[\[(.]", re.IGNORECASE)
+_IP = re.compile(r"\[?(?:IPv6:)?((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]?", re.IGNORECASE)
+
+
+class Hop(msgspec.Struct, frozen=True, kw_only=True):
+    """One server that took the mail; ``number`` 1 is the first after the sender. Empty where the field does not say."""
+
+    number: int
+    sender: str
+    reverse: str
+    ip: str
+    by: str
+    protocol: str
+    time: str
+    delay_seconds: int | None
+    notes: tuple[str, ...]
+    field: str
+
+
+class Auth(msgspec.Struct, frozen=True, kw_only=True):
+    """One result that a server recorded. ``is_latest``: by the server that wrote the topmost such field."""
+
+    method: str
+    result: str
+    domain: str
+    server: str
+    field: str
+    value: str
+    is_latest: bool
+
+
+def read_hops(mail: Mail) -> list[Hop]:
+    """The way of the mail, first hop first."""
+    hops: list[Hop] = []
+    before: datetime | None = None
+    for number, value in enumerate(reversed(mail.all("Received")[:MAX_HOPS]), start=1):
+        path, _, stamp = value.rpartition(";")
+        time = read_date(stamp)
+        delay = round((time - before).total_seconds()) if time and before else None
+        hops.append(_hop(number, path or value, value, time, delay))
+        before = time or before
+    return hops
+
+
+def _hop(number: int, path: str, value: str, time: datetime | None, delay: int | None) -> Hop:
+    origin = path.partition(" by ")[0]
+    ip = _address(origin)
+    notes = []
+    if time is None:
+        notes.append("no date that can be read")
+    if delay is not None and delay < -CLOCK_SLACK_SECONDS:
+        notes.append("earlier than the hop before it")
+    if delay is not None and delay > SLOW_HOP_SECONDS:
+        notes.append("slow")
+    if ip and number == 1 and _is_private(ip):
+        notes.append("sent from a private address")
+    return Hop(
+        number=number, sender=_group(_FROM, origin).strip("()[]"), reverse=_group(_RDNS, origin), ip=ip,
+        by=_group(_BY, path), protocol=_group(_WITH, path), time=time.isoformat() if time else "",
+        delay_seconds=delay, notes=tuple(notes), field=value,
+    )  # fmt: skip
+
+
+def _group(pattern: re.Pattern[str], text: str) -> str:
+    match = pattern.search(text)
+    return match[1] if match else ""
+
+
+def _address(text: str) -> str:
+    """The last address in the text: what the server saw stands after what the client said."""
+    for match in reversed(list(_IP.finditer(text))[:20]):
+        try:
+            return str(ip_address(match[1]))
+        except ValueError:
+            continue
+    return ""
+
+
+def _is_private(ip: str) -> bool:
+    return ip_address(ip).is_private
+
+
+def read_date(text: str) -> datetime | None:
+    """A field's date with its zone, UTC where it names none; None where it is no date."""
+    try:
+        found = parsedate_to_datetime(re.sub(r"\(.*", "", text).strip())
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def date_mismatch_hours(mail: Mail, hops: Sequence[Hop]) -> int | None:
+    """How far the sender's Date is from the last server's stamp, where it is more than a day."""
+    date = read_date(mail.first("Date"))
+    stamps = [hop.time for hop in hops if hop.time]
+    if date is None or not stamps:
+        return None
+    minutes = (datetime.fromisoformat(stamps[-1]) - date).total_seconds() / 60
+    return round(minutes / 60) if abs(minutes) > _DATE_MINUTES else None
+
+
+_METHOD = re.compile(
+    r"\b(spf|dkim|dmarc|arc|compauth|domainkeys|sender-id)\s*=\s*([a-z]+)((?:[^;\"]|\"[^\"]*\")*)", re.IGNORECASE
+)
+_DOMAINS = {
+    "spf": re.compile(
+        r"\b(?:smtp\.mailfrom|smtp\.mail|smtp\.helo|envelope-from)\s*=\s*\"?<?([^\s;\">]+)", re.IGNORECASE
+    ),
+    "dkim": re.compile(r"\bheader\.(?:d|i)\s*=\s*\"?@?([^\s;\"]+)", re.IGNORECASE),
+    "dmarc": re.compile(r"\bheader\.from\s*=\s*\"?([^\s;\"]+)", re.IGNORECASE),
+}
+_SPF_FIELD = re.compile(r"\s*(pass|fail|softfail|neutral|none|temperror|permerror|error)\b(.*)", re.IGNORECASE)
+_SPF_DOMAIN = re.compile(
+    r"(?:domain of (?:transitioning )?|envelope-from=\"?<?|domain of\s+)([^\s\"<>;]+)", re.IGNORECASE
+)
+
+
+def read_auth(mail: Mail) -> list[Auth]:
+    """Everything that servers recorded about SPF, DKIM, DMARC and ARC, topmost first."""
+    found: list[Auth] = []
+    for name in ("Authentication-Results", "ARC-Authentication-Results"):
+        for value in mail.all(name)[:20]:
+            found += _results(name, value, is_latest=name == "Authentication-Results")
+    latest = next((one.server for one in found if one.is_latest), "")
+    found = [msgspec.structs.replace(one, is_latest=one.is_latest and one.server == latest) for one in found]
+    has_spf = any(one.method == "spf" and one.is_latest for one in found)
+    for index, value in enumerate(mail.all("Received-SPF")[:10]):
+        found += _spf(value, is_latest=index == 0 and not has_spf)
+    return found
+
+
+def _results(name: str, value: str, *, is_latest: bool) -> list[Auth]:
+    server = "" if re.match(r"\s*(?:spf|dkim|dmarc|arc)\s*=", value, re.IGNORECASE) else value.partition(";")[0].strip()
+    if server.lower().startswith("i="):
+        server = value.split(";")[1].strip() if value.count(";") else ""
+    found = []
+    for match in list(_METHOD.finditer(value))[:30]:
+        method = match[1].lower()
+        pattern = _DOMAINS.get(method)
+        domain = _group(pattern, match[3]).rpartition("@")[2].lower() if pattern else ""
+        found.append(
+            Auth(
+                method=method, result=match[2].lower(), domain=domain.strip("."), server=server[:200], field=name,
+                value=value, is_latest=is_latest,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _spf(value: str, *, is_latest: bool) -> list[Auth]:
+    match = _SPF_FIELD.match(value)
+    if match is None:
+        return []
+    server = re.search(r"receiver=([^\s;]+)", value) or re.search(r"\(([\w.-]+):", value)
+    domain = _group(_SPF_DOMAIN, value).rpartition("@")[2].lower()
+    return [
+        Auth(
+            method="spf", result=match[1].lower(), domain=domain, server=server[1] if server else "",
+            field="Received-SPF", value=value, is_latest=is_latest,
+        )
+    ]  # fmt: skip

@@ -1,0 +1,143 @@
+"""What a mail's own words want from its reader, by theme, and words written so that filters miss them. Pure.
+
+Quoted lines are somebody else's words and are left out. Themes and their patterns: ``knowledge/mail_words.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import date
+from functools import cache
+from itertools import pairwise
+
+import msgspec
+
+from svc.assistant.knowledge import load
+from svc.assistant.skills.mail.brands import folded
+
+MAX_WORDS_CHARS = 30_000  # of the text that is searched: what a mail wants, it says before that
+POINTS = {"strong": 2.0, "medium": 1.0, "weak": 0.5}
+MAX_PHRASES = 12  # shown of one theme
+_LONE_WORDS = 1.0  # most that a theme can have from weak words alone
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")  # in a pattern: letters, to be folded as the text is
+_ZERO_WIDTH = re.compile(r"\w[\u200b-\u200d\u2060\ufeff]+\w")
+_LATIN = re.compile(r"[a-z]", re.IGNORECASE)
+_LIKE_LATIN = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\uff21-\uff5a]|[\U0001d400-\U0001d7ff]")
+_REPLY_HEAD = re.compile(
+    r"^\s*(?:-{3,} ?(?:original message|urspr\w+ nachricht|message d'origine|mensaje original|mensagem original) ?-{3,}"
+    r"|on .{5,120} wrote:\s*$|am .{5,120} schrieb.{0,80}:\s*$|le .{5,120} a .crit\s*:\s*$|_{20,}\s*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class _Theme(msgspec.Struct, frozen=True):
+    name: str
+    what: str
+    kind: str
+    most: float
+    strong: tuple[str, ...] = ()
+    medium: tuple[str, ...] = ()
+    weak: tuple[str, ...] = ()
+
+
+class _Words(msgspec.Struct, frozen=True):
+    source: str
+    version: str
+    date: date
+    themes: tuple[_Theme, ...]
+
+
+class ThemeHit(msgspec.Struct, frozen=True, kw_only=True):
+    """A theme that a mail's words touch. ``solid`` counts the different strong and medium phrases."""
+
+    name: str
+    what: str
+    kind: str
+    points: float
+    strong: int
+    solid: int
+    phrases: tuple[str, ...]
+
+
+@cache
+def _words() -> _Words:
+    return load("mail_words.toml", _Words)
+
+
+@cache
+def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
+    return [
+        (theme, level, re.compile(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
+        for theme in _words().themes
+        for level in POINTS
+        for pattern in getattr(theme, level)
+    ]
+
+
+def version() -> str:
+    """Version and date of the lexicon."""
+    return f"{_words().version} of {_words().date.isoformat()}"
+
+
+def own_text(text: str, *, is_reply: bool) -> str:
+    """The text without quoted lines; in a reply, what stands under the head of the quoted mail is left out, too."""
+    if is_reply and (head := _REPLY_HEAD.search(text)):
+        text = text[: head.start()]
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|")))
+
+
+def quoted_lines(text: str) -> int:
+    """How many lines quote another mail."""
+    return sum(1 for line in text.split("\n") if line.lstrip().startswith(">"))
+
+
+def searchable(text: str) -> str:
+    """Folded, on one line, no longer than MAX_WORDS_CHARS."""
+    return " ".join(folded(text[:MAX_WORDS_CHARS]).replace("\u2019", "'").split())
+
+
+def read_words(text: str) -> list[ThemeHit]:
+    """The themes that a ``searchable`` text touches, strongest first."""
+    found: dict[str, dict[str, list[str]]] = {}
+    taken: dict[str, list[tuple[int, int]]] = {}
+    for theme, level, pattern in _patterns():
+        spans = taken.setdefault(theme.name, [])
+        match = pattern.search(text)
+        if match is None or any(start < match.end() and match.start() < end for start, end in spans):
+            continue  # the same words count once, by the stronger pattern
+        spans.append(match.span())
+        found.setdefault(theme.name, {}).setdefault(level, []).append(match.group()[:120])
+    hits = [_hit(theme, found[theme.name]) for theme in _words().themes if theme.name in found]
+    return sorted(hits, key=lambda hit: -hit.points)
+
+
+def _hit(theme: _Theme, by_level: dict[str, list[str]]) -> ThemeHit:
+    strong, medium, weak = (by_level.get(level, []) for level in POINTS)
+    solid = len(strong) + len(medium)
+    loose = min(_LONE_WORDS, POINTS["weak"] * len(weak))
+    points = POINTS["strong"] * len(strong) + POINTS["medium"] * len(medium) + loose
+    return ThemeHit(
+        name=theme.name, what=theme.what, kind=theme.kind, points=min(theme.most, points), strong=len(strong),
+        solid=solid, phrases=tuple([*strong, *medium, *weak][:MAX_PHRASES]),
+    )  # fmt: skip
+
+
+def disguised_words(text: str) -> list[str]:
+    """Words with letters of another script between Latin ones, or with invisible characters in them."""
+    text = text[:MAX_WORDS_CHARS]
+    if text.isascii():
+        return []
+    found = [match.group() for match in _ZERO_WIDTH.finditer(text)]
+    found += [word for word in text.split() if _LIKE_LATIN.search(word) and _LATIN.search(word) and _mixes(word)]
+    return found
+
+
+def _mixes(word: str) -> bool:
+    """Whether letters of two scripts stand side by side (a hyphen between them is ordinary)."""
+    return any(
+        (_LATIN.match(left) and _LIKE_LATIN.match(right)) or (_LIKE_LATIN.match(left) and _LATIN.match(right))
+        for left, right in pairwise(word)
+        if unicodedata.category(left).startswith("L") and unicodedata.category(right).startswith("L")
+    )

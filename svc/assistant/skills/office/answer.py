@@ -1,0 +1,35 @@
+"""The answer about an Office document: its macros, objects, links, and what they do. Kinds: ``tools/office``."""
+
+from __future__ import annotations
+
+from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.skill import Section, Skill, words
+from svc.assistant.workers.pool import Feed
+
+LABELS = frozenset({"docx", "xlsx", "pptx", "doc", "xls", "ppt", "ole", "rtf", "one", "odt", "ods"})
+_DOCUMENTS = (
+    r"(?:documents?|spreadsheets?|workbooks?|presentations?|word|excel|powerpoint|onenote|docm?x?|xlsm?x?|pptm?x?|rtf"
+    r"|office)"
+)
+
+SECTION = Section(
+    skill=Skill(
+        name="office",
+        tool="svc.assistant.skills.office.tool:inspect",
+        feed=Feed.BINARY,
+        title="Office document",
+        can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, links that fetch",
+        kinds=kinds("office"),
+        strong=words(
+            rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b{_DOCUMENTS} (?:files?|documents?|attachments?)\b",
+            rf"\b(?:this|these|the|attached) (?:{_DOCUMENTS}) (?:file|document|attachment)s?\b",
+            r"\b(?:extract|show|list|dump|read|find|any|has|have|contains?|what do)\b[^.?!\n]{0,40}\bmacros?\b",
+            r"\bmacros?\b[^.?!\n]{0,40}\b(?:malicious|suspicious|safe|document|in (?:this|it|the))\b",
+        ),
+        labels=LABELS,
+        claims=LABELS,
+    ),
+    verdict=verdict,
+    body=body,
+    next_steps=next_steps,
+)

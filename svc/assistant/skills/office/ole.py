@@ -1,0 +1,372 @@
+"""Office's older formats and every OLE storage: macros, embedded files, Excel 4 macro sheets, encryption. Pure.
+
+Reads storages with olefile. Formats: MS-CFB, MS-XLS (the records of the workbook's globals), MS-DOC (its head and its
+fields), MS-PPT (macros and objects packed in its stream).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from uuid import UUID
+
+import olefile
+
+from svc.assistant.findings import Finding, Gap, Scalar, Severity, Yielded
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text
+from svc.assistant.skills.office.tool import Seen
+from svc.assistant.skills.office.traits import (
+    from_class,
+    from_embedded,
+    from_fields,
+    from_formulas,
+    from_modules,
+    from_text,
+)
+from svc.assistant.skills.office.vba import MAX_MODULES, code_page, decompress, modules
+
+MAX_STREAMS = 2_000
+MAX_STREAM_BYTES = 48 * 1024 * 1024
+MAX_DEPTH = 3  # of storages within storages
+MAX_RECORDS = 400_000  # of a workbook
+MAX_PACKED = 60  # objects in a presentation
+_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+_APPLICATIONS = (
+    ("worddocument", "Word document (97 to 2003)"),
+    ("workbook", "Excel workbook (97 to 2003)"),
+    ("book", "Excel workbook (5 or 95)"),
+    ("powerpoint document", "PowerPoint presentation (97 to 2003)"),
+    ("encryptedpackage", "encrypted Office document"),
+    ("__properties_version1.0", "Outlook message"),
+    ("visiodocument", "Visio drawing"),
+)
+_METADATA = {
+    "author": "author",
+    "last_saved_by": "last_author",
+    "create_time": "created",
+    "last_saved_time": "modified",
+    "template": "template",
+    "creating_application": "program",
+    "title": "title",
+}
+_FIELD = re.compile(r"\x13([^\x13\x14\x15]{3,2000})[\x14\x15]")
+_BOUND_SHEET, _NAME, _FILE_PASS, _FORMULA, _STRING = 0x85, 0x18, 0x2F, 0x06, 0xFC
+_FUNCTIONS = {
+    53: "HLINK(",
+    110: "EXEC(",
+    149: "REGISTER(",
+    150: "CALL(",
+    96: "FORMULA(",
+    132: "FOPEN(",
+    136: "FWRITELN(",
+    138: "FWRITE(",
+    88: "SET.NAME(",
+    89: "CALLER(",
+    187: "GET.WINDOW(",
+    268: "GET.WORKSPACE(",
+    185: "GET.CELL(",
+    267: "REGISTER.ID(",
+}
+
+
+def is_storage(content: bytes) -> bool:
+    """Whether it is an OLE storage."""
+    return content.startswith(_SIGNATURE)
+
+
+def inspect_storage(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """A whole file that is a storage."""
+    try:
+        storage = olefile.OleFileIO(io.BytesIO(data))
+    except DAMAGE as error:
+        seen.application = "OLE document, damaged"
+        yield from inspection.damaged("storage", error)
+        return
+    names = {"/".join(path).lower() for path in storage.listdir()}
+    seen.application = next((what for name, what in _APPLICATIONS if name in names), "OLE document")
+    seen.facts = {"streams": len(names), **_metadata(storage)}
+    if "encryptedpackage" in names:
+        seen.is_encrypted = True
+        yield Gap(text="the document is encrypted with a password: only the envelope was looked at")
+    yield from _streams(storage, inspection, seen, where="the document", depth=0)
+
+
+def objects_of(content: bytes, inspection: Inspection, seen: Seen, *, where: str, depth: int = 1) -> Iterator[Yielded]:
+    """What an embedded storage holds: macros, packed files, classes."""
+    try:
+        storage = olefile.OleFileIO(io.BytesIO(content))
+    except DAMAGE as error:
+        yield from _loose_modules(content, inspection, seen, where)
+        yield from inspection.damaged(f"storage {where}", error)
+        return
+    yield from _streams(storage, inspection, seen, where=where, depth=depth)
+
+
+def _loose_modules(content: bytes, inspection: Inspection, seen: Seen, where: str) -> Iterator[Finding]:
+    """Modules that still stand in a storage that is damaged."""
+    found = list(modules(iter([(where, content)])))
+    seen.macros += len(found)
+    for module in found:
+        seen.add_text(module.source)
+    yield from from_modules(inspection, found)
+
+
+def _metadata(storage: olefile.OleFileIO) -> dict[str, Scalar | list[Scalar]]:
+    try:
+        metadata = storage.get_metadata()
+    except DAMAGE:
+        return {}
+    found: dict[str, Scalar | list[Scalar]] = {}
+    for name, word in _METADATA.items():
+        value = getattr(metadata, name, None)
+        if value:
+            found[word] = clean_text(value)[:300] if isinstance(value, bytes) else str(value)[:300]
+    return found
+
+
+def _contents(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
+    for path in storage.listdir()[:MAX_STREAMS]:
+        try:
+            with storage.openstream(path) as stream:
+                yield "/".join(path), stream.read(MAX_STREAM_BYTES)
+        except DAMAGE:
+            yield "/".join(path), b""
+
+
+def _streams(
+    storage: olefile.OleFileIO, inspection: Inspection, seen: Seen, *, where: str, depth: int
+) -> Iterator[Yielded]:
+    contents = list(_contents(storage))
+    encoding = next(
+        (code_page(decompress(content)) for name, content in contents if name.lower().endswith("vba/dir")), "cp1252"
+    )
+    found = list(modules(((name, content) for name, content in contents if not _is_directory(name)), encoding))
+    seen.macros += len(found)
+    for module in found:
+        seen.add_text(module.source)
+    yield from from_modules(inspection, found)
+    if len(found) >= MAX_MODULES:
+        yield Gap(text=f"only the first {MAX_MODULES} macro modules were looked at")
+    _add_forms(contents, seen)
+    for name, content in contents:
+        yield from _stream(name, content, inspection, seen, where, depth)
+    for root, clsid in _classes(storage):
+        yield from from_class(inspection, "", clsid, where=root or where)
+
+
+def _is_directory(name: str) -> bool:
+    return name.lower().endswith(("vba/dir", "_vba_project"))
+
+
+def _add_forms(contents: list[tuple[str, bytes]], seen: Seen) -> None:
+    """The texts of a macro's forms are searched for indicators: words of macros are hidden there."""
+    for name, content in contents:
+        if name.lower().endswith(("/o", "/f")):
+            seen.add_text(content.decode("latin-1"))
+
+
+def _classes(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
+    """``(path, class id)`` of the storages that have one, as bytes."""
+    for path in storage.listdir(streams=False, storages=True)[:MAX_STREAMS]:
+        try:
+            text = storage.getclsid(path)
+        except DAMAGE:
+            continue
+        if text:
+            yield "/".join(path), _clsid(text)
+
+
+def _clsid(text: str) -> bytes:
+    try:
+        return UUID(text).bytes_le
+    except ValueError:
+        return b""
+
+
+def _stream(name: str, content: bytes, inspection: Inspection, seen: Seen, where: str, depth: int) -> Iterator[Yielded]:
+    last = name.rsplit("/", 1)[-1].lower()
+    if last.endswith("ole10native"):
+        file_name, payload = native(content)
+        seen.add_text(file_name)
+        yield from from_embedded(inspection, file_name, payload, where=f"{where}, stream {name}")
+        if is_storage(payload) and depth < MAX_DEPTH:
+            yield from objects_of(payload, inspection, seen, where=name, depth=depth + 1)
+    elif last == "equation native":
+        yield from from_class(inspection, "Equation.3", b"", where=name)
+    elif last in ("workbook", "book"):
+        yield from _workbook(content, inspection, seen, is_new=last == "workbook")
+    elif last == "worddocument":
+        yield from _word(content, inspection, seen)
+    elif last == "powerpoint document":
+        yield from _presentation(content, inspection, seen, depth)
+    elif last == "package" and depth < MAX_DEPTH:
+        yield from from_embedded(inspection, "package", content, where=name)
+    elif last.endswith("\x01ole") or last == "\x01ole":
+        yield from _link(content, inspection, seen, name)
+
+
+def native(content: bytes) -> tuple[str, bytes]:
+    """The name and the content of a packed file (OLE 1.0 native data): as much as is there."""
+    position = 6  # the size of all, then a kind
+    pieces = []
+    for _ in range(2):  # the label, then the path on the author's machine
+        end = content.find(b"\x00", position, position + 1_024)
+        if end < 0:
+            return "", content[4:]
+        pieces.append(content[position:end])
+        position = end + 1
+    position += 4
+    length = int.from_bytes(content[position : position + 4], "little")
+    temporary = content[position + 4 : position + 4 + length] if length < 1_024 else b""
+    position += 4 + len(temporary)
+    size = int.from_bytes(content[position : position + 4], "little")
+    name = clean_text(pieces[0]) or clean_text(pieces[1]).replace("\\", "/").rsplit("/", 1)[-1]
+    return name, content[position + 4 : position + 4 + size]
+
+
+_URL_MONIKER = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
+
+
+def _link(content: bytes, inspection: Inspection, seen: Seen, name: str) -> Iterator[Finding]:
+    """An object that is a link: the address stands behind the class of a URL's name (MS-OSHARED 2.3.7.6)."""
+    at = content.find(_URL_MONIKER)
+    if at < 0:
+        return
+    target = content[at + 20 :].decode("utf-16-le", errors="replace").split("\x00")[0]
+    seen.add_text(target)
+    yield inspection.part("relationship", target, note=f"linked object in {name}")
+    yield from inspection.trait(
+        "relation_oleobject",
+        "A linked object lies in another place",
+        severity=Severity.HIGH,
+        why="fetched when the document is opened",
+        value=target,
+        techniques=("T1221", "T1203"),
+    )
+
+
+def _word(content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    if len(content) > 12 and content[11] & 1:
+        seen.is_encrypted = True
+        yield Gap(text="the document is encrypted: its text was not read")
+        return
+    text = content.decode("latin-1")
+    wide = content.decode("utf-16-le", errors="replace")
+    fields = "\n".join(field for form in (text, wide) for field in _FIELD.findall(form) if field.isascii())
+    seen.add_text(fields)
+    yield from from_fields(inspection, fields)
+    for form in (text, wide):
+        yield from from_text(inspection, form)
+        seen.add_text(re.sub(r"[^\x20-\x7e\n]+", "\n", form))
+
+
+def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int) -> Iterator[Yielded]:
+    """Objects and macros are storages packed with zlib in records of type 0x1011 (MS-PPT 2.10.34)."""
+    position = content.find(b"\x11\x10")
+    tries = 0
+    while position >= 2 and tries < MAX_PACKED:
+        instance = int.from_bytes(content[position - 2 : position], "little") >> 4
+        size = int.from_bytes(content[position + 2 : position + 6], "little")
+        body = content[position + 6 : position + 6 + size]
+        packed = body[4:] if instance == 1 else b""
+        try:
+            plain = zlib.decompressobj().decompress(packed, MAX_STREAM_BYTES) if packed else body
+        except zlib.error:
+            plain = b""
+        if is_storage(plain) and depth < MAX_DEPTH:
+            tries += 1
+            yield from objects_of(plain, inspection, seen, where=f"object at {position:,}", depth=depth + 1)
+        position = content.find(b"\x11\x10", position + 2)
+
+
+def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: bool) -> Iterator[Yielded]:
+    """Sheets, names that run by themselves, and what functions Excel 4 macros call."""
+    functions: list[str] = []
+    texts: list[str] = []
+    has_macro_sheet = False
+    for kind, body in _records(content):
+        if kind == _FILE_PASS:
+            seen.is_encrypted = True
+            yield Gap(text="the workbook is encrypted: its cells and macros were not read")
+            return
+        if kind == _BOUND_SHEET and len(body) > 7:
+            has_macro_sheet |= body[5] == 1
+            yield from _sheet(body, inspection, has_flags=is_new)
+        elif kind == _NAME and len(body) > 15 and body[0] & 0x20 and body[15 if is_new else 14] in (1, 2):
+            yield from _starts(inspection, "Auto_Open" if body[15 if is_new else 14] == 1 else "Auto_Close")
+        elif kind == _FORMULA and has_macro_sheet:
+            functions += _called(body[22:], texts)
+        elif kind == _STRING:
+            texts.append(re.sub(r"[^\x20-\x7e]+", "\n", body.decode("latin-1")))
+    joined = "\n".join(texts)
+    seen.add_text(joined)
+    if has_macro_sheet:
+        called = ", ".join(dict.fromkeys(name.rstrip("(") for name in functions))
+        yield inspection.part(
+            "macro sheet", "Excel 4 macro", text=joined, note=f"calls {called or 'no known function'}"
+        )
+        yield Gap(
+            text="formulas of Excel 4 macros in the old format are not read whole, only their functions and texts"
+        )
+    yield from from_formulas(inspection, "\n".join(functions) + "\n" + joined)
+    yield from from_text(inspection, joined)
+
+
+def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
+    position = 0
+    for _ in range(MAX_RECORDS):
+        if position + 4 > len(content):
+            return
+        kind = int.from_bytes(content[position : position + 2], "little")
+        size = int.from_bytes(content[position + 2 : position + 4], "little")
+        yield kind, content[position + 4 : position + 4 + size]
+        position += 4 + size
+
+
+def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[Finding]:
+    """One sheet of the list; Excel 5 writes its name without the byte that says how wide it is."""
+    state = {0: "visible", 1: "hidden", 2: "very hidden"}.get(body[4] & 3, "hidden")
+    is_wide = has_flags and body[7] & 1
+    raw = body[8 if has_flags else 7 :][: body[6] * (2 if is_wide else 1)]
+    name = raw.decode("utf-16-le" if is_wide else "latin-1", errors="replace")
+    if state != "visible":
+        yield inspection.part("hidden sheet", name, note=state)
+    if body[5] == 1:
+        yield from inspection.trait(
+            "macro_sheet",
+            "Holds Excel 4 macros",
+            severity=Severity.MEDIUM,
+            why="macros of 1992, which Excel no longer runs without being told to; hardly used but in attacks",
+            value=f"{name} ({state})",
+            techniques=("T1059",),
+        )
+
+
+def _starts(inspection: Inspection, name: str) -> Iterator[Finding]:
+    yield from inspection.trait(
+        "formula_starts",
+        "An Excel 4 macro starts by itself",
+        severity=Severity.HIGH,
+        why="a defined name that Excel runs on opening or closing",
+        value=name,
+        techniques=("T1204.002",),
+    )
+
+
+def _called(tokens: bytes, texts: list[str]) -> list[str]:
+    """The functions named in a formula's tokens, and its texts: a scan, not a parse (MS-XLS 2.5.198)."""
+    found = []
+    for position, token in enumerate(tokens):
+        if token in (0x22, 0x42, 0x62):
+            number = int.from_bytes(tokens[position + 2 : position + 4], "little") & 0x7FFF
+            if number in _FUNCTIONS:
+                found.append(_FUNCTIONS[number])
+        elif token == 0x17 and position + 3 < len(tokens):
+            size, is_wide = tokens[position + 1], tokens[position + 2] & 1
+            raw = tokens[position + 3 : position + 3 + size * (2 if is_wide else 1)]
+            text = raw.decode("utf-16-le" if is_wide else "latin-1", errors="replace")
+            if len(text) > 2 and text.isprintable():
+                texts.append(text)
+    return found

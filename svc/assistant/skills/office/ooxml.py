@@ -1,0 +1,328 @@
+"""Office's newer formats (a ZIP of XML) and OpenDocument: relationships, macros, formulas, fields, objects. Pure.
+
+XML is searched for the few elements that matter and not parsed: entities cannot expand, nesting cannot overflow, and
+damaged XML still tells. Members are unpacked up to a bound, whatever their size is said to be. Formats: ECMA-376,
+MS-XLSB for binary workbooks (read for links and macro sheets alone).
+"""
+
+from __future__ import annotations
+
+import html
+import io
+import re
+import zipfile
+import zlib
+from collections.abc import Iterator
+
+from svc.assistant.findings import Finding, Gap, Scalar, Severity, Yielded
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, kind_of
+from svc.assistant.skills.office.ole import is_storage, objects_of
+from svc.assistant.skills.office.tool import Seen
+from svc.assistant.skills.office.traits import (
+    from_class,
+    from_embedded,
+    from_fields,
+    from_formulas,
+    from_modules,
+    from_relation,
+    from_text,
+)
+from svc.assistant.skills.office.vba import Module
+
+MAX_MEMBERS = 4_000
+MAX_MEMBER_BYTES = 24 * 1024 * 1024  # unpacked, of one member
+MAX_TOTAL_BYTES = 200 * 1024 * 1024  # unpacked, of all
+BOMB_RATIO = 300  # XML packs 20 to 1; a member beyond is told
+MAX_LINKS = 400
+MAX_EMBEDDED = 60
+_DAMAGE = (zipfile.BadZipFile, zlib.error, *DAMAGE)
+_APPLICATIONS = (
+    ("word/", "Word document"),
+    ("xl/", "Excel workbook"),
+    ("ppt/", "PowerPoint presentation"),
+    ("visio/", "Visio drawing"),
+    ("content.xml", "OpenDocument"),
+    ("AppxManifest.xml", "Windows package"),
+)
+_RELATION = re.compile(r"<(?:\w+:)?Relationship\b([^>]{0,8000})>")
+_ATTRIBUTE = re.compile(r"\b([\w:]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_FIELD_PIECE = re.compile(
+    r"<w:instrText\b[^>]*>([^<]*)</w:instrText>|w:fldCharType=\"(begin|end|separate)\"|w:instr=\"([^\"]*)\""
+)
+_FORMULA = re.compile(r"<f\b[^>]*>([^<]+)</f>|<definedName\b([^>]*)>([^<]*)</definedName>")
+_DDE_LINK = re.compile(r"<(?:\w+:)?ddeLink\b([^>]*)>")
+_SHEET = re.compile(r"<sheet\b([^>]*)/?>")
+_TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]*)?>([^<]{1,4000})<")
+_PROPERTIES = {
+    "dc:creator": "author",
+    "cp:lastModifiedBy": "last_author",
+    "dcterms:created": "created",
+    "dcterms:modified": "modified",
+    "dc:title": "title",
+    "Application": "program",
+    "Template": "template",
+    "Company": "company",
+}
+_ODF_SCRIPT = re.compile(r"<script:event-listener\b([^>]*)>|<script:module\b[^>]*>(.*?)</script:module>", re.DOTALL)
+
+
+class _Archive:
+    """The members, unpacked within bounds; knows what it left out."""
+
+    def __init__(self, data: bytes) -> None:
+        self._archive = zipfile.ZipFile(io.BytesIO(data))
+        self.members = self._archive.infolist()
+        self.names = [member.filename.replace("\\", "/") for member in self.members[:MAX_MEMBERS]]
+        self.unread: list[str] = []
+        self.bombs: list[str] = []
+        self._left = MAX_TOTAL_BYTES
+
+    def read(self, name: str, member: zipfile.ZipInfo) -> bytes:
+        """The content, at most MAX_MEMBER_BYTES; ``b""`` where it cannot be read, which is noted."""
+        limit = min(MAX_MEMBER_BYTES, self._left)
+        try:
+            with self._archive.open(member) as stream:
+                content = stream.read(limit + 1)
+        except _DAMAGE:
+            self.unread.append(name)
+            return b""
+        self._left = max(0, self._left - len(content))
+        if len(content) > limit:
+            self.unread.append(name)
+        if len(content) > 1_000_000 and len(content) > BOMB_RATIO * max(1, member.compress_size):
+            self.bombs.append(name)
+        return content[:limit]
+
+    def each(self) -> Iterator[tuple[str, bytes]]:
+        """Every member with its content, one after the other."""
+        for name, member in zip(self.names, self.members, strict=False):
+            if not name.endswith("/"):
+                yield name, self.read(name, member)
+
+
+def inspect_archive(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """Everything in the archive that acts, links or carries."""
+    try:
+        archive = _Archive(data)
+    except _DAMAGE as error:
+        seen.application = "Office document, damaged"
+        yield from inspection.damaged("archive", error)
+        return
+    starts = tuple(_APPLICATIONS)
+    seen.application = next(
+        (what for start, what in starts if any(name.startswith(start) for name in archive.names)), "ZIP archive"
+    )
+    seen.facts = {"members": len(archive.members)}
+    links = embedded = 0
+    for name, content in archive.each():
+        if name.endswith(".rels"):
+            for kind, target in _outside(content):
+                links += 1
+                if links <= MAX_LINKS:
+                    seen.add_text(target)
+                    yield from from_relation(inspection, kind, target, where=name)
+        elif _is_embedded(name):
+            embedded += 1
+            if embedded <= MAX_EMBEDDED:
+                yield from _embedded(name, content, inspection, seen)
+        else:
+            yield from _member(name, content, inspection, seen)
+    yield from _left_out(archive, links, embedded, inspection)
+
+
+def _left_out(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[Yielded]:
+    if len(archive.members) > MAX_MEMBERS:
+        yield Gap(text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were looked at")
+    if links > MAX_LINKS or embedded > MAX_EMBEDDED:
+        yield Gap(
+            text=f"of {links:,} links {MAX_LINKS} and of {embedded:,} embedded files {MAX_EMBEDDED} are listed at most"
+        )
+    if archive.unread:
+        yield from inspection.damaged(
+            "members", f"{len(archive.unread):,} not or not wholly read, the first is {archive.unread[0]}"
+        )
+    if archive.bombs:
+        yield from inspection.trait(
+            "bomb",
+            "A part unpacks to far more than documents hold",
+            severity=Severity.MEDIUM,
+            why=f"more than {BOMB_RATIO} to 1: made to wear out whatever unpacks it",
+            value=archive.bombs[0],
+            techniques=("T1499.004",),
+        )
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16", errors="replace")
+    return content.decode("utf-8-sig", errors="replace")
+
+
+def _attributes(text: str) -> dict[str, str]:
+    return {key: html.unescape(double or single) for key, double, single in _ATTRIBUTE.findall(text)}
+
+
+def _outside(content: bytes) -> Iterator[tuple[str, str]]:
+    """``(type, target)`` of the relationships that leave the document."""
+    for match in _RELATION.finditer(_decoded(content)):
+        attributes = _attributes(match[1])
+        if attributes.get("TargetMode", "").lower() == "external":
+            yield attributes.get("Type", ""), attributes.get("Target", "")
+
+
+def _is_embedded(name: str) -> bool:
+    folder = name.rsplit("/", 1)[0].lower()
+    return (folder.endswith(("embeddings", "activex")) and not name.endswith((".xml", ".rels"))) or name.startswith(
+        ("Object ", "ObjectReplacements/")
+    )
+
+
+def _embedded(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    if is_storage(content):
+        yield from objects_of(content, inspection, seen, where=name)
+    else:
+        yield from from_embedded(inspection, name.rsplit("/", 1)[-1], content, where=name)
+    yield from from_class(inspection, "", content, where=name)
+
+
+def _member(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    lower = name.lower()
+    if lower.endswith("vbaproject.bin") or (kind_of(content) == "OLE document" and lower.endswith(".bin")):
+        yield from objects_of(content, inspection, seen, where=name)
+    elif lower.startswith("docprops/") or lower == "meta.xml":
+        seen.facts |= _properties(_decoded(content))
+    elif "macrosheets/" in lower:
+        yield from _macro_sheet(name, content, inspection, seen)
+    elif "externallinks/" in lower and lower.endswith(".bin"):
+        yield from _binary_link(name, content, inspection)
+    elif lower.endswith(".xml"):
+        yield from _xml(lower, _decoded(content), inspection, seen)
+    elif kind_of(content) in ("Windows program", "ELF program"):
+        yield from from_embedded(inspection, name, content, where="the archive")
+
+
+def _properties(text: str) -> dict[str, Scalar | list[Scalar]]:
+    found: dict[str, Scalar | list[Scalar]] = {}
+    for tag, word in _PROPERTIES.items():
+        match = re.search(rf"<(?:\w+:)?{tag.split(':')[-1]}\b[^>]*>([^<]{{1,300}})<", text)
+        if match is not None:
+            found[word] = html.unescape(match[1])
+    return found
+
+
+def _macro_sheet(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    is_xml = name.lower().endswith(".xml")
+    text = "\n".join(_formulas(_decoded(content))) if is_xml else _wide_texts(content)
+    seen.add_text(text)
+    yield inspection.part("macro sheet", name, size=len(content), text=text, note="Excel 4 macro")
+    yield from _has_macro_sheet(inspection, name)
+    yield from from_formulas(inspection, text)
+    if not is_xml:
+        yield Gap(text="formulas of a binary macro sheet are not read, only the texts in it")
+
+
+def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[Finding]:
+    """A link of a binary workbook that is to another program: BrtBeginSupBook of kind 1 (MS-XLSB)."""
+    if content.startswith(b"\xe8\x02") and content[3:5] == b"\x01\x00":
+        yield from _dde(inspection, " ".join(_wide_texts(content).split("\n")[:3]), name)
+
+
+def _dde(inspection: Inspection, what: str, where: str) -> Iterator[Finding]:
+    yield from inspection.trait(
+        "dde_link",
+        "A link to another program (DDE)",
+        severity=Severity.HIGH,
+        why="starts the program that it names when the links are renewed",
+        value=f"{what} in {where}",
+        techniques=("T1559.002",),
+    )
+
+
+def _has_macro_sheet(inspection: Inspection, name: str) -> Iterator[Finding]:
+    yield from inspection.trait(
+        "macro_sheet",
+        "Holds Excel 4 macros",
+        severity=Severity.MEDIUM,
+        why="macros of 1992, which Excel no longer runs without being told to; hardly used but in attacks",
+        value=name,
+        techniques=("T1059",),
+    )
+
+
+_WIDE_TEXT = re.compile(rb"(?:[\x20-\x7e]\x00){4,2000}")
+
+
+def _wide_texts(content: bytes) -> str:
+    return "\n".join(match[0].decode("utf-16-le") for match in _WIDE_TEXT.finditer(content))
+
+
+def _formulas(text: str) -> list[str]:
+    found = []
+    for match in _FORMULA.finditer(text):
+        found.append(html.unescape(match[1] or f"{_attributes(match[2] or '').get('name', '')}: {match[3]}"))
+    return found[:20_000]
+
+
+def _xml(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """Fields of Word, formulas and sheets of Excel, scripts of OpenDocument, and the words that people read."""
+    if name.startswith("word/"):
+        fields = "\n".join(_fields(text))
+        yield from from_fields(inspection, fields)
+        seen.add_text(fields)
+    if name.startswith("xl/"):
+        formulas = "\n".join(_formulas(text))
+        yield from from_formulas(inspection, formulas)
+        seen.add_text(formulas)
+        yield from _workbook(name, text, inspection)
+    if name == "content.xml" or name.startswith("basic/"):
+        yield from _open_document(name, text, inspection, seen)
+    words = "\n".join(html.unescape(piece) for piece in _TEXT.findall(text))
+    seen.add_text(words)
+    yield from from_text(inspection, words.replace("\n", " "))
+
+
+def _fields(text: str) -> list[str]:
+    """The codes of the fields: their pieces stand in runs of their own and belong together up to the end."""
+    found, pieces = [], []
+    for piece, mark, whole in _FIELD_PIECE.findall(text):
+        if whole:
+            found.append(html.unescape(whole))
+        elif piece:
+            pieces.append(html.unescape(piece))
+        elif mark == "begin" and not pieces:
+            continue
+        elif mark in ("separate", "end") and pieces:
+            found.append("".join(pieces))
+            pieces = []
+    return [*found, *(["".join(pieces)] if pieces else [])]
+
+
+def _workbook(name: str, text: str, inspection: Inspection) -> Iterator[Finding]:
+    for match in _DDE_LINK.finditer(text):
+        attributes = _attributes(match[1])
+        service, topic = attributes.get("ddeService", ""), attributes.get("ddeTopic", "")
+        yield from _dde(inspection, f"{service} {topic}", name)
+    for match in _SHEET.finditer(text) if name.startswith("xl/workbook") else ():
+        attributes = _attributes(match[1])
+        state = attributes.get("state", "visible")
+        if state != "visible":
+            yield inspection.part("hidden sheet", attributes.get("name", ""), note=state)
+
+
+def _open_document(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    for listener, source in _ODF_SCRIPT.findall(text):
+        if source:
+            seen.macros += 1
+            module = Module(name, html.unescape(source))
+            seen.add_text(module.source)
+            yield from from_modules(inspection, [module])
+        else:
+            attributes = _attributes(listener)
+            yield from inspection.trait(
+                "event_listener",
+                "A macro is bound to an event",
+                severity=Severity.MEDIUM,
+                why="runs on opening or when something is clicked",
+                value=f"{attributes.get('script:event-name', '')} {attributes.get('xlink:href', '')}",
+                techniques=("T1204.002",),
+            )

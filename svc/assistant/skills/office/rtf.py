@@ -1,0 +1,141 @@
+"""RTF: embedded objects out of their hex, links, templates, fields; and the tricks that hide them. Pure.
+
+An object's data is hex between ``\\objdata`` and the end of its group; control words, spaces and groups in between are
+tricks that Word passes over, and so does this. Format: Rich Text Format 1.9.1, MS-OLEDS for the objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from svc.assistant.findings import Finding, Gap, Severity, Yielded
+from svc.assistant.skills.file_traits import Inspection, clean_text
+from svc.assistant.skills.office.ole import is_storage, native, objects_of
+from svc.assistant.skills.office.tool import Seen
+from svc.assistant.skills.office.traits import from_class, from_embedded, from_fields, from_relation, from_text
+
+MAX_OBJECTS = 60
+MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of hex
+MAX_LINKS = 300
+MAX_CONTROLS = 40  # among the hex of one object: Word writes none
+_OBJECT = re.compile(rb"(?<!\\)\\objdata\b", re.IGNORECASE)
+_CONTROL = re.compile(rb"\\(?:'[0-9a-fA-F]{2}|\*|[a-zA-Z]{1,32}-?\d{0,10} ?|[^a-zA-Z])")
+_NOT_HEX = re.compile(rb"[^0-9a-fA-F]+")
+_TEMPLATE = re.compile(rb"\\\*\\template\s+([^{}]{1,2000})")
+_FIELD = re.compile(rb"(?<!\\)\\fldinst\b((?:[^{}]|\{[^{}]{0,2000}\}){1,4000})")
+_HYPERLINK = re.compile(r"HYPERLINK\s+\"?([^\"\s]{4,2000})")
+_OLE_CLASS = re.compile(rb"^.{8}(.{4})", re.DOTALL)
+_UNICODE = re.compile(r"\\u(-?\d{1,6}) ?\??")
+
+
+def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """Objects, templates, fields and links."""
+    seen.application = "RTF document"
+    if not data.lstrip().startswith(b"{\\rtf1"):
+        yield from inspection.trait(
+            "odd_head",
+            "Its head is not the usual one",
+            severity=Severity.MEDIUM,
+            why="Word opens it all the same; what looks for RTF may not",
+            value=data.lstrip()[:12].decode("latin-1"),
+            techniques=("T1036.008",),
+        )
+    for count, match in enumerate(_OBJECT.finditer(data)):
+        if count >= MAX_OBJECTS:
+            yield Gap(text=f"only the first {MAX_OBJECTS} objects were looked at")
+            break
+        yield from _object(data, match.end(), inspection, seen)
+    if re.search(rb"(?<!\\)\\objupdate\b", data) and _OBJECT.search(data):
+        yield from inspection.trait(
+            "objects_on_open",
+            "Its objects are renewed when it is opened",
+            severity=Severity.HIGH,
+            why="\\objupdate activates an object without a click",
+            value="\\objupdate",
+            techniques=("T1203",),
+        )
+    yield from _text(data, inspection, seen)
+
+
+def _group(data: bytes, start: int) -> bytes:
+    """From ``start`` to the end of the group in which it stands."""
+    depth = 0
+    for match in re.finditer(rb"[{}]", data[start : start + MAX_OBJECT_CHARS]):
+        depth += 1 if match[0] == b"{" else -1
+        if depth < 0:
+            return data[start : start + match.start()]
+    return data[start : start + MAX_OBJECT_CHARS]
+
+
+def _object(data: bytes, start: int, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    raw = _group(data, start)
+    controls = len(_CONTROL.findall(raw))
+    digits = _NOT_HEX.sub(b"", _CONTROL.sub(b"", raw))
+    content = bytes.fromhex(digits[: len(digits) & ~1].decode("ascii"))
+    if controls > MAX_CONTROLS:
+        yield from inspection.trait(
+            "hidden_object",
+            "An object's data is broken up by control words",
+            severity=Severity.HIGH,
+            why="Word writes plain hex; this hides it from what reads RTF more simply",
+            value=f"{controls:,} control words among {len(digits):,} digits",
+            techniques=("T1027",),
+            offset=start,
+        )
+    name, payload = _embedded(content)
+    yield inspection.part(
+        "object", name or "without a class", size=len(content), offset=start, note="embedded in the RTF"
+    )
+    yield from from_class(inspection, name, content, where=f"object at offset {start:,}")
+    if is_storage(payload):
+        yield from objects_of(payload, inspection, seen, where=f"object at {start:,}")
+    elif name.lower() == "package":
+        file_name, packed = native(len(payload).to_bytes(4, "little") + payload)
+        seen.add_text(file_name)
+        yield from from_embedded(inspection, file_name, packed, where=f"object at {start:,}")
+    seen.add_text(_readable(content))
+
+
+def _embedded(content: bytes) -> tuple[str, bytes]:
+    """The class and the data of an OLE 1.0 object (MS-OLEDS 2.2.5); a storage wherever one begins."""
+    storage = content.find(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    match = _OLE_CLASS.match(content)
+    size = int.from_bytes(match[1], "little") if match else 0
+    if not 0 < size <= 255 or len(content) < 12 + size:
+        return "", content[storage:] if storage >= 0 else content
+    name = clean_text(content[12 : 12 + size])
+    position = 12 + size
+    for _ in range(2):  # topic and item
+        length = int.from_bytes(content[position : position + 4], "little")
+        position += 4 + (length if length < 4_096 else 0)
+    payload = content[position + 4 :]
+    return name, content[storage:] if storage >= 0 else payload
+
+
+def _readable(content: bytes) -> str:
+    narrow = re.findall(rb"[\x20-\x7e]{6,2000}", content)
+    wide = re.findall(rb"(?:[\x20-\x7e]\x00){6,2000}", content)
+    return "\n".join([piece.decode("latin-1") for piece in narrow] + [piece.decode("utf-16-le") for piece in wide])
+
+
+def _plain(piece: bytes) -> str:
+    """The text of a piece of RTF: escapes as characters, control words and braces gone."""
+    text = re.sub(r"\\'([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), piece.decode("latin-1"))
+    text = _UNICODE.sub(lambda m: chr(int(m[1]) % 65_536), text)
+    text = re.sub(r"\\[a-zA-Z]{1,32}-?\d{0,10} ?", "", text)
+    return re.sub(r"[{}\r\n]", "", text.replace("\\\\", "\x00").replace("\\", "")).replace("\x00", "\\")
+
+
+def _text(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    for match in list(_TEMPLATE.finditer(data))[:20]:
+        target = _plain(match[1]).strip()
+        seen.add_text(target)
+        yield from from_relation(inspection, "attachedTemplate", target, where="\\*\\template")
+    fields = [_plain(match[1]).strip() for match in list(_FIELD.finditer(data))[:2_000]]
+    seen.add_text("\n".join(fields))
+    yield from from_fields(inspection, "\n".join(fields))
+    links = [match[1] for field in fields for match in [_HYPERLINK.search(field)] if match and ":" in match[1]]
+    for link in list(dict.fromkeys(links))[:MAX_LINKS]:
+        yield from from_relation(inspection, "hyperlink", link, where="a field")
+    yield from from_text(inspection, _plain(data[: 1024 * 1024]))

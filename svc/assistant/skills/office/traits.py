@@ -1,0 +1,254 @@
+"""What the macros, formulas, fields, objects and links of a document mean. Pure.
+
+Facts: ``knowledge/office_facts.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date
+from functools import cache
+from uuid import UUID
+
+import msgspec
+
+from svc.assistant.findings import Confidence, Finding, Severity
+from svc.assistant.knowledge import load
+from svc.assistant.skills.file_traits import Inspection, TraitFact, is_runnable, kind_of
+from svc.assistant.skills.office.vba import Module
+from svc.assistant.skills.script.embedded import from_code
+from svc.assistant.skills.script.language import Language
+
+MAX_MACRO_CHARS = 2_000_000  # of all modules together
+MAX_SHOWN = 40  # modules as parts
+_REMOTE = re.compile(r"^(?:https?|ftp|file|mhtml|ms-\w+|x-usc|search-ms|ldap)[:!]|^(?:\\\\|//)", re.IGNORECASE)
+_SHARE = re.compile(r"^(?:file:(?://)?(?:/{0,3})?\\{0,2}\\\\|file:////|\\\\|//|file://[^/])", re.IGNORECASE)
+_ATTACK_SCHEME = re.compile(
+    r"^(?:mhtml:|ms-msdt:|ms-search:|search-ms:|x-usc:|ms-officecmd:|javascript:)|^[^\s]{0,400}!x-usc:", re.IGNORECASE
+)
+_BARE_ADDRESS = re.compile(r"^https?://\d{1,3}(?:\.\d{1,3}){3}(?:[:/]|$)", re.IGNORECASE)
+_LURE = re.compile(
+    r"\b(?:(?:click|press|select)\b[^.\n]{0,40}\b)?enable (?:content|editing|macros?)\b"
+    r"|\bmacros? (?:must|need to) be enabled\b"
+    r"|\bprotected (?:document|view)\b[^.\n]{0,80}\benable\b"
+    r"|\bcreated (?:in|with) (?:an )?(?:earlier|older|newer|previous) version of (?:microsoft )?office\b",
+    re.IGNORECASE,
+)
+
+
+class _Word(TraitFact, frozen=True, kw_only=True):
+    pattern: str
+    acts: bool = False
+
+
+class _Class(TraitFact, frozen=True, kw_only=True):
+    guid: str
+
+
+class OfficeFacts(msgspec.Struct, frozen=True):
+    """``knowledge/office_facts.toml``."""
+
+    source: str
+    version: str
+    date: date
+    starts: list[str]
+    start_endings: list[str]
+    words: list[_Word]
+    formulas: list[_Word]
+    fields: list[_Word]
+    classes: list[_Class]
+    relations: list[TraitFact]
+
+
+@cache
+def _facts() -> OfficeFacts:
+    return load("office_facts.toml", OfficeFacts)
+
+
+@cache
+def _starts() -> re.Pattern[str]:
+    facts = _facts()
+    names = "|".join([*facts.starts, *(rf"\w+{ending}" for ending in facts.start_endings)])
+    return re.compile(
+        rf"^\s*(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s+({names})\b", re.IGNORECASE | re.MULTILINE
+    )
+
+
+@cache
+def _compiled(which: str) -> list[tuple[_Word, re.Pattern[str]]]:
+    entries: list[_Word] = getattr(_facts(), which)
+    return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in entries]
+
+
+def from_modules(inspection: Inspection, found: Sequence[Module]) -> Iterator[Finding]:
+    """Each module as a part, and what the macros do; by themselves where a procedure starts without being called."""
+    for module in found[:MAX_SHOWN]:
+        yield inspection.part("macro", module.name, size=len(module.source), text=module.source.strip(), note="VBA")
+    if not any(_has_code(module.source) for module in found) and not any(module.is_stomped for module in found):
+        return
+    yield from inspection.trait(
+        "macros",
+        "Holds VBA macros",
+        severity=Severity.LOW,
+        why="programs that run with the user's rights once they are allowed",
+        value=", ".join(module.name for module in found[:20]),
+        techniques=("T1059.005",),
+    )
+    source = _without_comments("\n".join(module.source for module in found)[:MAX_MACRO_CHARS])
+    start = _starts().search(source)
+    acting: list[str] = []
+    for entry, match in _matches("words", source):
+        acting += [entry.title.removeprefix("The macro ")] if entry.acts else []
+        yield from _word_trait(inspection, "macro", entry, source, match)
+    if start is not None:
+        yield from _self_starting(inspection, start[1], acting)
+    yield from from_code(inspection, source, Language.VBA, is_judged=True)
+    for module in found:
+        if module.is_stomped:
+            yield from inspection.trait(
+                "stomped_macro",
+                "A macro's source was removed and its compiled code left",
+                severity=Severity.HIGH,
+                why="Office runs the compiled code; whoever reads the source sees nothing",
+                value=module.name,
+                techniques=("T1564.007",),
+            )
+
+
+def _self_starting(inspection: Inspection, name: str, acting: Sequence[str]) -> Iterator[Finding]:
+    yield from inspection.trait(
+        "self_starting_macro",
+        "A macro that reaches outside the document starts by itself" if acting else "A macro starts by itself",
+        severity=Severity.HIGH if acting else Severity.LOW,
+        why=f"runs without being called, and {', '.join(acting[:4])}" if acting else "runs without being called",
+        value=name,
+        techniques=("T1204.002", "T1059.005"),
+    )
+
+
+def _has_code(source: str) -> bool:
+    return any(
+        line.strip() and not line.startswith(("Attribute ", "Option "))
+        for line in _without_comments(source).splitlines()
+    )
+
+
+def _without_comments(source: str) -> str:
+    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("'", "Rem ")))
+
+
+def _matches(which: str, text: str) -> Iterator[tuple[_Word, re.Match[str]]]:
+    for entry, pattern in _compiled(which):
+        match = pattern.search(text)
+        if match is not None:
+            yield entry, match
+
+
+def _word_trait(
+    inspection: Inspection, prefix: str, entry: _Word, text: str, match: re.Match[str]
+) -> Iterator[Finding]:
+    start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 100)
+    end = text.find("\n", match.end())
+    yield from inspection.trait(
+        f"{prefix}_{entry.name}",
+        entry.title,
+        severity=entry.severity,
+        why=entry.why,
+        value=text[start : end if 0 <= end < start + 280 else start + 280].strip(),
+        techniques=entry.techniques,
+        confidence=Confidence.MEDIUM,
+    )
+
+
+def from_formulas(inspection: Inspection, text: str) -> Iterator[Finding]:
+    """What the formulas of a workbook do; a formula a line."""
+    for entry, match in _matches("formulas", text):
+        yield from _word_trait(inspection, "cell", entry, text, match)
+
+
+def from_fields(inspection: Inspection, text: str) -> Iterator[Finding]:
+    """What the field codes of a text do; a code a line."""
+    for entry, match in _matches("fields", text):
+        yield from _word_trait(inspection, "text", entry, text, match)
+
+
+def from_text(inspection: Inspection, text: str) -> Iterator[Finding]:
+    """Words that talk the reader into turning protection off."""
+    match = _LURE.search(text)
+    if match is not None:
+        yield from inspection.trait(
+            "lure",
+            "Its text asks to turn protection off",
+            severity=Severity.MEDIUM,
+            why="documents that need it do not have to say so; the others have to",
+            value=text[max(0, match.start() - 60) : match.end() + 60],
+            techniques=("T1204.002", "T1566.001"),
+        )
+
+
+def from_class(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[Finding]:
+    """What the class of an embedded object means, by its name or by a GUID in its first bytes."""
+    for entry in _facts().classes:
+        is_named = name.lower().replace(" ", "").startswith(entry.name.lower())
+        if not is_named and UUID(entry.guid).bytes_le not in content[:8_192]:
+            continue
+        yield from inspection.known(
+            entry, name=f"object_{entry.name.lower().replace('.', '_')}", value=f"{name or entry.name} in {where}"
+        )
+
+
+def from_embedded(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[Finding]:
+    """An embedded file as a part; a trait where it is one that runs."""
+    held = kind_of(content)
+    yield inspection.part(
+        "embedded file", name or where, size=len(content), note=f"{held or 'unknown kind'}, in {where}"
+    )
+    if is_runnable(name, held):
+        yield from inspection.trait(
+            "embedded_program",
+            "It carries a program or a script",
+            severity=Severity.HIGH,
+            why="a double click in the document would run it",
+            value=f"{name} ({held or 'by its name'})",
+            techniques=("T1027.009", "T1204.002"),
+        )
+
+
+def from_relation(inspection: Inspection, kind: str, target: str, *, where: str) -> Iterator[Finding]:
+    """What a relationship leads to outside the document."""
+    end = kind.rsplit("/", 1)[-1]
+    if end == "hyperlink":
+        yield inspection.part("link", target, note=f"in {where}")
+    else:
+        yield inspection.part("relationship", target, note=f"{end}, in {where}")
+    if _ATTACK_SCHEME.search(target):
+        yield from _link_trait(
+            inspection, "attack_link", "A link uses a scheme that attacks use", Severity.CRITICAL, target, ("T1203",)
+        )
+    elif end != "hyperlink" and _SHARE.search(target):
+        yield from _link_trait(
+            inspection, "share", "It asks a share on another machine", Severity.HIGH, target, ("T1187",)
+        )
+    elif end == "hyperlink" and (_BARE_ADDRESS.search(target) or is_runnable(target.split("?")[0], "")):
+        yield from _link_trait(
+            inspection,
+            "bad_link",
+            "A link leads to a bare address or to a program",
+            Severity.MEDIUM,
+            target,
+            ("T1566.002",),
+        )
+    if not _REMOTE.search(target):
+        return
+    for entry in _facts().relations:
+        if entry.name.lower() == end.lower():
+            yield from inspection.known(entry, name=f"relation_{entry.name.lower()}", value=target)
+
+
+def _link_trait(
+    inspection: Inspection, name: str, title: str, severity: Severity, target: str, techniques: tuple[str, ...]
+) -> Iterator[Finding]:
+    yield from inspection.trait(
+        name, title, severity=severity, why="by its address", value=target, techniques=techniques
+    )

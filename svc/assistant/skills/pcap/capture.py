@@ -1,0 +1,166 @@
+"""What is gathered while a capture is read: flows, names, requests, handshakes, logins, remote commands. Pure.
+
+``Capture.add`` takes one record after the other; ``pcap`` makes findings of what it holds at the end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import partial
+from typing import Generic, TypeVar
+
+import msgspec
+
+from svc.assistant.findings import Severity
+from svc.assistant.knowledge.network import Mark, mark_of_text
+from svc.assistant.skills.pcap.capture_file import Record
+from svc.assistant.skills.pcap.cleartext_logins import TELNET_PORT, Credential, Logins, Telnet, login_protocol
+from svc.assistant.skills.pcap.dns import PORTS, Dns
+from svc.assistant.skills.pcap.flows import Conversation, Flow, Flows
+from svc.assistant.skills.pcap.http import REQUEST, Exchange, Http
+from svc.assistant.skills.pcap.packets import LINK_TYPES, TCP, Claim, read_packet
+from svc.assistant.skills.pcap.smb_rpc import Remote, Rpc, Smb, is_rpc, is_smb
+from svc.assistant.skills.pcap.tls import Handshake, Tls
+
+MAX_NOTED = 50_000  # of each: requests, handshakes, logins, remote commands
+MAX_WORDS_BYTES = 8_192  # of a flow of no known protocol: whoever greets does it at the beginning
+MAX_WORD_BYTES = 100  # of a piece, which may have been cut in two
+_PRINTABLE = bytes(range(32, 127)) + b"\t\r\n\x1b"
+MAX_SECONDS = 100_000  # of activity counted apart; later ones are added to the last
+_TLS_UNDER_WAY = frozenset({b"\x17\x03\x03", b"\x17\x03\x01", b"\x17\x03\x02"})  # records of data
+_PROGRAM = Mark("", "a Windows program in the clear, by no protocol known here", Severity.HIGH, ["T1105", "T1095"])
+
+Item = TypeVar("Item")
+
+
+class Noted(Generic[Item]):
+    """What was noted of one sort, each with its flow, up to MAX_NOTED."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[Flow, Item]] = []
+        self.untold = 0
+
+    def add(self, flow: Flow, item: Item) -> None:
+        """Keep one more, or count it."""
+        if len(self.items) < MAX_NOTED:
+            self.items.append((flow, item))
+        else:
+            self.untold += 1
+
+
+class Words(msgspec.Struct, frozen=True):
+    """Words in a flow of no known protocol that only a shell or a program says."""
+
+    mark: Mark
+    excerpt: str
+    number: int
+
+
+class _Listener:
+    """A flow of no known protocol: its first bytes are searched for words that give it away."""
+
+    def __init__(self, note: Callable[[Words], None]) -> None:
+        self.is_done = False
+        self._note = note
+        self._heard = 0
+        self._tail = {True: b"", False: b""}
+
+    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Search what one side has said lately; what is no text is not listened to."""
+        is_first = not self._heard
+        self._heard += len(data)
+        if is_first and (_is_program(data) or _is_program(data[4:])):
+            self._note(Words(_PROGRAM, "MZ", number))
+            self.is_done = True
+            return
+        text = (self._tail[from_client] + data[:MAX_WORDS_BYTES]).decode("utf-8", errors="replace")
+        mark = mark_of_text(text) if _is_text(data) else None
+        if mark is not None:
+            self._note(Words(mark, text[:300], number))
+        self._tail[from_client] = data[-MAX_WORD_BYTES:]
+        self.is_done = mark is not None or self._heard > MAX_WORDS_BYTES or (is_first and not _is_text(data))
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether most of the first bytes are printable."""
+    head = data[:200]
+    return len(head.translate(None, _PRINTABLE)) <= 0.2 * len(head)
+
+
+def _is_program(data: bytes) -> bool:
+    """A DOS header that points at a PE header, or the text that linkers put between."""
+    return data[:2] == b"MZ" and (b"DOS mode" in data[:256] or (data[60:64] != b"" and b"PE\x00\x00" in data[:1024]))
+
+
+class Capture:
+    """What was gathered so far."""
+
+    def __init__(self) -> None:
+        self.flows = Flows(self._recognise)
+        self.dns = Dns()
+        self.exchanges: Noted[Exchange] = Noted()
+        self.handshakes: Noted[Handshake] = Noted()
+        self.credentials: Noted[Credential] = Noted()
+        self.remotes: Noted[Remote] = Noted()
+        self.words: Noted[Words] = Noted()
+        self.claims: dict[bytes, dict[bytes, int]] = {}
+        self.packets = self.bytes = self.unread = self.others = 0
+        self.first = self.last = 0.0
+        self.link_types: Counter[int] = Counter()
+        self.bytes_by_second: Counter[int] = Counter()
+
+    def add(self, record: Record) -> None:
+        """Read one record."""
+        self.packets += 1
+        self.bytes += record.length
+        self.link_types[record.link_type] += 1
+        self._see_time(record)
+        packet = read_packet(record)
+        if packet is None:
+            self.others += 1
+            self.unread += record.link_type not in LINK_TYPES
+        elif isinstance(packet, Claim):
+            self.claims.setdefault(packet.address, {}).setdefault(packet.hardware, packet.number)
+        else:
+            self.flows.add(packet)
+            if packet.payload and (packet.source_port in PORTS or packet.target_port in PORTS):
+                self.dns.add(packet, packet.payload[2:] if packet.protocol == TCP else packet.payload)
+
+    def _see_time(self, record: Record) -> None:
+        if record.seconds <= 0:
+            return
+        self.first = min(self.first or record.seconds, record.seconds)
+        self.last = max(self.last, record.seconds)
+        second = int(record.seconds)
+        if second in self.bytes_by_second or len(self.bytes_by_second) < MAX_SECONDS:
+            self.bytes_by_second[second] += record.length
+
+    def _recognise(self, flow: Flow, data: bytes, from_client: bool) -> Conversation | None:  # noqa: FBT001
+        """Who reads a flow, by its first bytes; the flow is labelled with what it speaks."""
+        if from_client and REQUEST.match(data):
+            flow.label = "HTTP"
+            return Http(partial(self.exchanges.add, flow), partial(self.credentials.add, flow))
+        if data[:2] == b"\x16\x03":
+            flow.label = "TLS"
+            return Tls(partial(self.handshakes.add, flow))
+        if is_smb(data):
+            flow.label = "SMB"
+            return Smb(partial(self.remotes.add, flow))
+        if is_rpc(data):
+            flow.label = "DCE/RPC"
+            return Rpc(partial(self.remotes.add, flow))
+        if data.startswith(b"SSH-") or flow.server[1] in PORTS or data[:3] in _TLS_UNDER_WAY:
+            flow.label = "SSH" if data.startswith(b"SSH-") else "DNS" if flow.server[1] in PORTS else "TLS"
+            return None
+        return self._recognise_text(flow, data, from_client=from_client)
+
+    def _recognise_text(self, flow: Flow, data: bytes, *, from_client: bool) -> Conversation:
+        protocol = login_protocol(data, from_client=from_client, server_port=flow.server[1])
+        if protocol:
+            flow.label = protocol
+        if flow.server[1] == TELNET_PORT:
+            return Telnet(partial(self.credentials.add, flow))
+        if protocol:
+            return Logins(protocol, partial(self.credentials.add, flow))
+        return _Listener(partial(self.words.add, flow))

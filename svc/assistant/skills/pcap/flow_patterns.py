@@ -1,0 +1,227 @@
+"""What stands out in the flows of a capture as a whole: regular calls home, scans, uploads, who talks most. Pure.
+
+Decides: a beacon is at least BEACON_COUNT calls whose pauses are nearly the same (a jitter of up to a third, as common
+implants have it); a scan is many ports of a host, or many hosts of a port, most of which did not answer. Programs that
+keep in touch with their makers look like beacons, too; the finding's confidence says so.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from ipaddress import ip_address, ip_network
+from itertools import pairwise
+from statistics import median
+from typing import TypeVar
+
+import msgspec
+
+from svc.assistant.skills.pcap.flows import Flow
+from svc.assistant.skills.pcap.packets import ICMP, ICMP6, TCP, UDP
+
+BEACON_COUNT = 8  # calls: seven equal pauses are no accident
+BEACON_SECONDS = 2.0  # pauses shorter than that are one burst
+BEACON_SPREAD = 0.35  # of the median pause, within which BEACON_SHARE of the pauses lie
+BEACON_SHARE = 0.8
+SCAN_COUNT = 15  # ports of one host, or hosts of one port
+SCAN_FAILED_SHARE = 0.5
+UPLOAD_BYTES = 5_000_000  # of payload, to one outside address
+UPLOAD_RATIO = 5  # times what came back
+_CHATTER = frozenset({(UDP, port) for port in (67, 68, 123, 137, 138, 546, 547, 1900, 3702, 5353, 5355)} | {(UDP, 53)})
+"""Services that are regular by nature, or whose regularity is judged by name (DNS)."""
+
+_INTERNAL = tuple(
+    ip_network(text)
+    for text in (
+        "10.0.0.0/8",
+        "172.16.0.0/12",
+        "192.168.0.0/16",
+        "100.64.0.0/10",
+        "127.0.0.0/8",
+        "169.254.0.0/16",
+        "0.0.0.0/32",
+        "::/127",
+        "fc00::/7",
+        "fe80::/10",
+    )
+)
+
+
+@lru_cache(maxsize=50_000)
+def is_internal(address: bytes) -> bool:
+    """Whether the address is one that networks use inside (RFC 1918, 6598, 4193, link-local) or reaches a group."""
+    if len(address) not in (4, 16):
+        return True
+    known = ip_address(address)
+    is_group = known.is_multicast or address == b"\xff\xff\xff\xff" or (len(address) == 4 and address[3] == 255)
+    return is_group or any(known in network for network in _INTERNAL if network.version == known.version)
+
+
+def is_group(address: bytes) -> bool:
+    """Multicast or broadcast, as far as the address alone tells."""
+    if len(address) == 16:
+        return address[0] == 0xFF
+    return 224 <= address[0] < 240 or address[3] == 255
+
+
+class Regularity(msgspec.Struct, frozen=True):
+    """Calls with nearly the same pause between them: how many, the median pause, the middle deviation from it."""
+
+    count: int
+    pause_seconds: float
+    jitter: float
+    first: float
+    last: float
+
+
+def regularity(times: Iterable[float]) -> Regularity | None:
+    """What is regular in ``times``; None where it is too little or does not keep its pace."""
+    calls: list[float] = []
+    for moment in sorted(times):
+        if not calls or moment - calls[-1] >= BEACON_SECONDS:
+            calls.append(moment)
+    if len(calls) < BEACON_COUNT:
+        return None
+    pauses = [later - earlier for earlier, later in pairwise(calls)]
+    middle = median(pauses)
+    near = sum(1 for pause in pauses if abs(pause - middle) <= BEACON_SPREAD * middle)
+    if near < BEACON_SHARE * len(pauses):
+        return None
+    jitter = median(abs(pause - middle) for pause in pauses) / middle
+    return Regularity(len(calls), round(middle, 3), round(jitter, 3), calls[0], calls[-1])
+
+
+Key = TypeVar("Key", int, bytes)
+Service = tuple[bytes, bytes, int, int]
+"""Client, server, protocol, the server's port."""
+
+
+def by_service(flows: Sequence[Flow]) -> dict[Service, list[Flow]]:
+    """Flows by who asks whom for what."""
+    groups: dict[Service, list[Flow]] = defaultdict(list)
+    for flow in flows:
+        groups[flow.client[0], flow.server[0], flow.protocol, flow.server[1]].append(flow)
+    return groups
+
+
+def beacons(groups: dict[Service, list[Flow]]) -> Iterator[tuple[Service, Regularity]]:
+    """Services that a client calls at a steady pace."""
+    for service, flows in groups.items():
+        _, server, protocol, port = service
+        if protocol not in (TCP, UDP) or is_group(server) or (protocol, port) in _CHATTER:
+            continue
+        found = regularity(moment for flow in flows for moment in (flow.turns or [flow.first]))
+        if found is not None:
+            yield service, found
+
+
+class Scan(msgspec.Struct, frozen=True):
+    """Many knocks of one source. ``kind``: ports, hosts or pings. ``open`` are those that answered."""
+
+    kind: str
+    source: bytes
+    target: bytes | None
+    port: int | None
+    count: int
+    failed: int
+    open: list[str]
+    first: Flow
+    last: Flow
+
+
+def scans(flows: Sequence[Flow]) -> Iterator[Scan]:
+    """Port scans, sweeps over hosts, pings over a network."""
+    ports: dict[tuple[bytes, bytes], dict[int, Flow]] = defaultdict(dict)
+    hosts: dict[tuple[bytes, int], dict[bytes, Flow]] = defaultdict(dict)
+    pings: dict[bytes, dict[bytes, Flow]] = defaultdict(dict)
+    for flow in flows:
+        source, target = flow.client[0], flow.server[0]
+        if flow.protocol == TCP:
+            _keep_better(ports[source, target], flow.server[1], flow)
+            _keep_better(hosts[source, flow.server[1]], target, flow)
+        elif flow.protocol in (ICMP, ICMP6) and not is_group(target):
+            pings[source].setdefault(target, flow)
+    for (source, target), found in ports.items():
+        if len(found) >= SCAN_COUNT:
+            yield from _scan("ports", source, target, None, {str(port): flow for port, flow in found.items()})
+    for (source, port), reached in hosts.items():
+        if len(reached) >= SCAN_COUNT:
+            yield from _scan("hosts", source, None, port, _by_text(reached))
+    for source, reached in pings.items():
+        if len(reached) >= SCAN_COUNT:
+            yield from _scan("pings", source, None, None, _by_text(reached))
+
+
+def _by_text(reached: dict[bytes, Flow]) -> dict[str, Flow]:
+    return {str(ip_address(address)): flow for address, flow in reached.items()}
+
+
+def _keep_better(found: dict[Key, Flow], key: Key, flow: Flow) -> None:
+    """A connection that came about says more than one that did not."""
+    kept = found.get(key)
+    if kept is None or (kept.is_failed and not flow.is_failed):
+        found[key] = flow
+
+
+def _scan(kind: str, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]) -> Iterator[Scan]:
+    failed = sum(1 for flow in found.values() if _did_not_answer(flow))
+    if kind != "pings" and failed < SCAN_FAILED_SHARE * len(found):
+        return
+    order = sorted(found.values(), key=lambda flow: flow.first_number)
+    answered = [name for name, flow in found.items() if not _did_not_answer(flow)]
+    yield Scan(kind, source, target, port, len(found), failed, answered, order[0], order[-1])
+
+
+def _did_not_answer(flow: Flow) -> bool:
+    return flow.state in ("refused", "no answer")
+
+
+class Upload(msgspec.Struct, frozen=True):
+    """Much more sent to one outside address than came back."""
+
+    service: Service
+    sent: int
+    received: int
+    first: Flow
+
+
+def uploads(groups: dict[Service, list[Flow]]) -> Iterator[Upload]:
+    """Services outside that were sent much more than they gave."""
+    for service, flows in groups.items():
+        sent, received = sum(f.payload_out for f in flows), sum(f.payload_back for f in flows)
+        if sent >= UPLOAD_BYTES and sent >= UPLOAD_RATIO * received and not is_internal(service[1]):
+            yield Upload(service, sent, received, min(flows, key=lambda flow: flow.first_number))
+
+
+class Talker(msgspec.Struct):
+    """One host's share. ``sent`` and ``received`` are bytes on the wire."""
+
+    address: bytes
+    sent: int = 0
+    received: int = 0
+    packets: int = 0
+    flows: int = 0
+    first_number: int = 0
+    peers: set[bytes] = msgspec.field(default_factory=set)
+
+
+def talkers(flows: Sequence[Flow]) -> list[Talker]:
+    """Hosts, the one with the most bytes first."""
+    found: dict[bytes, Talker] = {}
+    for flow in flows:
+        client, server = flow.client[0], flow.server[0]
+        for address, other, sent, received in (
+            (client, server, flow.sent, flow.received),
+            (server, client, flow.received, flow.sent),
+        ):
+            talker = found.get(address)
+            if talker is None:
+                talker = found[address] = Talker(address, first_number=flow.first_number)
+            talker.sent += sent
+            talker.received += received
+            talker.packets += flow.packets
+            talker.flows += 1
+            if len(talker.peers) < 10_000:
+                talker.peers.add(other)
+    return sorted(found.values(), key=lambda talker: -(talker.sent + talker.received))

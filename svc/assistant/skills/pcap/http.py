@@ -1,0 +1,272 @@
+"""Requests and replies of HTTP/1 in the two sides of a flow, with the kind and the hash of each body. Pure.
+
+Framing: RFC 9112. A body is never kept: its first bytes tell its kind (``file_types``), all of them its SHA-256.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from collections import deque
+from collections.abc import Callable
+from functools import lru_cache
+
+import msgspec
+
+from svc.assistant.file_types.identify import identify
+from svc.assistant.skills.pcap.cleartext_logins import Credential, masked
+
+REQUEST = re.compile(
+    rb"(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH|CONNECT|PROPFIND|TRACE|SEARCH|MOVE|COPY|LOCK) [^\r\n]{1,8000}"
+)
+MAX_HEAD_BYTES = 32_768  # of one message: servers take 8 to 16 KiB
+MAX_FIELDS = 100
+MAX_VALUE_CHARS = 500
+KIND_BYTES = 1_024  # of a body, by which its kind is told
+MAX_WAITING = 100  # requests that no reply has come to: pipelining
+MAX_CHUNK_LINE = 1_024
+_CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,8}")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
+_FILE_NAME = re.compile(r"filename\*?=\"?([^\";]{1,200})")
+_STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
+
+
+class Exchange(msgspec.Struct, kw_only=True):
+    """One request and what came back. ``status`` 0: no reply in the capture. Bodies: bytes, kind, SHA-256 if whole."""
+
+    number: int
+    seconds: float
+    method: str
+    target: str
+    host: str
+    agent: str
+    referer: str
+    sent: int = 0
+    status: int = 0
+    server: str = ""
+    content_type: str = ""
+    received: int = 0
+    label: str = ""
+    file_name: str = ""
+    sha256: str = ""
+    reply_number: int = 0
+
+
+class _Body:
+    """A message's body as it comes in: counted, hashed, its first bytes kept. ``left`` None: until the flow ends."""
+
+    def __init__(self, left: int | None, *, is_chunked: bool) -> None:
+        self.size = 0
+        self.start = b""
+        self._digest = hashlib.sha256()
+        self._left = 0 if is_chunked else left
+        self._is_chunked = is_chunked
+        self._line = b""  # the begun line with a chunk's size
+
+    @property
+    def sha256(self) -> str:
+        """Of what came so far."""
+        return self._digest.hexdigest()
+
+    def take(self, data: bytes) -> bytes | None:
+        """What stands behind the body in ``data``; None while the body goes on."""
+        if self._is_chunked:
+            return self._take_chunks(self._line + data)
+        if self._left is None:
+            self._count(data)
+            return None
+        self._count(data[: self._left])
+        rest = data[self._left :]
+        self._left -= len(data) - len(rest)
+        return rest if self._left == 0 else None
+
+    def _take_chunks(self, data: bytes) -> bytes | None:
+        at, self._line = 0, b""
+        while at < len(data):
+            if self._left:
+                piece = data[at : at + self._left]
+                self._count(piece)
+                self._left -= len(piece)
+                at += len(piece)
+                continue
+            end = data.find(b"\n", at)
+            if end < 0:
+                self._line = data[at : at + MAX_CHUNK_LINE]
+                return None
+            line = data[at:end].split(b";")[0].strip()
+            at = end + 1
+            if not _CHUNK_SIZE.fullmatch(line):
+                continue  # the line end behind a chunk, or damage
+            self._left = int(line, 16)
+            if self._left == 0:
+                return data[at:]
+        return None
+
+    def _count(self, data: bytes) -> None:
+        self.size += len(data)
+        if len(self.start) < KIND_BYTES:
+            self.start += data[: KIND_BYTES - len(self.start)]
+        self._digest.update(data)
+
+
+class _Side:
+    """One direction: the head that is coming in, or the body behind the last one, and whose exchange that is."""
+
+    def __init__(self) -> None:
+        self.head = b""
+        self.body: _Body | None = None
+        self.exchange: Exchange | None = None
+        self.encoding = ""
+
+
+class Http:
+    """A flow that speaks HTTP. An exchange is noted with its request and completed as the reply comes."""
+
+    def __init__(self, note: Callable[[Exchange], None], note_login: Callable[[Credential], None]) -> None:
+        self.is_done = False
+        self._note, self._note_login = note, note_login
+        self._client, self._server = _Side(), _Side()
+        self._waiting: deque[Exchange] = deque()
+
+    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Read heads and pass over bodies until the bytes are used up."""
+        side = self._client if from_client else self._server
+        rest: bytes | None = data
+        while rest and not self.is_done:
+            if side.body is not None:
+                rest = side.body.take(rest)
+                self._note_body(side, is_whole=rest is not None, from_client=from_client)
+                continue
+            side.head += rest
+            head, end, rest = _split_head(side.head)
+            if not end:
+                self.is_done = len(side.head) > MAX_HEAD_BYTES
+                return
+            side.head = b""
+            if from_client:
+                self._request(head, number, seconds)
+            else:
+                self._reply(head, number)
+
+    def _note_body(self, side: _Side, *, is_whole: bool, from_client: bool) -> None:
+        exchange, body = side.exchange, side.body
+        if exchange is not None and body is not None:
+            if from_client:
+                exchange.sent = body.size
+            else:
+                exchange.received = body.size
+                if body.size and not exchange.label and (is_whole or len(body.start) == KIND_BYTES):
+                    exchange.label = _kind(body.start, side.encoding)
+                exchange.sha256 = body.sha256 if is_whole else ""
+        if is_whole:
+            side.body = None
+
+    def _request(self, head: bytes, number: int, seconds: float) -> None:
+        if REQUEST.match(head) is None:
+            self.is_done = True
+            return
+        method, _, rest = _text(head.split(b"\n", 1)[0]).partition(" ")
+        fields = _fields(head)
+        exchange = Exchange(
+            number=number,
+            seconds=seconds,
+            method=method,
+            target=rest.rsplit(" HTTP/", 1)[0].strip()[: MAX_VALUE_CHARS * 4],
+            host=fields.get("host", ""),
+            agent=fields.get("user-agent", ""),
+            referer=fields.get("referer", ""),
+        )
+        self._note(exchange)
+        self._waiting.append(exchange)
+        if len(self._waiting) > MAX_WAITING:
+            self._waiting.popleft()
+        self._note_credentials(fields, exchange)
+        self._begin_body(self._client, fields, exchange, has_body=True, default=0)
+
+    def _note_credentials(self, fields: dict[str, str], exchange: Exchange) -> None:
+        for name in ("authorization", "proxy-authorization"):
+            scheme, _, value = fields.get(name, "").partition(" ")
+            if scheme.lower() == "basic":
+                user, secret = _basic(value)
+                self._note_login(Credential("HTTP Basic", user, masked(secret), exchange.number, exchange.host))
+
+    def _reply(self, head: bytes, number: int) -> None:
+        status = _STATUS.match(head)
+        if status is None:
+            self.is_done = True
+            return
+        code = int(status[1])
+        if 100 <= code < 200 and code != 101:
+            return  # a preliminary reply; the real one follows
+        exchange = self._waiting.popleft() if self._waiting else None
+        fields = _fields(head)
+        if exchange is not None:
+            exchange.status, exchange.reply_number = code, number
+            exchange.server, exchange.content_type = fields.get("server", ""), fields.get("content-type", "")
+            named = _FILE_NAME.search(fields.get("content-disposition", ""))
+            exchange.file_name = named[1].strip() if named else ""
+        if code == 101 or (exchange is not None and exchange.method == "CONNECT" and code == 200):
+            self.is_done = True  # from here on another protocol
+            return
+        is_bare = code in (204, 304) or (exchange is not None and exchange.method == "HEAD")
+        self._begin_body(self._server, fields, exchange, has_body=not is_bare, default=None)
+
+    @staticmethod
+    def _begin_body(
+        side: _Side, fields: dict[str, str], exchange: Exchange | None, *, has_body: bool, default: int | None
+    ) -> None:
+        """How the body is framed; ``default`` bytes where the head does not say."""
+        side.exchange, side.encoding = exchange, fields.get("content-encoding", "")
+        length = fields.get("content-length", "")
+        is_chunked = "chunked" in fields.get("transfer-encoding", "").lower()
+        left = int(length) if length.isascii() and length.isdigit() and len(length) < 16 else default
+        if has_body and (is_chunked or left != 0):
+            side.body = _Body(left, is_chunked=is_chunked)
+
+
+def _split_head(data: bytes) -> tuple[bytes, bool, bytes]:
+    """A message's head, whether it is whole, and what stands behind it."""
+    data = data.lstrip(b"\r\n")
+    found = _HEAD_END.search(data)
+    return (data[: found.start()], True, data[found.end() :]) if found else (data, False, b"")
+
+
+def _fields(head: bytes) -> dict[str, str]:
+    """The header fields by their names in small letters; the first of each."""
+    fields: dict[str, str] = {}
+    for line in head.split(b"\n")[1 : MAX_FIELDS + 1]:
+        name, colon, value = line.partition(b":")
+        if colon:
+            fields.setdefault(_text(name).strip().lower(), _text(value).strip()[:MAX_VALUE_CHARS])
+    return fields
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", errors="replace").rstrip("\r")
+
+
+def _basic(value: str) -> tuple[str, str]:
+    """User and password of a Basic authorization; ("", "") where it is broken."""
+    try:
+        decoded = base64.b64decode(value.strip(), validate=True).decode("utf-8", errors="replace")
+    except (binascii.Error, ValueError):
+        return "", ""
+    user, _, secret = decoded.partition(":")
+    return user[:MAX_VALUE_CHARS], secret
+
+
+@lru_cache(maxsize=1_000)
+def _kind(start: bytes, encoding: str) -> str:
+    """The label of a body by its first bytes, unpacked where they are compressed; "" where they cannot be."""
+    name = encoding.strip().lower()
+    if name in ("gzip", "deflate", "x-gzip"):
+        try:
+            start = zlib.decompressobj(47).decompress(start, KIND_BYTES)
+        except zlib.error:
+            return ""
+    elif name not in ("", "identity"):
+        return ""
+    return identify(start)[1]

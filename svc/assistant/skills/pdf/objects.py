@@ -1,0 +1,245 @@
+"""A PDF by its objects: actions, scripts, links, embedded files, with the objects' numbers. Pure; reads with pypdf.
+
+Walks every object that the file's tables list, reachable or not, and not the tree of pages alone: a loop in the tree
+cannot hold it. Bounded by MAX_OBJECTS and by pypdf's own limits, which are set lower here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Iterator
+from itertools import islice
+
+import pypdf
+from pypdf import PdfReader
+from pypdf.errors import DependencyError, PyPdfError
+from pypdf.generic import (
+    ArrayObject,
+    ByteStringObject,
+    DictionaryObject,
+    IndirectObject,
+    NameObject,
+    PdfObject,
+    StreamObject,
+    TextStringObject,
+)
+
+from svc.assistant.findings import Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, is_runnable, kind_of
+from svc.assistant.skills.pdf.traits import ACTIONS, Seen, from_script, from_target
+
+MAX_OBJECTS = 20_000  # of one document; a book of 1,000 pages has about as many
+MAX_LINKS = 300
+MAX_SCRIPTS = 50
+MAX_FILES = 50
+MAX_DEPTH = 6  # of a value within its object that is looked into
+MANY_FILTERS = 3
+STREAM_BYTES = 16 * 1024 * 1024  # unpacked, of one stream; a filter that gives more is stopped
+STEP = 2_000  # objects between two words of progress
+_DAMAGE = (PyPdfError, DependencyError, *DAMAGE)
+_METADATA = {
+    "/Producer": "producer",
+    "/Creator": "creator",
+    "/Author": "author",
+    "/Title": "title",
+    "/CreationDate": "created",
+    "/ModDate": "modified",
+}
+
+
+def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """Parts and traits of every object; fills ``seen``."""
+    with pypdf.apply_configuration(
+        zlib_maximum_output_length=STREAM_BYTES,
+        lzw_maximum_output_length=STREAM_BYTES,
+        run_length_maximum_output_length=STREAM_BYTES,
+        array_based_stream_maximum_output_length=STREAM_BYTES,
+        stream_decoding_work_maximum_length=4 * STREAM_BYTES,
+        disable_legacy_handling=True,
+        jbig2dec_binary=None,
+    ):
+        try:
+            reader = PdfReader(io.BytesIO(data))
+        except _DAMAGE as error:
+            yield from inspection.damaged("table of objects", error)
+            yield Gap(text="its objects could not be read; only the names in its bytes were counted")
+            return
+        seen.is_encrypted = bool(reader.is_encrypted)
+        yield from _whole(reader, inspection, seen)
+        yield from _objects(reader, inspection, seen)
+
+
+def _whole(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    """What concerns the document as a whole: encryption, pages, metadata, the action on opening."""
+    if seen.is_encrypted:
+        yield inspection.part(
+            "protection", "encryption", note="the document is encrypted; opened with the empty password"
+        )
+    try:
+        root = reader.root_object
+        seen.runs_on_open = _opens_script(root)
+        seen.metadata = _metadata(reader)
+        seen.pages = len(reader.pages)
+    except PyPdfError as error:
+        if "decrypt" in str(error).lower():
+            yield Gap(text="it is encrypted with a password that is not known: scripts, links and texts were not read")
+        else:
+            yield from inspection.damaged("document catalogue", error)
+    except _DAMAGE as error:
+        yield from inspection.damaged("document catalogue", error)
+
+
+def _opens_script(root: DictionaryObject) -> bool:
+    action = root.get("/OpenAction")
+    action = action.get_object() if isinstance(action, IndirectObject) else action
+    names = root.get("/Names")
+    names = names.get_object() if isinstance(names, IndirectObject) else names
+    is_named = isinstance(names, DictionaryObject) and "/JavaScript" in names
+    return is_named or (isinstance(action, DictionaryObject) and (action.get("/S") == "/JavaScript" or "/JS" in action))
+
+
+def _metadata(reader: PdfReader) -> dict[str, Scalar | list[Scalar]]:
+    information = reader.trailer.get("/Info")
+    information = information.get_object() if isinstance(information, IndirectObject) else information
+    if not isinstance(information, DictionaryObject):
+        return {}
+    return {word: _text(information[key])[:300] for key, word in _METADATA.items() if key in information}
+
+
+def _text(value: PdfObject | None) -> str:
+    """A string or a stream as text, whatever it is stored as."""
+    value = value.get_object() if isinstance(value, IndirectObject) else value
+    if isinstance(value, StreamObject):
+        raw = value.get_data()
+        return raw.decode("utf-16" if raw.startswith((b"\xfe\xff", b"\xff\xfe")) else "latin-1", errors="replace")
+    if isinstance(value, ByteStringObject):
+        return bytes(value).decode("latin-1")
+    return str(value) if isinstance(value, TextStringObject | NameObject) else ""
+
+
+def _objects(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+    numbers = {(number, generation) for generation, table in reader.xref.items() for number in table}
+    numbers |= {(number, 0) for number in reader.xref_objStm}
+    unread: list[int] = []
+    for number, generation in islice(sorted(numbers), MAX_OBJECTS):
+        seen.objects += 1
+        if seen.objects % STEP == 0:
+            yield Progress(text=f"{seen.objects:,} of {len(numbers):,} objects")
+        try:
+            value = reader.get_object(IndirectObject(number, generation, reader))
+            if isinstance(value, StreamObject):
+                yield from _stream(value, number, inspection)
+            yield from _value(value, number, inspection, seen, 0)
+        except _DAMAGE:
+            unread.append(number)
+    if len(numbers) > MAX_OBJECTS:
+        yield Gap(text=f"only the first {MAX_OBJECTS:,} of {len(numbers):,} objects were looked at")
+    seen.is_read = seen.objects > len(unread)
+    if unread and not seen.is_encrypted:
+        yield from inspection.damaged("objects", f"{len(unread):,} cannot be read, the first is object {unread[0]}")
+
+
+def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterator[Finding]:
+    filters = stream.get("/Filter")
+    names = [str(name) for name in filters] if isinstance(filters, ArrayObject) else []
+    if len(names) >= MANY_FILTERS:
+        yield from inspection.trait(
+            "many_filters",
+            "A stream is packed several times over",
+            severity=Severity.MEDIUM,
+            why=f"one filter is ordinary, two are rare (object {number})",
+            value=" ".join(names),
+            techniques=("T1027",),
+        )
+
+
+def _value(value: object, number: int, inspection: Inspection, seen: Seen, depth: int) -> Iterator[Finding]:
+    """Look into one value; references are not followed, since every object comes by itself."""
+    if depth > MAX_DEPTH:
+        return
+    if isinstance(value, DictionaryObject):
+        yield from _dictionary(value, number, inspection, seen)
+        for key in value:
+            inner = value.raw_get(key)
+            if isinstance(inner, DictionaryObject | ArrayObject):
+                yield from _value(inner, number, inspection, seen, depth + 1)
+    elif isinstance(value, ArrayObject):
+        for inner in islice(list.__iter__(value), 1_000):
+            if isinstance(inner, DictionaryObject | ArrayObject):
+                yield from _value(inner, number, inspection, seen, depth + 1)
+
+
+def _dictionary(value: DictionaryObject, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    action = str(value.get("/S") or "").lstrip("/")
+    if "/JS" in value:
+        yield from _script(_text(value["/JS"]), number, inspection, seen)
+    if value.get("/Type") in ("/Page", "/Catalog") and "/AA" in value:
+        seen.runs_on_open = True
+    if action in ACTIONS:
+        seen.actions.add(action)
+        yield from _action(value, action, number, inspection, seen)
+    if "/EF" in value or value.get("/Type") == "/Filespec":
+        yield from _file(value, number, inspection, seen)
+
+
+def _script(script: str, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    seen.scripts += 1
+    if seen.scripts > MAX_SCRIPTS or not script.strip():
+        return
+    seen.texts.append(script)
+    yield inspection.part("script", f"object {number}", size=len(script), text=script, note="JavaScript")
+    yield from from_script(inspection, script, number)
+
+
+def _action(value: DictionaryObject, action: str, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    seen.links += 1
+    target = _target(value, action)
+    if seen.links > MAX_LINKS or not target:
+        return
+    seen.texts.append(target)
+    part = "link" if action == "URI" else "action"
+    yield inspection.part(part, target, note=f"/{action} in object {number}", severity=Severity.INFO)
+    yield from from_target(inspection, action, target, number)
+
+
+def _target(value: DictionaryObject, action: str) -> str:
+    """Where an action leads: the address, the file with its arguments."""
+    if action == "URI":
+        return _text(value.get("/URI"))
+    pieces = [_path(value.get(key)) for key in ("/F", "/Win", "/Unix", "/Mac")]
+    return " ".join(piece for piece in pieces if piece)
+
+
+def _path(value: PdfObject | None) -> str:
+    value = value.get_object() if isinstance(value, IndirectObject) else value
+    if isinstance(value, DictionaryObject):
+        keys = ("/UF", "/F", "/DOS", "/Unix", "/P", "/D")
+        return " ".join(dict.fromkeys(_text(value.get(key)) for key in keys if value.get(key)))
+    return _text(value)
+
+
+def _file(value: DictionaryObject, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+    holder = value.get("/EF")
+    holder = holder.get_object() if isinstance(holder, IndirectObject) else holder
+    if not isinstance(holder, DictionaryObject):
+        return
+    seen.files += 1
+    if seen.files > MAX_FILES:
+        return
+    name = _text(value.get("/UF") or value.get("/F")) or "without a name"
+    stream = next((holder[key] for key in ("/UF", "/F", "/DOS", "/Unix") if key in holder), None)
+    stream = stream.get_object() if isinstance(stream, IndirectObject) else stream
+    content = stream.get_data() if isinstance(stream, StreamObject) else b""
+    held = kind_of(content)
+    note = f"{held or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
+    yield inspection.part("embedded file", name, size=len(content), note=note)
+    if is_runnable(name, held):
+        yield from inspection.trait(
+            "embedded_program",
+            "It carries a program or a script",
+            severity=Severity.HIGH,
+            why="a document has no need of one; opening the attachment would run it",
+            value=f"{name} ({held or 'by its name'})",
+            techniques=("T1027.009", "T1204.002"),
+        )

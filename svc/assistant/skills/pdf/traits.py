@@ -1,0 +1,187 @@
+"""What a PDF's names, scripts and targets mean together. Pure. Facts: ``knowledge/pdf_actions.toml``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from functools import cache
+from urllib.parse import urlsplit
+
+import msgspec
+
+from svc.assistant.findings import Confidence, Finding, Scalar, Severity
+from svc.assistant.knowledge import load
+from svc.assistant.skills.file_traits import Inspection, TraitFact
+from svc.assistant.skills.pdf.raw_scan import Names
+
+ACTIONS = ("URI", "Launch", "SubmitForm", "GoToR", "GoToE", "ImportData")
+"""The actions whose targets are told; ISO 32000-2, 12.6.4."""
+LONG_LINE = 2_000  # characters of a script without a space: data, not a script that somebody wrote
+_BARE_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
+_RUNS = re.compile(
+    r"\.(?:exe|scr|msi|js|jse|vbs|vbe|hta|wsf|ps1|bat|cmd|lnk|iso|img|vhd|jar|zip|rar|7z|apk|dll|docm|xlsm)(?:[?#]|$)",
+    re.IGNORECASE,
+)
+_SHELL = re.compile(
+    r"\b(?:cmd|powershell|pwsh|wscript|cscript|mshta|rundll32|regsvr32|certutil|bitsadmin|sh|bash)(?:\.exe)?\b",
+    re.IGNORECASE,
+)
+
+
+class _Script(TraitFact, frozen=True, kw_only=True):
+    pattern: str
+
+
+class Actions(msgspec.Struct, frozen=True):
+    """``knowledge/pdf_actions.toml``."""
+
+    source: str
+    version: str
+    date: date
+    names: list[TraitFact]
+    scripts: list[_Script]
+
+
+class Seen(msgspec.Struct):
+    """What the walk has seen, for the facts and the verdict."""
+
+    pages: int | None = None
+    objects: int = 0
+    is_encrypted: bool = False
+    runs_on_open: bool = False
+    is_read: bool = False
+    actions: set[str] = set()
+    metadata: dict[str, Scalar | list[Scalar]] = {}
+    texts: list[str] = []
+    links: int = 0
+    scripts: int = 0
+    files: int = 0
+
+
+@cache
+def _actions() -> Actions:
+    return load("pdf_actions.toml", Actions)
+
+
+@cache
+def _scripts() -> list[tuple[_Script, re.Pattern[str]]]:
+    return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in _actions().scripts]
+
+
+def from_names(inspection: Inspection, names: Names, seen: Seen) -> Iterator[Finding]:
+    """A trait for each name that lets the document do something.
+
+    An action counts where an object has it, or where the objects could not be read or its name is hidden: the bytes of
+    a form may hold the name of an action without one.
+    """
+    for entry in _actions().names:
+        count = names.counts[entry.name] or (names.counts["JS"] if entry.name == "JavaScript" else 0)
+        is_doubted = seen.is_read and entry.name in ACTIONS and not names.hidden[entry.name]
+        if count and not (is_doubted and entry.name not in seen.actions):
+            yield from inspection.known(
+                entry, name=f"name_{entry.name.lower()}", value=f"/{entry.name}, {count:,} times"
+            )
+    has_script = names.counts["JS"] or names.counts["JavaScript"]
+    if has_script and (seen.runs_on_open or (names.counts["OpenAction"] and not seen.is_read)):
+        yield from inspection.trait(
+            "script_on_open",
+            "A script runs when it is opened",
+            severity=Severity.MEDIUM,
+            why="an action on opening, or on an event, leads to JavaScript: nobody has to click",
+            value=", ".join(f"/{name}" for name in ("OpenAction", "AA", "JavaScript", "JS") if names.counts[name]),
+            techniques=("T1059.007", "T1204.002"),
+        )
+
+
+def from_script(inspection: Inspection, script: str, number: int) -> Iterator[Finding]:
+    """What the words of one script tell."""
+    for entry, pattern in _scripts():
+        match = pattern.search(script)
+        if match is not None:
+            start = max(0, match.start() - 40)
+            yield from inspection.known(
+                entry,
+                name=f"script_{entry.name}",
+                why=f"{entry.why} (object {number})",
+                value=script[start : start + 200],
+                confidence=Confidence.MEDIUM,
+            )
+    if any(len(word) > LONG_LINE for word in script.split()):
+        yield from inspection.trait(
+            "script_long_data",
+            "A script carries a long piece of data",
+            severity=Severity.MEDIUM,
+            why=f"more than {LONG_LINE:,} characters without a space (object {number})",
+            value=max(script.split(), key=len)[:200],
+            techniques=("T1027",),
+        )
+
+
+def from_target(inspection: Inspection, action: str, target: str, number: int) -> Iterator[Finding]:
+    """What the target of a link or of an action tells: a program, another machine, a bare address."""
+    where = f"/{action} in object {number}"
+    if target.startswith(("\\\\", "//")) or target.lower().startswith(("file://", "smb:")):
+        yield from inspection.trait(
+            "remote_path",
+            "It opens a path on another machine",
+            severity=Severity.HIGH,
+            why=f"Windows sends the user's login along ({where})",
+            value=target,
+            techniques=("T1187",),
+        )
+    elif action == "Launch" and _SHELL.search(target):
+        yield from inspection.trait(
+            "launches_shell",
+            "It starts a shell or a script host",
+            severity=Severity.CRITICAL,
+            why=f"no document needs one ({where})",
+            value=target,
+            techniques=("T1204.002", "T1059"),
+        )
+    elif action == "Launch" and _RUNS.search(target):
+        yield from inspection.trait(
+            "launches_program",
+            "It starts a program",
+            severity=Severity.HIGH,
+            why=f"by the ending of its target ({where})",
+            value=target,
+            techniques=("T1204.002",),
+        )
+    elif action in ("URI", "SubmitForm"):
+        yield from _from_address(inspection, target, where)
+
+
+def _from_address(inspection: Inspection, target: str, where: str) -> Iterator[Finding]:
+    try:
+        parts = urlsplit(target.strip())
+        host = parts.hostname or ""
+    except ValueError:
+        return
+    if parts.scheme.lower() in ("javascript", "data", "vbscript"):
+        yield from inspection.trait(
+            "script_link",
+            "A link runs a script or opens data",
+            severity=Severity.HIGH,
+            why=f"not an address ({where})",
+            value=target,
+            techniques=("T1204.001",),
+        )
+    elif _BARE_ADDRESS.fullmatch(host):
+        yield from inspection.trait(
+            "bare_address_link",
+            "A link leads to a bare IP address",
+            severity=Severity.MEDIUM,
+            why=f"sites that people are sent to have names ({where})",
+            value=target,
+            techniques=("T1566.002", "T1204.001"),
+        )
+    elif _RUNS.search(parts.path):
+        yield from inspection.trait(
+            "program_link",
+            "A link fetches a program, a script or an archive",
+            severity=Severity.MEDIUM,
+            why=f"by the ending of its path ({where})",
+            value=target,
+            techniques=("T1566.002", "T1204.001"),
+        )

@@ -1,0 +1,32 @@
+"""The answer about a program: what it is, what it can do, what is odd about it. Kinds: ``tools/program``."""
+
+from __future__ import annotations
+
+from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.skill import Section, Skill, words
+from svc.assistant.workers.pool import Feed
+
+LABELS = frozenset({"pebin", "elf", "macho", "dosmbr"})
+
+SECTION = Section(
+    skill=Skill(
+        name="program",
+        tool="svc.assistant.skills.program.tool:inspect",
+        feed=Feed.BINARY,
+        title="Program",
+        can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, what it can do, packers, indicators",
+        kinds=kinds("program"),
+        strong=words(
+            r"\b(?:this|these|the|attached) (?:PE|ELF|Mach-?O)\b",
+            r"\b(?:PE|ELF|Mach-?O) (?:files?|binar\w+|header\w*|executables?|samples?|sections?|imports?)\b",
+            rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b(?:executables?|binar(?:y|ies)|programs?|malware|exe|dlls?|samples?|firmware)\b",
+            r"\b(?:imphash|import table|section entropy)\b",
+            r"\bis (?:it|this|the \w+) packed\b",
+        ),
+        labels=LABELS,
+        claims=LABELS,
+    ),
+    verdict=verdict,
+    body=body,
+    next_steps=next_steps,
+)

@@ -1,0 +1,154 @@
+"""What a program can do, by the functions it calls, the names it exports and the words it carries. Pure.
+
+A call is no deed: most behaviours are ordinary for some program, and the table's severities say so. Facts:
+``knowledge/program_behaviours.toml`` and ``knowledge/packers.toml``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from datetime import date
+from functools import cache
+
+import msgspec
+
+from svc.assistant.findings import Confidence, Finding
+from svc.assistant.knowledge import load
+from svc.assistant.skills.file_traits import Inspection, TraitFact
+
+MARKER_BYTES = 32 * 1024 * 1024  # of a program that are searched for the marks of packers
+SHOWN_NAMES = 12
+
+
+class _Calls(TraitFact, frozen=True, kw_only=True):
+    groups: list[list[str]]
+    at_least: int
+
+
+class _Exports(TraitFact, frozen=True, kw_only=True):
+    functions: list[str]
+    at_least: int
+
+
+class _Words(TraitFact, frozen=True, kw_only=True):
+    pattern: str
+
+
+class Behaviours(msgspec.Struct, frozen=True):
+    """``knowledge/program_behaviours.toml``."""
+
+    source: str
+    version: str
+    date: date
+    calls: list[_Calls]
+    exports: list[_Exports]
+    words: list[_Words]
+
+
+class Maker(msgspec.Struct, frozen=True):
+    """What packed, protected, carried or built a program."""
+
+    name: str
+    role: str
+    sections: list[str] = []
+    markers: list[str] = []
+
+
+class _Packers(msgspec.Struct, frozen=True):
+    source: str
+    version: str
+    date: date
+    tools: list[Maker]
+
+
+@cache
+def table() -> Behaviours:
+    """The table as it ships."""
+    return load("program_behaviours.toml", Behaviours)
+
+
+@cache
+def _makers() -> list[Maker]:
+    return load("packers.toml", _Packers).tools
+
+
+@cache
+def _words() -> list[tuple[_Words, re.Pattern[str]]]:
+    return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in table().words]
+
+
+@cache
+def called_names() -> frozenset[str]:
+    """Every function that the table knows: in a program's strings they are called without being imported."""
+    return frozenset(name for entry in table().calls for group in entry.groups for name in group)
+
+
+def plain_name(function: str) -> str:
+    """A Windows function's name without the A or W that tells its two forms apart."""
+    if len(function) > 3 and function[-1] in "AW" and function[:-1] in called_names():
+        return function[:-1]
+    return function
+
+
+def from_calls(inspection: Inspection, functions: Collection[str], *, is_imported: bool) -> Iterator[Finding]:
+    """The behaviours that the functions make possible. Names that are only words in the file count less."""
+    names = {plain_name(function) for function in functions}
+    for entry in table().calls:
+        hits = [sorted(names & set(group)) for group in entry.groups]
+        if sum(1 for hit in hits if hit) < entry.at_least:
+            continue
+        shown = ", ".join(sorted({name for hit in hits for name in hit})[:SHOWN_NAMES])
+        where = "imports" if is_imported else "carries the names of"
+        yield from inspection.known(
+            entry,
+            why=f"{where} {shown}: {entry.why}",
+            value=shown,
+            confidence=Confidence.MEDIUM if is_imported else Confidence.LOW,
+        )
+
+
+def from_exports(inspection: Inspection, functions: Collection[str]) -> Iterator[Finding]:
+    """What the names that it offers to others tell."""
+    for entry in table().exports:
+        hits = [name for name in entry.functions if name in functions]
+        if len(hits) >= entry.at_least:
+            yield from inspection.known(entry, name=f"export_{entry.name}", value=", ".join(hits[:SHOWN_NAMES]))
+
+
+def from_words(inspection: Inspection, text: str, offset_of: list[int]) -> Iterator[Finding]:
+    """The behaviours that the program's words tell; ``text`` has a string a line, ``offset_of`` the place of each."""
+    for entry, pattern in _words():
+        match = pattern.search(text)
+        if match is None:
+            continue
+        start = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
+        line = text.count("\n", 0, start)
+        yield from inspection.known(
+            entry,
+            name=f"words_{entry.name}",
+            value=_around(text[start : end if end >= 0 else len(text)], match.start() - start),
+            offset=offset_of[line] if line < len(offset_of) else None,
+            confidence=Confidence.MEDIUM,
+        )
+
+
+def _around(line: str, position: int) -> str:
+    start = max(0, position - 60)
+    return ("…" if start else "") + line[start : start + 240]
+
+
+def makers(section_names: Collection[str], data: bytes) -> list[Maker]:
+    """What the names of the sections and the marks in the bytes say about how the program was made."""
+    sample = data[:MARKER_BYTES]
+    names = set(section_names)
+    return [
+        maker
+        for maker in _makers()
+        if names & set(maker.sections) or any(_stands(mark, sample) for mark in maker.markers)
+    ]
+
+
+def _stands(mark: str, data: bytes) -> bool:
+    return mark.encode("latin-1") in data or mark.encode("utf-16-le") in data

@@ -1,0 +1,115 @@
+"""The readable strings of a program, one a line with its place, and the indicators among them. Pure.
+
+Bounded: the first MAX_STRINGS different strings of at least MIN_CHARS characters, ASCII and UTF-16LE.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from svc.assistant.findings import Evidence, Finding, Gap, Yielded
+from svc.assistant.skills.indicators.tool import extract
+
+MIN_CHARS = 5
+MAX_CHARS = 600  # of one string: longer ones are data in the form of text
+MAX_STRINGS = 60_000
+MAX_TEXT_CHARS = 3_000_000  # of all of them: the search for indicators takes 0.3 s a million
+MAX_INDICATORS = 60  # of one program
+_ASCII = re.compile(rb"[\x09\x20-\x7e]{%d,%d}" % (MIN_CHARS, MAX_CHARS))
+_WIDE = re.compile(rb"(?:[\x09\x20-\x7e]\x00){%d,%d}" % (MIN_CHARS, MAX_CHARS))
+_TYPES = frozenset(
+    [
+        "url",
+        "ipv4",
+        "email",
+        "bitcoin",
+        "monero",
+        "ethereum",
+        "domain",
+        "registry_key",
+        "named_pipe",
+        "mutex",
+        "user_agent",
+    ]
+)
+_QUIET = frozenset(["common", "documentation", "loopback", "netmask", "unspecified", "reserved", "multicast"])
+_HOST_ALONE = re.compile(
+    r"(?:[a-z0-9-]{2,63}\.)+(?:com|net|org|info|biz|ru|cn|top|xyz|io|me|cc|su|tk|pw|onion|club|site|online|eu|de|uk|br|in|ir|kr|jp|fr|pl|ua|nl|it)"
+)
+
+
+class Strings(msgspec.Struct, frozen=True):
+    """``text`` has a string a line; ``offsets`` says where each stands in the file."""
+
+    text: str
+    offsets: list[int]
+    is_whole: bool
+
+
+def strings_of(data: bytes) -> Strings:
+    """The different strings of ``data`` in their order."""
+    lines: dict[str, int] = {}
+    total = 0
+    for offset, line in _found(data):
+        if line in lines:
+            continue
+        if len(lines) >= MAX_STRINGS or total > MAX_TEXT_CHARS:
+            return Strings("\n".join(lines), list(lines.values()), is_whole=False)
+        lines[line] = offset
+        total += len(line) + 1
+    return Strings("\n".join(lines), list(lines.values()), is_whole=True)
+
+
+def _found(data: bytes) -> Iterator[tuple[int, str]]:
+    """Wide strings first: there are fewer, and on Windows they are the ones that people see."""
+    for match in _WIDE.finditer(data):
+        yield match.start(), match[0].decode("utf-16-le").strip()
+    for match in _ASCII.finditer(data):
+        yield match.start(), match[0].decode("ascii").strip()
+
+
+def indicators_of(strings: Strings, *, source: str) -> Iterator[Yielded]:
+    """The indicators among the strings that are worth a look, with their offsets; at most MAX_INDICATORS."""
+    kept = 0
+    lines = strings.text.split("\n")
+    for item in extract(strings.text, source=source):
+        if not isinstance(item, Finding) or not _is_worth(item, lines):
+            continue
+        kept += 1
+        if kept > MAX_INDICATORS:
+            yield Gap(text=f"only the first {MAX_INDICATORS} indicators among its strings are listed")
+            return
+        yield _placed(item, lines, strings.offsets, source)
+    if not strings.is_whole:
+        yield Gap(
+            text=f"of its strings only the first {MAX_STRINGS:,}, or {MAX_TEXT_CHARS:,} characters, were searched"
+        )
+
+
+def _is_worth(finding: Finding, lines: list[str]) -> bool:
+    attributes = finding.attributes
+    kind, value = attributes["type"], str(attributes["value"])
+    if kind not in _TYPES or attributes["scope"] in _QUIET or attributes["within"]:
+        return False
+    line = _line(finding, lines)
+    if kind == "domain":
+        return _HOST_ALONE.fullmatch(value) is not None and value in line.split()
+    if kind == "ipv4":
+        return value in line.replace(":", " ").split() and not value.endswith(".0") and int(value.split(".")[0]) > 9
+    return kind != "url" or "." in value
+
+
+def _line(finding: Finding, lines: list[str]) -> str:
+    number = finding.evidence[0].line or 1
+    return lines[number - 1] if number <= len(lines) else ""
+
+
+def _placed(finding: Finding, lines: list[str], offsets: list[int], source: str) -> Finding:
+    """The same finding with a place in the file in the place of a line of text that the file does not have."""
+    number = finding.evidence[0].line or 1
+    offset = offsets[number - 1] if number <= len(offsets) else None
+    evidence = Evidence(source=source, excerpt=_line(finding, lines)[:300], offset=offset)
+    return msgspec.structs.replace(finding, evidence=(evidence,))

@@ -1,0 +1,101 @@
+"""Inspect a program (PE, ELF or Mach-O) by its structure, its calls and its words. Nothing runs.
+
+Kinds: ``program_facts``, ``program_part``, ``program_trait``, ``program_verdict`` (attributes: ``inspection.py``) and
+``indicator``. Facts of a PE: imphash, architecture, bits, form, is_managed, subsystem, compile_time, entry_point,
+entropy, linker, mitigations, made_with, libraries, imported_functions, is_signed, pdb; of an ELF: architecture, bits,
+form, interpreter, is_static, is_stripped, entry_point, entropy, mitigations, made_with, libraries,
+imported_functions, compiler, build_id; of a Mach-O: architecture, bits, form, libraries, mitigations, is_signed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from svc.assistant.findings import Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.skills.file_traits import Inspection, digests, read, started
+from svc.assistant.skills.program.capabilities import from_words
+from svc.assistant.skills.program.strings import indicators_of, strings_of
+
+_RUNS = r"exe|scr|pif|com|cpl|dll|bat|cmd|js|vbs|hta|lnk|msi"
+_READS = r"pdf|docx?|xlsx?|pptx?|rtf|txt|csv|jpe?g|png|gif|mp[34]|zip|html?|odt"
+_DOUBLE_ENDING = re.compile(rf"\.(?:{_READS})[\s_]*\.(?:{_RUNS})$", re.IGNORECASE)
+_DOCUMENT_ENDING = re.compile(rf"\.(?:{_READS})$", re.IGNORECASE)
+RIGHT_TO_LEFT = "\u202e"
+_MACHO = (
+    b"\xfe\xed\xfa\xce",
+    b"\xfe\xed\xfa\xcf",
+    b"\xce\xfa\xed\xfe",
+    b"\xcf\xfa\xed\xfe",
+    b"\xca\xfe\xba\xbe",
+    b"\xca\xfe\xba\xbf",
+)
+
+
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+    """The program's facts, parts, traits and indicators; its verdict last."""
+    data, gap = read(feed)
+    inspection = Inspection("program", source)
+    if gap is not None:
+        yield gap
+    if not data.startswith((b"MZ", b"\x7fELF", *_MACHO)):
+        yield Progress(text=f"looking for a program in {source}")
+        yield Gap(text="it is no program of a kind that is read here (PE, ELF, Mach-O)")
+        return
+    yield from _by_format(data, inspection)
+    yield Progress(text="searching its strings")
+    strings = strings_of(data)
+    yield from from_words(inspection, strings.text, strings.offsets)
+    yield from _name(source, inspection)
+    yield from indicators_of(strings, source=source)
+    yield inspection.verdict()
+
+
+def _by_format(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+    """By the first bytes; each parser is loaded when its format is there."""
+    if data.startswith(b"MZ") and data[_pe_at(data) :][:4] == b"PE\x00\x00":
+        yield started(inspection.source, data, "a Windows program")
+        from svc.assistant.skills.program import pe
+
+        yield from pe.inspect(data, inspection)
+    elif data.startswith(b"\x7fELF"):
+        yield started(inspection.source, data, "an ELF program")
+        from svc.assistant.skills.program import elf
+
+        yield from elf.inspect(data, inspection)
+    elif data[:4] in _MACHO:
+        yield started(inspection.source, data, "a Mach-O program")
+        from svc.assistant.skills.program import macho as program_macho
+
+        yield from program_macho.inspect(data, inspection)
+    else:
+        yield started(inspection.source, data, "a DOS program")
+        yield inspection.facts("DOS program", {"format": "MZ", **digests(data)})
+        yield Gap(text="it is an old DOS program, or its Windows head is damaged: only its strings were searched")
+
+
+def _pe_at(data: bytes) -> int:
+    return int.from_bytes(data[60:64], "little")
+
+
+def _name(source: str, inspection: Inspection) -> Iterator[Finding]:
+    """A name that hides that the file is a program."""
+    if RIGHT_TO_LEFT in source:
+        yield from inspection.trait(
+            "reversed_name",
+            "Its name is written backwards in part",
+            severity=Severity.CRITICAL,
+            why="a mark for right-to-left text makes another ending seem to stand last",
+            value=source,
+            techniques=("T1036.002",),
+        )
+    if _DOUBLE_ENDING.search(source) or _DOCUMENT_ENDING.search(source):
+        yield from inspection.trait(
+            "document_name",
+            "A program under the name of a document",
+            severity=Severity.HIGH,
+            why="the name shows a kind of file that opens, and the content is one that runs",
+            value=source,
+            techniques=("T1036.007",),
+        )

@@ -1,0 +1,180 @@
+"""A script as its commands and calls, in order, each with its words split. Pure.
+
+PowerShell, Unix shell and JavaScript are parsed by tree-sitter's grammars, which go on past what they do not
+understand; the Windows command shell and Visual Basic are split by their separators. Nothing is run or expanded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from svc.assistant.skills.script.language import Language
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser
+
+MAX_PARSED_CHARS = 300_000  # of a script that a grammar reads; the rest is split line by line
+MAX_PART_CHARS = 4_000  # of one part that is kept
+MAX_NODES = 400_000  # of a tree that are looked at
+
+
+class Part(msgspec.Struct, frozen=True):
+    """One command or call: its name as written, its arguments, its whole text and its line, from 1."""
+
+    name: str
+    arguments: tuple[str, ...]
+    text: str
+    line: int
+
+
+def parts_of(text: str, language: Language) -> Iterator[Part]:
+    """The parts of ``text`` in the order in which they stand there."""
+    reader = _READERS.get(language)
+    if reader is None:
+        yield from _by_lines(text, language, 1)
+        return
+    head = text[:MAX_PARSED_CHARS]
+    if len(text) > MAX_PARSED_CHARS:
+        head = head[: head.rfind("\n") + 1] or head
+    tree = _parser(language).parse(head.encode("utf-8", "replace"))
+    yield from reader(tree.root_node)
+    if len(head) < len(text):
+        yield from _by_lines(text[len(head) :], language, 1 + head.count("\n"))
+
+
+@cache
+def _parser(language: Language) -> Parser:
+    from tree_sitter import Language as Grammar  # loaded with the first script
+    from tree_sitter import Parser
+
+    packages = {Language.POWERSHELL: "tree_sitter_powershell", Language.SHELL: "tree_sitter_bash"}
+    grammar = import_module(packages.get(language, "tree_sitter_javascript"))
+    return Parser(Grammar(grammar.language()))
+
+
+def _nodes(root: Node) -> Iterator[Node]:
+    """All named nodes in the order of the text, parents first; no recursion, since nesting may be deep."""
+    stack = [root]
+    for _ in range(MAX_NODES):
+        if not stack:
+            return
+        node = stack.pop()
+        yield node
+        stack.extend(reversed(node.named_children))
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"")[: MAX_PART_CHARS * 4].decode("utf-8", "replace")[:MAX_PART_CHARS]
+
+
+def _powershell(root: Node) -> Iterator[Part]:
+    for node in _nodes(root):
+        if node.type == "command":
+            yield from _powershell_command(node)
+        elif node.type == "invokation_expression":
+            yield from _powershell_call(node)
+
+
+def _powershell_command(node: Node) -> Iterator[Part]:
+    name = next((child for child in node.named_children if child.type.startswith("command_name")), None)
+    elements = next((child for child in node.named_children if child.type == "command_elements"), None)
+    if name is None:
+        return
+    arguments = (
+        []
+        if elements is None
+        else [_text(one) for one in elements.named_children if one.type != "command_argument_sep"]
+    )
+    yield Part(_bare(_text(name)), tuple(_bare(one) for one in arguments), _text(node), node.start_point[0] + 1)
+
+
+def _powershell_call(node: Node) -> Iterator[Part]:
+    member = next((child for child in node.named_children if child.type == "member_name"), None)
+    arguments = next((child for child in node.named_children if child.type == "argument_list"), None)
+    if member is not None:
+        given = () if arguments is None else (_text(arguments).strip("()"),)
+        yield Part("." + _bare(_text(member)), given, _text(node), node.start_point[0] + 1)
+
+
+def _shell(root: Node) -> Iterator[Part]:
+    for node in _nodes(root):
+        if node.type != "command":
+            continue
+        words = [child for child in node.named_children if not child.type.endswith(("redirect", "assignment"))]
+        if words:
+            name, *arguments = (_bare(_text(word)) for word in words)
+            yield Part(name, tuple(arguments), _text(node), node.start_point[0] + 1)
+
+
+def _javascript(root: Node) -> Iterator[Part]:
+    for node in _nodes(root):
+        if node.type not in ("call_expression", "new_expression") or not node.named_children:
+            continue
+        called = node.named_children[0]
+        members = [child for child in called.named_children if child.type == "property_identifier"]
+        name = "." + _text(members[-1]) if members else _text(called)
+        arguments = node.named_children[-1] if len(node.named_children) > 1 else None
+        given = () if arguments is None else tuple(_bare(_text(one)) for one in arguments.named_children)
+        if len(name) <= 80:
+            yield Part(name, given, _text(node), node.start_point[0] + 1)
+
+
+_READERS: dict[Language, Callable[[Node], Iterator[Part]]] = {
+    Language.POWERSHELL: _powershell,
+    Language.SHELL: _shell,
+    Language.JAVASCRIPT: _javascript,
+}
+
+_CONTINUED = re.compile(r"(?:\^|(?<=\s)_|`|\\)[ \t]*\r?\n")
+_BATCH_SPLIT = re.compile(r"\s*(?:&&|\|\||&|\|)\s*(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
+_LABEL = re.compile(r"\s*(?:::|rem\b|:\w|#|')", re.IGNORECASE)
+_WORD = re.compile(r"\"[^\"]*\"|[^\s,;=]+=?")
+_LEAD = re.compile(r"^[\s@(]+|[\s)]+$")
+_WHEN = re.compile(
+    r"(?:if (?:/i )?(?:not )?(?:exist \S+|errorlevel \d+|defined \w+|\S+?\s*==\s*\S+)|else|"
+    r"for /?\w? ?.{0,200}? do|call)\s+",
+    re.IGNORECASE,
+)
+_VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]*?)(\.?\w+)?\s*(?:\(|(?=\s+\"))")
+MAX_LINE_CHARS = 20_000
+
+
+def _by_lines(text: str, language: Language, first: int) -> Iterator[Part]:
+    number = first
+    for raw in _joined(text):
+        line = raw.replace("\0", " ")[:MAX_LINE_CHARS]
+        if line.strip() and not _LABEL.match(line):
+            yield from _visual_basic(line, number) if language is Language.VBA else _batch(line, number)
+        number += 1 + raw.count("\0")
+
+
+def _joined(text: str) -> Iterator[str]:
+    """Lines, those that go on in the next one put together with NUL where the break was."""
+    yield from _CONTINUED.sub("\0", text.replace("\0", " ")).splitlines()
+
+
+def _batch(line: str, number: int) -> Iterator[Part]:
+    for command in _BATCH_SPLIT.split(line):
+        plain = _LEAD.sub("", command)
+        while (condition := _WHEN.match(plain)) is not None:
+            plain = _LEAD.sub("", plain[condition.end() :])
+        words = _WORD.findall(plain)
+        if words:
+            yield Part(_bare(words[0]), tuple(_bare(word) for word in words[1:]), plain[:MAX_PART_CHARS], number)
+
+
+def _visual_basic(line: str, number: int) -> Iterator[Part]:
+    for match in _VBA_CALL.finditer(line):
+        name = match[2] if match[2] and match[2].startswith(".") else match[1] + (match[2] or "")
+        yield Part(name, (line[match.end() :].strip(' ()"')[:200],), line.strip()[:MAX_PART_CHARS], number)
+
+
+def _bare(word: str) -> str:
+    is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "\"'"
+    return word[1:-1] if is_quoted else word

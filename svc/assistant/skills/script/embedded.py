@@ -1,0 +1,43 @@
+"""What code that a file carries or starts does: its stages decoded, and what each of them does. Pure.
+
+A macro or a command is read as ``script`` reads scripts. What stands in the code as it is, the inspector of its format
+has judged already where ``is_judged``; then only decoded stages count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from svc.assistant.findings import Confidence, Finding
+from svc.assistant.skills.file_traits import DAMAGE, Inspection
+from svc.assistant.skills.script.behaviours import behaviours_in
+from svc.assistant.skills.script.language import Language
+from svc.assistant.skills.script.stages import stages_of
+
+MAX_CODE_CHARS = 200_000  # of one piece of code whose stages are sought
+MAX_STAGES = 12
+
+
+def from_code(inspection: Inspection, code: str, language: Language, *, is_judged: bool) -> Iterator[Finding]:
+    """The decoded stages as parts, with their text, and the behaviours as traits."""
+    try:
+        stages = list(islice(stages_of(code[:MAX_CODE_CHARS], language), MAX_STAGES))
+    except DAMAGE as error:
+        yield from inspection.damaged("code", error)
+        return
+    for stage in stages:
+        is_inner = stage.depth > 1 and stage.form == "text"
+        if is_inner:
+            note = f"{stage.language.value}, by {stage.how}"
+            yield inspection.part("decoded code", stage.how, size=len(stage.text), text=stage.text, note=note)
+        for seen in behaviours_in(stage.text) if is_inner or not is_judged else ():
+            yield from inspection.trait(
+                f"code_{seen.behaviour.name}",
+                f"Its code shows {seen.behaviour.does}",
+                severity=seen.behaviour.severity,
+                why=seen.behaviour.why,
+                value=seen.excerpt,
+                techniques=tuple(seen.behaviour.techniques),
+                confidence=Confidence.MEDIUM,
+            )

@@ -1,0 +1,107 @@
+"""What a command does, in words: its program, its options, the places it names. Pure.
+
+Facts: ``knowledge/command_words.toml``. A program that the table does not have is named as such; what it would do is
+not guessed.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import cache
+
+import msgspec
+
+from svc.assistant.knowledge import load
+from svc.assistant.skills.script.commands import Part
+
+MAX_VALUE_CHARS = 80  # of an option's value that is said
+MAX_OPTIONS = 8
+_PATH = re.compile(r".*[\\/]")
+_PLACE = re.compile(r"%\w+%|\$env:\w+|\$(?:home|pshome)\b|/dev/(?:shm|null|tcp)\b", re.IGNORECASE)
+
+
+class Words(msgspec.Struct, frozen=True):
+    """What a program or a call does, and what its options mean; ``{}`` is an option's value."""
+
+    names: list[str]
+    says: str
+    is_prefix: bool = False
+    options: dict[str, str] = {}
+
+
+class CommandWords(msgspec.Struct, frozen=True):
+    """``knowledge/command_words.toml``."""
+
+    source: str
+    version: str
+    date: date
+    places: dict[str, str]
+    words: list[Words]
+
+
+@cache
+def _table() -> CommandWords:
+    return load("command_words.toml", CommandWords)
+
+
+@cache
+def _by_name() -> dict[str, Words]:
+    return {name: words for words in _table().words for name in words.names}
+
+
+def program_of(part: Part) -> str:
+    """The program's or call's name as the table has it: no folder, no ``.exe``, lower case."""
+    name = part.name.strip("&@(\"' ").lower()
+    return re.sub(r"\.exe$", "", name if name.startswith(".") else _PATH.sub("", name) or name)
+
+
+def words_for(part: Part) -> str:
+    """What ``part`` does, as the end of "it …"; ``""`` where the table does not know it."""
+    known = _by_name().get(program_of(part))
+    if known is None:
+        return ""
+    options = _options(part.arguments, known)
+    places = _places(part.text)
+    return ", ".join([known.says, *options]) + (f" ({'; '.join(places)})" if places else "")
+
+
+def _options(arguments: tuple[str, ...], known: Words) -> list[str]:
+    said: list[str] = []
+    index = 0
+    while index < len(arguments) and len(said) < MAX_OPTIONS:
+        name, given = _split(arguments[index], known)
+        meaning = _meaning(name, known)
+        index += 1
+        if meaning is None:
+            continue
+        if "{}" in meaning:
+            value = given or (arguments[index] if index < len(arguments) else "")
+            index += not given
+            meaning = meaning.replace("{}", value[:MAX_VALUE_CHARS])
+        said.append(meaning)
+    return said
+
+
+def _split(argument: str, known: Words) -> tuple[str, str]:
+    """The option's name and the value that is written to it with ``:`` or ``=``."""
+    if argument in known.options or argument.lower() in known.options:
+        return argument, ""
+    match = re.match(r"([-/]{1,2}[\w-]+)[:=](.+)", argument, re.DOTALL)
+    return (match[1], match[2]) if match else (argument, "")
+
+
+def _meaning(argument: str, known: Words) -> str | None:
+    if not known.options:
+        return None
+    if (exact := known.options.get(argument) or known.options.get(argument.lower())) is not None:
+        return exact
+    lower = argument.lower().replace("\u2013", "-")
+    if known.is_prefix and len(lower) > 1 and lower[0] in "-/":
+        return next((said for name, said in known.options.items() if name[1:].startswith(lower[1:])), None)
+    return None
+
+
+def _places(text: str) -> list[str]:
+    found = dict.fromkeys(match[0].lower() for match in _PLACE.finditer(text))
+    return [f"{name} is {_table().places[name]}" for name in found if name in _table().places]

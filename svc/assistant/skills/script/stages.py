@@ -1,0 +1,183 @@
+"""The stages of a script: what it puts together, decodes or hands to another shell, each as a script of its own. Pure.
+
+A stage is never run: strings are put together by ``script_literals`` and ``script_shells``, encoded parts are decoded
+by ``decode``. Bounded in depth, number and size.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.decode.declared import declared_parts
+from svc.assistant.skills.decode.plausibility import text_of
+from svc.assistant.skills.decode.tool import unwrap
+from svc.assistant.skills.script.language import Language, handed, language_of
+from svc.assistant.skills.script.literals import CLOSE, LITERAL, OPEN, marked, put_together, unmarked
+from svc.assistant.skills.script.shell_words import cmd_put_together, shell_put_together
+
+MAX_DEPTH = 6
+MAX_STAGES = 40
+MAX_STAGE_CHARS = 1_000_000
+MAX_BLOBS = 6  # encoded parts of one stage that no call declares
+MIN_INNER_CHARS = 6  # shorter strings that are run are no stage of their own
+_ORDINARY = frozenset(
+    ["line continuation", "variables", "parentheses around strings", "string concatenation", "single characters",
+     "joined lists", "members named by strings"]
+)  # fmt: skip
+"""What people write without wanting to hide anything."""
+
+
+class Stage(msgspec.Struct, frozen=True):
+    """One text of code. ``how`` led to it from the stage ``parent`` (an index); ``form``: what it is if no text.
+
+    ``is_hidden``: it cannot be read in its parent, since it is encoded or put together. ``undone``: what was put
+    together to read it; it then stands for its parent.
+    """
+
+    text: str
+    language: Language
+    depth: int
+    how: str
+    parent: int | None = None
+    is_hidden: bool = False
+    form: str = "text"
+    undone: tuple[str, ...] = ()
+
+
+class Unfolded(msgspec.Struct, frozen=True):
+    """A script as its language would read it: for people, with its strings marked, and what was undone."""
+
+    text: str
+    marked: str
+    names: list[str]
+
+
+def stages_of(text: str, language: Language) -> Iterator[Stage]:
+    """The script itself, then every stage in it, breadth first; ``text`` that leads nowhere gives one stage."""
+    queue = [Stage(text[:MAX_STAGE_CHARS], language, 1, "as it stands")]
+    seen = {_key(text)}
+    index = 0
+    while index < len(queue):
+        stage = queue[index]
+        yield stage
+        for inner in _inside(stage, index) if stage.depth <= MAX_DEPTH and stage.text else ():
+            if len(queue) >= MAX_STAGES:
+                break
+            key = _key(inner.text) or inner.form
+            if key not in seen:
+                seen.add(key)
+                queue.append(inner)
+        index += 1
+
+
+def _key(text: str) -> str:
+    return re.sub(r"[\s\"'();]+", "", text).lower()[:20_000]
+
+
+def unfolded(text: str, language: Language) -> Unfolded:
+    """``text`` after everything that its language puts together is put together."""
+    if language is Language.BATCH:
+        plain, names = cmd_put_together(text)
+        return Unfolded(plain, plain, names)
+    if language is Language.SHELL:
+        plain, names = shell_put_together(text)
+        return Unfolded(plain, plain, names)
+    folded, names = put_together(marked(text, language), language)
+    return Unfolded(unmarked(folded), folded, names)
+
+
+def _inside(stage: Stage, index: int) -> Iterator[Stage]:
+    whole = unfolded(stage.text, stage.language)
+    is_hidden = any(name not in _ORDINARY for name in whole.names)
+    if whole.names and _key(whole.text) != _key(stage.text):
+        how = "put together: " + ", ".join(whole.names)
+        undone = tuple(whole.names)
+        yield Stage(whole.text, stage.language, stage.depth + 1, how, index, is_hidden, undone=undone)
+        if is_hidden:
+            return
+    yield from _run_strings(whole, stage, index)
+    yield from _encoded(whole.text, stage, index)
+
+
+_RUN_BEFORE = re.compile(
+    rf"(?P<how>\b(?:iex|invoke-expression|executeglobal|execute|eval)\b|\[scriptblock\]::create|\bnew\s+function|\bfunction)\s{{0,10}}\(?\s{{0,10}}{LITERAL}"
+    rf"|(?P<start>\.(?:run|exec|shellexecute)|\bshell)\s{{0,10}}\(?\s{{0,10}}{LITERAL}"
+    rf"|[&.]\s{{0,10}}\(?\s{{0,5}}{OPEN}(?:iex|invoke-expression){CLOSE}\s{{0,5}}\)?\s{{0,10}}\(?\s{{0,10}}{LITERAL}",
+    re.IGNORECASE,
+)
+_RUN_AFTER = re.compile(
+    rf"{LITERAL}\s{{0,10}}\)?\s{{0,10}}\|\s{{0,10}}(?:[&.]\s{{0,5}})?\(?\s{{0,5}}{OPEN}?(?:iex|invoke-expression)\b",
+    re.IGNORECASE,
+)
+
+
+def _run_strings(whole: Unfolded, stage: Stage, index: int) -> Iterator[Stage]:
+    """Strings that the stage runs as code or hands to another shell."""
+    for match in (*_RUN_BEFORE.finditer(whole.marked), *_RUN_AFTER.finditer(whole.marked)):
+        text = next((group for group in match.groups()[1:] if group and len(group) >= MIN_INNER_CHARS), "") or (
+            match[1] or ""
+        )
+        if len(text) < MIN_INNER_CHARS:
+            continue
+        is_started = match.re is _RUN_BEFORE and match["start"] is not None
+        inner = (
+            language_of(text) if is_started or stage.language in (Language.SHELL, Language.BATCH) else stage.language
+        )
+        yield Stage(
+            text, inner, stage.depth + 1, "the program that is started" if is_started else "the text that is run", index
+        )
+    for way, pattern in handed():
+        for match in pattern.finditer(whole.text):
+            text = next((group for group in match.groups() if group and len(group.strip()) >= MIN_INNER_CHARS), "")
+            if text:
+                yield Stage(text.replace('""', '"').strip(), way.language, stage.depth + 1, way.how, index)
+
+
+_BLOB = re.compile(
+    r"(?<![A-Za-z0-9+/=_-])(?:[A-Za-z0-9+/]{60,}={0,2}|[A-Za-z0-9_-]{80,})(?![A-Za-z0-9+/=_-])"
+    r"|(?:0x[0-9A-Fa-f]{1,2}\s{0,4},\s{0,4}){20,}0x[0-9A-Fa-f]{1,2}|(?:\b\d{1,3}\s{0,4},\s{0,4}){30,}\d{1,3}\b|(?:\\x[0-9A-Fa-f]{2}){8,}"
+)
+
+
+def _encoded(text: str, stage: Stage, index: int) -> Iterator[Stage]:
+    """Encoded parts: those that say so, then long runs that can only be encoded."""
+    declared = list(declared_parts(text))
+    for part in declared:
+        found = text_of(part.reading.data)
+        if found and len(found[0].strip()) >= 2 and not _is_packed(found[0]):
+            how = f"decoded: {part.reading.name}{' of UTF-16 text' if found[1].startswith('utf-16') else ''}"
+            yield Stage(found[0], _language_after(text, found[0], stage), stage.depth + 1, how, index, is_hidden=True)
+        else:
+            yield from _unwrapped(part.text, stage, index)
+    known = {part.text for part in declared}
+    blobs = sorted({match[0] for match in _BLOB.finditer(text)} - known, key=len, reverse=True)
+    for blob in blobs[:MAX_BLOBS]:
+        yield from _unwrapped(blob, stage, index)
+
+
+def _is_packed(text: str) -> bool:
+    return not text.isprintable() and sum(char.isprintable() or char.isspace() for char in text) < 0.9 * len(text)
+
+
+def _unwrapped(blob: str, stage: Stage, index: int) -> Iterator[Stage]:
+    """What ``decode`` makes of a run: text, or a program that the script carries."""
+    for item in unwrap(blob, source="script"):
+        if not isinstance(item, Finding) or item.kind != "decoded":
+            continue
+        text, form = str(item.attributes["text"]), str(item.attributes["form"])
+        if text or "program" in form or "shellcode" in form:
+            language = language_of(text) if text else stage.language
+            yield Stage(
+                text, language, stage.depth + 1, f"decoded: {item.attributes['path']}", index, is_hidden=True, form=form
+            )
+
+
+def _language_after(outer: str, inner: str, stage: Stage) -> Language:
+    """The language of a decoded text: that of the shell which gets it, where one is named."""
+    if re.search(r"\b(?:powershell|pwsh)\b", outer, re.IGNORECASE) and stage.language is not Language.POWERSHELL:
+        return Language.POWERSHELL
+    return stage.language if stage.language is Language.POWERSHELL else language_of(inner)

@@ -1,0 +1,27 @@
+"""The answer about a Windows shortcut: what it starts, and how it hides that. Kinds: ``tools/shortcut``."""
+
+from __future__ import annotations
+
+from svc.assistant.skills.file_answer import body, kinds, next_steps, verdict
+from svc.assistant.skills.skill import Section, Skill, words
+from svc.assistant.workers.pool import Feed
+
+LABELS = frozenset({"lnk"})
+
+SECTION = Section(
+    skill=Skill(
+        name="shortcut",
+        tool="svc.assistant.skills.shortcut.tool:inspect",
+        feed=Feed.BINARY,
+        title="Shortcut",
+        can="inspect a Windows shortcut (LNK): what it starts, its arguments, what hides",
+        kinds=kinds("shortcut"),
+        strong=words(r"\b(?:this|these|the|attached) (?:windows )?(?:\.?lnk|shortcuts?)\b", r"\blnk files?\b"),
+        labels=LABELS,
+        claims=LABELS,
+        is_experimental=True,
+    ),
+    verdict=verdict,
+    body=body,
+    next_steps=next_steps,
+)

@@ -1,0 +1,318 @@
+"""Runs tools in worker processes: started ahead, one job each, bounded, killed on cancel, gone when the service dies.
+
+Decides how many run, what is said of one that died, and when a job has taken too long; what happens inside a worker is
+``worker_process.py``. Processes come from multiprocessing's forkserver, with the tools' libraries loaded in it once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import multiprocessing
+import multiprocessing.util
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+
+import msgspec
+
+from svc.assistant import knowledge
+from svc.assistant.findings import Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.process import Crashed, Done, Feed, Frame, Limits, Order, pack
+from svc.errors import UnavailableError
+
+__all__ = ["FAILED_KIND", "Feed", "Job", "Limits", "Workers"]
+
+FAILED_KIND = "tool_failed"
+"""The kind of the finding about a tool that crashed or was stopped. Attributes: tool, reason, where, source (str)."""
+
+SLOTS = 2  # tools at once: the design's two cores
+QUEUE = 64  # jobs that may wait for a worker; one more is refused
+RETRY_AFTER_SECONDS = 5.0
+REAP_SECONDS = 5.0
+MAX_TEMP_CHARS = 70  # a Unix socket's address has 107 characters at most, of which multiprocessing adds 32
+_CONTEXT = multiprocessing.get_context("forkserver")
+
+_decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of one tool. ``tool`` is ``module:generator``; ``name`` is what evidence calls the input.
+
+    ``source`` is a path that the worker reads, or the bytes, which never touch a disk.
+    """
+
+    tool: str
+    feed: Feed
+    name: str
+    source: Path | bytes
+    options: dict[str, str] = {}
+
+
+def _choose_socket_folder() -> None:
+    """Where TMPDIR is too long for a socket's address, keep the forkserver's in /tmp; nothing else moves there."""
+    if len(tempfile.gettempdir()) <= MAX_TEMP_CHARS:
+        return
+    before, tempfile.tempdir = tempfile.tempdir, "/tmp"  # noqa: S108  # a fresh folder of mode 0700 is made in it
+    try:
+        multiprocessing.util.get_temp_dir()  # is made once and remembered
+    finally:
+        tempfile.tempdir = before
+
+
+class _Worker:
+    """A process that waits for its one job, and our end of its socket."""
+
+    def __init__(
+        self,
+        process: multiprocessing.context.ForkServerProcess,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self.process = process
+        self._reader = reader
+        self._writer = writer
+
+    async def send(self, job: Job, limits: Limits) -> None:
+        path = os.fspath(job.source) if isinstance(job.source, Path) else None
+        order = Order(
+            tool=job.tool,
+            feed=job.feed,
+            name=job.name,
+            limits=limits,
+            path=path,
+            options=job.options,
+            knowledge=os.fspath(knowledge.user_folder()),
+        )
+        self._writer.write(pack(order))
+        if isinstance(job.source, bytes):
+            self._writer.write(len(job.source).to_bytes(worker_process.HEADER_BYTES, "big"))
+            self._writer.write(job.source)
+        await self._writer.drain()
+
+    async def receive(self) -> Frame | None:
+        """The next frame, or None where the process is gone."""
+        try:
+            header = await self._reader.readexactly(worker_process.HEADER_BYTES)
+            return _decoder.decode(await self._reader.readexactly(int.from_bytes(header, "big")))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return None
+
+    def kill(self) -> None:
+        """Stop the process now; ``reap`` collects it."""
+        self._writer.close()
+        self.process.kill()
+
+    async def reap(self) -> int | None:
+        """The exit code, once the process has ended; None where it did not end in time."""
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
+        loop.add_reader(self.process.sentinel, ended.set)
+        try:
+            async with asyncio.timeout(REAP_SECONDS):
+                await ended.wait()
+        except TimeoutError:
+            return None
+        finally:
+            loop.remove_reader(self.process.sentinel)
+            self._writer.close()
+        self.process.join()
+        code = self.process.exitcode
+        self.process.close()
+        return code
+
+
+class Workers:
+    """The pool. ``start`` and ``close`` are called in one loop; ``run`` may be iterated by many turns at once."""
+
+    def __init__(
+        self, *, slots: int = SLOTS, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
+    ) -> None:
+        self._slots = asyncio.Semaphore(slots)
+        self._slot_count = slots
+        self._queue = queue
+        self._limits = limits or Limits()
+        self._preload = (worker_process.__name__, *preload)
+        self._waiting = 0
+        self._launches = 0
+        self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
+        self._launching = asyncio.Lock()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait for a free worker."""
+        return self._waiting
+
+    @property
+    def idle(self) -> int:
+        """Processes that wait for a job."""
+        return self._idle.qsize()
+
+    async def start(self) -> None:
+        """Start processes ahead; returns before they are there."""
+        _choose_socket_folder()
+        _CONTEXT.set_forkserver_preload(list(self._preload))
+        for _ in range(self._slot_count):
+            self._launch_one()
+
+    async def close(self) -> None:
+        """Stop every process; a job that runs ends as killed."""
+        self._is_closed = True
+        while self._launches:
+            await asyncio.wait({task for task in self._tasks if not task.done()}, timeout=REAP_SECONDS)
+        while not self._idle.empty():
+            worker = self._idle.get_nowait()
+            if isinstance(worker, _Worker):
+                self._discard(worker)
+        if self._tasks:
+            await asyncio.wait(set(self._tasks), timeout=REAP_SECONDS)
+
+    async def run(self, job: Job) -> AsyncGenerator[Yielded, None]:
+        """What the tool yields, as it yields it; where it dies or is stopped, a Finding of FAILED_KIND last.
+
+        Closing the iterator kills the process. Raises UnavailableError where too many jobs wait already.
+        """
+        if self._waiting >= self._queue:
+            raise UnavailableError(
+                f"{self._waiting} jobs wait for {self._slot_count} workers; ask again in {RETRY_AFTER_SECONDS:.0f} s.",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
+        if self._slots.locked():
+            yield Progress(text=f"waiting for a free worker: {self._slot_count} at work, {self._waiting} ahead of this")
+        async with self._slot():
+            worker = await self._take()
+            try:
+                async with contextlib.aclosing(self._frames(worker, job)) as frames:
+                    async for item in frames:
+                        yield item
+            finally:
+                self._discard(worker)
+
+    @contextlib.asynccontextmanager
+    async def _slot(self) -> AsyncIterator[None]:
+        self._waiting += 1
+        try:
+            await self._slots.acquire()
+        finally:
+            self._waiting -= 1
+        try:
+            yield
+        finally:
+            self._slots.release()
+
+    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[Yielded, None]:
+        deadline = asyncio.get_running_loop().time() + self._limits.wall_seconds
+        findings = 0
+        try:
+            async with asyncio.timeout_at(deadline):
+                with contextlib.suppress(ConnectionError):  # it died already: the first receive says how
+                    await worker.send(job, self._limits)
+            while True:
+                async with asyncio.timeout_at(deadline):
+                    frame = await worker.receive()
+                match frame:
+                    case Done():
+                        return
+                    case Crashed(error=error, where=where):
+                        yield _failed(job, f"the parser crashed: {error}", where)
+                        return
+                    case None:
+                        yield _failed(job, _death(await worker.reap(), self._limits))
+                        return
+                    case Finding():
+                        findings += 1
+                        if findings > self._limits.findings:
+                            yield Gap(
+                                text=f"{_short(job)} was stopped at {self._limits.findings:,} findings in {job.name}"
+                            )
+                            return
+                yield frame
+        except TimeoutError:
+            yield _failed(job, f"the parser was stopped after {self._limits.wall_seconds:g} s")
+
+    async def _take(self) -> _Worker:
+        """An idle process that is alive; another is started in its place."""
+        while True:
+            if self._idle.empty() and not self._launches:
+                self._launch_one()
+            worker = await self._idle.get()
+            if isinstance(worker, OSError):
+                raise UnavailableError(
+                    f"no worker process could be started: {worker}. Free memory or processes, then ask again.",
+                    retry_after=RETRY_AFTER_SECONDS,
+                ) from worker
+            self._launch_one()
+            if worker.process.is_alive():
+                return worker
+            self._discard(worker)
+
+    def _launch_one(self) -> None:
+        if self._is_closed or self._launches + self._idle.qsize() >= self._slot_count:
+            return
+        self._launches += 1
+        self._keep(asyncio.create_task(self._launch()))
+
+    async def _launch(self) -> None:
+        """Start a process in a thread, since the first start waits for the forkserver's imports."""
+        ours, theirs = socket.socketpair()
+        process = _CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
+        try:
+            async with self._launching:
+                await asyncio.to_thread(process.start)
+            reader, writer = await asyncio.open_unix_connection(sock=ours)
+            self._idle.put_nowait(_Worker(process, reader, writer))
+        except OSError as error:
+            ours.close()
+            self._idle.put_nowait(error)
+        except (EOFError, RuntimeError) as error:  # the forkserver died, or the caller's main module is not guarded
+            ours.close()
+            self._idle.put_nowait(OSError(f"the forkserver ended: {' '.join(str(error).split()) or repr(error)}"))
+        finally:
+            theirs.close()
+            self._launches -= 1
+
+    def _discard(self, worker: _Worker) -> None:
+        """Kill at once; collect in the background, so that a cancelled turn is not held."""
+        with contextlib.suppress(ValueError):  # reaped and closed already
+            worker.kill()
+            self._keep(asyncio.create_task(_collect(worker)))
+
+    def _keep(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+async def _collect(worker: _Worker) -> None:
+    await worker.reap()
+
+
+def _short(job: Job) -> str:
+    return job.tool.partition(":")[0].rpartition(".")[2]
+
+
+def _failed(job: Job, reason: str, where: str = "") -> Finding:
+    """The finding about a tool that did not end by itself; what it yielded before stands."""
+    return Finding(
+        kind=FAILED_KIND,
+        title=f"{_short(job)} did not finish with {job.name}",
+        severity=Severity.MEDIUM,
+        why=f"{reason}. What it found before that is in this answer; the rest of {job.name} was not looked at.",
+        attributes={"tool": _short(job), "reason": reason, "where": where, "source": job.name},
+    )
+
+
+def _death(code: int | None, limits: Limits) -> str:
+    """What an exit code says about a process that ended without a word."""
+    if code is None:
+        return f"the parser did not answer and did not end within {REAP_SECONDS:g} s"
+    if code == -signal.SIGXCPU:
+        return f"the parser was stopped at {limits.cpu_seconds} s of processor time"
+    if code < 0:
+        return f"the parser crashed: {signal.Signals(-code).name}"
+    return f"the parser crashed: exit status {code}"

@@ -1,0 +1,112 @@
+"""The command ``svc doctor``: shows what ``svc.doctor`` found. Exit codes: 0 all is well, 1 something is wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from svc.untrusted.terminal import visible
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from svc.doctor import Diagnosis, LocalService
+
+_STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim"}
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def doctor(*, as_json: bool) -> None:
+    """Say what is configured, whether the service answers and how fast, and how old the analyst's knowledge is.
+
+    Does what a first question would do: where nothing is configured, the local service is started. To see that
+    streams work, a session is made, and deleted again. Keys are never shown. Exit codes: 0 all is well, 1 something
+    is wrong.
+    """
+    from svc.doctor import examine
+
+    diagnosis = examine(datetime.now(UTC).date(), time.time())
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(diagnosis)))
+    else:
+        _show(diagnosis)
+    sys.exit(0 if diagnosis.is_well else 1)
+
+
+def _show(diagnosis: Diagnosis) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    console.print(_text(f"svc {diagnosis.version}, Python {diagnosis.python}", "bold"), _checks_table(diagnosis))
+    if diagnosis.local is not None:
+        console.print(_text("\nLocal service", "bold"), _local_table(diagnosis.local))
+    whose = "of the embedded analyst" if diagnosis.service != "hosted" else "installed here; the service has its own"
+    console.print(_text(f"\nKnowledge {whose}", "bold"), _knowledge_table(diagnosis))
+    wrong = sum(check.status == "wrong" for check in diagnosis.checks)
+    if wrong:
+        console.print(_text(f"\n{wrong} of {len(diagnosis.checks)} checks found something wrong.", "bold red"))
+    else:
+        console.print(_text("\nAll is well.", "bold green"))
+
+
+def _checks_table(diagnosis: Diagnosis) -> Table:
+    table = _grid()
+    table.add_column(justify="right", no_wrap=True)
+    for check in diagnosis.checks:
+        spent = "" if check.milliseconds is None else f"{check.milliseconds:,.0f} ms"
+        state = _text(check.status, _STYLES[check.status])
+        table.add_row(state, _text(check.name, "bold"), _text(check.text), _text(spent, "dim"))
+    return table
+
+
+def _local_table(local: LocalService) -> Table:
+    table = _grid()
+    age = "" if local.age_seconds is None else f", since {_age(local.age_seconds)}"
+    for name, value in (
+        ("process", "none has run" if local.pid is None else f"{local.pid}{age}"),
+        ("folder", local.folder),
+        ("database", f"{local.database_bytes:,} bytes"),
+        ("log", f"{local.log} ({local.log_bytes:,} bytes)"),
+    ):
+        table.add_row("", _text(name, "bold"), _text(value))
+    return table
+
+
+def _knowledge_table(diagnosis: Diagnosis) -> Table:
+    table = _grid()
+    table.add_column(justify="right", no_wrap=True)
+    for known in diagnosis.knowledge:
+        facts = f"{known.date}, version {known.version}"
+        table.add_row("", _text(known.name, "bold"), _text(facts), _text(f"{known.age_days:,} days", "dim"))
+    return table
+
+
+def _grid() -> Table:
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Text as it is: what a service or a file says is no markup, and moves no cursor."""
+    from rich.text import Text
+
+    return Text(visible(text), style=style)
+
+
+def _age(seconds: int) -> str:
+    minutes = seconds // 60
+    if minutes < 120:
+        return f"{minutes} min" if minutes else f"{seconds} s"
+    return f"{minutes // 60} h" if minutes < 48 * 60 else f"{minutes // 1_440} days"

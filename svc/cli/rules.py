@@ -1,0 +1,307 @@
+"""The command ``svc rules``: the rules that run over logs, the user's own sets of them, and newer tables of facts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+import msgspec
+
+from svc.untrusted.terminal import one_line
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+    import httpx
+
+    from svc.assistant.sigma.compile import Rejected
+    from svc.assistant.sigma.engine import Hit, Rule, RuleEngine
+    from svc.assistant.sigma.tables import RuleTable
+
+MAX_FETCHED_BYTES = 256 * 1024 * 1024  # the largest official file, ATT&CK for enterprise, has 45 MB
+FETCH_SECONDS = 60.0  # for each step of a download, not for the whole
+_BATCH = 2_000  # events at once through the rules
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_UPDATES = {
+    "attack": ("svc.assistant.knowledge.attack_update", "attack.json", "ATT&CK's enterprise bundle (STIX 2.1, JSON)"),
+    "cwe": ("svc.assistant.knowledge.cwe_update", "cwe.json", "the CWE list (XML, CSV, or either in a zip)"),
+    "kev": ("svc.assistant.knowledge.kev", "kev.json", "CISA's known_exploited_vulnerabilities.json"),
+}
+"""By option: the module whose ``read`` makes a table of an official file, the table's name, what the file is."""
+
+
+@click.group()
+def rules() -> None:
+    """The rules that run over logs, in Sigma's format: ours, and sets of your own beside them."""
+
+
+_folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
+
+
+@rules.command("add")
+@_folder_argument
+@click.option("--name", metavar="NAME", help="What to call the set. Default: the folder's name.")
+def add_rules(folder: Path, name: str | None) -> None:
+    """Compile the Sigma rules under DIR and run them from now on; what cannot run is listed with the reason."""
+    sets = _sets()
+    try:
+        chosen = sets.name_for(folder, name)
+        found, rejected = _compiled(sets, folder)
+    except sets.SetError as error:
+        raise click.ClickException(str(error)) from error
+    _store(sets, chosen, folder, found, rejected)
+
+
+@rules.command("list")
+def list_rules() -> None:
+    """Show each set: how many rules of which level, from whom, under which licence, from when."""
+    from svc.assistant.sigma.tables import OURS, UnreadableSet, load_tables
+
+    for name, table in load_tables().items():
+        if isinstance(table, UnreadableSet):
+            click.echo(f"{name}: cannot be read ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
+            continue
+        title = "ours" if name == OURS else name
+        click.echo(f"{title}: {len(table.rules):,} rules of {table.date}, version {table.version}, {_source(table)}")
+        click.echo(f"  levels:   {_counts(rule.level for rule in table.rules)}")
+        click.echo(f"  authors:  {_counts(rule.author or 'not stated' for rule in table.rules)}")
+        click.echo(f"  licences: {_counts(rule.license or 'not stated' for rule in table.rules)}")
+
+
+def _table_options(command: click.Command) -> click.Command:
+    for name, (_, _, what) in reversed(_UPDATES.items()):
+        command.params.insert(0, click.Option([f"--{name}"], metavar="FILE|URL", help=f"Read {what}."))
+    return command
+
+
+@_table_options
+@rules.command("update")
+def update_rules(**sources: str | None) -> None:
+    """Read your sets' folders again; or, with an option, an official table of facts in place of the one that ships."""
+    wanted = {name: source for name, source in sources.items() if source is not None}
+    for name, source in wanted.items():
+        _update_table(name, source)
+    if not wanted:
+        _update_sets()
+
+
+@rules.command("remove")
+@click.argument("name")
+def remove_rules(name: str) -> None:
+    """Forget the set NAME; the folder that it came from is not touched."""
+    if not _sets().remove_set(name):
+        raise click.ClickException(f"there is no set {name!r}. svc rules list shows them.")
+    click.echo(f"{name} is removed")
+
+
+@rules.command("test")
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--rule",
+    "rule_paths",
+    multiple=True,
+    metavar="FILE|DIR",
+    type=click.Path(exists=True, path_type=Path),
+    help="Run this rule alone, added or not; again for more.",
+)
+def try_rules(files: tuple[Path, ...], rule_paths: tuple[Path, ...]) -> None:
+    """Run the rules over log FILEs (EVTX, JSON lines, audit, web, CloudTrail, syslog, CSV) and show what they find."""
+    from svc.assistant.sigma.engine import RuleEngine
+    from svc.assistant.sigma.tables import load_rules
+
+    chosen = _given(rule_paths) if rule_paths else list(load_rules().rules)
+    for file in files:
+        engine = RuleEngine(chosen)
+        with file.open("rb") as feed:
+            _print_hits(file, _hits(feed, engine), len(chosen))
+
+
+@rules.command("compile", hidden=True)
+def compile_rules() -> None:
+    """Compile our own rules into the table that ships, in a checkout."""
+    _sets()
+    from svc.assistant.sigma.shipped import compile_ours, path_of_ours
+
+    content = compile_ours()
+    Path(path_of_ours()).write_bytes(content)
+    click.echo(f"{path_of_ours()}: {len(content):,} bytes")
+
+
+def _sets() -> ModuleType:
+    """The module that compiles and stores; it needs the extra."""
+    try:
+        return import_module("svc.assistant.sigma.user_sets")
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in ("sigma", "yaml"):
+            raise
+        raise click.ClickException(
+            f"rules cannot be compiled: {error.name} is not installed. Run: pip install 'svc-jupyter[sigma]'"
+        ) from error
+
+
+def _compiled(sets: ModuleType, folder: Path) -> tuple[list[Rule], list[Rejected]]:
+    from svc.assistant.sigma.engine import Rule
+
+    files = sets.rule_files(folder)
+    found: list[Rule] = []
+    rejected: list[Rejected] = []
+    for item in sets.compiled(files, folder):
+        if isinstance(item, Rule):
+            found.append(item)
+        else:
+            rejected.append(item)
+    return found, rejected
+
+
+def _store(sets: ModuleType, name: str, folder: Path, found: list[Rule], rejected: list[Rejected]) -> None:
+    _print_rejected(rejected)
+    if not found:
+        raise click.ClickException(f"no rule under {folder} can run here; the set {name} is not stored.")
+    place = sets.save_set(name, folder, found)
+    click.echo(f"{name}: {len(found):,} rules run from now on, {len(rejected):,} cannot; kept in {place}")
+
+
+def _print_rejected(rejected: list[Rejected]) -> None:
+    for item in rejected:
+        title = f" ({one_line(item.title, 80)})" if item.title else ""
+        click.echo(f"{one_line(item.file, 120)}{title}: {one_line(item.reason, 200)}", err=True)
+
+
+def _source(table: RuleTable) -> str:
+    return "they ship with svc" if table.source == "svc-jupyter" else f"from {one_line(table.source, 120)}"
+
+
+def _counts(values: Iterator[str]) -> str:
+    """The five commonest, with their counts."""
+    counts = Counter(values)
+    shown = ", ".join(f"{one_line(value, 60)} {count:,}" for value, count in counts.most_common(5))
+    return shown if len(counts) <= 5 else f"{shown}, and {len(counts) - 5:,} more"
+
+
+def _update_sets() -> None:
+    from svc.assistant.sigma.tables import OURS, RuleTable, load_tables
+
+    own = {name: table for name, table in load_tables().items() if name != OURS and isinstance(table, RuleTable)}
+    if not own:
+        click.echo("you have no sets of rules. Add one: svc rules add DIR")
+        return
+    sets = _sets()
+    failed = []
+    for name, table in own.items():
+        folder = Path(table.source)
+        try:
+            _store(sets, name, folder, *_compiled(sets, folder))
+        except (sets.SetError, click.ClickException) as error:
+            click.echo(f"{name} stays as it was: {error}", err=True)
+            failed.append(name)
+    if failed:
+        raise click.ClickException(f"could not be read again: {', '.join(failed)}")
+
+
+def _update_table(name: str, source: str) -> None:
+    from svc.assistant.knowledge import user_folder
+    from svc.assistant.sigma.atomic_write import replace_file
+
+    module, file_name, _ = _UPDATES[name]
+    content = _fetched(source) if "://" in source else _read(Path(source))
+    read: Callable[[bytes], msgspec.Struct] = import_module(module).read
+    try:
+        table = read(content)
+    except ValueError as error:
+        raise click.ClickException(f"--{name} {one_line(source, 200)}: {one_line(str(error), 300)}") from error
+    place = replace_file(user_folder() / file_name, msgspec.json.encode(table))
+    facts = msgspec.to_builtins(table)
+    click.echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: kept in {place}")
+
+
+def _read(file: Path) -> bytes:
+    try:
+        if file.stat().st_size > MAX_FETCHED_BYTES:
+            raise click.ClickException(f"{file} is larger than {MAX_FETCHED_BYTES:,} bytes; this is no official table.")
+        return file.read_bytes()
+    except OSError as error:
+        raise click.ClickException(f"{file} cannot be read: {error.strerror}") from error
+
+
+def _fetched(url: str) -> bytes:
+    import httpx
+
+    content = bytearray()
+    try:
+        hooks = {"request": [_only_https]}  # asked for every step of a redirection
+        with (
+            httpx.Client(follow_redirects=True, timeout=FETCH_SECONDS, event_hooks=hooks) as client,
+            client.stream("GET", url) as response,
+        ):
+            response.raise_for_status()
+            for part in response.iter_bytes():
+                content += part
+                if len(content) > MAX_FETCHED_BYTES:
+                    raise click.ClickException(f"{url} sends more than {MAX_FETCHED_BYTES:,} bytes; given up.")
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise click.ClickException(f"{one_line(url, 200)} cannot be fetched: {one_line(str(error), 200)}") from error
+    return bytes(content)
+
+
+def _only_https(request: httpx.Request) -> None:
+    url = request.url
+    if url.scheme != "https" and not (url.scheme == "http" and url.host in _LOOPBACK):
+        raise click.ClickException(
+            f"{one_line(str(url), 200)}: only https addresses are read. Or give the file's path."
+        )
+
+
+def _given(paths: tuple[Path, ...]) -> list[Rule]:
+    """The rules in these files and folders. One that cannot run ends the command: it is what the user wants to try."""
+    sets = _sets()
+    found: list[Rule] = []
+    for path in paths:
+        try:
+            more, rejected = _compiled(sets, path)
+        except sets.SetError as error:
+            raise click.ClickException(str(error)) from error
+        _print_rejected(rejected)
+        found += more
+    if not found:
+        raise click.ClickException("none of the given rules can run.")
+    return found
+
+
+def _hits(feed: BinaryIO, engine: RuleEngine) -> Iterator[Hit]:
+    from svc.assistant.findings import Gap
+    from svc.assistant.skills.events.tool import read_events
+
+    batch = []
+    for item in read_events(feed):
+        if isinstance(item, Gap):
+            click.echo(f"... {one_line(item.text, 300)}", err=True)
+            continue
+        batch.append(item)
+        if len(batch) >= _BATCH:
+            yield from engine.feed(batch)
+            batch = []
+    yield from engine.feed(batch)
+    yield from engine.finish()
+
+
+def _print_hits(file: Path, hits: Iterator[Hit], rule_count: int) -> None:
+    from svc.assistant.sigma.engine import LEVELS
+
+    by_rule: dict[str, list[Hit]] = {}
+    counts: Counter[str] = Counter()
+    for hit in hits:
+        key = hit.rule.id or hit.rule.title
+        counts[key] += 1
+        by_rule.setdefault(key, [hit])
+    click.echo(f"{file}: {len(by_rule):,} of {rule_count:,} rules match")
+    for key, (first, *_) in sorted(by_rule.items(), key=lambda item: LEVELS.index(item[1][0].rule.level)):
+        rule, event = first.rule, first.event
+        whom = f"{rule.author or 'author not stated'}, {rule.license or 'licence not stated'}"
+        click.echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(whom, 80)}]")
+        click.echo(f"  {'':<13} first: {event.number} {one_line(event.time, 40)} {one_line(event.excerpt, 160)}")

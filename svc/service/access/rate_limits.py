@@ -1,0 +1,54 @@
+"""Requests and tokens per minute of each key and those made with it, by the ``limits`` library, in memory.
+
+Requests: a moving window, so that a minute is any minute. Tokens: a fixed window that counts what a turn really cost
+after its end; a query is refused while the window is used up.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from limits import RateLimitItemPerMinute
+from limits.storage import MemoryStorage
+from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
+
+from svc.errors import RateLimitedError
+from svc.service.access.keys import KeyRecord
+
+
+class Rates:
+    """Counts for all keys. ``clock`` is the system's: the library reads that, too."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        storage = MemoryStorage()
+        self._requests = MovingWindowRateLimiter(storage)
+        self._tokens = FixedWindowRateLimiter(storage)
+        self._clock = clock
+
+    def count_request(self, key: KeyRecord) -> None:
+        """Count one; raises RateLimitedError over the key's rpm."""
+        if not key.rpm:
+            return
+        item = RateLimitItemPerMinute(key.rpm)
+        if not self._requests.hit(item, "requests", key.rate_id):
+            self._refuse(self._requests.get_window_stats(item, "requests", key.rate_id).reset_time, key.rpm, "requests")
+
+    def check_tokens(self, key: KeyRecord) -> None:
+        """Raise RateLimitedError where this minute's tokens are used up."""
+        if not key.tpm:
+            return
+        item = RateLimitItemPerMinute(key.tpm)
+        if not self._tokens.test(item, "tokens", key.rate_id):
+            self._refuse(self._tokens.get_window_stats(item, "tokens", key.rate_id).reset_time, key.tpm, "tokens")
+
+    def spend_tokens(self, key: KeyRecord, tokens: int) -> None:
+        """Count what a turn cost."""
+        if key.tpm and tokens > 0:
+            self._tokens.hit(RateLimitItemPerMinute(key.tpm), "tokens", key.rate_id, cost=tokens)
+
+    def _refuse(self, reset_time: float, limit: int, what: str) -> None:
+        seconds = max(1, math.ceil(reset_time - self._clock()))
+        raise RateLimitedError(
+            f"this key may use {limit:,} {what} a minute and has; try again in {seconds} s", retry_after=seconds
+        )

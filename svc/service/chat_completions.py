@@ -1,0 +1,162 @@
+"""What an OpenAI-style request means here, and the reply it gets. Pure. Facts: the wire page, POST /chat/completions.
+
+System messages are instructions, earlier turns are history, what the user said last is the prompt. What this service
+does not do (streams, tools, images, several choices) is refused by name, never ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from svc.errors import InvalidRequestError, StreamUnsupportedError
+from svc.messages import SessionResponse
+from svc.service.turns.message_builder import is_cut
+
+_INSTRUCTING = {"system", "developer"}
+
+
+class ChatPart(msgspec.Struct, kw_only=True):
+    """One part of a message's content; only ``text`` parts are read."""
+
+    type: str
+    text: str = ""
+
+
+class ChatMessage(msgspec.Struct, kw_only=True):
+    """One message of the conversation, in OpenAI's words."""
+
+    role: str
+    content: str | list[ChatPart] | None = None
+    tool_calls: list[msgspec.Raw] | None = None
+
+
+class ChatRequest(msgspec.Struct, kw_only=True):
+    """POST /chat/completions. Sampling parameters of other services are ignored, as unknown fields are."""
+
+    model: str
+    messages: list[ChatMessage]
+    stream: bool | None = False
+    n: int | None = 1
+    tools: list[msgspec.Raw] | None = None
+    functions: list[msgspec.Raw] | None = None
+
+
+class ChatReply(msgspec.Struct, kw_only=True):
+    """The assistant's message."""
+
+    content: str
+    role: Literal["assistant"] = "assistant"
+
+
+class ChatChoice(msgspec.Struct, kw_only=True):
+    """The one choice; ``finish_reason`` is ``length`` where the answer was cut at the limit of a message."""
+
+    message: ChatReply
+    finish_reason: Literal["stop", "length"]
+    index: int = 0
+
+
+class ChatUsage(msgspec.Struct, kw_only=True):
+    """Tokens, in OpenAI's names."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    total_tokens: int
+
+
+class ChatCompletion(msgspec.Struct, kw_only=True):
+    """The answer of POST /chat/completions."""
+
+    id: str
+    created: int
+    model: str
+    choices: list[ChatChoice]
+    usage: ChatUsage
+    object: Literal["chat.completion"] = "chat.completion"
+
+
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as a turn sees it: what was instructed, (prompt, answer) pairs oldest first, and the prompt."""
+
+    instructions: str
+    exchanges: tuple[tuple[str, str], ...]
+    prompt: str
+
+
+def read_conversation(request: ChatRequest) -> Conversation:
+    """The conversation in a request.
+
+    Raises StreamUnsupportedError for ``stream: true`` and InvalidRequestError, with ``param``, for everything else that
+    is not done here or makes no conversation.
+    """
+    _refuse_what_is_not_done(request)
+    instructions: list[str] = []
+    exchanges: list[tuple[str, str]] = []
+    pending: list[str] = []
+    for index, message in enumerate(request.messages):
+        text = _text(message, f"messages[{index}]")
+        if message.role in _INSTRUCTING:
+            instructions.append(text)
+        elif message.role == "user":
+            pending.append(text)
+        elif message.role == "assistant":
+            exchanges.append(("\n\n".join(pending), text))
+            pending = []
+        else:
+            raise InvalidRequestError(
+                f"messages[{index}].role is {message.role!r}; send system, developer, user or assistant.",
+                param=f"messages[{index}].role",
+            )
+    prompt = "\n\n".join(pending)
+    if not prompt.strip():
+        raise InvalidRequestError("The last message must be the user's, with text in it.", param="messages")
+    return Conversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
+
+
+def _refuse_what_is_not_done(request: ChatRequest) -> None:
+    if request.stream:
+        raise StreamUnsupportedError(
+            "stream: true is not offered here. Send stream: false, or use the websocket /stream.", param="stream"
+        )
+    if request.n not in (None, 1):
+        raise InvalidRequestError(f"n is {request.n}; this service gives one choice. Send n: 1.", param="n")
+    for name, value in (("tools", request.tools), ("functions", request.functions)):
+        if value:
+            raise InvalidRequestError(
+                f"{name} are not taken here: the service uses its own. Leave {name} out.", param=name
+            )
+
+
+def _text(message: ChatMessage, where: str) -> str:
+    if message.tool_calls:
+        raise InvalidRequestError(f"{where}.tool_calls are not taken here.", param=f"{where}.tool_calls")
+    if message.content is None:
+        raise InvalidRequestError(f"{where}.content is missing; send text.", param=f"{where}.content")
+    if isinstance(message.content, str):
+        return message.content
+    for index, part in enumerate(message.content):
+        if part.type != "text":
+            place = f"{where}.content[{index}]"
+            raise InvalidRequestError(
+                f"{place} is of type {part.type!r}; only text parts are read. Attach files to a session instead.",
+                param=place,
+            )
+    return "\n".join(part.text for part in message.content)
+
+
+def build_completion(*, session_id: str, created: int, model: str, response: SessionResponse) -> ChatCompletion:
+    """The reply that the turn's RESULT makes."""
+    answer, usage = response.text(), response.usage
+    return ChatCompletion(
+        id=f"chatcmpl-{session_id}",
+        created=created,
+        model=model,
+        choices=[ChatChoice(message=ChatReply(content=answer), finish_reason="length" if is_cut(answer) else "stop")],
+        usage=ChatUsage(
+            prompt_tokens=usage.prompt_tokens,
+            completion_tokens=usage.generated_tokens,
+            total_tokens=usage.total_tokens,
+        ),
+    )

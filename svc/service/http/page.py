@@ -1,0 +1,125 @@
+"""The page at ``/`` and the built files under ``/dist/``. Facts: the wire page, "The page".
+
+Nothing here needs a key; the page shows what its script fetches with one. A one-time code in the body of POST / gets a
+short-lived key, which stands in that answer alone: not in an address, a cookie or a cache. The files are built by npm
+into ``static/`` (labextension/ship.mjs); a checkout where nobody has built them says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+import hashlib
+from importlib import resources
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.requests import Request
+from starlette.responses import Response
+
+from svc.errors import AddressNotFoundError, InvalidApiKeyError
+from svc.service.http import endpoints as http
+from svc.service.operations import Service
+
+FILES = {
+    "swc.iife.js": "text/javascript; charset=utf-8",
+    "swc.css": "text/css; charset=utf-8",
+    "page.js": "text/javascript; charset=utf-8",
+    "page.css": "text/css; charset=utf-8",
+}
+_MAX_FORM_BYTES = 1_000  # a code has 43 characters
+_START = "{{start}}"
+_POLICY = "; ".join(
+    [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    ]
+)
+_PAGE_HEADERS = {
+    "Content-Security-Policy": _POLICY,
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_FILE_HEADERS = {
+    "Cache-Control": "no-cache",  # kept, and asked for again with its ETag: the name is the same in every version
+    "Cross-Origin-Resource-Policy": "cross-origin",  # other pages show the element
+    "X-Content-Type-Options": "nosniff",
+    "Vary": "Accept-Encoding",
+}
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the page's script finds in the page: a key, or why there is none."""
+
+    api_key: str = ""
+    notice: str = ""
+
+
+class _File(msgspec.Struct, frozen=True):
+    """A built file, as it is and compressed, and its ETag."""
+
+    plain: bytes
+    compressed: bytes
+    etag: str
+
+
+async def page(service: Service, request: Request) -> Response:
+    """GET /: the page, which asks for a key."""
+    return _page(Start())
+
+
+async def enter(service: Service, request: Request) -> Response:
+    """POST /: the page, signed in by the one-time code of a form."""
+    form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
+    key = service.page_codes.redeem(form.get("code", [""])[0])
+    if key is None:
+        return _page(Start(notice="This code was used before, or is older than a minute."), 401)
+    try:
+        made = await service.own_keys.open_page(key)
+    except InvalidApiKeyError as error:
+        return _page(Start(notice=error.message), 401)
+    return _page(Start(api_key=made.api_key))
+
+
+async def file(service: Service, request: Request) -> Response:
+    """GET /dist/…: a built file of the chat component or of the page."""
+    name = request.url.path.rpartition("/")[2]
+    try:
+        found = _built(name)
+    except FileNotFoundError as error:
+        raise AddressNotFoundError(
+            f"{name} was not built in this checkout; `npm ci && npm run build` in labextension/ builds it, "
+            "and so does `pip install .`"
+        ) from error
+    headers = {**_FILE_HEADERS, "ETag": found.etag}
+    if found.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    if "gzip" in request.headers.get("accept-encoding", ""):
+        return Response(found.compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=FILES[name])
+    return Response(found.plain, headers=headers, media_type=FILES[name])
+
+
+def _page(start: Start, status: int = 200) -> Response:
+    # JSON in a data block: `<` is all that could end it.
+    told = msgspec.json.encode(start).decode().replace("<", "\\u003c")
+    return Response(_template().replace(_START, told), status, headers=_PAGE_HEADERS, media_type="text/html")
+
+
+@functools.cache
+def _template() -> str:
+    return (resources.files("svc.service") / "page.html").read_text("utf-8")
+
+
+@functools.cache
+def _built(name: str) -> _File:
+    plain = (resources.files("svc.service") / "static" / name).read_bytes()
+    return _File(plain, gzip.compress(plain, mtime=0), f'W/"{hashlib.sha256(plain).hexdigest()[:32]}"')

@@ -1,0 +1,170 @@
+"""What a connection may cost before its request is known: time and bytes, where uvicorn has no bound of its own.
+
+A request's head must be complete within ``head_seconds``, and between two parts of a body no more than
+``max_head_bytes`` may come (heads, trailers, the sizes of chunks). A body that goes on after its request was answered
+is taken for ``body_idle_seconds``, so that the client can read the answer; an answer that the client does not take on
+is dropped after as long. Bodies themselves: ``http.py``.
+
+Of connections that no valid key was shown on there are ``max_keyless_connections``; for one more, the oldest is cut:
+whoever has a key shows it at once, whoever wants to fill the memory does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import partial
+from typing import TypedDict, Unpack
+
+import uvicorn
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from svc.errors import InvalidRequestError
+from svc.service.http.replies import error_reply
+from svc.service.settings import Settings
+
+MAX_PIPELINED = 16  # requests that wait for an earlier one of their connection: each has its head in memory
+
+
+class Made(TypedDict, total=False):
+    """What uvicorn makes a protocol from."""
+
+    config: uvicorn.Config
+    server_state: ServerState
+    app_state: dict[str, object]
+
+
+def bounded_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
+    """What makes uvicorn's HTTP protocol, with the bounds of these settings over all that it makes."""
+    return partial(_BoundedHttp, settings, _Keyless(settings.max_keyless_connections))
+
+
+class _Keyless:
+    """The connections that no key was shown on so far, oldest first; also some that have one by now."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._open: dict[_BoundedHttp, None] = {}
+
+    def add(self, connection: _BoundedHttp) -> None:
+        """Count it; where that is one too many, cut the oldest."""
+        self._open[connection] = None
+        while len(self._open) > self._limit:
+            oldest = next(iter(self._open))
+            del self._open[oldest]
+            if not oldest.has_key:
+                oldest.transport.abort()
+
+    def discard(self, connection: _BoundedHttp) -> None:
+        """Count it no longer."""
+        self._open.pop(connection, None)
+
+
+class _BoundedHttp(HttpToolsProtocol):
+    def __init__(self, settings: Settings, keyless: _Keyless, **made: Unpack[Made]) -> None:
+        super().__init__(**made)
+        self._settings = settings
+        self._keyless = keyless
+        self._beside_bodies = 0  # bytes since the last that counted as progress
+        self._has_progress = False
+        self._is_in_head = True
+        self._timer: asyncio.TimerHandle | None = None
+        self._reader_timer: asyncio.TimerHandle | None = None  # runs while the client takes nothing of an answer
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+        super().connection_made(transport)
+        self._keyless.add(self)
+        self._close_after(self._settings.head_seconds)
+
+    @property
+    def has_key(self) -> bool:
+        """Whether the request that is being served, or was the last, came with a valid key."""
+        return self.scope is not None and "key_id" in self.scope["state"]
+
+    def handle_websocket_upgrade(self) -> None:
+        self._keyless.discard(self)
+        super().handle_websocket_upgrade()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._keyless.discard(self)
+        self._stop_timer()
+        self._stop_reader_timer()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        self._has_progress = False
+        super().data_received(data)
+        self._beside_bodies = 0 if self._has_progress else self._beside_bodies + len(data)
+        if self._beside_bodies > self._settings.max_head_bytes and not self.transport.is_closing():
+            self.send_400_response(
+                f"the request's head is more than {self._settings.max_head_bytes:,} bytes; send less in address and "
+                "headers (SVC_MAX_HEAD_BYTES)"
+            )
+
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_reader_timer()
+        self._reader_timer = self.loop.call_later(self._settings.body_idle_seconds, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        self._stop_reader_timer()
+        super().resume_writing()
+
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= MAX_PIPELINED:
+            raise ValueError("too many requests at once")  # the parser makes its own error of it
+        super().on_message_begin()
+        self._is_in_head = True
+        self._close_after(self._settings.head_seconds)
+
+    def on_headers_complete(self) -> None:
+        self._has_progress, self._is_in_head = True, False
+        self._stop_timer()
+        super().on_headers_complete()
+
+    def on_body(self, body: bytes) -> None:
+        self._has_progress = True
+        super().on_body(body)
+
+    def on_message_complete(self) -> None:
+        self._has_progress = True
+        self._stop_timer()
+        super().on_message_complete()
+
+    def on_response_complete(self) -> None:
+        if self.has_key:
+            self._keyless.discard(self)
+        super().on_response_complete()
+        if not self._is_in_head and self.cycle.more_body and self.cycle.response_complete:
+            self._close_after(self._settings.body_idle_seconds)
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is no request in the wire's shape, and close."""
+        self._stop_timer()
+        refusal = error_reply(InvalidRequestError(msg))
+        head = [b"HTTP/1.1 400 Bad Request", b"connection: close"]
+        head += [name + b": " + value for name, value in refusal.raw_headers]
+        self.transport.write(b"\r\n".join([*head, b"", bytes(refusal.body)]))
+        self.transport.close()
+
+    def _close_after(self, seconds: float) -> None:
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self._time_is_up)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _stop_reader_timer(self) -> None:
+        if self._reader_timer is not None:
+            self._reader_timer.cancel()
+            self._reader_timer = None
+
+    def _time_is_up(self) -> None:
+        if self._is_in_head and self.cycle is not None and not self.cycle.response_complete:
+            self._close_after(self._settings.head_seconds)  # an earlier request of the connection is being answered
+        elif not self.transport.is_closing():
+            self.transport.close()
+            self.loop.call_later(self._settings.close_seconds, self.transport.abort)

@@ -1,0 +1,105 @@
+"""uvicorn's websocket, with all frames of one turn of the loop in one write: a write to the system for each costs most.
+
+Messages that are ready together come in one event, since an event costs as much as a frame: ``TEXTS`` is the key of its
+encoded texts, each to be a frame.
+Decides no frames and no flow: a buffer that fills is written at once, so that the transport can say that it is full.
+A peer that does not take what was written before the end is not waited for longer than ``close_seconds``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Unpack, cast
+
+from uvicorn._types import ASGISendEvent
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
+
+from svc.service.server.connection_limits import Made
+
+TEXTS = "svc.texts"
+FULL_BYTES = 65_536  # the transport's own mark for "full", by default
+
+
+class GatheringTransport(asyncio.Transport):
+    """A transport that writes later in the same turn of the loop, or before it closes."""
+
+    __slots__ = ("_close_seconds", "_loop", "_parts", "_size", "_transport")
+
+    def __init__(self, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, close_seconds: float) -> None:
+        super().__init__()
+        self._transport = transport
+        self._loop = loop
+        self._close_seconds = close_seconds
+        self._parts: list[bytes | bytearray | memoryview] = []
+        self._size = 0
+
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Take data to be written; what is mutable must not change afterwards."""
+        if not self._parts:
+            self._loop.call_soon(self._flush)
+        self._parts.append(data)
+        self._size += len(data)
+        if self._size >= FULL_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        parts, self._parts, self._size = self._parts, [], 0
+        if parts and not self._transport.is_closing():
+            self._transport.write(b"".join(parts))
+
+    def close(self) -> None:
+        """Write what was taken, then close; what the peer has not taken in time is dropped."""
+        if self._transport.is_closing():
+            return
+        self._flush()
+        self._transport.close()
+        if self._transport.get_write_buffer_size():
+            self._loop.call_later(self._close_seconds, self._transport.abort)
+
+    def abort(self) -> None:
+        """Close at once."""
+        self._transport.abort()
+
+    def is_closing(self) -> bool:
+        """Whether it is closed or about to be."""
+        return self._transport.is_closing()
+
+    def pause_reading(self) -> None:
+        """Take nothing from the peer for now."""
+        self._transport.pause_reading()
+
+    def resume_reading(self) -> None:
+        """Take from the peer again."""
+        self._transport.resume_reading()
+
+    def get_extra_info(self, name: str, default: object = None) -> object:
+        """What the transport knows of itself."""
+        return self._transport.get_extra_info(name, default)
+
+
+class GatheringProtocol(WebSocketsSansIOProtocol):
+    """One websocket connection."""
+
+    def __init__(self, close_seconds: float, **made: Unpack[Made]) -> None:
+        super().__init__(**made)
+        self.close_timeout = close_seconds  # for the peer's own closing frame
+        self._close_seconds = close_seconds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """The connection was upgraded."""
+        super().connection_made(GatheringTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send an ASGI event, or many texts; raises ClientDisconnected where nobody is there to read them."""
+        texts = cast(Mapping[str, Sequence[bytes] | None], message).get(TEXTS)
+        if texts is None:
+            await super().send(message)
+            return
+        await self.writable.wait()
+        if self.disconnected or self.conn.state.name != "OPEN":
+            raise ClientDisconnected
+        for text in texts:
+            self.conn.send_text(text)
+        self.transport.write(b"".join(self.conn.data_to_send()))

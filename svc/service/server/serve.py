@@ -1,0 +1,292 @@
+"""Run the service as a process: options, the socket, locks, the connection file, signals. Facts: "Around it".
+
+Refuses to start where a key would travel in the clear: plain http beyond loopback needs ``--behind-proxy``. A database
+is served by one process at a time, held by a lock beside it: so a turn of another owner is one whose process died.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import importlib
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import FrameType
+
+import filelock
+import msgspec
+import uvicorn
+from starlette.types import ASGIApp
+
+from svc.assistant.turn import Assistant
+from svc.errors import ConfigError
+from svc.service.access.keys import KeyRecord, is_well_formed, key_digest, make_key
+from svc.service.app import Running, build, create_app
+from svc.service.http.endpoints import VERSION
+from svc.service.http.guard import allowed_hosts, is_loopback
+from svc.service.observability.logs import set_up_logs
+from svc.service.observability.telemetry import traced
+from svc.service.server.connection_limits import bounded_protocol
+from svc.service.server.frame_batching import GatheringProtocol
+from svc.service.settings import Settings
+
+log = logging.getLogger("svc.serve")
+DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
+MODEL_ASSISTANT = "svc.assistant.model:ModelAssistant"
+_SQLITE = "sqlite:///"
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What ``svc serve`` was given. ``port`` 0 takes a free one; None stands for what is not wanted."""
+
+    host: str
+    port: int
+    database: str
+    assistant: str = DEFAULT_ASSISTANT
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    behind_proxy: bool = False
+    connection_file: Path | None = None
+    key_file: Path | None = None
+    exit_when_idle: float | None = None
+
+
+class Connection(msgspec.Struct, frozen=True, kw_only=True):
+    """What the connection file says of the process that serves."""
+
+    pid: int
+    base_url: str
+    ws_url: str
+    version: str
+    started: float
+
+
+def run(options: Options, settings: Settings) -> None:
+    """Serve until a signal, or until idle; raises ConfigError where the service cannot start as asked."""
+    set_up_logs()
+    check_transport(options)
+    database = database_path(options.database)
+    assistant = load_assistant(options.assistant)
+    with contextlib.ExitStack() as held:
+        if options.connection_file is not None:
+            held.enter_context(_lock(options.connection_file, "another local service runs already"))
+        held.enter_context(_lock(database, "another service serves this database"))
+        listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
+        running = build(assistant, database=database, settings=settings)
+        server = Server(options, running, listener)
+        with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
+            runner.run(server.serve_until_stopped())
+
+
+def check_transport(options: Options) -> None:
+    """Raise ConfigError where keys would travel in the clear, or half of the TLS pair is missing."""
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise ConfigError("--tls-cert and --tls-key belong together; give both, or neither")
+    is_safe = options.tls_cert is not None or options.behind_proxy or is_loopback(options.host)
+    if not is_safe:
+        raise ConfigError(
+            f"--host {options.host} is beyond this machine, and plain http would send keys in the clear. "
+            "Give --tls-cert and --tls-key, or --behind-proxy where a proxy in front speaks TLS"
+        )
+
+
+def database_path(address: str) -> Path:
+    """The file of a ``sqlite:///PATH`` address; four slashes begin an absolute path. Raises ConfigError."""
+    path = address.removeprefix(_SQLITE)
+    if path == address or not path:
+        raise ConfigError(f"--database {address} is not understood; write sqlite:///PATH (sqlite:////var/lib/svc.db)")
+    return Path(path).absolute()
+
+
+def default_assistant(environment: Mapping[str, str]) -> str:
+    """What answers where nothing is asked for: a model where one is configured. Raises ConfigError for half of one."""
+    from svc.assistant.model.configuration import is_configured  # loads the analyst, which another may replace
+
+    return MODEL_ASSISTANT if is_configured(environment) else DEFAULT_ASSISTANT
+
+
+def load_assistant(name: str) -> Assistant:
+    """What ``MODULE:NAME`` makes; raises ConfigError."""
+    module_name, separator, attribute = name.partition(":")
+    if not (module_name and separator and attribute):
+        raise ConfigError(f"--assistant {name} is not understood; write MODULE:NAME, such as {DEFAULT_ASSISTANT}")
+    try:
+        factory: Callable[[], Assistant] = getattr(importlib.import_module(module_name), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"--assistant {name} cannot be loaded: {error}") from error
+    try:
+        return factory()
+    except TypeError as error:
+        raise ConfigError(f"--assistant {name} cannot be made by a call without arguments: {error}") from error
+
+
+class Server(uvicorn.Server):
+    """uvicorn with the service's own beginning and end."""
+
+    def __init__(self, options: Options, running: Running, listener: socket.socket) -> None:
+        self._options = options
+        self._running = running
+        self._listener = listener
+        settings = running.service.settings
+        hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
+        app: ASGIApp = create_app(running, hosts=hosts)
+        if settings.telemetry:
+            app = traced(app, running.service.metrics.known)
+        super().__init__(_uvicorn_config(options, app, settings))
+
+    @property
+    def connection(self) -> Connection:
+        """Where the service is reached."""
+        host, port = self._listener.getsockname()[:2]
+        reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # a comparison
+        address = f"[{reachable}]:{port}" if ":" in reachable else f"{reachable}:{port}"
+        suffix = "s" if self._options.tls_cert else ""
+        return Connection(
+            pid=os.getpid(),
+            base_url=f"http{suffix}://{address}",
+            ws_url=f"ws{suffix}://{address}",
+            version=VERSION,
+            started=time.time(),
+        )
+
+    async def serve_until_stopped(self) -> None:
+        """Start the parts, serve, and close the parts whatever happens; raises ConfigError where one cannot start."""
+        try:
+            await self._running.start()
+            if self._options.key_file is not None:
+                await register_key_file(self._options.key_file, self._running)
+            await self.serve(sockets=[self._listener])
+        finally:
+            await self._running.close()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start listening, then say where."""
+        await super().startup(sockets=sockets)
+        if self.should_exit:
+            return
+        connection = self.connection
+        if self._options.connection_file is not None:
+            _write_private(self._options.connection_file, msgspec.json.encode(connection))
+        if not await self._running.service.places.logged.keys():
+            log.warning("no key yet", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
+        log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
+
+    async def on_tick(self, counter: int) -> bool:
+        """Called ten times a second: stop where nobody has used the service for long enough."""
+        limit = self._options.exit_when_idle
+        turns = len(self._running.service.turns.running)
+        if limit is not None and self._running.activity.idle_seconds(running_turns=turns) >= limit:
+            log.info("idle", extra={"seconds": limit})
+            return True
+        return await super().on_tick(counter)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Let turns end and streams close in order, before connections are cut."""
+        log.info("stopping")
+        if self._options.connection_file is not None:
+            self._options.connection_file.unlink(missing_ok=True)
+        for server in self.servers:
+            server.close()
+        await self._running.drain()
+        await super().shutdown(sockets=sockets)
+        log.info("stopped")
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal asks to stop; a second Ctrl-C insists. The process then ends by itself, with 0."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
+
+def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        http=bounded_protocol(settings),  # type: ignore[arg-type]  # what makes one serves as well as its class
+        ws=partial(GatheringProtocol, settings.close_seconds),  # type: ignore[arg-type]  # the same
+        ws_max_size=settings.max_frame_bytes,
+        ws_ping_interval=settings.ping_seconds,
+        ws_ping_timeout=settings.ping_seconds,
+        ws_per_message_deflate=False,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        lifespan="off",
+        timeout_graceful_shutdown=max(1, int(settings.stop_seconds)),
+        ssl_certfile=options.tls_cert,
+        ssl_keyfile=str(options.tls_key) if options.tls_key else None,
+    )
+
+
+async def register_key_file(path: Path, running: Running) -> None:
+    """Make sure that the file's key opens the service, as the user ``local``; the file is made where it is missing."""
+    key = read_or_make_key(path)
+    digest = key_digest(key)
+    now = running.service.clock()
+    record = KeyRecord(
+        id=f"local-{digest[:8]}",
+        user_id="local",
+        name="this machine's key file",
+        allow_experimental=True,
+        rpm=0,
+        tpm=0,
+        logging="optional",
+        created=now,
+    )
+    await running.service.places.logged.add_key(record, digest)
+
+
+def read_or_make_key(path: Path) -> str:
+    """The key in the file, which is made with mode 0600 where it is missing; raises ConfigError."""
+    try:
+        if not path.exists():
+            _write_private(path, f"{make_key()}\n".encode())
+        path.chmod(0o600)
+        key = path.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the key file {path} cannot be used: {error}") from error
+    if not is_well_formed(key):
+        raise ConfigError(f"the key file {path} holds no key; remove it, and a new one is made")
+    return key
+
+
+def _write_private(path: Path, data: bytes) -> None:
+    """Write the file whole or not at all, readable by this user alone."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part.unlink(missing_ok=True)
+    with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as sink:  # noqa: PTH123  # a descriptor
+        sink.write(data)
+        sink.flush()
+        os.fsync(sink.fileno())
+    part.replace(path)
+
+
+@contextlib.contextmanager
+def _lock(path: Path, meaning: str) -> Iterator[None]:
+    """Hold the operating system's lock on ``PATH.lock``; raises ConfigError where another process has it."""
+    lock_path = path.with_name(f"{path.name}.lock")
+    try:
+        lock_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with filelock.FileLock(lock_path, timeout=0, mode=0o600):
+            yield
+    except filelock.Timeout as error:
+        raise ConfigError(f"{meaning}: it holds {lock_path}. Use that one, or stop it first") from error
+    except PermissionError as error:
+        raise ConfigError(f"{lock_path} cannot be made: {error}") from error
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens there; port 0 takes a free one. Raises ConfigError."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2_048)
+    except (OSError, OverflowError) as error:
+        raise ConfigError(
+            f"cannot listen on {host} port {port}: {error}. Choose another with --host, --port"
+        ) from error

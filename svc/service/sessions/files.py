@@ -1,0 +1,155 @@
+"""Where the bytes of attached files are: on disk, or in memory for sessions that may not be logged.
+
+A file is stored under an id that the service makes; the user's name for it never becomes a path. Uploads are streamed:
+at most ``CHUNK_BYTES`` of one are in memory. Facts: the wire page, "Limits".
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+from collections.abc import AsyncIterator, Iterable
+from pathlib import Path
+from typing import IO
+
+import msgspec
+
+from svc.errors import ConfigError, SessionFileNotFoundError, TooLargeError, UnavailableError
+from svc.messages import new_id
+from svc.service.sessions.file_type import HEAD_BYTES
+from svc.service.settings import MIB
+
+CHUNK_BYTES = MIB  # written at once, in a thread
+
+
+class Received(msgspec.Struct, frozen=True, kw_only=True):
+    """Bytes that were taken in: where they are, how many, and how they begin."""
+
+    id: str
+    size: int
+    sha256: str
+    head: bytes
+
+
+class DiskFiles:
+    """Files of logged sessions, in a folder of mode 0700."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def open(self, known: set[str]) -> None:
+        """Make the folder, and erase what a killed process left that no session knows."""
+        try:
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            strangers = [path.name for path in self._folder.iterdir() if path.name not in known]
+        except OSError as error:
+            raise ConfigError(f"the folder for attached files, {self._folder}, cannot be used: {error}") from error
+        await self.remove(strangers)
+
+    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> Received:
+        """Write a stream to disk, durable when this returns."""
+        file_id = new_id()
+        path = self._folder / file_id
+        try:
+            descriptor = await asyncio.to_thread(os.open, path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            with open(descriptor, "wb", buffering=0) as sink:  # noqa: ASYNC230, PTH123  # a descriptor, not a path
+                return await _copy(chunks, sink, file_id, limit_bytes)
+        except OSError as error:
+            await self.remove([file_id])
+            raise UnavailableError(
+                f"the file could not be written ({error.strerror}); free some space beside the service's database",
+                retry_after=60,
+            ) from error
+        except BaseException:
+            await self.remove([file_id])
+            raise
+
+    def source(self, file_id: str) -> Path:
+        """The file's path."""
+        return self._folder / file_id
+
+    async def remove(self, file_ids: Iterable[str]) -> None:
+        """Erase the files."""
+        await asyncio.to_thread(_unlink, [self._folder / file_id for file_id in file_ids])
+
+
+async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int) -> Received:
+    digest, size, head = hashlib.sha256(), 0, b""
+    waiting = bytearray()
+    async for chunk in chunks:
+        size += len(chunk)
+        check_size(size, limit_bytes)
+        waiting += chunk
+        if len(waiting) >= CHUNK_BYTES:
+            head = head or bytes(waiting[:HEAD_BYTES])
+            await asyncio.to_thread(_write, sink, digest, bytes(waiting))
+            waiting.clear()
+    head = head or bytes(waiting[:HEAD_BYTES])
+    await asyncio.to_thread(_write, sink, digest, bytes(waiting))
+    await asyncio.to_thread(os.fsync, sink.fileno())
+    return Received(id=file_id, size=size, sha256=digest.hexdigest(), head=head)
+
+
+def _write(sink: IO[bytes], digest: hashlib._Hash, data: bytes) -> None:
+    digest.update(data)
+    left = memoryview(data)
+    while left:
+        left = left[sink.write(left) :]
+
+
+def _unlink(paths: list[Path]) -> None:
+    for path in paths:
+        path.unlink(missing_ok=True)
+
+
+class MemoryFiles:
+    """Files of sessions that may not be logged: in memory, bounded for all of them together."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._limit_bytes = limit_bytes
+        self._files: dict[str, bytes] = {}
+        self._used = 0
+
+    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> Received:
+        """Keep a stream in memory."""
+        gathered = bytearray()
+        try:
+            async for chunk in chunks:
+                check_size(len(gathered) + len(chunk), limit_bytes)
+                self._check_room(len(chunk))
+                self._used += len(chunk)
+                gathered += chunk
+        except BaseException:
+            self._used -= len(gathered)
+            raise
+        file_id, data = new_id(), bytes(gathered)
+        self._files[file_id] = data
+        return Received(id=file_id, size=len(data), sha256=hashlib.sha256(data).hexdigest(), head=data[:HEAD_BYTES])
+
+    def _check_room(self, more: int) -> None:
+        if self._used + more > self._limit_bytes:
+            raise TooLargeError(
+                f"files of unlogged sessions would be more than {self._used + more:,} bytes; the service keeps "
+                f"{self._limit_bytes:,} in memory for all of them. Detach some, or use a session that may be logged"
+            )
+
+    def source(self, file_id: str) -> bytes:
+        """The file's bytes; raises SessionFileNotFoundError for one that was detached meanwhile."""
+        if file_id not in self._files:
+            raise SessionFileNotFoundError("a file was detached while it was asked for; ask again")
+        return self._files[file_id]
+
+    async def remove(self, file_ids: Iterable[str]) -> None:
+        """Forget the files."""
+        for file_id in file_ids:
+            self._used -= len(self._files.pop(file_id, b""))
+
+
+def check_size(size: int, limit_bytes: int) -> None:
+    """Raise TooLargeError with both figures where a file is over its limit."""
+    if size > limit_bytes:
+        raise TooLargeError(
+            f"the file is at least {size:,} bytes; the service takes {limit_bytes:,}. Send the part that matters, "
+            "or raise SVC_MAX_UPLOAD_BYTES"
+        )

@@ -1,0 +1,268 @@
+"""A session's life in pure rules: ttl, logging, names, language, files, queries. No I/O; the clock comes in as a value.
+
+Facts: the wire page, "Session", "Message", "Limits"; language tags: BCP 47 by the ``langcodes`` library.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import langcodes
+import msgspec
+
+from svc.errors import InvalidRequestError, ServiceError, SessionExpiredError, TooLargeError, service_error
+from svc.messages import (
+    ROOT_ID,
+    FeedbackRequest,
+    FeedbackType,
+    Message,
+    MessageType,
+    RegisterRequest,
+    Role,
+    Session,
+    SessionFile,
+    State,
+    UpdateRequest,
+    new_id,
+)
+from svc.service.access.keys import KeyRecord, Logging
+from svc.service.sessions.models import Models
+from svc.service.settings import Settings
+from svc.service.store import FileRecord, SessionRecord
+
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ISO_639 = re.compile(r"[A-Za-z]{2,3}")
+MAX_SCORE = 1_000  # of a feedback, either way; clients use stars, thumbs and percents
+_NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
+
+
+def new_session(
+    request: RegisterRequest,
+    key: KeyRecord,
+    *,
+    now: float,
+    settings: Settings,
+    models: Models,
+    instructions: str = "",
+) -> SessionRecord:
+    """The session that a request asks for; raises what the wire page has for each field that breaks a rule."""
+    ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
+    return SessionRecord(
+        id=check_id(request.id, "id") if request.id else new_id(),
+        user_id=key.user_id,
+        org_id=key.org_id,
+        model=models.choose(request.model, allow_experimental=key.allow_experimental),
+        ttl=ttl,
+        language=check_language(request.language or "en"),
+        name=_check_text(request.name or "", "name", settings.max_name_chars) or made_up_name(now),
+        description=_check_text(request.description or "", "description", settings.max_description_chars),
+        create_time=int(now),
+        update_time=int(now),
+        expire_time=int(now) + ttl,
+        can_log=may_log(key.logging, asked=request.can_log),
+        instructions=instructions,
+    )
+
+
+def updated(session: SessionRecord, request: UpdateRequest, *, now: float, settings: Settings) -> SessionRecord:
+    """The session after an update: what is missing or empty stays; a ttl counts from now."""
+    ttl = check_ttl(request.ttl, settings) if request.ttl else session.ttl
+    return msgspec.structs.replace(
+        session,
+        name=_check_text(request.name or "", "name", settings.max_name_chars) or session.name,
+        description=_check_text(request.description or "", "description", settings.max_description_chars)
+        or session.description,
+        ttl=ttl,
+        update_time=int(now),
+        expire_time=int(now) + ttl if request.ttl else session.expire_time,
+    )
+
+
+def may_log(logging: Logging, *, asked: bool | None) -> bool:
+    """Whether a session may be logged: the wish counts where the key's logging is optional."""
+    if logging == "optional":
+        return asked is not False
+    return logging == "required"
+
+
+def check_alive(session: SessionRecord, now: float) -> None:
+    """Raise SessionExpiredError from the second of its end on."""
+    if now >= session.expire_time:
+        raise SessionExpiredError(
+            f"session {session.id} expired at {_utc(session.expire_time)}; register a new one "
+            "(a session lives longer with a greater ttl, or an update before its end)"
+        )
+
+
+def check_id(value: str, param: str) -> str:
+    """The id, where it is one; raises InvalidRequestError."""
+    if not _ID.fullmatch(value):
+        raise InvalidRequestError(f"{param} is {_shown(value)}; it must be 1 to 64 of A-Z a-z 0-9 _ -", param=param)
+    return value
+
+
+def check_ttl(ttl: int, settings: Settings) -> int:
+    """The ttl, where it is in range; raises InvalidRequestError."""
+    if not settings.min_ttl_seconds <= ttl <= settings.max_ttl_seconds:
+        raise InvalidRequestError(
+            f"ttl is {ttl}; it must be {settings.min_ttl_seconds} to {settings.max_ttl_seconds} seconds", param="ttl"
+        )
+    return ttl
+
+
+def check_language(tag: str) -> str:
+    """The tag, where it is valid BCP 47 whose first part is an ISO 639 code; raises InvalidRequestError."""
+    is_known = bool(_ISO_639.fullmatch(tag.split("-")[0])) and len(tag) <= 64 and langcodes.tag_is_valid(tag)
+    if not is_known:
+        raise InvalidRequestError(
+            f"language is {_shown(tag)}; it must be a BCP 47 tag such as en or en-US", param="language"
+        )
+    return tag
+
+
+def check_feedback(request: FeedbackRequest, settings: Settings) -> None:
+    """Raise InvalidRequestError or TooLargeError where a feedback cannot be kept."""
+    if request.type not in list(FeedbackType):
+        raise InvalidRequestError(
+            f"type is {_shown(request.type)}; it must be one of {', '.join(FeedbackType)}", param="type"
+        )
+    if abs(request.score) > MAX_SCORE:
+        raise InvalidRequestError(f"score is {request.score}; it must be -{MAX_SCORE} to {MAX_SCORE}", param="score")
+    if request.group_id:
+        check_id(request.group_id, "group_id")
+    check_content_size(request.comment, settings)
+
+
+def check_file_name(name: str, settings: Settings) -> str:
+    """The name, where it is one and no path; raises InvalidRequestError."""
+    if not name or len(name) > settings.max_file_name_chars:
+        raise InvalidRequestError(
+            f"filename has {len(name)} characters; it must have 1 to {settings.max_file_name_chars}", param="filename"
+        )
+    if _NOT_IN_A_NAME.search(name) or name in (".", ".."):
+        raise InvalidRequestError(
+            f"filename is {_shown(name)}; it is a name, not a path: leave out slashes and control characters",
+            param="filename",
+        )
+    return name
+
+
+def check_query(message: Message, *, now: float, settings: Settings) -> Message:
+    """The query as it is kept: the service's clock, the user's role. Raises where the wire page does not allow it.
+
+    A ``turn`` or ``group`` that is no id is made anew: other people's clients put words there.
+    """
+    check_id(message.id, "id")
+    if message.message_type != MessageType.QUERY:
+        raise InvalidRequestError(
+            f"message_type is {_shown(message.message_type)}; a client sends query or cancel, "
+            "or answers what it is asked",
+            param="message_type",
+        )
+    if not message.content or not message.content.strip():
+        raise InvalidRequestError("content is empty; put the question there", param="content")
+    if not message.mime_type.is_text:
+        raise InvalidRequestError(
+            f"mime_type is {_shown(message.mime_type)}; a question is text: attach a file for the rest",
+            param="mime_type",
+        )
+    check_content_size(message.content, settings)
+    return Message(
+        message_type=MessageType.QUERY,
+        id=message.id,
+        parent_id=message.parent_id if _ID.fullmatch(message.parent_id) else ROOT_ID,
+        turn=message.turn if _ID.fullmatch(message.turn) else new_id(),
+        group=message.group if _ID.fullmatch(message.group) else new_id(),
+        role=Role.USER,
+        created_at=now,
+        title=message.title[: settings.max_name_chars] if message.title else None,
+        state=State.QUERY,
+        content=message.content,
+        mime_type=message.mime_type,
+    )
+
+
+def check_content_size(content: str, settings: Settings) -> None:
+    """Raise TooLargeError where a message cannot carry the text."""
+    size = len(content.encode())
+    if size > settings.max_content_bytes:
+        raise TooLargeError(
+            f"content is {size:,} bytes; a message takes {settings.max_content_bytes:,}. "
+            "Attach the text as a file and ask about it",
+            param="content",
+        )
+    encoded = len(msgspec.json.encode(content))
+    room = settings.max_message_bytes - 4_096  # for the other fields
+    if encoded > room:
+        raise TooLargeError(
+            f"content is {encoded:,} bytes when written as JSON; a message takes {room:,}. "
+            "Attach the text as a file and ask about it",
+            param="content",
+        )
+
+
+def made_up_name(now: float) -> str:
+    """A name for a session that was given none."""
+    return f"Session of {datetime.fromtimestamp(now, UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Session:
+    """The session as the wire has it."""
+    state = State.RUNNING_AGENT if session.is_running else State.AGENT_DONE if session.turns else State.START
+    return Session(
+        id=session.id,
+        user_id=session.user_id,
+        org_id=session.org_id,
+        model=session.model,
+        ttl=session.ttl,
+        language=session.language,
+        turns=session.turns,
+        name=session.name,
+        description=session.description,
+        create_time=session.create_time,
+        update_time=session.update_time,
+        expire_time=session.expire_time,
+        num_messages=session.last_seq,
+        messages=list(messages),
+        usage=session.usage,
+        can_log=session.can_log,
+        state=state,
+        files=[wire_file(file) for file in session.files],
+        local_tools=[msgspec.Raw(msgspec.json.encode(tool)) for tool in session.local_tools],
+        agents_config=_agents_config(session),
+    )
+
+
+def _agents_config(session: SessionRecord) -> dict[str, msgspec.Raw]:
+    if not session.instructions:
+        return {}
+    return {"assistant": msgspec.Raw(msgspec.json.encode({"instructions": session.instructions}))}
+
+
+def wire_file(file: FileRecord) -> SessionFile:
+    """The file as the wire has it."""
+    return SessionFile(
+        name=file.name, size=file.size, sha256=file.sha256, mime_type=file.mime_type, content_type_label=file.label
+    )
+
+
+def error_of(message: Message) -> ServiceError:
+    """The error that a turn's closing message stands for."""
+    code, status = message.status_message, message.status_code
+    return service_error(code, message.content or code, status=status, retry_after=5 if status == 503 else None)
+
+
+def _check_text(text: str, param: str, limit: int) -> str:
+    if len(text) > limit:
+        raise InvalidRequestError(f"{param} has {len(text):,} characters; it may have {limit:,}", param=param)
+    return text
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:80] + "…")
+
+
+def _utc(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

@@ -1,0 +1,200 @@
+"""The websocket: queries and cancels in, stored messages out. Facts: the wire page, "Websocket".
+
+One task sends what the outbox holds, one receives. An unreadable frame gets an ``error`` and the stream goes on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Sequence
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from svc.errors import InvalidRequestError, ServiceError
+from svc.local_tools import ANSWERS, QueryFrame
+from svc.messages import Message, MessageType
+from svc.service.access.keys import KeyRecord
+from svc.service.close_codes import CLOSED_SESSION
+from svc.service.observability.failures import internal_error
+from svc.service.operations import Service
+from svc.service.server.frame_batching import TEXTS
+from svc.service.sessions.session_stores import Place
+from svc.service.store import Stored
+from svc.service.stream.open_streams import OpenStream, Streams
+from svc.service.stream.outbox import Outbox
+from svc.service.turns.message_builder import refusal
+from svc.service.validation import decode
+
+log = logging.getLogger("svc.stream")
+PAGE_BYTES = 65_536  # sent at once: the mark above which uvicorn waits for the reader
+SUBPROTOCOL = "svc"
+
+
+async def stream(websocket: WebSocket, service: Service, streams: Streams) -> None:
+    """Serve one connection; what refuses it before it is open is raised as a ServiceError."""
+    query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
+    session_id = query.get("session_id", [""])[-1]
+    offered = websocket.scope["subprotocols"]
+    key = await service.admitted(websocket.headers.get("authorization"), offered, session_id)
+    service.rates.count_request(key)
+    after = _after(session_id, query.get("after", [""])[-1])
+    place = await service.place(key, session_id)
+    settings = service.settings
+    outbox = Outbox(
+        place.session.last_seq if after is None else after,
+        limit_messages=settings.stream_behind_messages,
+        limit_bytes=settings.stream_behind_bytes,
+    )
+    service.bus.subscribe(session_id, outbox)
+    try:
+        if after is None:
+            outbox.rewind(await _start_of_running_turn(place, outbox.position))
+        await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+        with streams.opened(OpenStream(key_id=key.id, session_id=session_id, outbox=outbox)):
+            await _Connection(websocket, service, key, place, outbox, is_resumed=after is not None).run()
+    finally:
+        service.bus.unsubscribe(session_id, outbox)
+
+
+def _after(session_id: str, after: str) -> int | None:
+    """Where the reader goes on; None where it does not say."""
+    if not session_id:
+        raise InvalidRequestError("session_id is missing; open /stream?session_id=ID", param="session_id")
+    if not after:
+        return None
+    if not (after.isascii() and after.isdigit() and len(after) <= 15):
+        raise InvalidRequestError(f"after is {after[:40]!r}; it must be the last seq seen, 0 for all", param="after")
+    return int(after)
+
+
+async def _start_of_running_turn(place: Place, position: int) -> int:
+    """Where a reader without ``after`` begins: before the query of the turn that runs, or at the end."""
+    turn = await place.store.running_turn(place.session.id)
+    return position if turn is None else turn.query_seq - 1
+
+
+class _Connection:
+    """One open websocket."""
+
+    def __init__(
+        self,
+        websocket: WebSocket,
+        service: Service,
+        key: KeyRecord,
+        place: Place,
+        outbox: Outbox,
+        *,
+        is_resumed: bool,
+    ) -> None:
+        self._websocket = websocket
+        self._service = service
+        self._key = key
+        self._place = place
+        self._session_id = place.session.id
+        self._outbox = outbox
+        self._is_fresh = not is_resumed  # nothing was sent yet, and the client did not say what it has
+
+    async def run(self) -> None:
+        """Until the client goes, or the stream is to close."""
+        receiver = asyncio.create_task(self._receive_all())
+        sender = asyncio.create_task(self._send_all())
+        closer = asyncio.create_task(
+            self._outbox.overrun.wait()
+        )  # then the sender waits for the reader: not seen there
+        tasks: set[asyncio.Task[None] | asyncio.Task[bool]] = {receiver, sender, closer}
+        try:
+            finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            if sender in finished and isinstance(sender.exception(), WebSocketDisconnect):
+                # the client has gone; what it sent before that, such as a cancel, still counts
+                await asyncio.wait([receiver], timeout=self._service.settings.close_seconds)
+            for task in finished:
+                task.result()
+        except WebSocketDisconnect:
+            return
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            await self._close()
+
+    async def _close(self) -> None:
+        if self._outbox.close_code is None or self._websocket.client_state != WebSocketState.CONNECTED:
+            return
+        with contextlib.suppress(TimeoutError, RuntimeError, WebSocketDisconnect):
+            async with asyncio.timeout(self._service.settings.close_seconds):
+                await self._websocket.close(self._outbox.close_code, self._outbox.close_reason)
+
+    async def _send_all(self) -> None:
+        outbox = self._outbox
+        while True:
+            if outbox.is_live:
+                await self._send_queued()
+            elif outbox.close_code is None:
+                await self._send_page()
+            if outbox.close_code is not None:
+                return
+            outbox.news.clear()
+            if outbox.is_live and not outbox.has_queued:
+                await outbox.news.wait()
+
+    async def _send_queued(self) -> None:
+        while batch := self._outbox.take(PAGE_BYTES):
+            await self._send(batch)
+
+    async def _send_page(self) -> None:
+        outbox = self._outbox
+        told = outbox.latest
+        page = await self._place.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
+        if page:
+            outbox.position = page[-1].seq
+            await self._send(page)
+        elif outbox.position < told:
+            outbox.end(CLOSED_SESSION, "the session was deleted")  # what was told is erased again
+        else:
+            outbox.try_live()
+
+    async def _send(self, batch: Sequence[Stored]) -> None:
+        self._is_fresh = False
+        await self._websocket.send({"type": "websocket.send", TEXTS: [message.body for message in batch]})
+
+    async def _receive_all(self) -> None:
+        while True:
+            event = await self._websocket.receive()
+            if event["type"] == "websocket.disconnect":
+                raise WebSocketDisconnect(event.get("code", 1005))
+            await self._take(event.get("text"))
+
+    async def _take(self, text: str | None) -> None:
+        message: QueryFrame | None = None
+        try:
+            if text is None:
+                raise InvalidRequestError("the frame is binary; send a message as JSON text")
+            message = decode(text.encode("utf-8", "replace"), QueryFrame)
+            await self._act(message)
+        except ServiceError as error:
+            await self._refuse(error, message)
+        except (WebSocketDisconnect, OSError):
+            raise
+        except Exception as error:  # noqa: BLE001  # one frame's fault does not end the stream
+            await self._refuse(internal_error(error), message)
+
+    async def _act(self, message: QueryFrame) -> None:
+        if message.message_type == MessageType.CANCEL:
+            await self._service.place(self._key, self._session_id)
+            await self._service.cancel(self._session_id, message.turn)
+            return
+        if message.message_type in ANSWERS.values():
+            await self._service.answer(self._key, self._session_id, message)
+            return
+        self._service.rates.count_request(self._key)
+        _, begun = await self._service.ask(self._key, self._session_id, message, message.local_tools)
+        if not begun.is_new and self._is_fresh and begun.turn.query_seq <= self._outbox.position:
+            self._outbox.rewind(begun.turn.query_seq - 1)  # it asked before, and saw nothing of the answer
+
+    async def _refuse(self, error: ServiceError, query: Message | None) -> None:
+        message = refusal(error, now=self._service.clock(), query=query)
+        await self._websocket.send({"type": "websocket.send", "text": msgspec.json.encode(message).decode()})

@@ -1,0 +1,380 @@
+"""Make an answer's Markdown safe to show in any renderer, and give its plain text. Pure; never raises.
+
+An answer quotes what attackers wrote. It is parsed as CommonMark with tables and written again from the tree, in a
+subset that JupyterLab (marked, MathJax, mermaid), nbconvert (mistune), VS Code and GitHub read alike: no image, link,
+raw HTML or formula; what any of them could take for markup is escaped or shown as code. Indicators outside code are
+defanged (``defang.py``). Doing it twice changes nothing. Cases for every language: ``tests/wire/markdown_cases.json``.
+
+Facts: CommonMark 0.31, GitHub Flavored Markdown, JupyterLab's ``latex.ts`` and MathJax delimiters, OWASP's XSS sheet.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass
+from functools import cache
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from svc.untrusted.characters import printable
+from svc.untrusted.prose import defang
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.tree import SyntaxTreeNode
+
+MAX_NESTING = 30  # levels of blocks and marks; an answer that goes deeper is shown as one block of code
+MAX_ADDRESS = 300  # characters of a link's address that are shown: a data: URL may have a million
+
+_HARD = "\0"  # ends a line that breaks hard, while it is written; no text has it: printable() shows it
+_BREAKS = re.compile(r"[\0 ]*\n[\0\n ]*")
+_SPACES = re.compile(r"\s+")
+_OPENING, _CLOSING = "([{\"'<“«", ")]}\"'>”»,;:!?."
+_CODE_ONLY = re.compile(r"[\\$`]")  # TeX, escapes, backticks: their meaning differs from renderer to renderer
+_MATHEMATICS = re.compile(r"\$(?=\$)|\\\\(?=\[)|\\begin(?=\{)")
+"""Where nbconvert starts a formula even in code, and lets the HTML after it through: a space goes in between."""
+
+_MARKUP = re.compile(r"[*\[\]<|~]|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_])")
+_LINE_START = re.compile(r"^(?:[#>+=:-]|\d{1,9}(?=[.)](?:[\s\0]|$)))")
+_BEFORE_MARK = re.compile(r"[\s(\"'“«/:,;.`]")
+_AFTER_MARK = re.compile(r"[\s)\"'”»/:,;.!?`]")
+_LANGUAGES = frozenset(
+    (
+        "bash",
+        "c",
+        "console",
+        "csharp",
+        "csv",
+        "diff",
+        "go",
+        "html",
+        "http",
+        "ini",
+        "java",
+        "javascript",
+        "json",
+        "perl",
+        "php",
+        "powershell",
+        "python",
+        "ruby",
+        "rust",
+        "sh",
+        "sql",
+        "text",
+        "toml",
+        "vb",
+        "xml",
+        "yaml",
+    )
+)
+"""Of code blocks; others are dropped: a renderer may run "mermaid" or set "math"."""
+
+
+@dataclass(frozen=True)
+class _Text:
+    text: str
+
+
+@dataclass(frozen=True)
+class _Code:
+    text: str
+
+
+@dataclass(frozen=True)
+class _Break:
+    hard: bool
+
+
+@dataclass(frozen=True)
+class _Styled:
+    mark: str
+    parts: tuple[_Part, ...]
+
+
+_Part = _Text | _Code | _Break | _Styled
+
+
+def safe_markdown(markdown: str) -> str:
+    """The same answer as Markdown that any renderer may be given; ``""`` for nothing."""
+    return _written(markdown, plain=False)
+
+
+def plain_text(markdown: str) -> str:
+    """The same answer for people who read it as text: no escapes, no backticks, tables in columns, defanged alike."""
+    return _written(markdown, plain=True)
+
+
+def _written(markdown: str, *, plain: bool) -> str:
+    from markdown_it.tree import SyntaxTreeNode  # loaded with the first answer
+
+    text = printable(markdown)
+    tokens = _parser().parse(text)
+    writer = _Writer(plain=plain)
+    if any(token.level > MAX_NESTING for outer in tokens for token in (outer, *(outer.children or ()))):
+        return writer.code_block(text, language="")
+    return writer.blocks(SyntaxTreeNode(tokens).children)
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt  # loaded with the first answer
+
+    class Parser(MarkdownIt):
+        """Takes every address as it stands: the writer shows it as text."""
+
+        def validateLink(self, url: str) -> bool:  # noqa: N802 (the library's name)
+            return True
+
+        def normalizeLink(self, url: str) -> str:  # noqa: N802
+            return url
+
+        def normalizeLinkText(self, link: str) -> str:  # noqa: N802
+            return link
+
+    return Parser("commonmark", {"maxNesting": MAX_NESTING + 10}).enable("table").disable("reference")
+
+
+class _Writer:
+    """Writes a tree again. ``plain`` leaves out what only a renderer needs."""
+
+    def __init__(self, *, plain: bool) -> None:
+        self._plain = plain
+
+    def blocks(self, nodes: list[SyntaxTreeNode], *, tight: bool = False) -> str:
+        written: list[str] = []
+        previous = ""
+        alternate = False
+        for node in nodes:
+            is_next_list = node.type == previous and not alternate  # the other marker keeps two lists apart
+            if block := self._block(node, alternate=is_next_list):
+                written.append(block)
+                previous, alternate = node.type, is_next_list
+        return ("\n" if tight else "\n\n").join(written)
+
+    def _block(self, node: SyntaxTreeNode, *, alternate: bool) -> str:
+        match node.type:
+            case "paragraph":
+                return self._paragraph(node)
+            case "heading":
+                return self._heading(node)
+            case "bullet_list" | "ordered_list":
+                return self._list(node, alternate=alternate)
+            case "blockquote":
+                return "\n".join(f"> {line}".rstrip() for line in self.blocks(node.children).split("\n"))
+            case "table":
+                return self._table(node)
+            case "hr":
+                return "___"
+            case _:  # fence, code_block, html_block, and whatever a later parser brings
+                language = node.info.strip().lower() if node.type == "fence" else ""
+                return self.code_block(node.content, language=language)
+
+    def _paragraph(self, node: SyntaxTreeNode) -> str:
+        lines = [line for line in map(str.strip, self._inline(node).split("\n")) if line.rstrip(_HARD).strip()]
+        if self._plain:
+            return "\n".join(lines).replace(_HARD, "")
+        return "\n".join(map(_escape_start, lines)).rstrip(f" {_HARD}").replace(_HARD, "\\")
+
+    def _heading(self, node: SyntaxTreeNode) -> str:
+        text = self._inline(node, one_line=True).strip()
+        if not self._plain and text.endswith("#"):
+            text = f"{text[:-1]}\\#"
+        return f"{'#' * int(node.tag[1:])} {text}".rstrip()
+
+    def _list(self, node: SyntaxTreeNode, *, alternate: bool) -> str:
+        is_ordered = node.type == "ordered_list"
+        tight = all(_is_tight(item) for item in node.children)
+        start = int(node.attrs.get("start", 1)) if is_ordered else 0
+        contents = filter(None, (self.blocks(item.children, tight=tight) for item in node.children))
+        items = []
+        for number, content in enumerate(contents, start):
+            bullet = "*" if alternate else "-"
+            if is_ordered:
+                bullet = f"{min(number, 999_999_999)}{')' if alternate else '.'}"
+            indented = content.replace("\n", "\n" + " " * (len(bullet) + 1))
+            items.append("\n".join(line.rstrip() for line in f"{bullet} {indented}".split("\n")))
+        return ("\n" if tight else "\n\n").join(items)
+
+    def code_block(self, content: str, *, language: str) -> str:
+        content = content.rstrip("\n")
+        if self._plain:
+            return "\n".join(f"    {line}".rstrip() for line in content.split("\n"))
+        content = _MATHEMATICS.sub(r"\g<0> ", content)
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", content)), default=0))
+        return f"{fence}{language if language in _LANGUAGES else ''}\n{content}\n{fence}"
+
+    def _table(self, node: SyntaxTreeNode) -> str:
+        rows = [row.children for section in node.children for row in section.children]
+        cells = [[self._inline(cell, one_line=True, in_cell=True) for cell in row] for row in rows]
+        if self._plain:
+            return _columns(cells)
+        rule = [_ALIGNMENTS.get(str(cell.attrs.get("style", "")), "---") for cell in rows[0]]
+        return "\n".join(f"| {' | '.join(row)} |" for row in [cells[0], rule, *cells[1:]])
+
+    def _inline(self, block: SyntaxTreeNode, *, one_line: bool = False, in_cell: bool = False) -> str:
+        nodes = [node for child in block.children for node in child.children]
+        written = self._write(_merged(_flat(_parts(nodes))), in_cell=in_cell)
+        return _BREAKS.sub(" ", written).strip() if one_line else written
+
+    def _write(self, parts: list[_Part], *, in_cell: bool) -> str:
+        written = ""
+        for part in parts:
+            match part:
+                case _Text():
+                    piece = self._text(part.text, in_cell=in_cell)
+                case _Code():
+                    piece = self._code(part.text, in_cell=in_cell)
+                case _Break():
+                    piece = f"{_HARD}\n" if part.hard else "\n"
+                case _Styled():
+                    inner = self._write(_merged(list(part.parts)), in_cell=in_cell)
+                    piece = inner if self._plain else f"{part.mark}{inner}{part.mark}"
+            touches = not self._plain and written.endswith("`") and piece.startswith("`")
+            written += f" {piece}" if touches else piece
+        return written
+
+    def _text(self, text: str, *, in_cell: bool) -> str:
+        written = ""
+        for piece in re.split(r"(\s+)", text):
+            word = " " if piece.isspace() else self._word(piece, in_cell=in_cell)
+            written += f" {word}" if not self._plain and written.endswith("`") and word.startswith("`") else word
+        return written
+
+    def _word(self, word: str, *, in_cell: bool) -> str:
+        core = word.lstrip(_OPENING).rstrip(_CLOSING)
+        before, _, after = word.partition(core) if core else (word, "", "")
+        if core and (safe := defang(core) or (core if _CODE_ONLY.search(core) else None)):
+            return self._escape(before) + self._code(safe, in_cell=in_cell) + self._escape(after)
+        return self._escape(word)
+
+    def _escape(self, text: str) -> str:
+        return text if self._plain else _MARKUP.sub(r"\\\g<0>", text)
+
+    def _code(self, text: str, *, in_cell: bool) -> str:
+        if self._plain:
+            return text
+        text = _MATHEMATICS.sub(r"\g<0> ", text)
+        if not in_cell:
+            return _code_span(text)
+        return "\\|".join(
+            _code_span(piece) if piece else "" for piece in text.split("|")
+        )  # mistune: no pipe in a cell's code
+
+
+_ALIGNMENTS = {"text-align:left": ":--", "text-align:right": "--:", "text-align:center": ":-:"}
+
+
+def _is_tight(item: SyntaxTreeNode) -> bool:
+    """Whether the item is one paragraph, shown without one, and lists below it."""
+    return all(
+        child.type == "paragraph" and child.hidden if index == 0 else child.type.endswith("_list")
+        for index, child in enumerate(item.children)
+    )
+
+
+def _parts(nodes: list[SyntaxTreeNode]) -> list[_Part]:
+    """The inline tree as parts: links and images become text with their address as code."""
+    parts: list[_Part] = []
+    for node in nodes:
+        match node.type:
+            case "text" if not node.content:  # the parser leaves some where marks were
+                pass
+            case "text":
+                parts.append(_Text(node.content))
+            case "softbreak" | "hardbreak":
+                parts.append(_Break(hard=node.type == "hardbreak"))
+            case "em" | "strong":
+                parts.append(_Styled("**" if node.type == "strong" else "_", tuple(_parts(node.children))))
+            case "link":
+                parts += _link(node)
+            case "image":
+                parts += [_Text(f"image {node.content!r} "), *_shown_address(str(node.attrs.get("src", "")))]
+            case _:  # code_inline, html_inline
+                parts.append(_Code(_SPACES.sub(" ", node.content)))
+    return parts
+
+
+def _link(node: SyntaxTreeNode) -> list[_Part]:
+    address = str(node.attrs.get("href", ""))
+    if node.info == "auto":
+        return [_Code(_cut(defang(address) or address))]
+    return [*_parts(node.children), _Text(" "), *_shown_address(address)]
+
+
+def _shown_address(address: str) -> list[_Part]:
+    address = _SPACES.sub(" ", address).strip()
+    return [_Text("("), _Code(_cut(defang(address) or address)), _Text(")")] if address else []
+
+
+def _cut(address: str) -> str:
+    return address if len(address) <= MAX_ADDRESS else f"{address[:MAX_ADDRESS]}…"
+
+
+def _flat(parts: list[_Part], marks: str = "") -> list[_Part]:
+    """Parts with marks only where every renderer takes them for marks; elsewhere what they enclose stands alone."""
+    flat: list[_Part] = []
+    ahead = deque(parts)
+    while ahead:
+        part = ahead.popleft()
+        if not isinstance(part, _Styled):
+            flat.append(part)
+        elif part.mark not in marks and _stands_alone(
+            part, before=_edge(flat[-1:], last=True), after=_edge(list(islice(ahead, 1)), last=False)
+        ):
+            flat.append(_Styled(part.mark, tuple(_flat(list(part.parts), marks + part.mark))))
+        else:
+            ahead.extendleft(reversed(part.parts))
+    return flat
+
+
+def _stands_alone(part: _Styled, *, before: str, after: str) -> bool:
+    first, last = _edge(list(part.parts[:1]), last=False), _edge(list(part.parts[-1:]), last=True)
+    if first.isspace() or last.isspace() or "*" in first + last:
+        return False
+    return bool(_BEFORE_MARK.fullmatch(before) and _AFTER_MARK.fullmatch(after))
+
+
+def _edge(parts: list[_Part], *, last: bool) -> str:
+    """The character at the end, or the start, of the one part given; a space where there is none."""
+    match parts:
+        case [_Text(text=text)] if text:
+            return text[-1 if last else 0]
+        case [_Code()]:
+            return "`"
+        case [_Styled()]:
+            return "*"
+        case _:
+            return " "
+
+
+def _merged(parts: list[_Part]) -> list[_Part]:
+    """The parts with neighbouring texts made one, so that a word is seen whole however its markup cut it."""
+    merged: list[_Part] = []
+    for part in parts:
+        if isinstance(part, _Text) and merged and isinstance(merged[-1], _Text):
+            merged[-1] = _Text(merged[-1].text + part.text)
+        else:
+            merged.append(part)
+    return merged
+
+
+def _code_span(text: str) -> str:
+    runs = {len(run) for run in re.findall("`+", text)}
+    fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
+    needs_padding = text[0] == "`" or text[-1] == "`" or (text[0] == " " == text[-1] and not text.isspace())
+    return f"{fence} {text} {fence}" if needs_padding else f"{fence}{text}{fence}"
+
+
+def _escape_start(line: str) -> str:
+    match = _LINE_START.match(line)
+    if match is None:
+        return line
+    return f"{match[0]}\\{line[match.end() :]}" if match[0][0].isdigit() else f"\\{line}"
+
+
+def _columns(rows: list[list[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])

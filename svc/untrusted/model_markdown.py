@@ -1,0 +1,138 @@
+"""A model's Markdown made harmless: no image that a reader's program fetches, no HTML, no link that a click follows.
+
+What a model writes may have been dictated by what it read, and an address with the evidence in it is a way out. Code
+stays as it is where CommonMark reads it as code; whether the rest is harmless is asked of a parser, not of a pattern.
+Pure. Rules: CommonMark 0.31 (4.5 fenced code, 6.1 code spans, 6.3 links), GFM (6.9 autolinks).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from enum import StrEnum
+from functools import cache
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from svc.untrusted.markup import code_block
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
+_TICKS = re.compile("`+")
+_LIVE = frozenset({"image", "html_inline", "html_block", "link_open"})
+_SCHEME = re.compile(r"\b(h)tt(ps?)(?=://)", re.IGNORECASE)
+_OTHER_SCHEME = re.compile(
+    r"\b((?:s?ftps?|file|wss?|data|javascript|vbscript|mailto|tel|smb|ldaps?))(:)(?=\S)", re.IGNORECASE
+)
+_WWW = re.compile(r"\b(www)\.(?=\w)", re.IGNORECASE)
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
+
+
+class Form(StrEnum):
+    """How Markdown reads a part of a text."""
+
+    TEXT = "text"
+    SPAN = "span"
+    BLOCK = "block"
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A part of a text; all parts in order are the text."""
+
+    form: Form
+    text: str
+
+
+def harmless(markdown: str) -> str:
+    """The text with nothing live in it. What cannot be made so part by part is shown as a block of code."""
+    by_part = "".join(part.text if part.form is not Form.TEXT else _disarmed(part.text) for part in parts(markdown))
+    if is_harmless(by_part):
+        return by_part
+    everywhere = _disarmed(markdown)
+    return everywhere if is_harmless(everywhere) else code_block(markdown, limit=len(markdown))
+
+
+def is_harmless(markdown: str) -> bool:
+    """Whether a CommonMark parser that lets HTML through finds neither image, nor HTML, nor link."""
+    return not any(token.type in _LIVE for token in _all_tokens(_parser().parse(markdown)))
+
+
+def parts(markdown: str) -> list[Part]:
+    """Text, code spans and fenced blocks, in order."""
+    found: list[Part] = []
+    gathered: list[str] = []
+    fence = ""
+    for line in markdown.splitlines(keepends=True):
+        opening = _FENCE.match(line.rstrip())
+        if fence:
+            gathered.append(line)
+            if opening is None or not _closes(opening[1], fence, line):
+                continue
+            found.append(Part(Form.BLOCK, "".join(gathered)))
+            gathered, fence = [], ""
+        elif opening is not None:
+            found += _with_spans("".join(gathered))
+            gathered, fence = [line], opening[1]
+        else:
+            gathered.append(line)
+    rest = "".join(gathered)
+    return [*found, Part(Form.BLOCK, rest)] if fence else [*found, *_with_spans(rest)]
+
+
+def _closes(ticks: str, fence: str, line: str) -> bool:
+    return ticks[0] == fence[0] and len(ticks) >= len(fence) and not line.strip().strip(fence[0])
+
+
+def _with_spans(text: str) -> Iterator[Part]:
+    """A text's parts; a code span ends within its paragraph."""
+    for paragraph in re.split(r"(\n[ \t]*\n)", text):
+        yield from _spans(paragraph)
+
+
+def _spans(text: str) -> Iterator[Part]:
+    runs = [(match.start(), match.end()) for match in _TICKS.finditer(text)]
+    partner: list[int | None] = [None] * len(runs)
+    nearest: dict[int, int] = {}
+    for index in range(len(runs) - 1, -1, -1):
+        start, end = runs[index]
+        partner[index] = nearest.get(end - start)
+        nearest[end - start] = index
+    done, index = 0, 0
+    while index < len(runs):
+        closing = partner[index]
+        if closing is None:
+            index += 1
+            continue
+        start, end = runs[index][0], runs[closing][1]
+        if start > done:
+            yield Part(Form.TEXT, text[done:start])
+        yield Part(Form.SPAN, text[start:end])
+        done, index = end, closing + 1
+    if done < len(text):
+        yield Part(Form.TEXT, text[done:])
+
+
+def _disarmed(text: str) -> str:
+    """Text whose images, links, definitions of links, HTML and addresses are shown instead of used."""
+    text = _TAG.sub("&lt;", text).replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:")
+    text = _SCHEME.sub(r"\1xx\2", text)
+    return _WWW.sub(r"\1[.]", _OTHER_SCHEME.sub(r"\1[\2]", text))
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark", {"html": True}).enable("table")
+
+
+def _all_tokens(tokens: Sequence[Token]) -> Iterator[Token]:
+    for token in tokens:
+        yield token
+        yield from _all_tokens(token.children or ())

@@ -1,0 +1,14 @@
+"""What several test modules share: live services, scripted assistants, kernels, and makers of evidence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+"""The checkout."""
+
+WIRE = ROOT / "tests" / "wire"
+"""Golden transcripts and cases that Python and TypeScript read."""
+
+ASSISTANTS = Path(__file__).parent / "assistants"
+"""On PYTHONPATH, ``--assistant scripted:Echo`` names an assistant as a user names theirs."""

@@ -1,0 +1,164 @@
+"""A real service on a free port, in a thread or in a process of its own, for every test that needs one."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import msgspec
+
+from svc.assistant.turn import Assistant
+from svc.service.access.key_admin import create_key
+from svc.service.app import build
+from svc.service.server import serve
+from svc.service.settings import Settings
+from tests.support import ASSISTANTS
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) -> None:
+    """Return when the condition holds; fail with what was waited for."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+        time.sleep(0.01)
+
+
+class LiveService:
+    """Where the service is, and the key that opens it (of the user ``local``, without limits)."""
+
+    def __init__(self, connection: serve.Connection, key: str, database: Path) -> None:
+        self.base_url = connection.base_url
+        self.ws_url = connection.ws_url
+        self.key = key
+        self.database = database
+
+    @property
+    def headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self.key}"}
+
+    def http(self, key: str | None = None) -> httpx.Client:
+        headers = {"Authorization": f"Bearer {key or self.key}"}
+        return httpx.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False)
+
+    def make_key(self, user: str, **rights: object) -> tuple[str, str]:
+        """Id and key of another user."""
+        chosen = {"logging": "optional", "allow_experimental": False, "rpm": 0, "tpm": 0, "expires": 0.0} | rights
+
+        def make() -> tuple[str, str]:
+            record, key = asyncio.run(create_key(self.database, user, **chosen))
+            return record.id, key
+
+        with ThreadPoolExecutor(1) as pool:  # a loop of its own, also where the test has one
+            return pool.submit(make).result()
+
+
+class ThreadService(LiveService):
+    """``svc serve`` in a thread of the test's process: its parts are at hand."""
+
+    def __init__(
+        self, folder: Path, assistant: Assistant, settings: Settings, clock: Callable[[], float] = time.time
+    ) -> None:
+        database = folder / "service.db"
+        options = serve.Options(
+            host="127.0.0.1", port=0, database=f"sqlite:///{database}", key_file=folder / "service.key"
+        )
+        key = serve.read_or_make_key(folder / "service.key")
+        self.assistant = assistant
+        self._listener = serve.listen("127.0.0.1", 0)
+        self.running = build(assistant, database=database, settings=settings, clock=clock)
+        self.server = serve.Server(options, self.running, self._listener)
+        super().__init__(self.server.connection, key, database)
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+        wait_until(lambda: self.server.started or not self._thread.is_alive(), "the service to listen")
+        assert self.server.started
+
+    def _run(self) -> None:
+        with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
+            runner.run(self.server.serve_until_stopped())
+
+    async def limit_pages(self, count: int) -> None:
+        """How many pages the database may have; it never shrinks by this, so 1 is "full from now on"."""
+        sql = f"PRAGMA max_page_count = {count}"
+        await self.running.service.places.logged._write(lambda c: c.execute(sql).fetchone())
+
+    def stop(self) -> None:
+        self.server.should_exit = True
+        self._thread.join(30)
+        self._listener.close()
+        assert not self._thread.is_alive(), "the service did not stop"
+
+
+class ProcessService(LiveService):
+    """``svc serve`` as users run it. ``assistant`` is a name in scripted.py, or MODULE:NAME."""
+
+    def __init__(self, folder: Path, assistant: str, *, port: int = 0, **environment: str) -> None:
+        self.connection_file = folder / "connection.json"
+        self.log_file = folder / "service.log"
+        database = folder / "service.db"
+        name = assistant if ":" in assistant else f"scripted:{assistant}"
+        with self.log_file.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", f"sqlite:///{database}",
+                 "--assistant", name, "--connection-file", str(self.connection_file),
+                 "--key-file", str(folder / "service.key")],
+                env={**os.environ, "PYTHONPATH": str(ASSISTANTS), **environment},
+                stdout=log,
+                stderr=log,
+            )  # fmt: skip
+        wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file")
+        assert self.process.poll() is None, self.log_file.read_text()
+        connection = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
+        super().__init__(connection, (folder / "service.key").read_text().strip(), database)
+
+    def _is_ours(self) -> bool:
+        """Whether the connection file is this process's: a killed one leaves its own behind."""
+        try:
+            said = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
+        except FileNotFoundError:
+            return False
+        return said.pid == self.process.pid
+
+    def kill(self) -> None:
+        """kill -9."""
+        self.process.kill()
+        self.process.wait(20)
+
+    def terminate(self) -> int:
+        """SIGTERM; the exit code."""
+        self.process.terminate()
+        return self.process.wait(20)
+
+
+@contextlib.contextmanager
+def live_process(folder: Path, assistant: str, **environment: str) -> Iterator[ProcessService]:
+    service = ProcessService(folder, assistant, **environment)
+    try:
+        yield service
+    finally:
+        if service.process.poll() is None:
+            service.kill()
+
+
+def process_that_dies(folder: Path, assistant: str) -> subprocess.Popen[bytes]:
+    """``svc serve`` that is not waited for: what it takes up at its start ends it."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "svc.cli.main", "serve", "--port", "0", "--database", f"sqlite:///{folder}/service.db",
+         "--assistant", f"scripted:{assistant}"],
+        env={**os.environ, "PYTHONPATH": str(ASSISTANTS)},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+StartService = Callable[..., ThreadService]
+"""The fixture ``start_service``: an assistant's class and settings in, a service out."""

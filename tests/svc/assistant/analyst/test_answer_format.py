@@ -1,0 +1,115 @@
+"""The form that a question wants is read from its words, and these are no part of what is asked."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc.assistant.analyst.answer_format import Form, wanted_form
+
+VECTOR = "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"
+ARTICLE = "Extract the indicators from this:\n\nThe loot was saved as JSON in a folder.\n\nIt called 192.0.2.7."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "form", "left"),
+    [
+        pytest.param("as JSON", Form.JSON, "", id="alone"),
+        pytest.param("and now as a table, please", Form.TABLE, "and now, please", id="politely"),
+        pytest.param("Which sources failed? as csv", Form.CSV, "Which sources failed?", id="after a question"),
+        pytest.param("Extract the indicators, in JSON format.", Form.JSON, "Extract the indicators.", id="in JSON"),
+        pytest.param("Give me only failures after 03:00", Form.PROSE, "Give me only failures after 03:00", id="a time"),
+        pytest.param("List the URLs and return JSON:", Form.JSON, "List the URLs and:", id="return JSON"),
+        pytest.param("csv please", Form.CSV, "", id="one word"),
+        pytest.param("which accounts were brute-forced?", Form.PROSE, "which accounts were brute-forced?", id="none"),
+        pytest.param(ARTICLE, Form.PROSE, ARTICLE, id="words of a pasted text"),
+        pytest.param("what is in the table?", Form.PROSE, "what is in the table?", id="a table that is asked about"),
+    ],
+)
+def test_a_form_is_taken_out_of_the_prompt(prompt, form, left):
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.prompt) == (form, left)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "template", "left"),
+    [
+        pytest.param(
+            f'Score {VECTOR}. Reply with this format: {{"score": <number>, "rating": "<text>"}}',
+            '{"score": <number>, "rating": "<text>"}',
+            f"Score {VECTOR}.",
+            id="JSON on the line",
+        ),
+        pytest.param(
+            "What is CWE-79? Answer in the following format: CWE: <id>, <name>",
+            "CWE: <id>, <name>",
+            "What is CWE-79?",
+            id="one line",
+        ),
+        pytest.param(
+            "Which technique?\nThey read LSASS.\n\nUse this template:\nTechnique: <id>\nTactic: <tactic>\n\nThanks",
+            "Technique: <id>\nTactic: <tactic>",
+            "Which technique?\nThey read LSASS.\n\n\n\nThanks",
+            id="lines",
+        ),
+        pytest.param(
+            "Reply with this format: <ip>,<count>\nWhich sources failed most?",
+            "<ip>,<count>",
+            "\nWhich sources failed most?",
+            id="before the question",
+        ),
+        pytest.param(
+            'Decode aGk=\nRespond with this schema:\n```json\n{"text": "..."}\n```',
+            '{"text": "..."}',
+            "Decode aGk=\n",
+            id="fenced",
+        ),
+    ],
+)
+def test_a_format_of_the_users_own_is_taken_out_whole(prompt, template, left):
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.template, wanted.prompt) == (Form.TEMPLATE, template, left)
+
+
+def test_a_format_without_a_place_to_fill_is_part_of_the_question():
+    prompt = "Describe the following format: a header and then lines."
+    assert wanted_form(prompt).form is Form.PROSE
+
+
+@given(st.text(max_size=300))
+def test_any_prompt_has_a_form(prompt):
+    assert isinstance(wanted_form(prompt).form, Form)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "template"),
+    [
+        ("Which CWE is this: a double free. Reply with only the CWE ID.", "<CWE ID>"),
+        ("Decode aGk=. Return just the plaintext", "<plaintext>"),
+        ("Score it. Answer only with the base score.", "<base score>"),
+    ],
+)
+def test_only_one_thing(prompt, template):
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.template) == (Form.TEMPLATE, template)
+
+
+def test_only_json_is_a_form():
+    assert wanted_form("List the indicators. Output only JSON.").form is Form.JSON
+
+
+def test_what_the_last_line_shall_hold():
+    prompt = (
+        "Map this to a CWE. Ensure the last line of your response contains only the CWE ID.\n\nText: a double free."
+    )
+    wanted = wanted_form(prompt)
+    assert (wanted.form, wanted.last_line) == (Form.PROSE, "CWE ID")
+    assert wanted.prompt == "Map this to a CWE.\n\nText: a double free."
+
+
+@pytest.mark.parametrize("piece", ["a ", "give me only ", "last line ", "return "])
+def test_a_long_prompt_is_looked_at_in_no_time(piece):
+    start = time.process_time()
+    wanted_form(piece * 20_000)
+    assert time.process_time() - start < 1

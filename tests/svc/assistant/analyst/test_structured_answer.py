@@ -1,0 +1,104 @@
+"""Findings as data: each value is a finding's, what none has is said to be unknown, nothing ends its block."""
+
+import csv
+import io
+import json
+
+import pytest
+
+from svc.assistant.analyst.answer_format import Form, Wanted
+from svc.assistant.analyst.structured_answer import formed
+from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.skills.cvss import answer as cvss
+from svc.assistant.skills.indicators import answer as indicators
+
+SCORE = Finding(
+    kind="cvss_score",
+    title="CVSS 3.1: 9.8",
+    severity=Severity.CRITICAL,
+    evidence=(Evidence(source="prompt", excerpt="CVSS:3.1/…", line=1),),
+    attributes={"score": 9.8, "vector": "CVSS:3.1/AV:N", "version": "3.1"},
+)
+
+
+def indicator(kind, value):
+    return Finding(kind="indicator", title=value, attributes={"type": kind, "value": value, "count": 2})
+
+
+FOUND = [indicator("domain", "evil.example"), indicator("ipv4", "192.0.2.7"), indicator("domain", "bad.example")]
+
+
+def fill(template, findings, section=cvss):
+    wanted = Wanted(prompt="", form=Form.TEMPLATE, template=template)
+    return formed(wanted, [(section.SECTION.skill, findings)])
+
+
+def data(markdown):
+    return markdown.split("\n", 1)[1].rsplit("```", 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("template", "filled"),
+    [
+        pytest.param("<score>", "9.8\n", id="angle brackets"),
+        pytest.param("{score} is {severity}", "9.8 is critical\n", id="braces"),
+        pytest.param("Score: [score], rated [rating]", "Score: 9.8, rated critical\n", id="square brackets, synonym"),
+        pytest.param("Score: ...", "Score: 9.8\n", id="dots named by their label"),
+        pytest.param("Country: <country>", "Country: unknown\n", id="what no finding has"),
+        pytest.param("Score: <score>\nof <vector>", "```text\nScore: 9.8\nof CVSS:3.1/AV:N\n```\n", id="lines"),
+    ],
+)
+def test_places_are_filled(template, filled):
+    assert fill(template, [SCORE]) == filled
+
+
+def test_a_json_format_keeps_its_shape_and_its_types():
+    markdown = fill('{"result": {"score": <number>, "vendor": "<vendor>"}, "severity": "high|low"}', [SCORE])
+    assert json.loads(data(markdown)) == {"result": {"score": 9.8, "vendor": None}, "severity": "critical"}
+
+
+def test_a_list_in_a_format_stands_for_every_finding():
+    markdown = fill('[{"value": "...", "type": "..."}]', FOUND, indicators)
+    assert [row["value"] for row in json.loads(data(markdown))] == ["evil.example", "192.0.2.7", "bad.example"]
+
+
+def test_plural_keys_list_the_values_of_their_type():
+    markdown = fill('{"domains": ["<domain>"], "ips": [], "urls": ["..."]}', FOUND, indicators)
+    assert json.loads(data(markdown)) == {"domains": ["evil.example", "bad.example"], "ips": ["192.0.2.7"], "urls": []}
+
+
+def test_a_format_of_one_line_is_repeated():
+    assert fill("<type>: <value>", FOUND[1:], indicators) == "ipv4: 192.0.2.7  \ndomain: bad.example\n"
+
+
+def test_evidence_that_would_be_markup_stays_in_a_code_span():
+    hostile = indicator("url", "x](http://evil.example) <img src=y> `a`")
+    assert fill("<value>", [hostile], indicators).startswith("`` x]")
+
+
+@pytest.mark.parametrize("form", [Form.JSON, Form.CSV])
+def test_data_cannot_end_its_block(form):
+    hostile = indicator("url", "```\n# heading")
+    markdown = formed(Wanted(prompt="", form=form), [(indicators.SECTION.skill, [hostile])])
+    fence = markdown.split("\n")[0].removesuffix("json").removesuffix("csv")
+    assert markdown.count(f"\n{fence}\n") == 1
+
+
+def test_csv_has_every_attribute_and_no_formula():
+    hostile = indicator("domain", "=cmd|' /C calc'!A0")
+    markdown = formed(Wanted(prompt="", form=Form.CSV), [(indicators.SECTION.skill, [*FOUND, hostile])])
+    rows = list(csv.DictReader(io.StringIO(data(markdown))))
+    assert [row["value"] for row in rows] == ["evil.example", "192.0.2.7", "bad.example", "'=cmd|' /C calc'!A0"]
+    assert rows[0]["count"] == "2"
+
+
+def test_a_table_has_a_row_a_finding():
+    markdown = formed(Wanted(prompt="", form=Form.TABLE), [(indicators.SECTION.skill, FOUND)])
+    assert len([line for line in markdown.splitlines() if line.startswith("|")]) == 2 + len(FOUND)
+
+
+def test_a_place_that_the_first_finding_has_not_is_filled_from_the_next_that_has():
+    summary = Finding(kind="cvss_score", title="first", attributes={"score": 1.0})
+    other = Finding(kind="note", title="second", severity=Severity.HIGH, attributes={"host": "web1"})
+    markdown = fill('{"score": 0, "host": "...", "severity": "...", "owner": "..."}', [summary, other])
+    assert json.loads(data(markdown)) == {"score": 1.0, "host": "web1", "severity": "high", "owner": None}

@@ -1,0 +1,83 @@
+"""Fixed words stand in the session's language; evidence and code stay as they are; questions are understood."""
+
+import pytest
+
+from svc.assistant.analyst.plan import plan
+from svc.assistant.analyst.translation import gist, glossed, languages, translated
+from svc.assistant.findings import Finding, Severity
+from svc.assistant.turn import TurnFile
+
+ANSWER = """**Nothing found** in `a.log` for this ask: decode.
+
+| Account | Failures | Severity |
+| --- | --- | --- |
+| `Account` | 7 | high |
+
+```text
+| Account | Failures |
+| --- | --- |
+```
+
+**Next steps**
+
+- Account for it."""
+
+GERMAN = """**Nichts gefunden** in `a.log` for this ask: decode.
+
+| Konto | Fehlversuche | Schweregrad |
+| --- | --- | --- |
+| `Account` | 7 | hoch |
+
+```text
+| Account | Failures |
+| --- | --- |
+```
+
+**Nächste Schritte**
+
+- Account for it."""
+
+AUTH = TurnFile(name="auth.log", size=1, sha256="", mime_type="text/plain", label="authlog", source=b"")
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("de", GERMAN), ("de-CH", GERMAN), ("en", ANSWER), ("en-US", ANSWER), ("tlh", ANSWER)],
+)
+def test_headings_columns_and_severities_are_translated(language, expected):
+    assert translated(ANSWER, language) == expected
+
+
+def test_the_languages_beside_english():
+    assert languages() == ["de", "es", "fr", "ja"]
+
+
+@pytest.mark.parametrize("language", ["de", "es", "fr", "ja"])
+def test_every_language_has_the_same_words(language):
+    from svc.assistant.analyst.translation import _words
+
+    assert _words().phrases[language].keys() == _words().phrases["de"].keys()
+
+
+def test_the_gist_counts_by_severity():
+    findings = [Finding(kind="x", title="y", severity=Severity.HIGH)] * 2 + [Finding(kind="x", title="z")]
+    assert gist(findings, "fr") == "*Constats: 3 (élevé: 2, information: 1)*"
+    assert gist(findings, "en") == ""
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "skill"),
+    [
+        pytest.param("Bitte dekodiere das: aGVsbG8gd29ybGQgMTIz", "de", "decode", id="de"),
+        pytest.param("Quelles sont les échecs de connexion ?", "fr", "auth_log", id="fr"),
+        pytest.param("¿Qué indicadores hay?", "es", "indicators", id="es"),
+        pytest.param("ログイン失敗を教えて", "ja", "auth_log", id="ja"),
+    ],
+)
+def test_questions_in_the_sessions_language_find_their_tool(question, language, skill):
+    files = () if skill == "decode" else (AUTH,)
+    assert [ask.skill.name for ask in plan(question, files, language=language).asks] == [skill]
+
+
+def test_an_english_question_is_left_alone():
+    assert glossed("analyze the vector", "en") == "analyze the vector"

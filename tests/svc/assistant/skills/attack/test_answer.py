@@ -1,0 +1,91 @@
+"""The answer about ATT&CK itself."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc.assistant.analyst.plan import plan
+from svc.assistant.findings import Finding
+from svc.assistant.skills.attack.answer import SECTION
+from svc.assistant.skills.attack.tool import look_up
+
+
+def asked(question: str) -> list[Finding]:
+    return [one for one in look_up(question, source="prompt") if isinstance(one, Finding)]
+
+
+@pytest.mark.parametrize(
+    ("question", "verdict"),
+    [
+        pytest.param(
+            "what is T1059.001",
+            "**T1059.001 Command and Scripting Interpreter: PowerShell**. Runs commands or scripts with PowerShell.",
+            id="a technique",
+        ),
+        pytest.param(
+            "what is T1086",
+            "**T1086 PowerShell**. Runs commands or scripts with PowerShell. Withdrawn: today it is T1059.001.",
+            id="a withdrawn one",
+        ),
+        pytest.param(
+            "what is T9999", "**T9999 is not an id of ATT&CK 17.0 of 2025-04-22.**", id="one that does not exist"
+        ),
+        pytest.param(
+            "techniques in impact", "**TA0040 Impact** has 15 techniques with 18 sub-techniques.", id="a tactic"
+        ),
+        pytest.param("the weather", "**Nothing in ATT&CK under these words.**", id="nothing"),
+    ],
+)
+def test_the_verdict_says_what_it_is(question: str, verdict: str) -> None:
+    assert SECTION.verdict(asked(question)) == verdict
+
+
+def test_an_id_that_was_found_by_words_says_so() -> None:
+    assert "(by the words: no id and no name was given)" in SECTION.verdict(asked("somebody records each keystroke"))
+
+
+def test_the_body_lists_tactics_and_parent_and_names_the_source() -> None:
+    body = SECTION.body(asked("T1003.001"))
+    assert "- Tactics: Credential Access" in body
+    assert "- Sub-technique of T1003 OS Credential Dumping" in body
+    assert "ATT&CK 17.0 of 2025-04-22. © 2025 The MITRE Corporation." in body
+
+
+def test_a_tactic_is_a_table_of_all_its_techniques() -> None:
+    body = SECTION.body(asked("list the defense evasion techniques"))
+    assert "| T1027 | Obfuscated Files or Information |" in body
+    assert "more (all" not in body
+
+
+def test_an_unknown_id_leads_to_a_newer_table() -> None:
+    assert SECTION.next_steps(asked("T1003")) == []
+    assert "svc rules update --attack" in SECTION.next_steps(asked("T9999"))[0]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "skill"),
+    [
+        ("what is T1059.001?", "attack"),
+        ("tactic of T1003", "attack"),
+        ("what does T1003 mean", "attack"),
+        ("which techniques are in tactic impact?", "attack"),
+        ("Which ATT&CK techniques belong to credential access?", "attack"),
+        ("list persistence techniques", "attack"),
+        ("what is the MITRE id of kerberoasting", "attack"),
+        ("what is kerberoasting?", "attack"),
+        ("Map this to ATT&CK: they dumped LSASS", "behaviours"),
+        ("which ATT&CK techniques does this describe?\n\nThe malware creates a Run key.", "behaviours"),
+        ("what TTPs are in this report", "behaviours"),
+        ("which MITRE techniques were used for persistence?", "behaviours"),
+        ("what technique is this: the adversary added a local administrator account", "behaviours"),
+        ("The malware creates a Run key and then deletes itself.", "behaviours"),
+        ("The attackers used WMI to execute commands on remote hosts.", "behaviours"),
+    ],
+)
+def test_a_question_about_attack_is_a_look_up_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
+    assert [ask.skill.name for ask in plan(prompt, []).asks] == [skill]
+
+
+def test_a_flaw_that_attackers_could_use_is_no_told_behaviour() -> None:
+    prompt = "A flaw in the login form allows remote attackers to execute arbitrary SQL commands."
+    assert "behaviours" not in [ask.skill.name for ask in plan(prompt, []).asks]

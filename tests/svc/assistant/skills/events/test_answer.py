@@ -1,0 +1,126 @@
+"""The answer about an event log: the verdict's tactics and numbers, tables, steps, pictures; evidence stays text."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+from markdown_it import MarkdownIt
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.events.answer import SECTION
+from svc.assistant.skills.events.tool import investigate
+
+SYSMON = "Microsoft-Windows-Sysmon/Operational"
+
+
+def event(event_id: int, second: int, *, channel: str = "Security", **fields: object) -> dict:
+    return {
+        "EventID": event_id,
+        "Channel": channel,
+        "Computer": "DC1.example.test",
+        "@timestamp": f"2026-11-20T03:{second // 60:02}:{second % 60:02}.000Z",
+        **fields,
+    }
+
+
+def failed(second: int, account: str = "ann", source: str = "203.0.113.9") -> dict:
+    return event(4625, second, TargetUserName=account, IpAddress=source, LogonType="3", SubStatus="0xc000006a")
+
+
+def process(number: int, parent: int, command: str) -> dict:
+    return event(
+        1, number, channel=SYSMON, ProcessGuid=f"{{{number:08}}}", ParentProcessGuid=f"{{{parent:08}}}",
+        ProcessId=str(number), Image=r"C:\Windows\System32\cmd.exe", CommandLine=command,
+    )  # fmt: skip
+
+
+def findings(*events: dict, source: str = "host.json") -> list[Finding]:
+    content = "\n".join(json.dumps(one) for one in events).encode()
+    return [item for item in investigate(io.BytesIO(content), source=source) if isinstance(item, Finding)]
+
+
+BREACH = [
+    *(failed(n) for n in range(40)),
+    event(4624, 41, TargetUserName="ann", IpAddress="203.0.113.9", LogonType="10"),
+    event(1102, 59, SubjectUserName="ann"),
+]
+
+
+def test_the_verdict_says_who_got_in_which_tactic_and_how_much_was_read():
+    verdict = SECTION.verdict(findings(*BREACH))
+    assert "**Likely Credential Access" in verdict
+    assert "**An attacker got in as `ann`.**" in verdict
+    assert "40 failed logons from 1 source, 1 attacking." in verdict
+    assert "Brute-forced: `ann` (40)." in verdict
+    assert "Read 42 events of `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
+
+
+def test_a_log_without_anything_says_so():
+    verdict = SECTION.verdict(findings(event(4634, 0), event(4634, 1)))
+    assert verdict.startswith("**Nothing stands out:** none of")
+
+
+def test_the_tables_have_the_records_and_the_text_that_shows_it():
+    body = SECTION.body(findings(*BREACH))
+    assert "| Credential Access | `T1110" in body
+    assert "**Logon after failures**" in body
+    assert "`203[.]0[.]113[.]9`" in body
+    assert "line 42" in body
+    assert "**What is missing from the log**" in body
+
+
+def test_rules_are_shown_with_their_author_and_licence():
+    found = findings(event(1102, 0, SubjectUserName="ann"))
+    hits = [finding for finding in found if finding.kind == "rule_hit"]
+    assert hits
+    body = SECTION.body(hits)
+    assert str(hits[0].attributes["author"]) in body
+    assert str(hits[0].attributes["license"]) in body
+
+
+def test_processes_are_a_tree_in_a_block():
+    body = SECTION.body(findings(process(2, 1, "cmd /c a"), process(3, 2, "cmd /c b"), process(4, 3, "cmd /c c")))
+    assert "cmd /c a  [2] 03:00:02\n└─ cmd /c b  [3] 03:00:03\n  └─ cmd /c c  [4] 03:00:04" in body
+
+
+def test_the_next_steps_follow_from_what_was_found():
+    steps = "\n".join(SECTION.next_steps(findings(*BREACH)))
+    assert "Lock `ann`" in steps
+    assert "Get the logs of `203[.]0[.]113[.]9`" in steps
+    assert "cleared log" in steps
+
+
+def test_pictures_are_drawn_of_more_than_five_things():
+    sources = [failed(n, source=f"203.0.113.{n}") for n in range(8) for _ in range(3)]
+    [bars] = SECTION.pictures(findings(*sources))
+    assert bars.title.startswith("Failed logons by source")
+    assert SECTION.pictures(findings(failed(0))) == []
+
+
+HOSTILE = "`![x](http://evil.test/p.png) <img src=x onerror=alert(1)> ``` | [a](javascript:alert(1)) **b** \u202e\n# x"
+
+
+@pytest.mark.parametrize("name", ["TargetUserName", "IpAddress", "CommandLine", "ServiceName", "ShareName", "PipeName"])
+def test_evidence_can_make_no_link_no_image_and_no_html(name: str):
+    fields = {name: HOSTILE, "TargetUserName": HOSTILE, "Computer": HOSTILE, "IpAddress": "203.0.113.9"}
+    events = [
+        *(failed(n) | fields for n in range(8)),
+        event(4624, 9, LogonType="3") | fields,
+        event(7045, 10, channel="System", ImagePath=HOSTILE) | fields,
+        event(5145, 11, SubjectUserName=HOSTILE, RelativeTargetName="a.exe", ShareName=r"\\*\C$") | fields,
+        event(18, 12, channel=SYSMON) | fields,
+        process(13, 1, HOSTILE) | fields,
+        process(14, 13, HOSTILE) | {"ParentImage": r"C:\WmiPrvSE.exe"},
+        event(1102, 15, SubjectUserName=HOSTILE),
+    ]
+    found = findings(*events, source=HOSTILE)
+    markdown = "\n\n".join([SECTION.verdict(found), SECTION.body(found), *SECTION.next_steps(found)])
+    parser = MarkdownIt("commonmark", {"html": True}).enable("table")
+    tokens = parser.parse(markdown)
+    kinds = {child.type for token in tokens for child in [token, *(token.children or [])]}
+    assert not kinds & {"link_open", "image", "html_inline", "html_block", "heading_open"}
+    assert "\u202e" not in markdown
+    for picture in SECTION.pictures(found):
+        assert "<img" not in picture.svg

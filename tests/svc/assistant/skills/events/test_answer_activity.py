@@ -1,0 +1,82 @@
+"""The answer about logs that are not Windows': sentences, tables and steps from what was counted."""
+
+from __future__ import annotations
+
+import io
+import json
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.events.answer import SECTION
+from svc.assistant.skills.events.tool import investigate
+
+
+def findings(text: str, **options: str) -> list[Finding]:
+    items = investigate(io.BytesIO(text.encode()), source="x.log", **options)
+    return [item for item in items if isinstance(item, Finding)]
+
+
+def access(client: str, path: str, status: int) -> str:
+    return f'{client} - - [20/Nov/2026:03:12:45 +0000] "GET {path} HTTP/1.1" {status} 9 "-" "Mozilla/5.0"\n'
+
+
+QUIET = access("198.51.100.3", "/index.html", 200) * 5
+ATTACK = QUIET + access("203.0.113.9", "/?id=1%20union%20select%201|`", 200)
+SYSLOG = (
+    "Nov 20 03:12:45 web1 sudo:     jane : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/id\n"
+    "Nov 20 03:12:46 web1 useradd[7]: new user: name=eve, UID=0, GID=0, home=/root\n"
+)
+
+
+def test_an_attack_on_a_web_server_is_in_the_verdict_the_table_and_the_steps():
+    found = findings(ATTACK)
+    assert "1 client attacked or probed: `203[.]0[.]113[.]9`; 1 attack answered with 2xx" in SECTION.verdict(found)
+    body = SECTION.body(found)
+    assert "**Clients that attack or probe**" in body
+    assert "`200` 6" in body
+    assert any("203[.]0[.]113[.]9" in step for step in SECTION.next_steps(found))
+
+
+def test_ordinary_requests_are_called_ordinary():
+    assert "none looks like an attack" in SECTION.verdict(findings(QUIET))
+
+
+def test_requests_that_a_rule_calls_an_attack_are_not_called_ordinary():
+    said = SECTION.verdict(
+        findings(QUIET + access("203.0.113.9", "/.env", 404) + access("203.0.113.9", "/.git/config", 404))
+    )
+    assert "Reconnaissance" in said
+    assert "none looks like an attack" not in said
+
+
+def test_a_log_without_a_readable_event_is_not_called_quiet():
+    found = [
+        item
+        for item in investigate(io.BytesIO(b"ElfFile\0" + bytes(4_088)), source="x.evtx")
+        if isinstance(item, Finding)
+    ]
+    assert "Nothing stands out" not in (SECTION.verdict(found) if found else "")
+
+
+def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
+    found = findings(SYSLOG)
+    assert "made the account eve" in SECTION.verdict(found)
+    assert "Nov 20 03:12:45 to Nov 20 03:12:46 in the log's own zone" in SECTION.verdict(found)
+    assert "`/usr/bin/id`" in SECTION.body(found)
+
+
+def test_only_the_time_of_day_that_was_asked_for_counts():
+    assert [f.attributes["events"] for f in findings(SYSLOG, after="03:12:46") if f.kind == "events_summary"] == [1]
+
+
+def test_calls_of_a_cloud_name_who_what_and_from_where():
+    record = {
+        "eventTime": "2026-11-20T03:12:45Z",
+        "eventSource": "cloudtrail.amazonaws.com",
+        "eventName": "StopLogging",
+        "sourceIPAddress": "203.0.113.9",
+        "userIdentity": {"type": "IAMUser", "userName": "jane"},
+    }
+    found = findings(json.dumps({"Records": [record]}))
+    assert "stop the trail's logging" in SECTION.verdict(found)
+    assert "`203[.]0[.]113[.]9`" in SECTION.body(found)
+    assert any("Turn off the keys" in step for step in SECTION.next_steps(found))

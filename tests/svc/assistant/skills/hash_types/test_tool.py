@@ -1,0 +1,96 @@
+"""Hashes by their form: candidates, known values, and nothing where there is no hash."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.hash_types import answer as section
+from svc.assistant.skills.hash_types.tool import MAX_FOUND, identify
+
+
+def found(text: str) -> list[Finding]:
+    return [item for item in identify(text, source="prompt") if isinstance(item, Finding)]
+
+
+def candidates(text: str) -> list[list[str]]:
+    return [list(finding.attributes["candidates"]) for finding in found(text)]
+
+
+FORMS = {
+    "MD5": hashlib.md5(b"x").hexdigest(),
+    "SHA-1": hashlib.sha1(b"x").hexdigest().upper(),
+    "SHA-256": hashlib.sha256(b"x").hexdigest(),
+    "SHA-512": hashlib.sha512(b"x").hexdigest(),
+    "bcrypt": "$2b$12$" + "abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234"[:53],
+    "sha512crypt": "$6$rounds=9000$saltsalt$" + "a" * 86,
+    "yescrypt": "$y$j9T$F5Jx5fExrKuPp53xLKQ..1$X3DX6M94c7o.9agCG9G317fhZg9SqC.5i5rd.RhAtQ7",
+    "Argon2": "$argon2id$v=19$m=65536,t=3,p=4$c29tZXNhbHQ$RdescudvJCsgt3ub+b2dWRWJTmaaJObG",
+    "MySQL 4.1+ password": "*" + hashlib.sha1(b"x").hexdigest().upper(),
+    "pwdump line (LM:NTLM)": f"admin:500:{'0' * 32}:{'1' * 32}:::",
+    "ssdeep": "96:s4Ud1Lj96tHHlZDrwciQmA+4uy1I0G4HYuL8N3TzS8QsO/wqWXLcMSx:sF1LjEtHHlZDrJzrhuyZvHYm8tKp/RWO",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "value"), FORMS.items(), ids=FORMS)
+def test_the_likeliest_kind_comes_first(name: str, value: str):
+    assert [names[0] for names in candidates(f"what hash is this?\n{value}")] == [name]
+
+
+def test_what_looks_alike_is_named_with_it():
+    [finding] = found(FORMS["MD5"])
+    assert "NTLM" in finding.attributes["candidates"]
+    assert finding.confidence == "medium"
+    assert "NTLM" in section.verdict([finding])
+
+
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (hashlib.md5().hexdigest(), "empty file"),
+        (hashlib.sha256().hexdigest().upper(), "empty file"),
+        (hashlib.sha512().hexdigest(), "empty file"),
+        (hashlib.sha384().hexdigest(), "empty file"),
+        (hashlib.sha224().hexdigest(), "empty file"),
+        (hashlib.sha1().hexdigest(), "empty file"),
+        ("31d6cfe0d16ae931b73c59d7e0c089c0", "empty password"),
+    ],
+)
+def test_hashes_of_nothing_are_known(value: str, what: str):
+    [finding] = found(value)
+    assert what in str(finding.attributes["known"])
+    assert what in section.verdict([finding])
+
+
+@pytest.mark.parametrize("sentence", ["what is {}?", "It is {}.", "({})", "`{}`, he said"])
+def test_a_hash_is_found_in_a_sentence(sentence: str):
+    assert candidates(sentence.format(FORMS["SHA-256"]))[0][0] == "SHA-256"
+
+
+@pytest.mark.parametrize("text", ["", "what hash is this?", "deadbeef in a sentence", "the password is hunter2 today"])
+def test_words_are_no_hashes(text: str):
+    assert candidates(text) == []
+
+
+def test_many_hashes_are_bounded_and_said_so():
+    text = "\n".join(hashlib.md5(str(n).encode()).hexdigest() for n in range(MAX_FOUND + 50))
+    assert len(found(text)) == MAX_FOUND
+    assert "different hashes" in section.verdict(found(text))
+
+
+@given(st.text(max_size=500))
+def test_any_text_is_read(text: str):
+    findings = found(text)
+    assert section.verdict(findings)
+    section.section(findings)
+
+
+def test_many_words_are_looked_through_soon():
+    started = time.process_time()
+    list(identify("word and another\n" * 60_000, source="a"))
+    assert time.process_time() - started < 3

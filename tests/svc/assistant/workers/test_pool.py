@@ -1,0 +1,304 @@
+"""Tools run in processes of their own: what they yield arrives, what kills them is a finding, cancel kills them."""
+
+import asyncio
+import bz2
+import gzip
+import os
+import subprocess
+import sys
+from contextlib import aclosing
+
+import psutil
+import pytest
+
+from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.workers.pool import FAILED_KIND, Feed, Job, Limits, Workers
+from svc.errors import UnavailableError
+
+TOOLS = """
+import os, signal, time
+from svc.assistant import knowledge
+from svc.assistant.findings import Finding, Gap, Progress
+
+def echo(text, *, source):
+    yield Progress(text=f"{source}: {text}")
+    yield Finding(kind="echo", title=text, attributes={"n": 1, "list": ["a", None, 2.5]})
+
+def stream(binary, *, source):
+    binary.seek(-4, 2)
+    yield Progress(text=f"{binary.tell() + 4} bytes end in {binary.read()!r}")
+
+def size(binary, *, source):
+    yield Progress(text=f"{len(binary.read())} bytes")
+
+def table(text, *, source):
+    yield Progress(text=knowledge.read("facts.toml").decode())
+
+def count(lines, *, source):
+    for number, line in enumerate(lines, start=1):
+        yield Progress(text=f"{number} {len(line)} {line[:20]}")
+
+def raises(text, *, source):
+    yield Finding(kind="before", title="found before")
+    raise ValueError("bad\\nthing")
+
+def killed(text, *, source):
+    yield Progress(text="started")
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+def hungry(text, *, source):
+    yield Progress(text="started")
+    held = []
+    while True:
+        held.append(bytearray(8_000_000))
+
+def endless(text, *, source):
+    yield Progress(text=str(os.getpid()))
+    while True:
+        sum(range(1000))
+
+def asleep(text, *, source):
+    yield Progress(text=str(os.getpid()))
+    while True:
+        time.sleep(60)
+
+def flood(text, *, source):
+    for number in range(10_000):
+        yield Finding(kind="one", title=str(number))
+
+def writes(text, *, source):
+    with open(text, "w") as file:
+        file.write("x" * 10)
+    yield Progress(text="written")
+
+def environment(text, *, source):
+    yield Progress(text=repr(dict(os.environ)))
+"""
+
+
+@pytest.fixture(autouse=True)
+def tools(tmp_path, monkeypatch):
+    (tmp_path / "scripted_tools.py").write_text(TOOLS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.fixture
+async def workers():
+    made = Workers()
+    await made.start()
+    yield made
+    await made.close()
+
+
+def job(function, source=b"x", feed=Feed.TEXT):
+    return Job(tool=f"scripted_tools:{function}", feed=feed, name="evidence", source=source)
+
+
+async def run(workers, *args, **kwargs):
+    return [item async for item in workers.run(job(*args, **kwargs))]
+
+
+async def until(condition):
+    async with asyncio.timeout(10):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+async def test_what_a_tool_yields_arrives_in_order(workers):
+    assert await run(workers, "echo", "grüße".encode()) == [
+        Progress(text="evidence: grüße"),
+        Finding(kind="echo", title="grüße", attributes={"n": 1, "list": ["a", None, 2.5]}),
+    ]
+
+
+async def test_a_path_is_read_by_the_worker(workers, tmp_path):
+    (tmp_path / "log").write_bytes(b"one\r\ntwo")
+    told = [item.text for item in await run(workers, "count", tmp_path / "log", Feed.LINES)]
+    assert told == ["1 3 one", "2 3 two"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        pytest.param(b"", [], id="empty"),
+        pytest.param(b"\n\n", ["1 0 ", "2 0 "], id="empty lines"),
+        pytest.param(gzip.compress(b"a\nb\n"), ["1 1 a", "2 1 b"], id="gzip"),
+        pytest.param("ab\ncd".encode("utf-16"), ["1 2 ab", "2 2 cd"], id="utf-16"),
+        pytest.param(b"\xef\xbb\xbfab", ["1 2 ab"], id="byte order mark"),
+        pytest.param(b"a\xffb", ["1 3 a\ufffdb"], id="broken utf-8"),
+    ],
+)
+async def test_lines_of_many_encodings(workers, content, told):
+    assert [item.text for item in await run(workers, "count", content, Feed.LINES)] == told
+
+
+async def test_the_rest_of_a_huge_line_is_passed_over_and_said(workers):
+    items = await run(workers, "count", b"x" * 1_000_000 + b"\nnext\n", Feed.LINES)
+    assert [item.text for item in items if isinstance(item, Progress)] == [f"1 65536 {'x' * 20}", "2 4 next"]
+    assert "longer than 65,536 bytes (the first is line 1)" in items[-1].text
+
+
+async def test_a_cut_off_archive_is_read_as_far_as_it_goes_and_said(workers):
+    packed = gzip.compress(b"".join(os.urandom(20).hex().encode() + b"\n" for _ in range(2_000)))
+    items = await run(workers, "count", packed[: len(packed) // 2], Feed.LINES)
+    assert len(items) > 500
+    assert isinstance(items[-1], Gap)
+    assert "damaged" in items[-1].text
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, feed):
+    packed = bytearray(gzip.compress(b"Failed password\n" * 9))
+    packed[10:14] = b"\xff\xff\xff\xff"
+    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
+    items = await run(workers, function, bytes(packed), feed)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
+    assert "damaged" in items[-1].text
+
+
+@pytest.mark.parametrize("feed", Feed)
+async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, feed):
+    packed = bytearray(bz2.compress(b"Failed password\n" * 9))
+    packed[63] ^= 0xFF  # in the data: libbz2 refuses the block, and then any further call
+    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
+    items = await run(workers, function, bytes(packed) + bytes(20_000), feed)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
+    assert "damaged" in items[-1].text
+
+
+@pytest.mark.parametrize(
+    ("function", "limits", "reason"),
+    [
+        pytest.param("raises", Limits(), "ValueError: bad thing", id="raises"),
+        pytest.param("killed", Limits(), "SIGSEGV", id="segmentation fault"),
+        pytest.param("hungry", Limits(memory_bytes=300_000_000), "300,000,000 bytes of memory", id="memory"),
+        pytest.param("endless", Limits(cpu_seconds=1), "1 s of processor time", id="processor time"),
+        pytest.param("asleep", Limits(wall_seconds=0.5), "after 0.5 s", id="wall time"),
+        pytest.param("missing", Limits(), "missing", id="no such tool"),
+    ],
+)
+async def test_a_tool_that_dies_is_a_finding_and_the_next_one_works(function, limits, reason):
+    workers = Workers(limits=limits)
+    await workers.start()
+    failure = (await run(workers, function))[-1]
+    assert failure.kind == FAILED_KIND
+    assert reason in failure.attributes["reason"]
+    assert len(await run(workers, "echo")) == 2
+    await workers.close()
+
+
+async def test_what_was_found_before_a_crash_stands(workers):
+    assert [item.kind for item in await run(workers, "raises")] == ["before", FAILED_KIND]
+
+
+async def test_an_unreadable_file_does_not_tell_its_path(workers, tmp_path):
+    [failure] = await run(workers, "echo", tmp_path / "gone")
+    assert "No such file" in failure.attributes["reason"]
+    assert str(tmp_path) not in str(failure)
+
+
+async def test_closing_the_iterator_kills_the_process(workers):
+    async with aclosing(workers.run(job("asleep"))) as items:
+        pid = int((await anext(items)).text)
+        assert psutil.pid_exists(pid)
+    await until(lambda: not psutil.pid_exists(pid))
+
+
+async def test_cancelling_the_task_kills_the_process(workers):
+    started = asyncio.get_running_loop().create_future()
+
+    async def turn():
+        async with aclosing(workers.run(job("endless"))) as items:
+            async for item in items:
+                started.set_result(int(item.text))
+
+    task = asyncio.create_task(turn())
+    pid = await asyncio.wait_for(started, 20)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await until(lambda: not psutil.pid_exists(pid))
+
+
+async def test_closing_the_pool_leaves_no_process(workers):
+    async with aclosing(workers.run(job("asleep"))) as items:
+        forkserver = psutil.Process(int((await anext(items)).text)).parent()
+        await until(lambda: workers.idle == 2)
+        others = {child.pid for child in forkserver.children()}
+    await workers.close()
+    await until(lambda: not others & {child.pid for child in forkserver.children()})
+
+
+async def test_too_many_findings_stop_the_tool():
+    workers = Workers(limits=Limits(findings=100))
+    await workers.start()
+    items = await run(workers, "flood")
+    await workers.close()
+    assert len(items) == 101
+    assert "100 findings" in items[-1].text
+
+
+async def test_a_job_that_waits_says_so_and_a_full_queue_refuses():
+    workers = Workers(slots=1, queue=1)
+    await workers.start()
+    async with aclosing(workers.run(job("asleep"))) as first, aclosing(workers.run(job("echo"))) as second:
+        await anext(first)
+        assert "waiting" in (await anext(second)).text
+        waiting = asyncio.create_task(anext(second))
+        await until(lambda: workers.waiting == 1)
+        with pytest.raises(UnavailableError, match="1 jobs wait for 1 workers"):
+            await anext(workers.run(job("echo")))
+        await first.aclose()
+        assert (await waiting).text == "evidence: x"
+    await workers.close()
+
+
+async def test_tools_write_nothing(workers, tmp_path):
+    failure = (await run(workers, "writes", str(tmp_path / "made").encode()))[-1]
+    assert failure.kind == FAILED_KIND
+    assert not (tmp_path / "made").exists() or (tmp_path / "made").read_bytes() == b""
+
+
+async def test_tools_see_no_secret_of_the_environment(monkeypatch):
+    monkeypatch.setenv("SVC_API_KEY", "svc_secret")
+    workers = Workers()
+    await workers.start()
+    [told] = await run(workers, "environment")
+    await workers.close()
+    assert told.text == "{}"
+
+
+def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+    program = (
+        "import asyncio\n"
+        "from svc.assistant.workers.pool import Feed, Job, Workers\n"
+        "async def main():\n"
+        "    workers = Workers(slots=1)\n"
+        "    await workers.start()\n"
+        "    job = Job(tool='svc.assistant.skills.cvss.tool:score', feed=Feed.TEXT, name='p', source=b'no vector')\n"
+        "    print([type(item).__name__ async for item in workers.run(job)])\n"
+        "    await workers.close()\n"
+        "if __name__ == '__main__':\n"
+        "    asyncio.run(main())\n"
+    )
+    (tmp_path / "program.py").write_text(program, encoding="utf-8")
+    environment = {**os.environ, "TMPDIR": str(folder)}
+    done = subprocess.run(
+        [sys.executable, str(tmp_path / "program.py")], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert "Gap" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("packing", [bytes, gzip.compress], ids=["plain", "packed"])
+async def test_a_binary_tool_gets_a_stream_of_the_unpacked_bytes(workers, packing):
+    content = bytes(range(256)) * 1000
+    assert await run(workers, "stream", packing(content), Feed.BINARY) == [
+        Progress(text="256000 bytes end in b'\\xfc\\xfd\\xfe\\xff'")
+    ]
+
+
+async def test_a_worker_reads_the_users_own_tables_first(workers, tmp_path, monkeypatch):
+    (tmp_path / "facts.toml").write_text("version = 'mine'")
+    monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
+    assert await run(workers, "table", b"", Feed.TEXT) == [Progress(text="version = 'mine'")]

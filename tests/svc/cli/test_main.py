@@ -1,0 +1,117 @@
+"""``svc ask`` as people run it: a process, its two outputs, its exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from svc import MessageType, Svc
+from tests.support import ASSISTANTS
+from tests.support.local_services import stop_local_service
+
+
+@pytest.fixture(scope="module", autouse=True)
+def scripted(tmp_path_factory: pytest.TempPathFactory):
+    """One local service for these tests, started by the first of them; what it answers: ``scripted_assistants``."""
+    folder = tmp_path_factory.mktemp("cli") / "state"
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL"):
+            patch.delenv(name, raising=False)
+        patch.setenv("SVC_STATE_DIR", str(folder))
+        patch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted --exit-when-idle 120")
+        patch.setenv("PYTHONPATH", str(ASSISTANTS))
+        yield
+    stop_local_service(folder)
+
+
+def ask(*words: str, stdin: str | None = None, **environ: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "svc.cli.main", "ask", *words]
+    environment = os.environ | {"PYTHONUTF8": "1"} | environ
+    return subprocess.run(command, input=stdin, env=environment, capture_output=True, text=True, timeout=60)
+
+
+def test_the_answer_is_on_stdout_and_the_progress_on_stderr():
+    done = ask("count 2")
+
+    assert (done.returncode, done.stdout) == (0, "count 2 (after 0)\n")
+    assert done.stderr.splitlines()[:2] == ["... 1", "... 2"]
+
+
+def test_json_is_one_object_with_session_answer_and_messages():
+    done = ask("--json", "count 1")
+
+    answered = json.loads(done.stdout)
+    assert sorted(answered) == ["answer", "messages", "session_id"]
+    assert answered["answer"] == "count 1 (after 0)"
+    assert [m["message_type"] for m in answered["messages"]] == ["info", "result", "info"]
+    assert "svc ask" not in done.stderr
+
+
+def test_a_session_goes_on():
+    session_id = json.loads(ask("--json", "echo a").stdout)["session_id"]
+
+    assert ask("--session", session_id, "echo b").stdout == "echo b (after 1)\n"
+
+
+def test_files_are_attached(tmp_path: Path):
+    (tmp_path / "a.log").write_text("abc", encoding="utf-8")
+    (tmp_path / "b.log").write_text("de", encoding="utf-8")
+
+    done = ask("--attach", str(tmp_path / "a.log"), "--attach", str(tmp_path / "b.log"), "files")
+
+    assert done.stdout == "a.log (3), b.log (2)\n"
+
+
+def test_a_question_from_stdin_is_taken_to_the_letter():
+    assert ask("-", stdin='echo "$HOME" {x} \\n').stdout == 'echo "$HOME" {x} \\n (after 0)\n'
+
+
+def test_control_characters_never_reach_the_terminal():
+    done = ask("-", stdin="echo \x1b]0;owned\x07 \x9b31m \u202egnp.exe\ttab")
+
+    assert done.stdout == "echo �]0;owned� �31m �gnp.exe\ttab (after 0)\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "environ", "code", "text"),
+    [
+        pytest.param(["fail no model today"], {}, 1, "Error: no model today", id="service-error"),
+        pytest.param(["--timeout", "0.3", "wait"], {}, 1, "no answer within 0.3 s; the turn was", id="timeout"),
+        pytest.param(["--session", "nosuch", "echo a"], {}, 1, "Error:", id="no-session"),
+        pytest.param(["echo a"], {"SVC_BASE_URL": "https://svc.example.org"}, 1, "Set SVC_API_KEY", id="no-key"),
+        pytest.param([" "], {}, 2, "the question is empty. Example:", id="empty"),
+        pytest.param([], {}, 2, "Missing argument", id="no-question"),
+        pytest.param(["--attach", "/no/such/file", "files"], {}, 2, "does not exist", id="no-file"),
+        pytest.param(["--timeout", "0", "echo a"], {}, 2, "timeout", id="no-time"),
+    ],
+)  # fmt: skip
+def test_a_failure_has_its_exit_code_and_one_message(words: list[str], environ: dict[str, str], code: int, text: str):
+    done = ask(*words, **environ)
+
+    assert (done.returncode, done.stdout) == (code, "")
+    assert text in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_an_interrupt_cancels_the_turn_and_exits_with_130():
+    with Svc() as client:
+        session = client.create_session()
+        with subprocess.Popen(
+            [sys.executable, "-m", "svc.cli.main", "ask", "--session", session.session_id, "wait"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as asking:
+            assert asking.stderr is not None
+            assert asking.stderr.readline() == "... waiting\n"
+            asking.send_signal(signal.SIGINT)
+            _, rest = asking.communicate(timeout=30)
+
+        assert (asking.returncode, rest) == (130, "interrupted; the turn is cancelled\n")
+        assert [m.status_message for m in session.history() if m.message_type == MessageType.ERROR] == ["cancelled"]

@@ -1,0 +1,174 @@
+"""Keys and doors: one answer for every bad key, Host, Origin, keys in addresses, what the log says."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+
+import httpx
+import pytest
+
+from svc.errors import InvalidRequestError
+from svc.service.access.key_admin import revoke_key
+from svc.service.access.keys import is_well_formed, key_digest, make_key
+from svc.service.http.guard import allowed_hosts, check_host, check_origin
+from tests.support.assistants.scripted import Echo
+from tests.support.live import ThreadService
+from tests.support.wire_client import register
+
+
+def test_a_key_has_the_form_that_scanners_know_and_its_checksum_holds():
+    keys = {make_key() for _ in range(200)}
+    assert len(keys) == 200
+    assert all(len(key) == 53 and key.startswith("svc_") and is_well_formed(key) for key in keys)
+
+
+def test_the_checksum_is_the_crc_32_of_the_body_in_base62():
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+    key = make_key()
+    number = 0
+    for character in key[47:]:
+        number = number * 62 + digits.index(character)
+    assert number == zlib.crc32(key[4:47].encode())
+
+
+@pytest.mark.parametrize("place", range(4, 53))
+def test_a_key_with_one_character_changed_is_malformed(place: int):
+    key = make_key()
+    other = "a" if key[place] != "a" else "b"
+    assert not is_well_formed(key[:place] + other + key[place + 1 :])
+
+
+def bad_headers(service: ThreadService) -> dict[str, dict[str, str]]:
+    revoked_id, revoked = service.make_key("eve")
+    asyncio.run(revoke_key(service.database, revoked_id))
+    _, expired = service.make_key("eve", expires=time.time() - 1)
+    texts = {
+        "malformed": "Bearer svc_nonsense",
+        "unknown": f"Bearer {make_key()}",
+        "revoked": f"Bearer {revoked}",
+        "expired": f"Bearer {expired}",
+        "another scheme": f"Basic {service.key}",
+        "no scheme": service.key,
+        "empty": "Bearer",
+        "its digest": f"Bearer {key_digest(service.key)}",
+    }
+    return {"missing": {}} | {name: {"Authorization": text} for name, text in texts.items()}
+
+
+def test_every_bad_key_gets_one_answer(service: ThreadService):
+    bodies = set()
+    for headers in bad_headers(service).values():
+        reply = httpx.get(f"{service.base_url}/user/info", headers=headers, trust_env=False)
+        assert reply.status_code == 401
+        bodies.add(reply.text)
+    assert len(bodies) == 1
+    assert '"invalid_api_key"' in bodies.pop()
+
+
+def test_a_bad_key_is_refused_before_anything_of_the_body_is_read(service: ThreadService):
+    reply = httpx.post(f"{service.base_url}/session/register", content=b"{", trust_env=False)
+    assert reply.json()["error"]["code"] == "invalid_api_key"
+
+
+def test_a_revoked_key_is_refused_at_once(service: ThreadService):
+    key_id, key = service.make_key("eve")
+    with service.http(key) as http:
+        assert http.get("/user/info").status_code == 200
+        asyncio.run(revoke_key(service.database, key_id))
+        assert http.get("/user/info").status_code == 401
+
+
+@pytest.mark.parametrize("name", ["key", "token", "session_id"])
+def test_a_key_in_the_address_is_refused(service: ThreadService, name: str):
+    with service.http() as http:
+        reply = http.get("/session/get", params={name: service.key})
+    assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_request")
+    assert service.key not in reply.text
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8460", "127.0.0.1.evil.example", "", "a" * 300])
+def test_a_host_that_is_not_this_machines_is_refused(service: ThreadService, host: str):
+    with service.http() as http:
+        reply = http.get("/health", headers={"Host": host})
+    assert reply.status_code == 400
+
+
+@pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1:99", "[::1]:8460"])
+def test_a_loopback_host_is_taken(service: ThreadService, host: str):
+    with service.http() as http:
+        assert http.get("/health", headers={"Host": host}).status_code == 200
+
+
+ORIGINS = {
+    "none": (None, True),
+    "its own": ("http://127.0.0.1:8460", True),
+    "on the list": ("https://soc.example", True),
+    "another": ("https://evil.example", False),
+    "null": ("null", False),
+    "its own as a prefix": ("http://127.0.0.1:8460.evil.example", False),
+    "another port": ("http://127.0.0.1:8888", False),
+    "empty": ("", False),
+}
+
+
+@pytest.mark.parametrize(("origin", "is_fine"), ORIGINS.values(), ids=ORIGINS)
+def test_an_origin_must_be_its_own_or_on_the_list(origin: str | None, is_fine: bool):
+    try:
+        check_origin(origin, "127.0.0.1:8460", ("https://soc.example",))
+    except InvalidRequestError:
+        assert not is_fine
+    else:
+        assert is_fine
+
+
+def test_a_listed_origin_gets_cors_without_credentials(start_service):
+    service = start_service(Echo, allowed_origins=("https://soc.example",))
+    asking = {"Origin": "https://soc.example", "Access-Control-Request-Method": "POST"}
+    with service.http() as http:
+        reply = http.options("/session/register", headers=asking | {"Access-Control-Request-Headers": "authorization"})
+        foreign = http.options("/session/register", headers=asking | {"Origin": "https://evil.example"})
+    assert reply.headers["access-control-allow-origin"] == "https://soc.example"
+    assert "access-control-allow-credentials" not in reply.headers
+    assert "access-control-allow-origin" not in foreign.headers
+
+
+def test_a_listed_origins_script_reads_when_to_come_back_and_which_session_was_made(start_service):
+    service = start_service(Echo, allowed_origins=("https://soc.example",))
+    _, quick = service.make_key("ann", rpm=1)
+    with service.http(quick) as http:
+        http.headers["Origin"] = "https://soc.example"
+        http.get("/user/info")
+        refused = http.get("/user/info")
+    assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
+    exposed = refused.headers["access-control-expose-headers"].lower().split(", ")
+    assert exposed == ["retry-after", "x-session-id"]
+
+
+HOSTS = {
+    "loopback": ("127.0.0.1", False, (), "localhost", True),
+    "loopback, foreign": ("127.0.0.1", False, (), "svc.example", False),
+    "beyond, any": ("0.0.0.0", False, (), "svc.example", True),
+    "beyond, configured": ("0.0.0.0", False, ("svc.example",), "svc.example:443", True),
+    "beyond, not configured": ("0.0.0.0", False, ("svc.example",), "evil.example", False),
+    "behind a proxy": ("127.0.0.1", True, (), "svc.example", True),
+}
+
+
+@pytest.mark.parametrize(("bind", "behind", "configured", "host", "is_fine"), HOSTS.values(), ids=HOSTS)
+def test_which_hosts_are_answered(bind, behind, configured, host, is_fine):
+    allowed = allowed_hosts(bind, behind_proxy=behind, configured=configured)
+    try:
+        check_host(host, allowed)
+    except InvalidRequestError:
+        assert not is_fine
+    else:
+        assert is_fine
+
+
+def test_neither_the_key_nor_what_was_asked_is_in_the_database(service: ThreadService):
+    register(service)
+    stored = b"".join(p.read_bytes() for p in service.database.parent.glob("service.db*") if p.is_file())
+    assert service.key.encode() not in stored
+    assert key_digest(service.key).encode() in stored

@@ -1,0 +1,121 @@
+"""What a reader is sent, in order, without gaps, whatever is told while it catches up."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc.service.store import Stored
+from svc.service.stream.outbox import Outbox
+
+
+def batch(*seqs: int) -> list[Stored]:
+    return [Stored(seq, f"m{seq}".encode()) for seq in seqs]
+
+
+def outbox(position: int = 0, messages: int = 1_000, size: int = 10_000) -> Outbox:
+    return Outbox(position, limit_messages=messages, limit_bytes=size)
+
+
+def live(position: int = 0, **limits: int) -> Outbox:
+    box = outbox(position, **limits)
+    assert box.try_live()
+    return box
+
+
+def test_what_is_told_while_it_catches_up_is_left_to_the_store():
+    box = outbox()
+    box.offer(batch(1, 2))
+    assert (box.try_live(), box.take(99)) == (False, [])
+    box.position = 2
+    assert box.try_live()
+
+
+def test_a_live_reader_is_given_what_is_told():
+    box = live(2)
+    box.offer(batch(3, 4))
+    assert [box.take(99), box.take(99)] == [batch(3, 4), []]
+    assert box.position == 4
+
+
+def test_as_much_is_taken_as_reaches_the_limit_and_at_least_one():
+    box = live(0)
+    box.offer(batch(1, 2, 3, 4))
+    assert [[message.seq for message in box.take(limit)] for limit in (1, 3, 99)] == [[1], [2, 3], [4]]
+
+
+def test_what_it_has_already_is_not_given_again():
+    box = live(2)
+    box.offer(batch(1, 2, 3))
+    assert [box.take(99), box.take(99)] == [batch(3), []]
+
+
+def test_a_gap_sends_it_back_to_the_store():
+    box = live(2)
+    box.offer(batch(3))
+    box.offer(batch(5))
+    assert not box.is_live
+    assert (box.take(99), box.position) == ([], 2)
+
+
+def test_too_many_messages_behind_is_too_slow():
+    box = live(0, messages=2)
+    box.offer(batch(1, 2))
+    assert box.close_code is None
+    box.offer(batch(3))
+    assert (box.close_code, box.overrun.is_set()) == (4408, True)
+
+
+def test_too_many_bytes_behind_is_too_slow():
+    box = live(0, size=3)
+    box.offer(batch(1, 2))
+    assert box.close_code == 4408
+
+
+def test_a_reader_that_catches_up_is_never_too_slow():
+    box = outbox(0, messages=2)
+    box.offer(batch(*range(1, 100)))
+    assert box.close_code is None
+
+
+def test_the_first_reason_to_close_counts():
+    box = live()
+    box.end(4410, "deleted")
+    box.end(1001, "stopping")
+    assert (box.close_code, box.close_reason) == (4410, "deleted")
+
+
+@given(st.data())
+def test_any_order_of_storing_telling_reading_and_losing_gives_every_message_once(data: st.DataObject):
+    stored = told = 0
+    box = outbox()
+    sent: list[int] = []
+    for action in data.draw(st.lists(st.sampled_from(["store", "tell", "lose", "send"]), max_size=60)):
+        if action == "store":
+            stored += data.draw(st.integers(1, 3))
+        elif action == "tell" and told < stored:
+            box.offer(batch(*range(told + 1, stored + 1)))
+            told = stored
+        elif action == "lose":
+            told = stored
+        elif action == "send":
+            sent += step(box, stored)
+    box.offer(batch(stored + 1))  # news heals whatever was lost
+    stored += 1
+    while taken := step(box, stored):
+        sent += taken
+    assert sent == list(range(1, stored + 1))
+
+
+def step(box: Outbox, stored: int) -> list[int]:
+    """What the sender does once: a page from the store, or what is queued."""
+    if box.is_live and (batch := box.take(4)):
+        return [message.seq for message in batch]
+    if box.is_live:
+        return []
+    page = list(range(box.position + 1, min(stored, box.position + 3) + 1))
+    if page:
+        box.position = page[-1]
+    else:
+        assert box.try_live()
+    return page or step(box, stored)

@@ -1,0 +1,196 @@
+"""/chat/completions and /models as OpenAI's own client, LangChain's, and a bare HTTP client see them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterator
+
+import openai
+import pytest
+from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_openai import ChatOpenAI
+
+from svc.assistant.analyst import Analyst
+from svc.assistant.turn import Answer, Assistant, Step, Turn
+from tests.support.live import StartService, ThreadService
+
+
+class Told(Assistant):
+    """Answers with everything that it was told, as JSON."""
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        yield Step(content="reading")
+        told = {
+            "prompt": turn.prompt,
+            "instructions": turn.instructions,
+            "history": [[e.prompt, e.answer] for e in turn.history],
+            "model": turn.model,
+        }
+        yield Answer(markdown=json.dumps(told))
+
+
+@pytest.fixture
+def told(start_service: StartService) -> ThreadService:
+    return start_service(Told)
+
+
+@pytest.fixture
+def client(told: ThreadService) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(api_key=told.key, base_url=told.base_url, max_retries=0) as made:
+        yield made
+
+
+CONVERSATION = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "who?"},
+    {"role": "assistant", "content": "root"},
+    {"role": "developer", "content": "In French."},
+    {"role": "user", "content": [{"type": "text", "text": "since"}, {"type": "text", "text": "when?"}]},
+]
+
+
+def test_openais_client_gets_an_answer_with_usage(client: openai.OpenAI):
+    completion = client.chat.completions.create(model="stable", messages=CONVERSATION, temperature=0.2)
+
+    [choice] = completion.choices
+    assert (completion.object, completion.model, choice.finish_reason) == ("chat.completion", "svc-1.1", "stop")
+    assert json.loads(choice.message.content) == {
+        "prompt": "since\nwhen?",
+        "instructions": "Be brief.\n\nIn French.",
+        "history": [["who?", "root"]],
+        "model": "svc-1.1",
+    }
+    assert completion.usage.prompt_tokens > 0
+    assert completion.usage.total_tokens == completion.usage.prompt_tokens + completion.usage.completion_tokens
+
+
+def test_each_request_is_a_session_that_can_be_read_and_resumed(client: openai.OpenAI, told: ThreadService):
+    raw = client.chat.completions.with_raw_response.create(model="svc-1.1", messages=CONVERSATION)
+    session_id = raw.headers["x-session-id"]
+
+    with told.http() as http:
+        session = http.get("/session/get", params={"session_id": session_id}).json()
+        assert [s["id"] for s in http.get("/session/list").json()] == [session_id]
+        query = {"message_type": "query", "content": "and now?"}
+        again = http.post("/session/generate", json={"id": session_id, "messages": [query]}).json()
+
+    assert (session["ttl"], session["turns"]) == (300, 2)
+    assert session["agents_config"] == {"assistant": {"instructions": "Be brief.\n\nIn French."}}
+    assert [m["seq"] for m in session["messages"]] == list(range(1, len(session["messages"]) + 1))
+    kinds = [m["message_type"] for m in session["messages"]]
+    assert kinds == ["query", "result", "info", "query", "info", "result", "info"]
+    answer = json.loads(next(m["content"] for m in again["messages"] if m["message_type"] == "result"))
+    assert [prompt for prompt, _ in answer["history"]] == ["who?", "since\nwhen?"]
+    assert answer["instructions"] == "Be brief.\n\nIn French."
+
+
+async def test_the_asynchronous_client_asks_in_parallel(told: ThreadService):
+    async with openai.AsyncOpenAI(api_key=told.key, base_url=told.base_url, max_retries=0) as client:
+        ask = [
+            client.chat.completions.create(model="stable", messages=[{"role": "user", "content": f"question {n}"}])
+            for n in range(20)
+        ]
+        answers = await asyncio.gather(*ask)
+
+    prompts = [json.loads(a.choices[0].message.content)["prompt"] for a in answers]
+    assert prompts == [f"question {n}" for n in range(20)]
+
+
+def test_langchain_works_unchanged(told: ThreadService):
+    model = ChatOpenAI(model="stable", api_key=told.key, base_url=told.base_url, max_retries=0)
+
+    reply = model.invoke([SystemMessage("Be brief."), HumanMessage("who?"), AIMessage("root"), HumanMessage("when?")])
+
+    assert json.loads(reply.content)["history"] == [["who?", "root"]]
+    assert reply.usage_metadata["total_tokens"] > 0
+    assert reply.response_metadata["finish_reason"] == "stop"
+
+
+def test_models_are_listed_in_openais_shape(client: openai.OpenAI):
+    assert [m.id for m in client.models.list().data] == ["svc-1.1", "svc-1.2-experimental"]
+
+
+REFUSALS = [
+    pytest.param({"model": "gpt-4o"}, openai.NotFoundError, "model_not_found", "model", id="unknown-model"),
+    pytest.param({"stream": True}, openai.BadRequestError, "stream_unsupported", "stream", id="stream"),
+    pytest.param({"n": 2}, openai.BadRequestError, "invalid_request", "n", id="two-choices"),
+    pytest.param(
+        {"tools": [{"type": "function", "function": {"name": "f", "parameters": {}}}]},
+        openai.BadRequestError, "invalid_request", "tools", id="tools",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]},
+        openai.BadRequestError, "invalid_request", "messages[0].content[0]", id="image",
+    ),
+    pytest.param(
+        {"messages": [{"role": "tool", "tool_call_id": "1", "content": "x"}]},
+        openai.BadRequestError, "invalid_request", "messages[0].role", id="tool-message",
+    ),
+    pytest.param({"messages": []}, openai.BadRequestError, "invalid_request", "messages", id="no-messages"),
+    pytest.param(
+        {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]},
+        openai.BadRequestError, "invalid_request", "messages", id="nothing-asked-last",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": "x" * 1_000_001}]},
+        openai.APIStatusError, "too_large", "content", id="too-large",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "error", "code", "param"), REFUSALS)
+def test_what_is_not_done_is_refused_by_name(
+    client: openai.OpenAI, told: ThreadService, change: dict, error: type[openai.APIStatusError], code: str, param: str
+):
+    request = {"model": "stable", "messages": [{"role": "user", "content": "who?"}], **change}
+
+    with pytest.raises(error) as caught:
+        client.chat.completions.create(**request)
+
+    assert (caught.value.code, caught.value.param) == (code, param)
+    with told.http() as http:
+        assert http.get("/session/list").json() == []  # a refused request leaves nothing
+
+
+def test_an_experimental_model_wants_a_key_that_may(told: ThreadService):
+    _, key = told.make_key("ann")
+    message = [{"role": "user", "content": "who?"}]
+    with (
+        openai.OpenAI(api_key=key, base_url=told.base_url, max_retries=0) as client,
+        pytest.raises(openai.PermissionDeniedError, match=r"svc-1\.2-experimental"),
+    ):
+        client.chat.completions.create(model="experimental", messages=message)
+    with openai.OpenAI(api_key=told.key, base_url=told.base_url, max_retries=0) as client:
+        assert client.chat.completions.create(model="experimental", messages=message).model == "svc-1.2-experimental"
+
+
+def test_an_answer_that_was_cut_says_so(start_service: StartService):
+    class Wordy(Assistant):
+        async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+            yield Answer(markdown="x" * 1_200_000)
+
+    service = start_service(Wordy)
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        completion = client.chat.completions.create(model="stable", messages=[{"role": "user", "content": "go"}])
+
+    assert completion.choices[0].finish_reason == "length"
+    assert "the whole answer is the session's file" in completion.choices[0].message.content
+
+
+def test_the_experimental_model_has_what_the_stable_one_leaves_to_it(start_service: StartService):
+    service = start_service(Analyst)
+    question = [{"role": "user", "content": "What does this shortcut do?"}]
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        stable, experimental = (
+            client.chat.completions.create(model=model, messages=question).choices[0].message.content
+            for model in ("stable", "experimental")
+        )
+    with service.http() as http:
+        models = http.get("/user/info").json()["available_models"]
+
+    assert "ask the experimental model" in stable
+    assert "ask the experimental model" not in experimental
+    names = [{t["name"] for t in model["toolsets"]} for model in models]
+    assert names[1] - names[0] == {"shortcut"}
+    assert all(t["is_experimental"] == (t["name"] == "shortcut") for t in models[1]["toolsets"])

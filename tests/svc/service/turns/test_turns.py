@@ -1,0 +1,79 @@
+"""Turns when the ground shakes: a full disk, a stop, a store that comes back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from tests.support.assistants.scripted import Slow, Steady
+from tests.support.live import ThreadService, wait_until
+from tests.support.wire_client import kinds, opened, read, read_turn, register, send, seqs
+
+STEPS = 2_000
+
+
+async def read_until_silent(socket) -> list[dict[str, object]]:
+    frames = []
+    while True:
+        try:
+            frames.append(await asyncio.wait_for(read(socket), 0.5))
+        except TimeoutError:
+            return frames
+
+
+@pytest.mark.parametrize("is_given_up", [False, True], ids=["free again in time", "free again too late"])
+async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it(
+    start_service, monkeypatch: pytest.MonkeyPatch, is_given_up: bool
+):
+    monkeypatch.setattr("svc.service.turns.turn_run.PATIENCE", 1 if is_given_up else 100)
+    service = start_service(Steady)
+    async with opened(service, register(service), max_queue=None) as socket:
+        await send(socket, message_type="query", content=str(STEPS))
+        first = [await read(socket), await read(socket)]
+        await service.limit_pages(1)
+        first += await read_until_silent(socket)
+        await service.limit_pages(1_000_000)
+        frames = first + await read_turn(socket)
+
+    assert seqs(frames) == list(range(1, len(frames) + 1))
+    if is_given_up:
+        assert (frames[-1]["message_type"], frames[-1]["status_message"]) == ("error", "unavailable")
+        assert len(frames) < STEPS
+    else:
+        assert kinds(frames) == ["query", *["info"] * STEPS, "result", "info"]
+        assert [frame["content"] for frame in frames[1:-2]] == [f"step {n}" for n in range(STEPS)]
+
+
+async def test_a_query_to_a_full_disk_is_told_and_the_stream_goes_on(service: ThreadService):
+    session_id = register(service)
+    async with opened(service, session_id) as socket:
+        await service.limit_pages(1)
+        await send(socket, message_type="query", content="x" * 900_000)
+        refusal = await read(socket)
+        await service.limit_pages(1_000_000)
+        await send(socket, message_type="query", content="again")
+        assert (await read(socket))["seq"] == 1
+
+    assert (refusal["status_code"], refusal["status_message"], refusal["seq"]) == (503, "unavailable", 0)
+
+
+async def test_while_it_stops_the_service_takes_no_new_query_and_lets_a_turn_end(start_service):
+    service = start_service(Slow, stop_seconds=20)
+    first, second = register(service), register(service)
+    async with opened(service, first) as running, opened(service, second) as asking:
+        await send(running, message_type="query", content="one", turn="t1")
+        await read(running), await read(running)
+        service.server.should_exit = True
+        await asyncio.to_thread(wait_for_drain, service)
+        await send(asking, message_type="query", content="two")
+        refusal = await read(asking)
+        await send(running, message_type="cancel", turn="t1")
+        end = await read(running)
+
+    assert (refusal["status_message"], refusal["seq"]) == ("unavailable", 0)
+    assert (end["status_message"], end["seq"]) == ("cancelled", 3)
+
+
+def wait_for_drain(service: ThreadService) -> None:
+    wait_until(lambda: service.running.service.turns.is_stopping, "the stop to begin")

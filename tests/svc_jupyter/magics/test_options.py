@@ -1,0 +1,93 @@
+"""Options stand before the question, and the question is kept to the letter."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc_jupyter.errors import AskError
+from svc_jupyter.magics.options import Ask, braced_names, fill, parse
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "explain powershell -enc SQBFAFgA",
+        'what does `rm -rf "$HOME"/{a,b}` do?',
+        r"is C:\Windows\Temp\x.exe --new 'or not",
+        "what is -- here # not a comment",
+        "why?",
+        "--new is what?",
+    ],
+)
+def test_the_question_is_kept_to_the_letter(question: str):
+    line = f"-- {question}" if question.startswith("-") else question
+
+    assert parse(line) == Ask(question=question)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        pytest.param("--attach a.log q", Ask(question="q", attach=("a.log",)), id="attach"),
+        pytest.param("--attach=a.log q", Ask(question="q", attach=("a.log",)), id="equals"),
+        pytest.param("--attach 'a b.log' q", Ask(question="q", attach=("a b.log",)), id="single quotes"),
+        pytest.param('--attach "it\'s.log" q', Ask(question="q", attach=("it's.log",)), id="double quotes"),
+        pytest.param(r"--attach C:\a.log q", Ask(question="q", attach=(r"C:\a.log",)), id="backslash"),
+        pytest.param("--attach {x} --attach y q", Ask(question="q", attach=("{x}", "y")), id="repeated"),
+        pytest.param("--into a --new q", Ask(question="q", into="a", is_new=True), id="into, new"),
+        pytest.param("--model experimental q", Ask(question="q", model="experimental"), id="model"),
+        pytest.param("--timeout 1.5 q", Ask(question="q", timeout_seconds=1.5), id="timeout"),
+        pytest.param("--fill q {x}", Ask(question="q {x}", is_filled=True), id="fill"),
+        pytest.param("--cell q", Ask(question="q", is_cell=True), id="cell"),
+        pytest.param("--new -- --fill q", Ask(question="--fill q", is_new=True), id="end of options"),
+        pytest.param("--help", Ask(is_help=True), id="help"),
+    ],
+)
+def test_options_are_read(line: str, expected: Ask):
+    assert parse(line) == expected
+
+
+def test_a_cell_is_the_question_whole():
+    cell = "  first {line}\n\n\tsecond 'line'\n"
+
+    assert parse("--new", cell) == Ask(question="  first {line}\n\n\tsecond 'line'", is_new=True)
+
+
+def test_text_after_the_options_of_a_cell_is_its_first_line():
+    assert parse("--new What is this?", "aGVsbG8=\n").question == "What is this?\naGVsbG8="
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        pytest.param("--atach x q", "no option --atach. Did you mean --attach? Write -- before", id="near"),
+        pytest.param("-enc q", "no option -enc. There are --attach, --into", id="far"),
+        pytest.param("", "there is no question. Write one after the options, for example: Which accounts", id="empty"),
+        pytest.param("--new  ", "there is no question.", id="options alone"),
+        pytest.param("--attach", "--attach needs FILE: nothing follows it.", id="no value"),
+        pytest.param("--attach --new q", "--attach needs FILE, but --new follows it.", id="option for a value"),
+        pytest.param('--attach "a b q', '--attach needs FILE: a quote is not closed: "a b q.', id="open quote"),
+        pytest.param("--attach '' q", "--attach needs FILE, but it is empty.", id="empty value"),
+        pytest.param("--into 1a q", "--into needs the name of a variable; '1a' is none.", id="no name"),
+        pytest.param("--into class q", "--into needs the name of a variable; 'class' is none.", id="keyword"),
+        pytest.param("--timeout soon q", "--timeout needs seconds, more than 0; 'soon' is not.", id="no number"),
+        pytest.param("--timeout nan q", "--timeout needs seconds, more than 0; 'nan' is not.", id="not a number"),
+        pytest.param("--timeout -1 q", "--timeout needs seconds, more than 0; '-1' is not.", id="negative"),
+        pytest.param("--new=1 q", "--new takes no value.", id="switch with a value"),
+    ],
+)
+def test_a_mistake_is_one_line_that_says_what_to_write(line: str, message: str):
+    with pytest.raises(AskError) as caught:
+        parse(line)
+
+    assert str(caught.value).startswith(message)
+    assert "\n" not in str(caught.value)
+    assert caught.value._render_traceback_() == [f"AskError: {caught.value}"]
+
+
+def test_filling_looks_at_a_value_once():
+    question = "is {a} in {b}? {not a name} {} {{a}}"
+    names = {"a": "{b}", "b": "{secret}"}
+
+    assert braced_names(question) == ["a", "b"]
+    assert fill(question, names) == "is {b} in {secret}? {not a name} {} {{b}}"
