@@ -1,21 +1,29 @@
-"""What every tool yields: Progress while it works, Findings with their evidence, Gaps for what it did not look at.
+"""What every tool yields: progress while it works, findings with their evidence, and gaps for what it did not examine.
 
-A tool is one module here, with one public generator over bytes or text; pure: it reads no file and no clock. It runs in
-a worker process (``assistant/workers.py``). Hostile input gives a Finding or a Gap, never an exception.
+A tool is the ``inspect`` generator of a skill's ``tool.py``. It takes the content of one input in the form that its
+skill asks for (``InputKind``), reads no file and no clock, and runs in a worker process (``workers/``). Hostile input
+yields a Finding or a Gap, never an exception.
+
+What a finding says is typed: each skill's ``findings.py`` derives one ``Facts`` struct for each kind of finding.
+Answers, DataFrames, JSON and the reference (docs/skills.md) are made from these structs.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
+from functools import lru_cache, reduce
+from operator import or_
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
 Scalar = str | int | float | bool | None
-"""What an attribute of a finding may be; a time is an ISO 8601 string."""
+"""What a column of a finding holds; a time is an ISO 8601 string."""
 
 
 class Severity(StrEnum):
-    """How much it matters, in CVSS's words; INFO is a fact without a judgement."""
+    """How much a finding matters, in CVSS's words; INFO is a fact without a judgement."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -32,10 +40,18 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
-class Evidence(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a finding stands. ``source`` is a file's name or ``prompt``; ``line`` and ``record`` count from 1.
+class InputKind(StrEnum):
+    """The form in which a tool needs its input: a str, an iterator of lines, or a seekable stream of bytes."""
 
-    ``offset`` is in bytes from 0. ``excerpt`` is the text as it stands there: untrusted, shown in code spans alone.
+    TEXT = "text"
+    LINES = "lines"
+    BINARY = "binary"
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a finding was seen. ``source`` is a file's name or ``prompt``; ``line`` and ``record`` count from 1.
+
+    ``offset`` is in bytes from 0. ``excerpt`` is the original text: untrusted, and shown in code spans only.
     """
 
     source: str
@@ -45,8 +61,37 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True):
     offset: int | None = None
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True, tag="finding"):
-    """One thing found. ``kind`` says which ``attributes`` it has: each tool's module docstring lists its kinds."""
+class Facts(msgspec.Struct, frozen=True, kw_only=True, tag_field="kind"):
+    """Base of the structs that say what a finding of one kind holds; its tag is the finding's ``kind``.
+
+    Fields are scalars, lists of scalars, or lists of structs (the rows of a table). Their names are the columns of
+    ``answer.findings`` and of JSON answers, so they are part of the public interface.
+    """
+
+
+FactsT = TypeVar("FactsT", bound=Facts)
+FactsT_co = TypeVar("FactsT_co", bound=Facts, covariant=True)
+
+
+class Finding(msgspec.Struct, Generic[FactsT_co], frozen=True, kw_only=True, tag="finding"):
+    """One thing found: what it is, how much it matters, how sure the tool is, and where it was seen."""
+
+    title: str
+    facts: FactsT_co
+    severity: Severity = Severity.INFO
+    confidence: Confidence = Confidence.HIGH
+    why: str = ""
+    evidence: tuple[Evidence, ...] = ()
+    techniques: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> str:
+        """The tag of the facts, for example ``auth_source``."""
+        return kind_of(type(self.facts))
+
+
+class LooseFinding(msgspec.Struct, frozen=True, kw_only=True, tag="loose"):
+    """A finding whose facts are not typed yet."""
 
     kind: str
     title: str
@@ -65,13 +110,53 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
-    """Something that was not looked at, and why: a skipped part, a bound that was reached, a fact not known offline.
+    """Something that was not examined, and why: a skipped part, a limit that was reached, a fact not known offline.
 
-    It does not name its input: whoever shows it does.
+    It does not name its input; the answer does.
     """
 
     text: str
 
 
-Yielded = Progress | Finding | Gap
-"""Everything that a tool may yield; ``msgspec`` tells them apart by their tag on the way out of the worker."""
+AnyFinding = Finding[Facts] | LooseFinding
+ToolEvent = Progress | Finding[Facts] | LooseFinding | Gap
+"""Everything that a tool may yield."""
+
+
+class ToolFailure(Facts, frozen=True, kw_only=True, tag="tool_failed"):
+    """A tool crashed or was stopped; what it yielded before still holds."""
+
+    tool: str
+    """Name of the skill's package."""
+    reason: str
+    where: str
+    """Module and line of ours, or "" if the process was stopped from outside."""
+    source: str
+    """Name of the input."""
+
+
+@lru_cache
+def kind_of(facts: type[Facts]) -> str:
+    """Return the ``kind`` of findings that hold ``facts``."""
+    return str(facts.__struct_config__.tag)
+
+
+def with_facts(findings: Iterable[AnyFinding], facts: type[FactsT]) -> list[Finding[FactsT]]:
+    """Return the findings that hold ``facts``, in their order."""
+    kept = [finding for finding in findings if isinstance(finding, Finding) and isinstance(finding.facts, facts)]
+    return cast("list[Finding[FactsT]]", kept)
+
+
+def finding_type(facts: Iterable[type[Facts]]) -> type[Finding[Facts]]:
+    """Return the type by which msgspec decodes a finding that holds any of ``facts`` or a ToolFailure."""
+    members: object = reduce(or_, facts, ToolFailure)
+    return cast("type[Finding[Facts]]", Finding[members])  # type: ignore[valid-type]
+
+
+def columns(finding: AnyFinding) -> dict[str, object]:
+    """Return the facts as columns, in the order of the struct; structs in lists become dictionaries."""
+    if isinstance(finding, LooseFinding):
+        return dict(finding.attributes)
+    named: dict[str, object] = msgspec.to_builtins(finding.facts)
+    del named["kind"]
+    return named

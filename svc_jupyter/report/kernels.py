@@ -27,8 +27,8 @@ from svc_jupyter.answers import named_secrets
 
 START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
-# A kernel whose environment lacks svc_jupyter asks nothing and stores nothing, so it needs no list. In any other kernel a
-# failed import must fail the run: without the list, secrets would be stored.
+# A kernel whose environment lacks svc_jupyter asks nothing and stores nothing, so it needs no list. In any other
+# kernel a failed import must fail the run: without the list, secrets would be stored.
 _TELL_SECRETS = f"""
 import importlib.util
 if importlib.util.find_spec("{named_secrets.__name__.partition(".")[0]}") is not None:

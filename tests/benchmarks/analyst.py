@@ -31,7 +31,7 @@ from pathlib import Path
 import msgspec
 
 from svc.assistant.analyst import FINDINGS_TITLE, Analyst
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.turn import Answer, Turn
 from tests.benchmarks.analyst_scores import Answered, Scores, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import Item, LabelledSet, load

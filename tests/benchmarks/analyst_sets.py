@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.turn import TurnFile
 
 Read = Callable[[Sequence[Finding]], tuple[str, ...]]

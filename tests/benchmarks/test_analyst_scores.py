@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from tests.benchmarks.analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import KINDS, load, mail_verdict, weaknesses
 

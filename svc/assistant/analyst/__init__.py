@@ -21,7 +21,7 @@ from svc.assistant.analyst.plan import Ask, Call, Plan, plan
 from svc.assistant.analyst.render import Part
 from svc.assistant.analyst.structured_answer import formed, last_line
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import Finding, Gap, Progress, Yielded
+from svc.assistant.findings import AnyFinding, Finding, Gap, LooseFinding, Progress, ToolEvent
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -95,7 +95,7 @@ class Analyst(Assistant):
 
     async def run_ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
         """The ask's tool over its inputs: steps as it works, then the one Part."""
-        findings: list[Finding] = []
+        findings: list[AnyFinding] = []
         gaps: list[tuple[str, str]] = []
         for call in ask.calls:
             yield _say(f"{ask.skill.name}: reading {visible(call.name)}", State.CALLING_TOOL, actor=ask.skill.name)
@@ -106,18 +106,25 @@ class Analyst(Assistant):
                             yield _say(visible(text), State.RUNNING_AGENT, actor=ask.skill.name)
                         case Gap(text=text):
                             gaps.append((call.name, text))
-                        case Finding():
+                        case Finding() | LooseFinding():
                             findings.append(item)
         found = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _say(f"{ask.skill.name}: {found}", State.TOOL_RESULT, actor=ask.skill.name)
         names = tuple(call.name for call in ask.calls)
         yield Part(skill=ask.skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
 
-    def _call(self, call: Call) -> AsyncGenerator[Yielded, None]:
+    def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
         skill = call.skill
         return self._workers.run(
-            Job(tool=skill.tool, feed=skill.feed, name=call.name, source=source, options=call.options)
+            Job(
+                tool=skill.tool,
+                input=skill.input,
+                name=call.name,
+                source=source,
+                options=call.options,
+                facts=skill.facts,
+            )
         )
 
     async def _follow(self, turn: Turn, wanted: Wanted, back: FollowUp) -> AsyncGenerator[Step | Answer, None]:
@@ -153,7 +160,7 @@ def _again(calls: Sequence[Call], skill: Skill) -> Ask:
     return Ask(skill=skill, calls=mine, because="the earlier log, another time of day")
 
 
-def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[Finding]) -> list[Step | Answer]:
+def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[AnyFinding]) -> list[Step | Answer]:
     """The last messages of a turn that only looks at earlier findings."""
     is_whole = back.kind is FollowUpKind.FOUND
     if not is_whole and not back.conditions and back.limit is None and back.kind is not FollowUpKind.COUNT:

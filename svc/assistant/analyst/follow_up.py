@@ -14,8 +14,8 @@ from enum import StrEnum
 import msgspec
 
 from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
-from svc.assistant.findings import Finding, Severity
-from svc.assistant.skills.catalogue import SKILLS, skill_of_kind
+from svc.assistant.findings import AnyFinding, Severity, columns
+from svc.assistant.skills.catalogue import SKILLS, decode_findings, skill_of_kind
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -122,18 +122,18 @@ _KINDS = (
 )
 
 
-def findings_of(exchange: Exchange) -> list[Finding]:
+def findings_of(exchange: Exchange) -> list[AnyFinding]:
     """The findings that an earlier turn told; a source message of another form has none."""
-    found: list[Finding] = []
+    found: list[AnyFinding] = []
     for content in exchange.sources:
         try:
-            found += msgspec.json.decode(content, type=list[Finding])
+            found += decode_findings(content)
         except msgspec.DecodeError:  # another assistant's source message
             continue
     return found
 
 
-def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[Finding]] | None:
+def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[AnyFinding]] | None:
     """The last turn that found something, with its findings."""
     for exchange in reversed(history):
         if found := findings_of(exchange):
@@ -173,7 +173,7 @@ def follow_up(
     )
 
 
-def _is_bare(prompt: str, question: str, findings: Sequence[Finding]) -> bool:
+def _is_bare(prompt: str, question: str, findings: Sequence[AnyFinding]) -> bool:
     """Whether a question asks for no tool, brings nothing to read, and names what to keep of the findings."""
     if len(prompt.strip()) > MAX_BARE_CHARS or any(
         pattern.search(prompt) for skill in SKILLS for pattern in (skill.strong, skill.weak, skill.content, skill.looks)
@@ -194,14 +194,14 @@ def _limit(question: str) -> int | None:
     return int(number) if number.isdigit() else _NUMBERS.index(number.lower()) + 1
 
 
-def filtered(prompt: str, findings: Sequence[Finding]) -> list[Finding]:
+def filtered(prompt: str, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
     """The findings that meet every condition of the question."""
     tests = [test for _, test in _conditions(question_of(prompt), findings)]
     return [finding for finding in findings if all(test(finding) for test in tests)]
 
 
 def again(
-    exchange: Exchange, findings: Sequence[Finding], files: Sequence[TurnFile], options: dict[str, str]
+    exchange: Exchange, findings: Sequence[AnyFinding], files: Sequence[TurnFile], options: dict[str, str]
 ) -> list[Call]:
     """The calls that read the same logs again for another time of day; a detached log is left out."""
     read: dict[tuple[str, str], Skill] = {}
@@ -220,10 +220,10 @@ def again(
     return calls
 
 
-_Test = Callable[[Finding], bool]
+_Test = Callable[[AnyFinding], bool]
 
 
-def _conditions(question: str, findings: Sequence[Finding]) -> list[tuple[str, _Test]]:
+def _conditions(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str, _Test]]:
     """Each condition of the question in words, and as a test."""
     found: list[tuple[str, _Test]] = []
     for scope, words in _SCOPES.items():
@@ -245,7 +245,7 @@ def _conditions(question: str, findings: Sequence[Finding]) -> list[tuple[str, _
     return found + _named_values(question, findings)
 
 
-def _shows(finding: Finding, techniques: set[str]) -> bool:
+def _shows(finding: AnyFinding, techniques: set[str]) -> bool:
     """Whether a finding shows one of the techniques, or a sub-technique of one."""
     return finding.kind not in _SUMS and any(
         shown in techniques or shown.partition(".")[0] in techniques for shown in finding.techniques
@@ -253,20 +253,20 @@ def _shows(finding: Finding, techniques: set[str]) -> bool:
 
 
 def _has_type(types: tuple[str, ...]) -> _Test:
-    return lambda finding: finding.attributes.get("type") in types
+    return lambda finding: columns(finding).get("type") in types
 
 
 def _has_kind(kind: str) -> _Test:
     return lambda finding: finding.kind == kind
 
 
-def _was_let_in(finding: Finding) -> bool:
+def _was_let_in(finding: AnyFinding) -> bool:
     if finding.kind == "auth_success":
         return finding.severity in (Severity.CRITICAL, Severity.HIGH)
-    return bool(finding.attributes.get("success_accounts") or finding.attributes.get("success_sources"))
+    return bool(columns(finding).get("success_accounts") or columns(finding).get("success_sources"))
 
 
-def _named_values(question: str, findings: Sequence[Finding]) -> list[tuple[str, _Test]]:
+def _named_values(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str, _Test]]:
     """A word of the question that is an account, an address or a value found: only what is about it."""
     words = {word.strip("`'\"?,!()").rstrip(".").replace("[.]", ".").lower() for word in question.split()}
     known = {value.lower() for finding in findings for value in _values(finding)}
@@ -282,17 +282,17 @@ def _is_our_word(word: str) -> bool:
     return any(pattern.fullmatch(word) for pattern in patterns)
 
 
-def _values(finding: Finding) -> list[str]:
+def _values(finding: AnyFinding) -> list[str]:
     """What a finding is about: every word or name among its attributes, and the file that it stands in."""
-    values = [value for value in finding.attributes.values() if isinstance(value, str)]
-    listed = [value for value in finding.attributes.values() if isinstance(value, list)]
+    values = [value for value in columns(finding).values() if isinstance(value, str)]
+    listed = [value for value in columns(finding).values() if isinstance(value, list)]
     values += [one for many in listed for one in many if isinstance(one, str)]
     return values + [evidence.source for evidence in finding.evidence if evidence.source != PROMPT]
 
 
-def scope_of(finding: Finding) -> str:
+def scope_of(finding: AnyFinding) -> str:
     """``external`` or ``internal`` for what has a place in a network; "" for the rest (a hash, an account)."""
-    attributes = finding.attributes
+    attributes = columns(finding)
     if finding.kind == "indicator":
         if attributes.get("scope") in ("public", "tor", "documentation"):
             return "external"
@@ -310,7 +310,7 @@ def scope_of(finding: Finding) -> str:
         return "internal" if address.startswith("local") or "." not in address else "external"
 
 
-def by_skill(findings: Sequence[Finding]) -> list[tuple[Skill, list[Finding]]]:
+def by_skill(findings: Sequence[AnyFinding]) -> list[tuple[Skill, list[AnyFinding]]]:
     """Findings with the skill that shows them, in the catalogue's order; those that no section shows are left out."""
     return [
         (skill, mine)

@@ -12,11 +12,10 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, Turn, TurnFile
-from svc.assistant.workers.pool import FAILED_KIND
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
@@ -28,7 +27,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one ask: what was found, where, and per input what was not looked at."""
 
     skill: Skill
-    findings: tuple[Finding, ...]
+    findings: tuple[AnyFinding, ...]
     inputs: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
 
@@ -53,14 +52,14 @@ def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
 def _next_steps(parts: Sequence[Part]) -> list[str]:
     """What each section advises, said once."""
     steps = dict.fromkeys(step for part in parts for step in section_of(part.skill).next_steps(shown(part)))
-    if any(finding.kind == FAILED_KIND for part in parts for finding in part.findings):
+    if any(with_facts(part.findings, ToolFailure) for part in parts):
         steps["Keep the file that stopped a parser: a file that does so may have been made for it."] = None
     return list(steps)
 
 
-def shown(part: Part) -> list[Finding]:
+def shown(part: Part) -> list[AnyFinding]:
     """What the part's section shows: all but the one about a tool that did not finish, which has no section."""
-    return [finding for finding in part.findings if finding.kind != FAILED_KIND]
+    return [finding for finding in part.findings if finding.kind != kind_of(ToolFailure)]
 
 
 def _verdict(part: Part) -> str:
@@ -75,13 +74,10 @@ def _verdict(part: Part) -> str:
 
 
 def _body(part: Part) -> str:
-    broken = [f for f in part.findings if f.kind == FAILED_KIND]
+    broken = with_facts(part.findings, ToolFailure)
     blocks = [section_of(part.skill).body(shown(part))] if shown(part) else []
     if broken:
-        rows = [
-            (escape(f.title), code_span(str(f.attributes["reason"])), code_span(str(f.attributes["where"])))
-            for f in broken
-        ]
+        rows = [(escape(f.title), code_span(f.facts.reason), code_span(f.facts.where)) for f in broken]
         blocks.append(table(("Did not finish", "Why", "Where"), rows))
     return "\n\n".join(blocks)
 
@@ -158,7 +154,7 @@ def _first_line(markdown: str) -> str:
 
 
 def refined(
-    question: str, conditions: Sequence[str], kept: Sequence[tuple[Skill, Sequence[Finding]]], total: int
+    question: str, conditions: Sequence[str], kept: Sequence[tuple[Skill, Sequence[AnyFinding]]], total: int
 ) -> str:
     """The answer to a follow-up that keeps some of the earlier findings."""
     count = sum(len(findings) for _, findings in kept)
@@ -188,7 +184,7 @@ def nothing_known() -> str:
     return f"**Nothing was found before in this session.**\n\n{can_do()}\n"
 
 
-def findings_json(findings: Sequence[Finding]) -> tuple[str, int]:
+def findings_json(findings: Sequence[AnyFinding]) -> tuple[str, int]:
     """The findings as a JSON list, worst first within what a message may hold, and how many are left out."""
     ranked = sorted(findings, key=lambda finding: _RANK[finding.severity])  # stable: a tool's own order within
     encoded: list[bytes] = []

@@ -11,9 +11,10 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import cast
 
 from svc.assistant.analyst.answer_format import PLACEHOLDER, Form, Wanted
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import AnyFinding, Scalar, Severity, columns
 from svc.assistant.skills.skill import Skill
 from svc.untrusted.markup import code_block, code_span, escape, plural, table, visible
 
@@ -68,7 +69,7 @@ _TYPES = {
 }
 
 
-def main_findings(skill: Skill, findings: Sequence[Finding]) -> list[Finding]:
+def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
     """The findings of the first of the skill's kinds that any is of."""
     for kind in skill.kinds:
         if found := [finding for finding in findings if finding.kind == kind]:
@@ -76,7 +77,7 @@ def main_findings(skill: Skill, findings: Sequence[Finding]) -> list[Finding]:
     return []
 
 
-def formed(wanted: Wanted, groups: Sequence[tuple[Skill, Sequence[Finding]]]) -> str:
+def formed(wanted: Wanted, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
     """The answer in the form that is wanted; it says so where nothing was found to put into it."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
     match wanted.form:
@@ -91,7 +92,7 @@ def formed(wanted: Wanted, groups: Sequence[tuple[Skill, Sequence[Finding]]]) ->
             return _tables(groups)
 
 
-def row_of(finding: Finding) -> Row:
+def row_of(finding: AnyFinding) -> Row:
     """A finding as one flat row: its attributes first, then what every finding has."""
     evidence = finding.evidence[0] if finding.evidence else None
     common: Row = {
@@ -104,11 +105,8 @@ def row_of(finding: Finding) -> Row:
         "line": (evidence.line or evidence.record) if evidence else None,
         "excerpt": evidence.excerpt if evidence else None,
     }
-    return (
-        {"kind": finding.kind}
-        | finding.attributes
-        | {name: value for name, value in common.items() if name not in finding.attributes}
-    )
+    facts = cast("Row", columns(finding))
+    return {"kind": finding.kind} | facts | {name: value for name, value in common.items() if name not in facts}
 
 
 def _without_empty(row: Row) -> Row:
@@ -152,7 +150,7 @@ def _rest(count: int, shown: int) -> str:
     return "\n" if count == shown else f"\n\n… and {plural(count - shown, 'row')} more, in the attached findings.\n"
 
 
-def _tables(groups: Sequence[tuple[Skill, Sequence[Finding]]]) -> str:
+def _tables(groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
     blocks = []
     for skill, findings in groups:
         rows = [row_of(finding) for finding in main_findings(skill, findings)]
@@ -192,7 +190,7 @@ def _filled(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
     return "  \n".join(_fill_words(template, row, _shown) for row in shown or [{}])
 
 
-def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[Finding]]]) -> str:
+def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
     """What the first finding has under a name, alone on a line of its own under the answer."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
     return _shown(_in_words(_value(thing, _first_values(rows[:1])))) + "\n"

@@ -1,7 +1,7 @@
 """The fixed words of an answer in the session's language, and its questions' words in English for the plan. Pure.
 
 Translated are headings, column names, severities and yes and no: what stands there whichever way the evidence reads.
-Sentences with figures stay English; a line above them says the gist. Words: ``knowledge/words.toml``.
+Sentences with figures stay English; a line above them says the gist. Words: ``analyst/words.toml``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.knowledge import load
 
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
@@ -33,7 +33,7 @@ class _Words(msgspec.Struct, frozen=True):
 
 @cache
 def _words() -> _Words:
-    return load("words.toml", _Words)
+    return load("words.toml", _Words, __package__)
 
 
 def languages() -> list[str]:
@@ -90,7 +90,7 @@ def _label(line: str, phrases: dict[str, str]) -> str:
     return f"{match[1]}{phrases[match[2]]}{match[3]}{match[4]}{line[match.end() :]}"
 
 
-def gist(findings: Sequence[Finding], language: str) -> str:
+def gist(findings: Sequence[AnyFinding], language: str) -> str:
     """One line above an English verdict: how many findings of which severity, in the language; "" for English."""
     phrases = _words().phrases.get(base_language(language))
     if not phrases:

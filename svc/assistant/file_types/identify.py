@@ -1,6 +1,6 @@
 """What a file is, read from its first bytes: a MIME type and a label. Does no I/O and never believes a name alone.
 
-Own table of magic first (``knowledge/file_magic.toml``), then what the text itself says, then puremagic. The name only
+Own table of magic first (``file_types/magic.toml``), then what the text itself says, then puremagic. The name only
 decides between kinds of text that no content tells apart. Labels are short words: ``evtx``, ``authlog``, ``eml``.
 """
 
@@ -15,8 +15,8 @@ import puremagic
 
 from svc.assistant.file_types.logs import TextKind, text_kind
 from svc.assistant.knowledge import load
-from svc.assistant.skills.log_readers.cloudtrail import is_cloudtrail
-from svc.assistant.skills.log_readers.syslog import is_journal
+from svc.assistant.log_readers.cloudtrail import is_cloudtrail
+from svc.assistant.log_readers.syslog import is_journal
 
 HEAD_BYTES = 65_536  # how much of a file ``identify`` wants; more is not looked at
 TEXT_LABELS = frozenset(
@@ -89,7 +89,7 @@ class _Magic(msgspec.Struct, frozen=True):
 
 @cache
 def _magic() -> _Magic:
-    return load("file_magic.toml", _Magic)
+    return load("magic.toml", _Magic, __package__)
 
 
 def identify(head: bytes, name: str = "") -> tuple[str, str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from svc.assistant.skills.log_readers.auditd import is_audit_log
-from svc.assistant.skills.log_readers.syslog import is_syslog
-from svc.assistant.skills.log_readers.web_server import is_web_log
+from svc.assistant.log_readers.auditd import is_audit_log
+from svc.assistant.log_readers.syslog import is_syslog
+from svc.assistant.log_readers.web_server import is_web_log
 
 SAMPLE_LINES = 400  # enough to tell; a head of 64 KiB has about 600 lines of log
 HEAD_LINES = 50  # by which the readers of logs know theirs

@@ -1,7 +1,7 @@
-"""Tables of facts that ship with the analyst, and where the user keeps newer ones. Wording is ours.
+"""Tables of facts that several skills share, and where the user keeps newer copies. Their wording is ours.
 
-Each file opens with its source, version and date. A table of the same name in the user's folder, which
-``svc rules update`` writes, goes before the one that ships.
+Each file opens with its source, version and date. ``svc rules update`` writes newer copies to the user's folder. A
+table that only one skill needs is in that skill's folder.
 """
 
 from __future__ import annotations
@@ -34,18 +34,25 @@ def use(folder: Path) -> None:
     _chosen = folder
 
 
-def load(name: str, table: type[Table]) -> Table:
-    """The table in ``name`` (``.toml`` or ``.json``): the user's where there is one, else that of this package.
+def load(name: str, table: type[Table], package: str = __name__) -> Table:
+    """Return the table in ``name`` (``.toml`` or ``.json``) of ``package``.
 
-    Raises msgspec.ValidationError where the file does not have the form that ``table`` describes.
+    A table of this package may have a newer copy in the user's folder, which is then used instead.
+
+    Raises:
+        msgspec.ValidationError: The file does not have the form that ``table`` describes.
     """
-    content = read(name)
+    content = read(name) if package == __name__ else resources.files(package).joinpath(name).read_bytes()
     return (
         msgspec.json.decode(content, type=table) if name.endswith(".json") else msgspec.toml.decode(content, type=table)
     )
 
 
 def read(name: str) -> bytes:
-    """The bytes of a table, the user's before ours. Raises FileNotFoundError where there is neither."""
+    """Return the bytes of a table of this package, or of the user's copy of it.
+
+    Raises:
+        FileNotFoundError: There is neither.
+    """
     own = user_folder() / name
     return own.read_bytes() if own.is_file() else resources.files(__name__).joinpath(name).read_bytes()

@@ -12,7 +12,8 @@ import msgspec
 
 from svc.assistant.findings import Severity
 from svc.assistant.knowledge import load
-from svc.assistant.skills.pcap.packets import ICMP, ICMP6, TCP, UDP
+
+ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58  # IANA, "Assigned Internet Protocol Numbers"
 
 
 class Interface(msgspec.Struct, frozen=True):

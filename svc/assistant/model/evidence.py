@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import AnyFinding, LooseFinding, columns
 from svc.assistant.skills.indicators.tool import extract
 from svc.untrusted.defang import defang, plain, refang
 from svc.untrusted.markup import bullets, code_span, plural
@@ -76,7 +76,7 @@ class Ledger:
             self._size += len(kept)
         self._searchable = None
 
-    def add_findings(self, findings: Iterable[Finding]) -> None:
+    def add_findings(self, findings: Iterable[AnyFinding]) -> None:
         """Take what findings say, evidence included."""
         for finding in findings:
             self.add("\n".join(_words_of(finding)))
@@ -123,7 +123,7 @@ def check(markdown: str, ledger: Ledger) -> Checked:
 def claims(markdown: str) -> list[Claim]:
     """What an answer names, each once; a part of a longer one (the host of a URL) is not named by itself."""
     text = _ESCAPED.sub(r"\1", markdown.replace("`", " "))
-    found = [item.attributes for item in extract(text, source="answer") if isinstance(item, Finding)]
+    found = [item.attributes for item in extract(text, source="answer") if isinstance(item, LooseFinding)]
     whole = plain(refang(text))
     named = [
         Claim(str(attributes["type"]), _as_cut(str(attributes["value"]), whole))
@@ -160,9 +160,9 @@ def _goes_on(character: str) -> bool:
     return bool(character) and not character.isspace() and character not in "\"'`)]>,;"
 
 
-def _words_of(finding: Finding) -> Iterator[str]:
+def _words_of(finding: AnyFinding) -> Iterator[str]:
     yield from (finding.title, finding.why, *finding.techniques)
-    for value in finding.attributes.values():
+    for value in columns(finding).values():
         yield from (str(one) for one in (value if isinstance(value, list) else [value]))
     for evidence in finding.evidence:
         yield from (evidence.source, evidence.excerpt)

@@ -17,7 +17,7 @@ from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.plan import PROMPT, Ask, Call, Plan, question_of
 from svc.assistant.analyst.render import Part
-from svc.assistant.findings import Finding
+from svc.assistant.findings import AnyFinding
 from svc.assistant.model.evidence import Ledger
 from svc.assistant.model.local_toolset import LocalToolset
 from svc.assistant.model.offer import Offer, Tell
@@ -159,7 +159,7 @@ class Toolbox:
         return ", ".join(repr(visible(name)) for name in [*(file.name for file in self._turn.files), PROMPT])
 
     @property
-    def findings(self) -> list[Finding]:
+    def findings(self) -> list[AnyFinding]:
         """Everything found so far, whole."""
         return [finding for part in self._parts for finding in part.findings]
 
@@ -181,7 +181,7 @@ def _names(files: Sequence[TurnFile]) -> list[str]:
     return [part for file in files for part in (file.name, file.sha256)]
 
 
-def _is_made_up(finding: Finding) -> bool:
+def _is_made_up(finding: AnyFinding) -> bool:
     return any(evidence.source == GIVEN for evidence in finding.evidence)
 
 

@@ -6,6 +6,9 @@ analyst page.
 
 from __future__ import annotations
 
+import msgspec
+
+from svc.assistant.findings import AnyFinding, Facts, LooseFinding, finding_type
 from svc.assistant.skills.archive import answer as archive
 from svc.assistant.skills.attack import answer as attack
 from svc.assistant.skills.attack_mapping import answer as behaviours
@@ -59,6 +62,8 @@ SECTIONS: tuple[Section, ...] = (
 """In the order in which asks of one prompt are answered where the prompt itself has none."""
 
 SKILLS: tuple[Skill, ...] = tuple(section.skill for section in SECTIONS)
+FACTS: tuple[type[Facts], ...] = tuple(dict.fromkeys(facts for skill in SKILLS for facts in skill.facts))
+_FINDINGS: msgspec.json.Decoder[list[AnyFinding]] = msgspec.json.Decoder(list[LooseFinding | finding_type(FACTS)])  # type: ignore[misc]
 _BY_NAME = {section.skill.name: section for section in SECTIONS}
 _TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
 _UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # only unpacking, or reading on, would tell
@@ -109,6 +114,15 @@ NOT_YET = (
     ),
 )
 """What people ask that no tool here does yet, in words that end "it cannot yet …"."""
+
+
+def decode_findings(content: str | bytes) -> list[AnyFinding]:
+    """Return the findings of a ``source`` message of ours.
+
+    Raises:
+        msgspec.DecodeError: The content has another form; it is another assistant's.
+    """
+    return _FINDINGS.decode(content)
 
 
 def skill_of_kind(kind: str) -> Skill | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Scalar, Severity
 from svc.assistant.skills.indicators import answer as indicators
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 

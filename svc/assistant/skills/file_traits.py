@@ -24,7 +24,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Scalar, Severity
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 
 MAX_BYTES = 128 * 1024 * 1024  # of one file; parsers hold it two or three times over within a worker's 1 GiB
 ENTROPY_BYTES = 4 * 1024 * 1024  # of one part: more does not change the figure

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import msgspec
 
 from svc.assistant.file_types.identify import TEXT_LABELS
-from svc.assistant.findings import Finding
-from svc.assistant.workers.pool import Feed
+from svc.assistant.findings import Facts, InputKind, kind_of
 
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
@@ -40,10 +40,11 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     tool: str
-    feed: Feed
+    input: InputKind
     title: str
     can: str
-    kinds: tuple[str, ...]
+    facts: tuple[type[Facts], ...] = ()
+    loose_kinds: tuple[str, ...] = ()
     strong: re.Pattern[str]
     weak: re.Pattern[str] = NEVER
     content: re.Pattern[str] = NEVER
@@ -55,6 +56,11 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     covers: frozenset[str] = frozenset()
     is_experimental: bool = False  # only the experimental model has it
 
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """The kinds of its findings, the ones that matter most first."""
+        return (*map(kind_of, self.facts), *self.loose_kinds)
+
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
     """A drawing that goes out after the answer. ``svg`` is a whole document without script (``picture``)."""
@@ -63,12 +69,12 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     svg: str
 
 
-def no_steps(findings: Sequence[Finding]) -> list[str]:
+def no_steps(findings: Sequence[Any]) -> list[str]:
     """For findings that ask for nothing further."""
     return []
 
 
-def no_pictures(findings: Sequence[Finding]) -> list[Picture]:
+def no_pictures(findings: Sequence[Any]) -> list[Picture]:
     """For findings that a table shows best."""
     return []
 
@@ -81,10 +87,10 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     skill: Skill
-    verdict: Callable[[Sequence[Finding]], str]
-    body: Callable[[Sequence[Finding]], str]
-    next_steps: Callable[[Sequence[Finding]], list[str]] = no_steps
-    pictures: Callable[[Sequence[Finding]], list[Picture]] = no_pictures
+    verdict: Callable[[Sequence[Any]], str]
+    body: Callable[[Sequence[Any]], str]
+    next_steps: Callable[[Sequence[Any]], list[str]] = no_steps
+    pictures: Callable[[Sequence[Any]], list[Picture]] = no_pictures
 
 
 def words(*patterns: str) -> re.Pattern[str]:

@@ -15,20 +15,29 @@ import signal
 import socket
 import tempfile
 from collections.abc import AsyncGenerator, AsyncIterator
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import (
+    Facts,
+    Finding,
+    Gap,
+    InputKind,
+    LooseFinding,
+    Progress,
+    Severity,
+    ToolEvent,
+    ToolFailure,
+    finding_type,
+)
 from svc.assistant.workers import process as worker_process
-from svc.assistant.workers.process import Crashed, Done, Feed, Frame, Limits, Order, pack
+from svc.assistant.workers.process import Crashed, Done, Frame, Limits, Order, pack
 from svc.errors import UnavailableError
 
-__all__ = ["FAILED_KIND", "Feed", "Job", "Limits", "Workers"]
-
-FAILED_KIND = "tool_failed"
-"""The kind of the finding about a tool that crashed or was stopped. Attributes: tool, reason, where, source (str)."""
+__all__ = ["Job", "Limits", "Workers"]
 
 SLOTS = 2  # tools at once: the design's two cores
 QUEUE = 64  # jobs that may wait for a worker; one more is refused
@@ -37,20 +46,26 @@ REAP_SECONDS = 5.0
 MAX_TEMP_CHARS = 70  # a Unix socket's address has 107 characters at most, of which multiprocessing adds 32
 _CONTEXT = multiprocessing.get_context("forkserver")
 
-_decoder: msgspec.msgpack.Decoder[Frame] = msgspec.msgpack.Decoder(Frame)
+
+@lru_cache
+def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
+    """Return the decoder of frames whose findings hold one of ``facts``."""
+    return msgspec.msgpack.Decoder(Progress | Gap | Done | Crashed | LooseFinding | finding_type(facts))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one tool. ``tool`` is ``module:generator``; ``name`` is what evidence calls the input.
 
-    ``source`` is a path that the worker reads, or the bytes, which never touch a disk.
+    ``source`` is a path that the worker reads, or the bytes, which never touch a disk. ``facts`` are what the tool's
+    findings may hold.
     """
 
     tool: str
-    feed: Feed
+    input: InputKind
     name: str
     source: Path | bytes
     options: dict[str, str] = {}
+    facts: tuple[type[Facts], ...] = ()
 
 
 def _choose_socket_folder() -> None:
@@ -81,7 +96,7 @@ class _Worker:
         path = os.fspath(job.source) if isinstance(job.source, Path) else None
         order = Order(
             tool=job.tool,
-            feed=job.feed,
+            input=job.input,
             name=job.name,
             limits=limits,
             path=path,
@@ -94,11 +109,11 @@ class _Worker:
             self._writer.write(job.source)
         await self._writer.drain()
 
-    async def receive(self) -> Frame | None:
+    async def receive(self, decoder: msgspec.msgpack.Decoder[Frame]) -> Frame | None:
         """The next frame, or None where the process is gone."""
         try:
             header = await self._reader.readexactly(worker_process.HEADER_BYTES)
-            return _decoder.decode(await self._reader.readexactly(int.from_bytes(header, "big")))
+            return decoder.decode(await self._reader.readexactly(int.from_bytes(header, "big")))
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
 
@@ -173,8 +188,8 @@ class Workers:
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=REAP_SECONDS)
 
-    async def run(self, job: Job) -> AsyncGenerator[Yielded, None]:
-        """What the tool yields, as it yields it; where it dies or is stopped, a Finding of FAILED_KIND last.
+    async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
+        """What the tool yields, as it yields it; where it dies or is stopped, a Finding with a ToolFailure last.
 
         Closing the iterator kills the process. Raises UnavailableError where too many jobs wait already.
         """
@@ -206,16 +221,17 @@ class Workers:
         finally:
             self._slots.release()
 
-    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[Yielded, None]:
+    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[ToolEvent, None]:
         deadline = asyncio.get_running_loop().time() + self._limits.wall_seconds
         findings = 0
+        decoder = _decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(ConnectionError):  # it died already: the first receive says how
                     await worker.send(job, self._limits)
             while True:
                 async with asyncio.timeout_at(deadline):
-                    frame = await worker.receive()
+                    frame = await worker.receive(decoder)
                 match frame:
                     case Done():
                         return
@@ -225,7 +241,7 @@ class Workers:
                     case None:
                         yield _failed(job, _death(await worker.reap(), self._limits))
                         return
-                    case Finding():
+                    case Finding() | LooseFinding():
                         findings += 1
                         if findings > self._limits.findings:
                             yield Gap(
@@ -296,14 +312,13 @@ def _short(job: Job) -> str:
     return job.tool.partition(":")[0].rpartition(".")[2]
 
 
-def _failed(job: Job, reason: str, where: str = "") -> Finding:
+def _failed(job: Job, reason: str, where: str = "") -> Finding[ToolFailure]:
     """The finding about a tool that did not end by itself; what it yielded before stands."""
     return Finding(
-        kind=FAILED_KIND,
         title=f"{_short(job)} did not finish with {job.name}",
         severity=Severity.MEDIUM,
         why=f"{reason}. What it found before that is in this answer; the rest of {job.name} was not looked at.",
-        attributes={"tool": _short(job), "reason": reason, "where": where, "source": job.name},
+        facts=ToolFailure(tool=_short(job), reason=reason, where=where, source=job.name),
     )
 
 

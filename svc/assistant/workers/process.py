@@ -2,7 +2,7 @@
 
 The other end is ``workers.py``. A job's bytes come from its file or, where nothing may be on disk, over the socket. The
 process ends after one job, and at once when the other end is gone. Frames: four bytes of length (big-endian), then
-msgpack; the job goes down, then its bytes if it has no path; ``Yielded`` come up, then ``Done`` or ``Crashed``.
+msgpack; the job goes down, then its bytes if it has no path; ``ToolEvent`` come up, then ``Done`` or ``Crashed``.
 """
 
 from __future__ import annotations
@@ -23,14 +23,13 @@ import threading
 import traceback
 import zlib
 from collections.abc import Iterator
-from enum import StrEnum
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Gap, Progress, Yielded
+from svc.assistant.findings import Gap, InputKind, Progress, ToolEvent
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of one file that a tool wants as a whole; the rest becomes a Gap
 MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a packed file that a tool wants as bytes: a quarter of the worker's memory
@@ -39,14 +38,6 @@ MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is passed over
 MAX_ERROR_CHARS = 300
 _GC_OBJECTS = 100_000
 _GONE = 3  # exit status: the other end went away
-
-
-class Feed(StrEnum):
-    """The form in which a tool wants its input: a str, an iterator of lines, or a seekable stream of bytes."""
-
-    TEXT = "text"
-    LINES = "lines"
-    BINARY = "binary"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +56,7 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     tool: str
-    feed: Feed
+    input: InputKind
     name: str
     limits: Limits
     path: str | None = None
@@ -84,21 +75,22 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
     where: str
 
 
-Frame = Yielded | Done | Crashed
+Frame = ToolEvent | Done | Crashed
+"""What comes up the socket; the other end names the facts that a job's findings hold."""
 HEADER_BYTES = 4
 
 _encoder = msgspec.msgpack.Encoder()
 
 
-_Fed = str | Iterator[str] | BinaryIO
+_Content = str | Iterator[str] | BinaryIO
 
 
 class _Tool(Protocol):
     """A tool's public generator."""
 
     def __call__(
-        self, feed: str | Iterator[str] | BinaryIO, /, *, source: str, **options: str
-    ) -> Iterator[Yielded]: ...
+        self, content: str | Iterator[str] | BinaryIO, /, *, source: str, **options: str
+    ) -> Iterator[ToolEvent]: ...
 
 
 def pack(value: Order | Frame | bytes) -> bytes:
@@ -193,10 +185,10 @@ def _load(name: str) -> _Tool:
     return tool
 
 
-def _yields(tool: _Tool, order: Order, content: bytes) -> Iterator[Yielded]:
+def _yields(tool: _Tool, order: Order, content: bytes) -> Iterator[ToolEvent]:
     with _opened(order, content) as stream:
         source = _Unpacked(stream)
-        yield from tool(source.fed(order.feed), source=order.name, **order.options)
+        yield from tool(source.content(order.input), source=order.name, **order.options)
         yield from source.gaps()
 
 
@@ -240,14 +232,14 @@ class _Unpacked:
         self._first_long = 0
         self._notes: list[str] = []
 
-    def fed(self, feed: Feed) -> _Fed:
-        """What a tool of this kind gets."""
-        match feed:
-            case Feed.TEXT:
+    def content(self, kind: InputKind) -> _Content:
+        """Return the content in the form that the tool needs."""
+        match kind:
+            case InputKind.TEXT:
                 return self.text()
-            case Feed.LINES:
+            case InputKind.LINES:
                 return self.lines()
-            case Feed.BINARY:
+            case InputKind.BINARY:
                 return self.binary()
 
     def text(self) -> str:

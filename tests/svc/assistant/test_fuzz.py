@@ -20,12 +20,14 @@ from hypothesis import strategies as st
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.plan import Ask, Call, Plan
 from svc.assistant.analyst.render import Part
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, ToolEvent, ToolFailure, kind_of
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.catalogue import SECTIONS
 from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
 from svc.assistant.workers import process as worker_process
-from svc.assistant.workers.pool import FAILED_KIND, Limits, Workers
+from svc.assistant.workers.pool import Limits, Workers
 from svc.messages import MessageType, MimeType, State
 from tests.support.damage import HOSTILE, Change, changes, damaged, seeds_for
 
@@ -38,24 +40,24 @@ OPTIONS = {"after": "03:00:00", "before": "", "now": "2026-11-20T03:12:45+00:00"
 every_skill = pytest.mark.parametrize("section", SECTIONS, ids=[section.skill.name for section in SECTIONS])
 
 
-def run(section: Section, content: bytes) -> list[Yielded]:
+def run(section: Section, content: bytes) -> list[ToolEvent]:
     """What the tool yields, read and packed as its worker would."""
     skill = section.skill
     module, _, function = skill.tool.partition(":")
-    tool: Callable[..., Iterator[Yielded]] = getattr(importlib.import_module(module), function)
+    tool: Callable[..., Iterator[ToolEvent]] = getattr(importlib.import_module(module), function)
     unpacked = worker_process._Unpacked(io.BytesIO(content))
     options = {name: OPTIONS[name] for name in skill.takes if OPTIONS[name]}
     frames = [
         worker_process.pack(item)
-        for item in (*tool(unpacked.fed(skill.feed), source=NAME, **options), *unpacked.gaps())
+        for item in (*tool(unpacked.fed(skill.input), source=NAME, **options), *unpacked.gaps())
     ]
-    return [msgspec.msgpack.decode(frame[worker_process.HEADER_BYTES :], type=Yielded) for frame in frames]
+    return [msgspec.msgpack.decode(frame[worker_process.HEADER_BYTES :], type=ToolEvent) for frame in frames]
 
 
-def show(section: Section, items: list[Yielded]) -> str:
+def show(section: Section, items: list[ToolEvent]) -> str:
     """The answer to a question for this skill, with its pictures and its data."""
     skill = section.skill
-    findings = tuple(item for item in items if isinstance(item, Finding))
+    findings = tuple(item for item in items if isinstance(item, (Finding, TypedFinding)))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
     part = Part(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
     ask = Ask(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
@@ -84,7 +86,7 @@ def test_whole_input_is_answered_with_findings(section: Section):
     answers = [run(section, seed) for seed in seeds]
     for items in answers:
         show(section, items)
-    assert any(isinstance(item, Finding) for items in answers for item in items)
+    assert any(isinstance(item, (Finding, TypedFinding)) for items in answers for item in items)
 
 
 @every_skill
@@ -149,6 +151,6 @@ async def dying(request: pytest.FixtureRequest) -> AsyncIterator[tuple[Analyst, 
 async def test_a_worker_that_dies_is_a_finding_and_the_next_question_works(dying: tuple[Analyst, bool]):
     analyst, is_killed = dying
     findings, markdown = await ask(analyst, content=LOGINS * 60_000, is_killed=is_killed)
-    assert FAILED_KIND in {finding.kind for finding in findings}
+    assert kind_of(ToolFailure) in {finding.kind for finding in findings}
     assert "did not finish" in markdown
     assert "12 failed logins" in (await ask(analyst, content=LOGINS))[1]

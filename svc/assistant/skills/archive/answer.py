@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import InputKind, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, escape, plural, table
 
 _WORST_FIRST = list(Severity)
@@ -119,10 +119,10 @@ SECTION = Section(
     skill=Skill(
         name="archive",
         tool="svc.assistant.skills.archive.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Archive",
         can="list an archive (ZIP, TAR), open it one level and say which members are dangerous",
-        kinds=("archive_summary", "archive_member", "archive_sign"),
+        loose_kinds=("archive_summary", "archive_member", "archive_sign"),
         strong=words(
             r"\barchives?\b",
             r"\b(?:zip|tar|tarball|tgz|7z|rar) ?(?:files?|archives?|bombs?)?\b",

@@ -1,6 +1,6 @@
 """What speaks against a file by its name and its real kind: programs, scripts, disguises. Pure.
 
-For what comes in mails and archives. Facts: ``knowledge/file_danger.toml``; the real kind is ``file_types.identify``'s.
+For what comes in mails and archives. Facts: ``dangerous_names.toml``; the real kind comes from ``file_types``.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> _Table:
-    return load("file_danger.toml", _Table)
+    return load("dangerous_names.toml", _Table, __package__)
 
 
 def endings(name: str) -> list[str]:

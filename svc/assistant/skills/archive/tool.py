@@ -26,7 +26,8 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.file_types import identify as file_types
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
 from svc.assistant.skills.archive.members import MAX_MEMBER_BYTES, Member, is_zip, read_tar, read_zip
 
@@ -58,7 +59,7 @@ class _Seen(msgspec.Struct):
     names: Counter[str] = msgspec.field(default_factory=Counter)
 
 
-def inspect(stream: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(stream: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The members as findings, what is wrong with them, and a summary last."""
     yield Progress(text=f"reading {source}")
     head = stream.read(file_types.HEAD_BYTES)

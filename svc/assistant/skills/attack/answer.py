@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Confidence, Finding, Scalar
+from svc.assistant.findings import Confidence, InputKind, Scalar
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import bullets, escape, table
 
 _NAMED = 3  # techniques in the verdict; all stand below it
@@ -114,10 +114,10 @@ SECTION = Section(
     skill=Skill(
         name="attack",
         tool="svc.assistant.skills.attack.tool:look_up",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="ATT&CK",
         can="say what an ATT&CK technique or tactic is, and which techniques a tactic has",
-        kinds=("attack_technique", "attack_tactic"),
+        loose_kinds=("attack_technique", "attack_tactic"),
         strong=words(
             rf"\b(?:what(?:'s| is| are| does| do)|explain|describe|define|tell me about|look ?up|name of|meaning of)\b"
             rf"[^.?!\n]{{0,40}}{_ID}",

@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack import Tactic
 from svc.assistant.knowledge.attack_names import (
     TECHNIQUE_ID,
@@ -41,7 +42,7 @@ _TACTIC_ID = re.compile(r"\bTA\d{4}\b", re.IGNORECASE)
 _WHICH = re.compile(r"\b(?:techniques?|ttps?)\b|\btactics?\b(?! (?:of|for|does|is|are)\b)", re.IGNORECASE)
 
 
-def look_up(text: str, /, *, source: str, question: str = "") -> Iterator[Yielded]:
+def look_up(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """What ``question``, else ``text``, names: ids, tactics, names of techniques; else what its words are near to."""
     asked = (question or text)[:MAX_CHARS]
     yield Progress(text=f"looking up in {attack_version()}")
@@ -61,7 +62,7 @@ def look_up(text: str, /, *, source: str, question: str = "") -> Iterator[Yielde
         yield from _meant(asked, evidence)
 
 
-def _meant(asked: str, evidence: tuple[Evidence, ...]) -> Iterator[Yielded]:
+def _meant(asked: str, evidence: tuple[Evidence, ...]) -> Iterator[ToolEvent]:
     """No id and no name: the techniques that the words speak of, or a Gap."""
     near = [technique for technique, score, _ in techniques_of(asked) if score >= CLEAR_SCORE][:MAX_NEAR]
     for technique in near:

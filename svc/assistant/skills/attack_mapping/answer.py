@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Confidence, Finding, Scalar
+from svc.assistant.findings import Confidence, InputKind, Scalar
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import parent_of
 from svc.assistant.skills.attack.answer import NOT_LOOKED_UP, technique_label
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, escape, plural, table
 
 SENTENCE_CHARS = 140
@@ -124,10 +124,10 @@ SECTION = Section(
     skill=Skill(
         name="behaviours",
         tool="svc.assistant.skills.attack_mapping.tool:map_text",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Behaviours",
         can="map the behaviours that a report or a sentence tells to ATT&CK techniques",
-        kinds=("behaviour", "behaviour_technique"),
+        loose_kinds=("behaviour", "behaviour_technique"),
         strong=words(
             rf"\b(?:map|mapping|mapped|tag|label|classify|translate)\b[^.?!\n]{{0,80}}(?:{_ASKED}|\btechniques?\b|\btactics?\b)",
             rf"\b(?:which|what|identify|extract|find|name|list|give|show|any|all)\b{NOT_LOOKED_UP}[^.?!\n]{{0,40}}{_ASKED}",

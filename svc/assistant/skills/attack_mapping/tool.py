@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import (
     attack_name,
     attack_version,
@@ -43,7 +44,7 @@ _DENIED = re.compile(
 )
 
 
-def map_text(text: str, /, *, source: str, question: str = "") -> Iterator[Yielded]:
+def map_text(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """The sentences' behaviours in the text's order, then the techniques, most certain first.
 
     ``question`` is the part of a prompt that asks: it is left out where something else stands beside it.

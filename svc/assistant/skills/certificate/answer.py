@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import InputKind, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, defang, escape, plural, table
 
 _SHOWN = 10  # certificates whose fields are shown
@@ -131,10 +131,10 @@ SECTION = Section(
     skill=Skill(
         name="certificate",
         tool="svc.assistant.skills.certificate.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Certificate",
         can="read X.509 certificates, requests and keys (PEM, DER) and say what is weak about them",
-        kinds=(
+        loose_kinds=(
             "certificate", "certificate_request", "private_key", "certificate_weakness", "certificate_damage",
         ),
         strong=words(

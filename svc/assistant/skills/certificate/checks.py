@@ -1,7 +1,7 @@
 """The fields of a certificate as values, and what is weak about them. Pure.
 
 Sources: RFC 5280 (profile), the CA/Browser Forum's baseline requirements (limits:
-``knowledge/certificate_marks.toml``), NIST SP 800-131A (key sizes).
+``skills/certificate/marks.toml``), NIST SP 800-131A (key sizes).
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Weakness(msgspec.Struct, frozen=True):
 
 @cache
 def _marks() -> _Marks:
-    return load("certificate_marks.toml", _Marks)
+    return load("marks.toml", _Marks, __package__)
 
 
 @cache

@@ -30,7 +30,8 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.certificate.checks import (
     Facts,
     Weakness,
@@ -52,7 +53,7 @@ ERRORS = (
 """What cryptography is known to raise on broken or exotic input."""
 
 
-def inspect(stream: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Yielded]:
+def inspect(stream: BinaryIO, /, *, source: str, now: str = "") -> Iterator[ToolEvent]:
     """Every certificate, request and key, then what is weak about each. ``now`` is ISO 8601, or ""."""
     yield Progress(text=f"reading {source}")
     raw = stream.read(MAX_BYTES + 1)
@@ -99,7 +100,7 @@ def _pem_blocks(raw: bytes) -> Iterator[_Block]:
             begun = None
 
 
-def _blocks(reader: _Reader, raw: bytes) -> Iterator[Yielded]:
+def _blocks(reader: _Reader, raw: bytes) -> Iterator[ToolEvent]:
     blocks = list(_pem_blocks(raw))
     if not blocks and raw[:1] == b"\x30":
         yield from reader.read("DER", raw, 1, raw)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import InputKind, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 _ORDER = tuple(Severity)  # the worst first
@@ -91,10 +91,10 @@ SECTION = Section(
     skill=Skill(
         name="code_review",
         tool="svc.assistant.skills.code_review.tool:review",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Code and configuration",
         can="review code, a configuration or HTTP headers, each weakness with CWE, line and fix",
-        kinds=("code_weakness", "code_review"),
+        loose_kinds=("code_weakness", "code_review"),
         strong=words(
             rf"\b(?:review|audit|check|harden|inspect|scan|assess|look at)\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
             rf"\b(?:is|are) (?:this|that|the|these|my)\b[^.?!\n:]{{0,30}}\b(?:{_THINGS})\b[^.?!\n:]{{0,30}}"

@@ -1,7 +1,7 @@
 """The headers of an HTTP answer: what is missing, what is weak, cookies and cross-origin rules. Pure.
 
 Sources: RFC 6265bis (cookies), the Fetch standard (CORS), Content Security Policy 3, RFC 6797 (HSTS). The table of
-headers is part of ``knowledge/code_weaknesses.toml``.
+headers is part of ``skills/code_review/weaknesses.toml``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.findings import Evidence, Severity
+from svc.assistant.findings import LooseFinding as Finding
 
 MAX_LINES = 2_000
 EXCERPT_CHARS = 240

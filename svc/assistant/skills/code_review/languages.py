@@ -2,7 +2,7 @@
 
 The name of a file decides where its content leaves two kinds open. Python is split by its own grammar (``ast``), so
 that a call over several lines is one statement; the rest by lines, brackets that stay open taken along.
-Facts: ``knowledge/code_kinds.toml``.
+Facts: ``skills/code_review/languages.toml``.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Sign(msgspec.Struct, frozen=True):
 
 
 class CodeKinds(msgspec.Struct, frozen=True):
-    """``knowledge/code_kinds.toml``; ``endings`` are of files' names."""
+    """``skills/code_review/languages.toml``; ``endings`` are of files' names."""
 
     source: str
     version: str
@@ -57,7 +57,7 @@ class CodeKinds(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> CodeKinds:
-    return load("code_kinds.toml", CodeKinds)
+    return load("languages.toml", CodeKinds, __package__)
 
 
 @cache

@@ -1,7 +1,7 @@
 """Review code, a configuration or the headers of an HTTP answer: each weakness with its CWE, line, why and fix.
 
 Decides by single statements, and by following names that were set from a user's input within one text. It does not
-follow values through calls, and does not know what stands in other files. Facts: ``knowledge/code_weaknesses.toml``.
+follow values through calls, and does not know what stands in other files. Facts: ``weaknesses.toml``.
 
 Finding kinds and their attributes:
 
@@ -21,7 +21,8 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.prefilter import needed_words
 from svc.assistant.skills.code_review.http_headers import Headers, header_findings
@@ -69,7 +70,7 @@ class Weakness(msgspec.Struct, frozen=True):
 
 
 class CodeWeaknesses(msgspec.Struct, frozen=True):
-    """``knowledge/code_weaknesses.toml``; ``sources`` are patterns of a user's input, by language."""
+    """``weaknesses.toml``; ``sources`` are patterns of a user's input, by language."""
 
     source: str
     version: str
@@ -81,10 +82,10 @@ class CodeWeaknesses(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> CodeWeaknesses:
-    return load("code_weaknesses.toml", CodeWeaknesses)
+    return load("weaknesses.toml", CodeWeaknesses, __package__)
 
 
-def review(text: str, *, source: str) -> Iterator[Yielded]:
+def review(text: str, *, source: str) -> Iterator[ToolEvent]:
     """The weaknesses of ``text`` in the order of its lines, then a summary; a Gap where it is no code."""
     yield Progress(text=f"reading {source}")
     code, first_line = _code_in(text) if source == PROMPT else (text, 1)
@@ -124,7 +125,7 @@ def _code_in(prompt: str) -> tuple[str, int]:
     return prompt, 1
 
 
-def _in_code(code: str, kind: str, source: str, first_line: int) -> Iterator[Yielded]:
+def _in_code(code: str, kind: str, source: str, first_line: int) -> Iterator[ToolEvent]:
     rules = [rule for rule in _rules() if kind in rule.weakness.languages or "any" in rule.weakness.languages]
     lines = code.split("\n")
     names: set[str] = set()

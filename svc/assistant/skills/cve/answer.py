@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import InputKind
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, escape, plural, table
 
 NAMED = 5
@@ -67,10 +67,10 @@ SECTION = Section(
     skill=Skill(
         name="cve",
         tool="svc.assistant.skills.cve.tool:look_up",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="CVEs",
         can="say whether a CVE is known to be exploited, from the catalogue that was loaded",
-        kinds=("cve",),
+        loose_kinds=("cve",),
         strong=words(
             r"\b(?:what (?:is|about)|about|on|for|is|explain|look up|details (?:of|on|about)|tell me about) CVE-\d",
             r"\bexploited\b[^.?!\n]{0,60}\bCVE|\bCVEs?\b[^.?!\n]{0,60}\bexploit\w*",

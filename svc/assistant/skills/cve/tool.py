@@ -13,14 +13,15 @@ from collections.abc import Iterator
 from functools import cache
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.kev import FILE_NAME, Exploited, KevTable
 
 MAX_CVES = 2_000
 _CVE = re.compile(r"\bCVE-(\d{4})-(\d{4,19})\b", re.IGNORECASE)
 
 
-def look_up(text: str, *, source: str) -> Iterator[Yielded]:
+def look_up(text: str, *, source: str) -> Iterator[ToolEvent]:
     """One finding for each CVE in the text, those known to be exploited first."""
     table = _table()
     yield Progress(text=f"reading {source} " + (f"with {_origin(table)}" if table else "without a catalogue"))

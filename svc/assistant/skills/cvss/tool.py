@@ -1,20 +1,7 @@
-"""Score every CVSS vector in a text, say what its metrics mean and what would lower it, or what is wrong with it.
+"""Score every CVSS vector in a text, explain its metrics and what would lower it, or say what is wrong with it.
 
-Formulas: the ``cvss`` library. Metrics and their meaning: ``knowledge/cvss_metrics.toml``. Decides where a vector
-starts and ends, which version it is where it does not say, and which metric is at fault. Not: whether a score is apt.
-
-Finding kinds and their attributes:
-
-``cvss_score``: vector (str, as the specification writes it), version ("2.0", "3.0", "3.1", "4.0"), score (float, the
-one that counts: with all metrics given), rating (str: none, low, medium, high, critical), nomenclature (str:
-"CVSS-BTE" in 4.0, else "base", "temporal" or "environmental": which score counts), base_score, temporal_score,
-environmental_score (float or None where not stated), impact, exploitability (float or None: 4.0 has none), metrics
-(["AV:N", …]), metric_names, metric_meanings (lists, parallel), changes (["AV:N to AV:P", …], best first),
-change_scores (floats), change_meanings (lists, parallel), notes (list of str), count (int).
-
-``cvss_broken``: vector (str), version, problems (list of str), wrong (list of metrics), missing (list of metrics),
-allowed (list: per entry of wrong, then of missing, the values allowed), lowest_score, highest_score (float or None: the
-range that the vector can have once it is repaired), count (int).
+Decides where a vector starts and ends, its version if that is not stated, and which metric is at fault; not
+whether a score is apt. Formulas: the ``cvss`` library. Metrics and their meaning: ``metrics.toml``.
 """
 
 from __future__ import annotations
@@ -28,8 +15,9 @@ from functools import cache
 import msgspec
 from cvss import CVSS2, CVSS3, CVSS4, CVSSError
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
+from svc.assistant.skills.cvss.findings import AllowedRow, ChangeRow, CvssBroken, CvssScore, MetricRow
 
 MAX_VECTORS = 20_000  # different ones of one text
 MAX_EXPLAINED = 50  # what would lower a score is computed for so many vectors; it takes 5 to 20 ms each
@@ -105,7 +93,7 @@ class _Scores(msgspec.Struct, frozen=True):
 @cache
 def metrics_of(version: str) -> dict[str, Metric]:
     """Each metric of a version ("2.0", "3.0", "3.1", "4.0") in the specification's order."""
-    table = load("cvss_metrics.toml", _Table)
+    table = load("metrics.toml", _Table, __package__)
     known = {"2": table.v2, "3": table.v3, "4": table.v4}[version[0]]
     return {key: _expanded(metric, known) for key, metric in known.items()}
 
@@ -288,8 +276,8 @@ def rating_of(score: float) -> str:
     return next((word for top, word in bounds if score <= top), "critical")
 
 
-def _changes(version: str, metrics: dict[str, str], score: float) -> list[tuple[float, str, str]]:
-    """What a single other value of one metric would make of the score: only what lowers it, best first."""
+def _changes(version: str, metrics: dict[str, str], score: float) -> list[ChangeRow]:
+    """Return every change of one metric that lowers the score, largest reduction first."""
     lower = []
     for key, metric in metrics_of(version).items():
         current = metrics.get(key, _NOT_STATED[version[0]])
@@ -301,8 +289,8 @@ def _changes(version: str, metrics: dict[str, str], score: float) -> list[tuple[
             changed = compute(version, {**metrics, key: value}).score
             if changed < score:
                 start = f"{key}:{current}" if key in metrics else f"{key} not stated"
-                lower.append((changed, f"{start} to {key}:{value}", f"{metric.name}: {meaning}"))
-    return sorted(lower, key=lambda change: change[0])
+                lower.append(ChangeRow(f"{start} to {key}:{value}", changed, f"{metric.name}: {meaning}"))
+    return sorted(lower, key=lambda change: change.score)
 
 
 def _range_when_repaired(found: _Read) -> tuple[float | None, float | None]:
@@ -319,63 +307,58 @@ def _range_when_repaired(found: _Read) -> tuple[float | None, float | None]:
     return min(scores), max(scores)
 
 
-def _scored_finding(seen: _Seen, found: _Read, *, is_explained: bool) -> Finding:
+def _scored_finding(seen: _Seen, found: _Read, *, is_explained: bool) -> Finding[CvssScore]:
     scores = compute(found.version, found.metrics)
     changes = _changes(found.version, found.metrics, scores.score) if is_explained else []
     known = metrics_of(found.version)
-    given = [key for key in known if key in found.metrics]
     vector = written(found.version, found.metrics)
-    attributes: dict[str, Scalar | list[Scalar]] = {
-        "vector": vector,
-        "version": found.version,
-        "score": scores.score,
-        "rating": scores.rating,
-        "nomenclature": scores.which,
-        "base_score": scores.base,
-        "temporal_score": scores.temporal,
-        "environmental_score": scores.environmental,
-        "impact": scores.impact,
-        "exploitability": scores.exploitability,
-        "metrics": [f"{key}:{found.metrics[key]}" for key in given],
-        "metric_names": [known[key].name for key in given],
-        "metric_meanings": [known[key].values[found.metrics[key]] for key in given],
-        "changes": [change for _, change, _ in changes],
-        "change_scores": [score for score, _, _ in changes],
-        "change_meanings": [meaning for _, _, meaning in changes],
-        "notes": list(found.notes),
-        "count": seen.count,
-    }
     return Finding(
-        kind="cvss_score",
         title=f"CVSS {found.version}: {scores.score} {scores.rating}",
         severity=Severity.INFO if scores.rating == "none" else Severity(scores.rating),
         why=f"{scores.which} score of {vector}",
         evidence=(seen.evidence,),
-        attributes=attributes,
+        facts=CvssScore(
+            vector=vector,
+            version=found.version,
+            score=scores.score,
+            rating=scores.rating,
+            nomenclature=scores.which,
+            base_score=scores.base,
+            temporal_score=scores.temporal,
+            environmental_score=scores.environmental,
+            impact=scores.impact,
+            exploitability=scores.exploitability,
+            metrics=[
+                MetricRow(f"{key}:{found.metrics[key]}", metric.name, metric.values[found.metrics[key]])
+                for key, metric in known.items()
+                if key in found.metrics
+            ],
+            changes=changes,
+            notes=list(found.notes),
+            count=seen.count,
+        ),
     )
 
 
-def _broken_finding(seen: _Seen, found: _Read) -> Finding:
+def _broken_finding(seen: _Seen, found: _Read) -> Finding[CvssBroken]:
     known = metrics_of(found.version)
-    at_fault = [*found.wrong, *found.missing]
     lowest, highest = _range_when_repaired(found)
-    attributes: dict[str, Scalar | list[Scalar]] = {
-        "vector": seen.text,
-        "version": found.version,
-        "problems": list(found.problems),
-        "wrong": list(found.wrong),
-        "missing": list(found.missing),
-        "allowed": [", ".join(known[key].values) if key in known else "" for key in at_fault],
-        "lowest_score": lowest,
-        "highest_score": highest,
-        "count": seen.count,
-    }
     return Finding(
-        kind="cvss_broken",
         title=f"not a valid CVSS {found.version} vector",
         why="; ".join(found.problems),
         evidence=(seen.evidence,),
-        attributes=attributes,
+        facts=CvssBroken(
+            vector=seen.text,
+            version=found.version,
+            problems=list(found.problems),
+            at_fault=[
+                AllowedRow(key, ", ".join(known[key].values) if key in known else "")
+                for key in (*found.wrong, *found.missing)
+            ],
+            lowest_score=lowest,
+            highest_score=highest,
+            count=seen.count,
+        ),
     )
 
 
@@ -400,10 +383,10 @@ def _looks_like_vector(vector: str, *, is_prefixed: bool) -> bool:
     return known >= (1 if is_prefixed else 3) and len(fields) >= 2
 
 
-def score(text: str, *, source: str = "prompt") -> Iterator[Yielded]:
-    """Every vector of ``text``, in order: a ``cvss_score`` or a ``cvss_broken`` each, equal ones counted together."""
+def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
+    """Yield a CvssScore or a CvssBroken for each vector, in order; equal vectors are counted together."""
     vectors: dict[tuple[str | None, str | None, str], _Seen] = {}
-    for seen in _candidates(text, source):
+    for seen in _candidates(content, source):
         first = vectors.setdefault((seen.version, seen.hint, seen.text), seen)
         if first is not seen:
             first.count += 1
@@ -424,7 +407,7 @@ def score(text: str, *, source: str = "prompt") -> Iterator[Yielded]:
         yield Gap(text=f"what would lower the score was worked out for the first {MAX_EXPLAINED} vectors alone")
 
 
-def _judge(seen: _Seen, *, is_explained: bool) -> Finding:
+def _judge(seen: _Seen, *, is_explained: bool) -> Finding[CvssScore] | Finding[CvssBroken]:
     found = read(seen.text, seen.version, seen.hint)
     if found.problems:
         return _broken_finding(seen, found)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Confidence, Finding, Scalar
+from svc.assistant.findings import Confidence, InputKind, Scalar
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 SHOWN_TEXTS = 25
@@ -88,10 +88,10 @@ SECTION = Section(
     skill=Skill(
         name="weakness",
         tool="svc.assistant.skills.cwe.tool:weigh",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Weaknesses",
         can="say what a CWE is, or which CWE a text describes",
-        kinds=("weakness", "cwe"),
+        loose_kinds=("weakness", "cwe"),
         strong=words(
             r"\bCWEs?\b",
             r"\bcommon weakness\b",

@@ -16,7 +16,8 @@ from functools import cache
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.cwe import FILE_NAME, Cwe, CweTable, Weakness, WeaknessTable
 
 MAX_BLOCKS = 500  # texts of one input
@@ -40,7 +41,7 @@ _WHICH = re.compile(
 )
 
 
-def weigh(text: str, *, source: str, question: str = "") -> Iterator[Yielded]:
+def weigh(text: str, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """The CWEs that the question names, explained; else candidates for each text, likeliest first."""
     yield Progress(text=f"reading {source} with {len(_names()):,} weaknesses of CWE {_table().version}")
     asked = list(dict.fromkeys(int(number) for number in _ID.findall(question)))
@@ -148,7 +149,7 @@ def _candidates(
         )
 
 
-def _explained(number: int, source: str) -> Yielded:
+def _explained(number: int, source: str) -> ToolEvent:
     entry, ours = _names().get(number), _ours().get(number)
     if entry is None:
         return Gap(

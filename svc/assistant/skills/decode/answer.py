@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import InputKind, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.indicators import answer as indicators
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 SHOWN_CHARS = 4_000  # of a result; the whole stands in the findings
@@ -101,10 +101,10 @@ SECTION = Section(
     skill=Skill(
         name="decode",
         tool="svc.assistant.skills.decode.tool:unwrap",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Decoding",
         can="decode what is wrapped in layers (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
-        kinds=("decoded", "decoded_layer"),
+        loose_kinds=("decoded", "decoded_layer"),
         strong=words(
             r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",
             r"\bwhat (?:does|do) (?:this|that|it|the \w+)(?: \w+)? (?:say|decode|mean)\b",

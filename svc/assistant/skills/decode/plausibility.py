@@ -57,7 +57,7 @@ class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 @cache
 def _table() -> _Table:
-    return load("plain_words.toml", _Table)
+    return load("plain_words.toml", _Table, __package__)
 
 
 @cache

@@ -25,7 +25,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.decoders import (
     BULK,
@@ -121,7 +122,7 @@ class _Part(msgspec.Struct, frozen=True):
     declared: Reading | None = None
 
 
-def unwrap(text: str, *, source: str) -> Iterator[Yielded]:
+def unwrap(text: str, *, source: str) -> Iterator[ToolEvent]:
     """Each encoded part of ``text`` as its layers, its result and the indicators in it; a Gap where none is."""
     yield Progress(text=f"looking for encoded parts in {len(text):,} characters of {source}")
     parts = list(_parts(text))
@@ -344,7 +345,7 @@ def _priority(node: _Node) -> float | None:
     )
 
 
-def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) -> Iterator[Yielded]:
+def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) -> Iterator[ToolEvent]:
     evidence = (Evidence(source=source, excerpt=part.text[:EXCERPT_CHARS], line=part.line),)
     for depth, step in enumerate(steps, start=1):
         found = text_of(step.data)

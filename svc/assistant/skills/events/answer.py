@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import InputKind, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.skills import charts as picture
 from svc.assistant.skills.charts import Bar, Branch, Mark
@@ -17,7 +18,6 @@ from svc.assistant.skills.events import answer_tables as event_tables
 from svc.assistant.skills.events.answer_tables import number, of_kind, technique_words, text, texts, time_words
 from svc.assistant.skills.logins.answer import ASK_FOR_LOGINS
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, defang, escape, plural
 
 NAMED = 3  # rules, accounts or hosts in one sentence
@@ -192,10 +192,10 @@ SECTION = Section(
     skill=Skill(
         name="events",
         tool="svc.assistant.skills.events.tool:investigate",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Events",
         can="read event logs (Windows, Linux, web servers, CloudTrail): attacks by tactic, logons, processes, gaps",
-        kinds=_KINDS,
+        loose_kinds=_KINDS,
         strong=words(
             *ASK_FOR_LOGINS,
             r"\bevtx\b",

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.skills.events.answer_tables import number, of_kind, text, texts, time_words
 from svc.untrusted.markup import code_span, defang, escape, plural, table
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from svc.assistant.findings import Finding, Scalar
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Scalar
 from svc.assistant.knowledge.attack_names import attack_name, tactic_name
-from svc.assistant.skills.log_readers.timestamps import MONTH_NAMES
+from svc.assistant.log_readers.timestamps import MONTH_NAMES
 from svc.untrusted.markup import code_block, code_span, cut, defang, escape, plural, table
 
 EVIDENCE_CHARS = 140

@@ -1,6 +1,6 @@
 """Who did what in an AWS account by its CloudTrail: identities, addresses, refusals, and calls that carry risk. Pure.
 
-Finding kinds: ``events``. Calls and techniques: ``knowledge/cloud_calls.toml``.
+Finding kinds: ``events``. Calls and techniques: ``skills/events/cloud_calls.toml``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
@@ -32,7 +33,7 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class CloudCalls(msgspec.Struct, frozen=True):
-    """``knowledge/cloud_calls.toml``: calls by ``service:name``."""
+    """``skills/events/cloud_calls.toml``: calls by ``service:name``."""
 
     source: str
     version: str
@@ -42,7 +43,7 @@ class CloudCalls(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> CloudCalls:
-    return load("cloud_calls.toml", CloudCalls)
+    return load("cloud_calls.toml", CloudCalls, __package__)
 
 
 class _Identity(msgspec.Struct):

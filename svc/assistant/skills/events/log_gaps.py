@@ -9,7 +9,8 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Finding, Scalar, Severity
+from svc.assistant.findings import Confidence, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, account_of
 

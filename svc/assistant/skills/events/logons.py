@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator
 
-from svc.assistant.findings import Evidence, Finding, Scalar, Severity
+from svc.assistant.findings import Evidence, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, Span, account_of
 from svc.assistant.skills.logins.counting import BURST, BURST_SECONDS, MANY, SPRAYED_ACCOUNTS, SPRAYED_TRIES

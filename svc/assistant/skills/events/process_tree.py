@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.findings import Evidence, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, account_of, base_name

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Finding
+from svc.assistant.findings import Confidence
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, base_name
 

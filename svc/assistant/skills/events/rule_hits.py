@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.sigma.engine import Hit, Rule
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span

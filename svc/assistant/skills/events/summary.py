@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from svc.assistant.findings import Finding, Scalar
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Scalar
+from svc.assistant.log_readers.windows import windows_events, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place
-from svc.assistant.skills.log_readers.windows import windows_events, words_for
 
 MAX_KINDS = 100  # of events in the summary
 MAX_NAMES = 50  # hosts and accounts in it

@@ -12,12 +12,13 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Finding, Scalar, Severity
+from svc.assistant.findings import Evidence, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import attack_version, tactic, tactics_of
+from svc.assistant.log_readers.windows import Notable, notable, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.rule_hits import RANK
-from svc.assistant.skills.log_readers.windows import Notable, notable, words_for
 
 WEIGHTS = {
     Severity.CRITICAL: 20.0,
@@ -79,7 +80,11 @@ class NotableEvents:
 
 
 def signs(
-    findings: Iterable[Finding], uncovered: Iterable[tuple[Notable, str, Span]], place: Place, *, begins_cleared: bool
+    findings: Iterable[Finding],
+    uncovered: Iterable[tuple[Notable, str, Span]],
+    place: Place,
+    *,
+    begins_cleared: bool,
 ) -> list[Sign]:
     """Everything that points to a tactic, the strongest first."""
     found: list[Sign] = []

@@ -53,7 +53,17 @@ from typing import BinaryIO
 
 import msgspec
 
-from svc.assistant.findings import Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers import auditd as event_audit
+from svc.assistant.log_readers import cloudtrail as event_cloud
+from svc.assistant.log_readers import evtx as event_evtx
+from svc.assistant.log_readers import syslog as event_syslog
+from svc.assistant.log_readers import web_server as event_web
+from svc.assistant.log_readers import windows_csv as event_csv
+from svc.assistant.log_readers import windows_json as event_json
+from svc.assistant.log_readers import windows_xml as event_xml
+from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.sigma.engine import RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
@@ -69,15 +79,6 @@ from svc.assistant.skills.events.summary import Overview
 from svc.assistant.skills.events.tactics import NotableEvents, signs, tactics_finding, timeline
 from svc.assistant.skills.events.unix_activity import UnixActivity
 from svc.assistant.skills.events.web_activity import WebActivity
-from svc.assistant.skills.log_readers import auditd as event_audit
-from svc.assistant.skills.log_readers import cloudtrail as event_cloud
-from svc.assistant.skills.log_readers import evtx as event_evtx
-from svc.assistant.skills.log_readers import syslog as event_syslog
-from svc.assistant.skills.log_readers import web_server as event_web
-from svc.assistant.skills.log_readers import windows_csv as event_csv
-from svc.assistant.skills.log_readers import windows_json as event_json
-from svc.assistant.skills.log_readers import windows_xml as event_xml
-from svc.assistant.skills.log_readers.timestamps import second_of_day
 
 BATCH = 2_000  # events at once through the rules
 FIRST_BATCH = 200  # the first batch is small: a sign of life
@@ -123,7 +124,7 @@ _READERS = (
 """In the order in which they are asked; the first that fits reads."""
 
 
-def investigate(feed: BinaryIO, /, *, source: str, after: str = "", before: str = "") -> Iterator[Yielded]:
+def investigate(feed: BinaryIO, /, *, source: str, after: str = "", before: str = "") -> Iterator[ToolEvent]:
     """Everything that the log tells; one Gap where it has a form that none of the readers knows."""
     yield Progress(text=f"reading {source}")
     reader = _reader(feed)
@@ -159,7 +160,7 @@ def _unknown_form() -> Gap:
     return Gap(text=f"no event log that can be read here ({forms}); nothing in it was looked at")
 
 
-def _read(reader: Reader, feed: BinaryIO, log: _Log, window: _Window) -> Iterator[Yielded]:
+def _read(reader: Reader, feed: BinaryIO, log: _Log, window: _Window) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     told, size = 0, FIRST_BATCH
     for item in reader.read(feed):

@@ -10,7 +10,8 @@ from collections import Counter
 
 import msgspec
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Scalar, Severity
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
 

@@ -12,11 +12,12 @@ from datetime import datetime
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding, Scalar, Severity
+from svc.assistant.findings import Confidence, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.network import Mark, mark_of_agent, mark_of_request
+from svc.assistant.log_readers.web_errors import ComplaintKind, complaint
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
-from svc.assistant.skills.log_readers.web_errors import ComplaintKind, complaint
 
 MAX_CLIENTS = 50_000
 MAX_PATHS = 2_000  # different ones kept of one client

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar
+from svc.assistant.findings import InputKind, Scalar
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, plural, table
 
 
@@ -61,10 +61,10 @@ SECTION = Section(
     skill=Skill(
         name="hash_kind",
         tool="svc.assistant.skills.hash_types.tool:identify",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Hashes",
         can="say what kind of hash something is, by its form",
-        kinds=("hash_kind",),
+        loose_kinds=("hash_kind",),
         strong=words(
             r"\bwhat (?:(?:kind|type|sort) of )?hash(?:es)?\b",
             r"\bidentify (?:this|the|these|those) hash(?:es)?\b",

@@ -1,6 +1,6 @@
 """Which kind of hash something is, by its form alone: candidates, likeliest first, and the hashes of nothing. Pure.
 
-A form is no proof: MD5 and NTLM look alike, and the finding says so. Facts: ``knowledge/hashes.toml``.
+A form is no proof: MD5 and NTLM look alike, and the finding says so. Facts: ``skills/hash_types/hashes.toml``.
 Kinds: ``hash_kind`` with ``value`` (str), ``candidates`` (list of str, likeliest first), ``notes`` (list of str, one a
 candidate), ``known`` (str or null: what this very value is), ``is_password`` (bool: the likeliest, or a close second,
 stores a password), ``table_version``, ``table_date`` (str).
@@ -15,7 +15,8 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 
 MAX_FOUND = 200  # more tokens than that are a table of hashes: the first are enough to know the kind
@@ -43,7 +44,7 @@ class Known(msgspec.Struct, frozen=True):
 
 
 class Hashes(msgspec.Struct, frozen=True):
-    """``knowledge/hashes.toml``."""
+    """``skills/hash_types/hashes.toml``."""
 
     source: str
     version: str
@@ -52,7 +53,7 @@ class Hashes(msgspec.Struct, frozen=True):
     known: list[Known]
 
 
-def identify(text: str, *, source: str) -> Iterator[Yielded]:
+def identify(text: str, *, source: str) -> Iterator[ToolEvent]:
     """The hashes in a text, each with its candidates; one Gap where there are more than MAX_FOUND."""
     yield Progress(text=f"reading {source}")
     seen: set[str] = set()
@@ -82,7 +83,7 @@ def _candidates(value: str, *, is_alone: bool) -> list[Form]:
 
 @cache
 def _table() -> Hashes:
-    return load("hashes.toml", Hashes)
+    return load("hashes.toml", Hashes, __package__)
 
 
 @cache

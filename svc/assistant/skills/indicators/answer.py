@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import InputKind
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, escape, plural, table
 
 VALUE_CHARS = 200
@@ -157,10 +157,10 @@ SECTION = Section(
     skill=Skill(
         name="indicators",
         tool="svc.assistant.skills.indicators.tool:extract",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Indicators",
         can="extract the indicators of a report or a log, defanged, with context",
-        kinds=("indicator",),
+        loose_kinds=("indicator",),
         strong=words(r"\bindicators?\b", r"\bIOCs?\b", r"\bobservables?\b", r"\bdefang\w*"),
         weak=words(
             r"\b(?:extract|list|find|pull|get|collect|give|show|which|what|any|all|every)\b[^.?!\n]{0,60}?"

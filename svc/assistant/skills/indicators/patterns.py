@@ -1,7 +1,7 @@
 """What each kind of indicator looks like, and the checks that a look alone cannot make. Pure functions over one string.
 
 Every pattern is linear: each part is bounded and a match can start at a boundary alone. Hosts are judged by the public
-list of top-level domains (publicsuffixlist) and by the tables in ``knowledge/indicators.toml``; addresses by ipaddress;
+list of top-level domains (publicsuffixlist) and by the tables in ``words.toml``; addresses by ipaddress;
 coins by their checksum (base58check; BIP 173 and 350).
 """
 
@@ -111,7 +111,7 @@ _LISTED_WORDS = re.compile(r"(?:,[A-Za-z]{1,20}){1,8}$")
 
 
 class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The tables of ``knowledge/indicators.toml``."""
+    """The tables of ``words.toml``."""
 
     source: str
     version: str
@@ -135,7 +135,7 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 @cache
 def words() -> Words:
     """The tables, read once a process."""
-    return load("indicators.toml", Words)
+    return load("words.toml", Words, __package__)
 
 
 @cache

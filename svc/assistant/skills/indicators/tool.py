@@ -26,7 +26,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Evidence, Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.indicators import patterns as looks
 from svc.assistant.skills.indicators.context import Lines
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
@@ -104,7 +105,7 @@ def _folded(kind: str, value: str) -> str:
     return value
 
 
-def extract(text: str, *, source: str) -> Iterator[Yielded]:
+def extract(text: str, *, source: str) -> Iterator[ToolEvent]:
     """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left
     out."""
     original = Lines(text)

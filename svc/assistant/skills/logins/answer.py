@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import InputKind, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers.timestamps import MONTH_NAMES
 from svc.assistant.skills.charts import Bar, bars, histogram
-from svc.assistant.skills.log_readers.timestamps import MONTH_NAMES
 from svc.assistant.skills.skill import Picture, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, defang, plural, table
 
 NAMED = 4  # accounts or sources named in the verdict
@@ -268,10 +268,10 @@ SECTION = Section(
         file_names=words(r"(?:auth|secure|sshd?)\b.*", r".*\b(?:auth|secure)\.log.*"),
         takes=frozenset({"after", "before"}),
         tool="svc.assistant.skills.logins.tool:brute_force",
-        feed=Feed.LINES,
+        input=InputKind.LINES,
         title="Logins",
         can="say which accounts were brute-forced in an auth.log, from where, and whether it worked",
-        kinds=("auth_source", "auth_account", "auth_success", "auth_summary"),
+        loose_kinds=("auth_source", "auth_account", "auth_success", "auth_summary"),
         strong=words(*ASK_FOR_LOGINS),
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
         content=_LINES,

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.skills.log_readers.timestamps import Stamp, Stamps
+from svc.assistant.log_readers.timestamps import Stamp, Stamps
 from svc.assistant.skills.logins import services as auth_services
 
 MAX_NAME_CHARS = 256

@@ -30,10 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Evidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers.order import TimeOrder
+from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.skills.histogram import Activity
-from svc.assistant.skills.log_readers.order import TimeOrder
-from svc.assistant.skills.log_readers.timestamps import second_of_day
 from svc.assistant.skills.logins.counting import Counts, Tally
 from svc.assistant.skills.logins.lines import AuthLines, Event, EventKind
 
@@ -51,7 +52,7 @@ _NO_FAILURE = (EventKind.SUCCESS, EventKind.KEY_REFUSED, EventKind.NO_ACCOUNT)
 
 def brute_force(
     lines: Iterable[str], *, source: str, after: str | None = None, before: str | None = None
-) -> Iterator[Yielded]:
+) -> Iterator[ToolEvent]:
     """Findings about the logins in ``lines``; ``after`` and ``before`` ("03:00") keep a part of each day."""
     reader, counts, order, activity = AuthLines(), Counts(), TimeOrder(lines), Activity()
     start, stop = second_of_day(after or ""), second_of_day(before or "")

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import InputKind, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import bullets, code_span, cut, defang, escape, plural, table
 
 REASONS_SHOWN = 8  # of one mail
@@ -267,10 +267,10 @@ SECTION = Section(
     skill=Skill(
         name="mail",
         tool="svc.assistant.skills.mail.tool:triage",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Mail",
         can="triage a mail: its way, SPF, DKIM and DMARC as recorded, what does not fit, links, attachments, a verdict",
-        kinds=(
+        loose_kinds=(
             "mail_verdict", "mail_hop", "mail_auth", "mail_sender", "mail_url", "mail_attachment", "mail_text",
             "mail_damage",
         ),

@@ -1,7 +1,7 @@
 """Which company a name, a text or a host speaks of, and whether a domain is that company's. Pure.
 
-Names and domains: ``knowledge/brands.toml``. Look-alikes are found by letters that look the same and by
-one edit. Letters: ``knowledge/confusables.toml``.
+Names and domains: ``skills/mail/brands.toml``. Look-alikes are found by letters that look the same and by
+one edit. Letters: ``skills/mail/confusables.toml``.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Confusables(msgspec.Struct, frozen=True):
 @cache
 def _confusable() -> dict[int, str]:
     """By the character's number: the Latin letter that it looks like."""
-    letters = load("confusables.toml", _Confusables).letters
+    letters = load("confusables.toml", _Confusables, __package__).letters
     return {ord(char): letter for letter, chars in letters.items() for char in chars}
 
 
@@ -60,7 +60,7 @@ def _foreign_letters() -> dict[int, str]:
 
 @cache
 def _brands() -> tuple[Brand, ...]:
-    return load("brands.toml", _Brands).brands
+    return load("brands.toml", _Brands, __package__).brands
 
 
 @cache

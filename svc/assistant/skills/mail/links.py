@@ -1,6 +1,6 @@
 """What the addresses in a mail look like, each with the signs that speak against it. Pure; nothing is looked up.
 
-Domains are cut by the public suffix list (publicsuffixlist); who may lead where: ``knowledge/mail_hosts.toml``,
+Domains are cut by the public suffix list (publicsuffixlist); who may lead where: ``skills/mail/hosts.toml``,
 ``suspicious_tlds.toml``.
 """
 
@@ -26,7 +26,7 @@ LONG_HOST = 45
 
 
 class Hosts(msgspec.Struct, frozen=True):
-    """``knowledge/mail_hosts.toml``."""
+    """``skills/mail/hosts.toml``."""
 
     source: str
     version: str
@@ -81,12 +81,12 @@ class Url(msgspec.Struct, frozen=True, kw_only=True):
 @cache
 def hosts() -> Hosts:
     """The table of hosts with a role."""
-    return load("mail_hosts.toml", Hosts)
+    return load("hosts.toml", Hosts, __package__)
 
 
 @cache
 def _tlds() -> _Tlds:
-    return load("suspicious_tlds.toml", _Tlds)
+    return load("suspicious_tlds.toml", _Tlds, __package__)
 
 
 @cache

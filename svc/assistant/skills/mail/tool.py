@@ -27,7 +27,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.mail.attachments import SeenAttachment, read_attachments
 from svc.assistant.skills.mail.html import Link, Page, read_page
 from svc.assistant.skills.mail.links import Surroundings, Url, organisation, read_urls, urls_in_text
@@ -57,7 +58,7 @@ _SEVERITY = {
 }  # fmt: skip
 
 
-def triage(stream: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def triage(stream: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The findings of every mail in ``stream``: the verdict first, then what it stands on."""
     yield Progress(text=f"reading {source}")
     raw = stream.read(MAX_INPUT_BYTES + 1)
@@ -122,7 +123,7 @@ class _Marker:
         return (Evidence(source=self._source, excerpt=excerpt[:_EXCERPT_CHARS], line=line, record=self.number),)
 
 
-def _findings(raw: bytes, marker: _Marker) -> Iterator[Yielded]:
+def _findings(raw: bytes, marker: _Marker) -> Iterator[ToolEvent]:
     mail, number = parse_mail(raw), marker.number
     if not mail.fields and not (mail.plain or mail.html).strip():
         yield Gap(text=f"mail {number:,} is empty" if raw.strip() else "nothing in it")

@@ -1,6 +1,6 @@
 """What a mail's own words want from its reader, by theme, and words written so that filters miss them. Pure.
 
-Quoted lines are somebody else's words and are left out. Themes and their patterns: ``knowledge/mail_words.toml``.
+Quoted lines are somebody else's words and are left out. Themes and their patterns: ``skills/mail/words.toml``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class ThemeHit(msgspec.Struct, frozen=True, kw_only=True):
 
 @cache
 def _words() -> _Words:
-    return load("mail_words.toml", _Words)
+    return load("words.toml", _Words, __package__)
 
 
 @cache

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 
 LABELS = frozenset({"docx", "xlsx", "pptx", "doc", "xls", "ppt", "ole", "rtf", "one", "odt", "ods"})
 _DOCUMENTS = (
@@ -16,10 +16,10 @@ SECTION = Section(
     skill=Skill(
         name="office",
         tool="svc.assistant.skills.office.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Office document",
         can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, links that fetch",
-        kinds=kinds("office"),
+        loose_kinds=kinds("office"),
         strong=words(
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b{_DOCUMENTS} (?:files?|documents?|attachments?)\b",
             rf"\b(?:this|these|the|attached) (?:{_DOCUMENTS}) (?:file|document|attachment)s?\b",

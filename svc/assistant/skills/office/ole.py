@@ -14,7 +14,8 @@ from uuid import UUID
 
 import olefile
 
-from svc.assistant.findings import Finding, Gap, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text
 from svc.assistant.skills.office.tool import Seen
 from svc.assistant.skills.office.traits import (
@@ -76,7 +77,7 @@ def is_storage(content: bytes) -> bool:
     return content.startswith(_SIGNATURE)
 
 
-def inspect_storage(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def inspect_storage(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """A whole file that is a storage."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(data))
@@ -93,7 +94,9 @@ def inspect_storage(data: bytes, inspection: Inspection, seen: Seen) -> Iterator
     yield from _streams(storage, inspection, seen, where="the document", depth=0)
 
 
-def objects_of(content: bytes, inspection: Inspection, seen: Seen, *, where: str, depth: int = 1) -> Iterator[Yielded]:
+def objects_of(
+    content: bytes, inspection: Inspection, seen: Seen, *, where: str, depth: int = 1
+) -> Iterator[ToolEvent]:
     """What an embedded storage holds: macros, packed files, classes."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(content))
@@ -137,7 +140,7 @@ def _contents(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
 
 def _streams(
     storage: olefile.OleFileIO, inspection: Inspection, seen: Seen, *, where: str, depth: int
-) -> Iterator[Yielded]:
+) -> Iterator[ToolEvent]:
     contents = list(_contents(storage))
     encoding = next(
         (code_page(decompress(content)) for name, content in contents if name.lower().endswith("vba/dir")), "cp1252"
@@ -185,7 +188,9 @@ def _clsid(text: str) -> bytes:
         return b""
 
 
-def _stream(name: str, content: bytes, inspection: Inspection, seen: Seen, where: str, depth: int) -> Iterator[Yielded]:
+def _stream(
+    name: str, content: bytes, inspection: Inspection, seen: Seen, where: str, depth: int
+) -> Iterator[ToolEvent]:
     last = name.rsplit("/", 1)[-1].lower()
     if last.endswith("ole10native"):
         file_name, payload = native(content)
@@ -247,7 +252,7 @@ def _link(content: bytes, inspection: Inspection, seen: Seen, name: str) -> Iter
     )
 
 
-def _word(content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _word(content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     if len(content) > 12 and content[11] & 1:
         seen.is_encrypted = True
         yield Gap(text="the document is encrypted: its text was not read")
@@ -262,7 +267,7 @@ def _word(content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielde
         seen.add_text(re.sub(r"[^\x20-\x7e\n]+", "\n", form))
 
 
-def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int) -> Iterator[Yielded]:
+def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int) -> Iterator[ToolEvent]:
     """Objects and macros are storages packed with zlib in records of type 0x1011 (MS-PPT 2.10.34)."""
     position = content.find(b"\x11\x10")
     tries = 0
@@ -281,7 +286,7 @@ def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int
         position = content.find(b"\x11\x10", position + 2)
 
 
-def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: bool) -> Iterator[Yielded]:
+def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: bool) -> Iterator[ToolEvent]:
     """Sheets, names that run by themselves, and what functions Excel 4 macros call."""
     functions: list[str] = []
     texts: list[str] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Gap, Severity, Yielded
+from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, is_runnable, kind_of
 from svc.assistant.skills.office.tool import Seen
 from svc.assistant.skills.office.traits import from_embedded, from_text
@@ -21,7 +21,7 @@ _WIDE = re.compile(rb"(?:[\x20-\x7e]\x00){4,500}")
 _SCRIPT = re.compile(rb"<script|<job|createobject|powershell|wscript|@echo off|<hta:", re.IGNORECASE)
 
 
-def inspect_section(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def inspect_section(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """Every embedded file, by its content; the names of files by the texts."""
     seen.application = "OneNote section"
     texts = [match[0].decode("utf-16-le") for match in _WIDE.finditer(data)]

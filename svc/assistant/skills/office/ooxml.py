@@ -14,7 +14,8 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from svc.assistant.findings import Finding, Gap, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, kind_of
 from svc.assistant.skills.office.ole import is_storage, objects_of
 from svc.assistant.skills.office.tool import Seen
@@ -100,7 +101,7 @@ class _Archive:
                 yield name, self.read(name, member)
 
 
-def inspect_archive(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def inspect_archive(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """Everything in the archive that acts, links or carries."""
     try:
         archive = _Archive(data)
@@ -130,7 +131,7 @@ def inspect_archive(data: bytes, inspection: Inspection, seen: Seen) -> Iterator
     yield from _left_out(archive, links, embedded, inspection)
 
 
-def _left_out(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[Yielded]:
+def _left_out(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[ToolEvent]:
     if len(archive.members) > MAX_MEMBERS:
         yield Gap(text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were looked at")
     if links > MAX_LINKS or embedded > MAX_EMBEDDED:
@@ -177,7 +178,7 @@ def _is_embedded(name: str) -> bool:
     )
 
 
-def _embedded(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _embedded(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     if is_storage(content):
         yield from objects_of(content, inspection, seen, where=name)
     else:
@@ -185,7 +186,7 @@ def _embedded(name: str, content: bytes, inspection: Inspection, seen: Seen) -> 
     yield from from_class(inspection, "", content, where=name)
 
 
-def _member(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _member(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     lower = name.lower()
     if lower.endswith("vbaproject.bin") or (kind_of(content) == "OLE document" and lower.endswith(".bin")):
         yield from objects_of(content, inspection, seen, where=name)
@@ -210,7 +211,7 @@ def _properties(text: str) -> dict[str, Scalar | list[Scalar]]:
     return found
 
 
-def _macro_sheet(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _macro_sheet(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     is_xml = name.lower().endswith(".xml")
     text = "\n".join(_formulas(_decoded(content))) if is_xml else _wide_texts(content)
     seen.add_text(text)
@@ -263,7 +264,7 @@ def _formulas(text: str) -> list[str]:
     return found[:20_000]
 
 
-def _xml(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _xml(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """Fields of Word, formulas and sheets of Excel, scripts of OpenDocument, and the words that people read."""
     if name.startswith("word/"):
         fields = "\n".join(_fields(text))

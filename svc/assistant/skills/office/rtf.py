@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Finding, Gap, Severity, Yielded
+from svc.assistant.findings import Gap, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, clean_text
 from svc.assistant.skills.office.ole import is_storage, native, objects_of
 from svc.assistant.skills.office.tool import Seen
@@ -29,7 +30,7 @@ _OLE_CLASS = re.compile(rb"^.{8}(.{4})", re.DOTALL)
 _UNICODE = re.compile(r"\\u(-?\d{1,6}) ?\??")
 
 
-def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """Objects, templates, fields and links."""
     seen.application = "RTF document"
     if not data.lstrip().startswith(b"{\\rtf1"):
@@ -68,7 +69,7 @@ def _group(data: bytes, start: int) -> bytes:
     return data[start : start + MAX_OBJECT_CHARS]
 
 
-def _object(data: bytes, start: int, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _object(data: bytes, start: int, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     raw = _group(data, start)
     controls = len(_CONTROL.findall(raw))
     digits = _NOT_HEX.sub(b"", _CONTROL.sub(b"", raw))

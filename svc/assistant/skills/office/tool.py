@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import msgspec
 
-from svc.assistant.findings import Finding, Gap, Progress, Scalar, Yielded
+from svc.assistant.findings import Gap, Progress, Scalar, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, digests, read, started
 from svc.assistant.skills.indicators.tool import extract
 
@@ -41,10 +42,10 @@ class Seen(msgspec.Struct):
             self.texts.append(text[:MAX_TEXT_CHARS])
 
 
-Reader = Callable[[bytes, Inspection, Seen], Iterator[Yielded]]
+Reader = Callable[[bytes, Inspection, Seen], Iterator[ToolEvent]]
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The document's facts, parts, traits and indicators; its verdict last."""
     data, gap = read(feed)
     inspection = Inspection("office", source)

@@ -1,6 +1,6 @@
 """What the macros, formulas, fields, objects and links of a document mean. Pure.
 
-Facts: ``knowledge/office_facts.toml``.
+Facts: ``skills/office/traits.toml``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from uuid import UUID
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding, Severity
+from svc.assistant.findings import Confidence, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 from svc.assistant.skills.file_traits import Inspection, TraitFact, is_runnable, kind_of
 from svc.assistant.skills.office.vba import Module
@@ -47,7 +48,7 @@ class _Class(TraitFact, frozen=True, kw_only=True):
 
 
 class OfficeFacts(msgspec.Struct, frozen=True):
-    """``knowledge/office_facts.toml``."""
+    """``skills/office/traits.toml``."""
 
     source: str
     version: str
@@ -63,7 +64,7 @@ class OfficeFacts(msgspec.Struct, frozen=True):
 
 @cache
 def _facts() -> OfficeFacts:
-    return load("office_facts.toml", OfficeFacts)
+    return load("traits.toml", OfficeFacts, __package__)
 
 
 @cache

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding, Severity
+from svc.assistant.findings import Confidence, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.network import interface_by_text, mark_of_name, service_of
 from svc.assistant.skills.pcap.capture import Capture, Words
 from svc.assistant.skills.pcap.cleartext_logins import Credential

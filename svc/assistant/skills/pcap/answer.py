@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from svc.assistant.findings import Finding, Scalar, Severity
+from svc.assistant.findings import InputKind, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills import charts as picture
 from svc.assistant.skills.charts import Bar, Mark
 from svc.assistant.skills.events.answer_tables import number, of_kind, text, texts
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, defang, escape, plural, table
 
 NAMED = 3  # things in the verdict
@@ -281,10 +281,10 @@ SECTION = Section(
     skill=Skill(
         name="pcap",
         tool="svc.assistant.skills.pcap.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Traffic",
         can="read packet captures: flows, DNS, HTTP, TLS, remote administration, beacons, scans, open passwords",
-        kinds=(*_STANDING_OUT, "pcap_summary", "pcap_talker", "pcap_flow", "pcap_dns", "pcap_indicator"),
+        loose_kinds=(*_STANDING_OUT, "pcap_summary", "pcap_talker", "pcap_flow", "pcap_dns", "pcap_indicator"),
         strong=words(
             r"\bpcap(?:ng)?s?\b",
             r"\bpacket captures?\b",

@@ -13,13 +13,13 @@ from typing import Generic, TypeVar
 import msgspec
 
 from svc.assistant.findings import Severity
-from svc.assistant.knowledge.network import Mark, mark_of_text
+from svc.assistant.knowledge.network import TCP, Mark, mark_of_text
 from svc.assistant.skills.pcap.capture_file import Record
 from svc.assistant.skills.pcap.cleartext_logins import TELNET_PORT, Credential, Logins, Telnet, login_protocol
 from svc.assistant.skills.pcap.dns import PORTS, Dns
 from svc.assistant.skills.pcap.flows import Conversation, Flow, Flows
 from svc.assistant.skills.pcap.http import REQUEST, Exchange, Http
-from svc.assistant.skills.pcap.packets import LINK_TYPES, TCP, Claim, read_packet
+from svc.assistant.skills.pcap.packets import LINK_TYPES, Claim, read_packet
 from svc.assistant.skills.pcap.smb_rpc import Remote, Rpc, Smb, is_rpc, is_smb
 from svc.assistant.skills.pcap.tls import Handshake, Tls
 

@@ -17,8 +17,8 @@ from typing import TypeVar
 
 import msgspec
 
+from svc.assistant.knowledge.network import ICMP, ICMP6, TCP, UDP
 from svc.assistant.skills.pcap.flows import Flow
-from svc.assistant.skills.pcap.packets import ICMP, ICMP6, TCP, UDP
 
 BEACON_COUNT = 8  # calls: seven equal pauses are no accident
 BEACON_SECONDS = 2.0  # pauses shorter than that are one burst

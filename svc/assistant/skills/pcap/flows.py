@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from svc.assistant.skills.pcap.packets import ACK, FIN, RST, SYN, TCP, UDP, Packet
+from svc.assistant.knowledge.network import TCP, UDP
+from svc.assistant.skills.pcap.packets import ACK, FIN, RST, SYN, Packet
 
 MAX_FLOWS = 200_000  # about 150 MB; packets of further flows are counted, and their DNS is read
 MAX_TURNS = 1_000  # times of what the client sent in one flow that are kept: enough to tell a regular interval

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import dpkt
 
+from svc.assistant.knowledge.network import ICMP, ICMP6, TCP, UDP
 from svc.assistant.skills.pcap.capture_file import Record
 
-TCP, UDP, ICMP, ICMP6 = 6, 17, 1, 58
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 MAX_LAYERS = 8  # between the frame and the innermost IP packet; VLANs in MPLS in a tunnel have five
 _ETHERNET, _IP4, _IP6, _ARP = 1, b"\x08\x00", b"\x86\xdd", b"\x08\x06"

@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.knowledge.network import mark_of_agent, mark_of_request
 from svc.assistant.skills.pcap.capture import Capture
 from svc.assistant.skills.pcap.dns import Domain, address_text, registered_domain

@@ -31,7 +31,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Evidence, Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.network import service_of
 from svc.assistant.skills.pcap.anomaly_findings import stands_out
 from svc.assistant.skills.pcap.capture import Capture
@@ -49,7 +50,7 @@ MAX_FLOWS_LISTED = 200  # those with the most bytes
 ACTIVITY_BINS = 120
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """Findings about the capture; what stands out first, then what was said, then who talked."""
     yield Progress(text=f"reading {source}")
     capture = Capture()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 
 LABELS = frozenset({"pdf"})
 
@@ -12,10 +12,10 @@ SECTION = Section(
     skill=Skill(
         name="pdf",
         tool="svc.assistant.skills.pdf.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="PDF",
         can="inspect a PDF: actions on opening, scripts, links, embedded files, hidden names",
-        kinds=kinds("pdf"),
+        loose_kinds=kinds("pdf"),
         strong=words(
             r"\b(?:this|these|the|my|attached) (?:attached )?PDFs?\b",
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\bPDFs?\b",

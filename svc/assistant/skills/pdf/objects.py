@@ -25,7 +25,8 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from svc.assistant.findings import Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, is_runnable, kind_of
 from svc.assistant.skills.pdf.traits import ACTIONS, Seen, from_script, from_target
 
@@ -48,7 +49,7 @@ _METADATA = {
 }
 
 
-def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """Parts and traits of every object; fills ``seen``."""
     with pypdf.apply_configuration(
         zlib_maximum_output_length=STREAM_BYTES,
@@ -70,7 +71,7 @@ def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
         yield from _objects(reader, inspection, seen)
 
 
-def _whole(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _whole(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     """What concerns the document as a whole: encryption, pages, metadata, the action on opening."""
     if seen.is_encrypted:
         yield inspection.part(
@@ -118,7 +119,7 @@ def _text(value: PdfObject | None) -> str:
     return str(value) if isinstance(value, TextStringObject | NameObject) else ""
 
 
-def _objects(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[Yielded]:
+def _objects(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
     numbers = {(number, generation) for generation, table in reader.xref.items() for number in table}
     numbers |= {(number, 0) for number in reader.xref_objStm}
     unread: list[int] = []

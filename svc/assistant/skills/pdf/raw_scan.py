@@ -13,7 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.skills.file_traits import Inspection, kind_of
 
 MAX_STREAMS = 5_000

@@ -1,7 +1,7 @@
 """Inspect a PDF: what it does by itself, its scripts, links and embedded files, and how it hides. Nothing runs.
 
 Reads the bytes for what every reader would see (``pdf_bytes.py``) and the objects with pypdf (``pdf_objects.py``), each
-without the other, so that a damaged file still tells something. Facts: ``knowledge/pdf_actions.toml``.
+without the other, so that a damaged file still tells something. Facts: ``skills/pdf/traits.toml``.
 Kinds: ``pdf_facts``, ``pdf_part``, ``pdf_trait``, ``pdf_verdict`` (``inspection.py`` has their attributes) and
 ``indicator``. Facts: version, pages (int or null), objects, updates (int), is_encrypted, producer, creator, author,
 title, created, modified (str or null), names (list of str).
@@ -13,7 +13,8 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Finding, Gap, Progress, Scalar, Yielded
+from svc.assistant.findings import Gap, Progress, Scalar, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, digests, read, started
 from svc.assistant.skills.indicators.tool import extract
 from svc.assistant.skills.pdf.raw_scan import HEAD_BYTES, Names, names_of, traits_of_bytes
@@ -24,7 +25,7 @@ _TYPES = frozenset(["url", "ipv4", "email", "domain", "bitcoin", "cve"])
 _QUIET = frozenset(["common", "documentation"])
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The document's facts, parts, traits and indicators; its verdict last."""
     data, gap = read(feed)
     inspection = Inspection("pdf", source)

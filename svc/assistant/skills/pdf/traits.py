@@ -1,4 +1,4 @@
-"""What a PDF's names, scripts and targets mean together. Pure. Facts: ``knowledge/pdf_actions.toml``."""
+"""What a PDF's names, scripts and targets mean together. Pure. Facts: ``skills/pdf/traits.toml``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding, Scalar, Severity
+from svc.assistant.findings import Confidence, Scalar, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 from svc.assistant.skills.file_traits import Inspection, TraitFact
 from svc.assistant.skills.pdf.raw_scan import Names
@@ -34,7 +35,7 @@ class _Script(TraitFact, frozen=True, kw_only=True):
 
 
 class Actions(msgspec.Struct, frozen=True):
-    """``knowledge/pdf_actions.toml``."""
+    """``skills/pdf/traits.toml``."""
 
     source: str
     version: str
@@ -61,7 +62,7 @@ class Seen(msgspec.Struct):
 
 @cache
 def _actions() -> Actions:
-    return load("pdf_actions.toml", Actions)
+    return load("traits.toml", Actions, __package__)
 
 
 @cache

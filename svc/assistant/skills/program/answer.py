@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 
 LABELS = frozenset({"pebin", "elf", "macho", "dosmbr"})
 
@@ -12,10 +12,10 @@ SECTION = Section(
     skill=Skill(
         name="program",
         tool="svc.assistant.skills.program.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Program",
         can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, what it can do, packers, indicators",
-        kinds=kinds("program"),
+        loose_kinds=kinds("program"),
         strong=words(
             r"\b(?:this|these|the|attached) (?:PE|ELF|Mach-?O)\b",
             r"\b(?:PE|ELF|Mach-?O) (?:files?|binar\w+|header\w*|executables?|samples?|sections?|imports?)\b",

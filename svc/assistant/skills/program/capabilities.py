@@ -1,7 +1,7 @@
 """What a program can do, by the functions it calls, the names it exports and the words it carries. Pure.
 
 A call is no deed: most behaviours are ordinary for some program, and the table's severities say so. Facts:
-``knowledge/program_behaviours.toml`` and ``knowledge/packers.toml``.
+``skills/program/capabilities.toml`` and ``skills/program/packers.toml``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding
+from svc.assistant.findings import Confidence
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 from svc.assistant.skills.file_traits import Inspection, TraitFact
 
@@ -36,7 +37,7 @@ class _Words(TraitFact, frozen=True, kw_only=True):
 
 
 class Behaviours(msgspec.Struct, frozen=True):
-    """``knowledge/program_behaviours.toml``."""
+    """``skills/program/capabilities.toml``."""
 
     source: str
     version: str
@@ -65,12 +66,12 @@ class _Packers(msgspec.Struct, frozen=True):
 @cache
 def table() -> Behaviours:
     """The table as it ships."""
-    return load("program_behaviours.toml", Behaviours)
+    return load("capabilities.toml", Behaviours, __package__)
 
 
 @cache
 def _makers() -> list[Maker]:
-    return load("packers.toml", _Packers).tools
+    return load("packers.toml", _Packers, __package__).tools
 
 
 @cache

@@ -17,7 +17,8 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from svc.assistant.findings import Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy, kind_of
 from svc.assistant.skills.program.capabilities import Maker, from_calls, from_exports, makers
 
@@ -73,7 +74,7 @@ class _Image(msgspec.Struct):
     """Kind, flags, offset, size in the file, address."""
 
 
-def inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """Everything about the program but its strings."""
     try:
         elf = ELFFile(BytesIO(data))
@@ -194,7 +195,7 @@ def _facts(elf: ELFFile, data: bytes, image: _Image, made_by: list[Maker]) -> di
     }
 
 
-def _parts(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) -> Iterator[Yielded]:
+def _parts(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) -> Iterator[ToolEvent]:
     """Sections where there are some, else the segments; the imported and exported names."""
     try:
         for section in islice(elf.iter_sections(), 1, MAX_SECTIONS):

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Finding, Gap, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
 
 MAX_COMMANDS = 500
@@ -41,7 +42,7 @@ class _Image(msgspec.Struct):
     is_encrypted: bool = False
 
 
-def inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """The head's facts and what its load commands tell."""
     try:
         yield from _inspect(data, inspection)
@@ -50,7 +51,7 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
         yield from inspection.damaged("head", error)
 
 
-def _inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     start, architectures = _first(data)
     if len(architectures) > 1:
         yield Gap(text=f"of its {len(architectures)} architectures only the first was looked at ({architectures[0]})")

@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 import msgspec
 import pefile
 
-from svc.assistant.findings import Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
 from svc.assistant.skills.program import pe_resources as contents
 from svc.assistant.skills.program.capabilities import Maker, from_calls, from_exports, makers, table
@@ -74,7 +75,7 @@ class _Linked(msgspec.Struct):
     functions: list[tuple[str, str]] = []
 
 
-def inspect(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """Everything about the program but its strings."""
     try:
         pe = pefile.PE(data=data, fast_load=True)
@@ -206,7 +207,7 @@ def _function(symbol: pefile.ImportData) -> str:
     return clean_text(bytes(symbol.name)) if symbol.name else f"#{symbol.ordinal}"
 
 
-def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     if len(pe.sections) > MAX_SECTIONS:
         yield Gap(text=f"only the first {MAX_SECTIONS} of {len(pe.sections)} sections were looked at")
     for section in pe.sections[:MAX_SECTIONS]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 import pefile
 
-from svc.assistant.findings import Finding, Gap, Severity, Yielded
+from svc.assistant.findings import Gap, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, entropy, is_windows_program, kind_of
 from svc.assistant.skills.program.capabilities import Maker
 
@@ -19,7 +20,7 @@ _RESOURCE = pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_RESOURCE"]
 _VERSION_WORDS = ("CompanyName", "FileDescription", "OriginalFilename", "InternalName", "ProductName", "FileVersion")
 
 
-def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """Each resource by type and size; a program in one, or noise, is told."""
     try:
         pe.parse_data_directories(directories=[_RESOURCE])

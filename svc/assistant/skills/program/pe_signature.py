@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 import pefile
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.skills.file_traits import DAMAGE, Inspection
 
 _CHECKSUM_AT = 64  # in the optional header

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Finding, Gap, Yielded
+from svc.assistant.findings import Evidence, Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.indicators.tool import extract
 
 MIN_CHARS = 5
@@ -71,7 +72,7 @@ def _found(data: bytes) -> Iterator[tuple[int, str]]:
         yield match.start(), match[0].decode("ascii").strip()
 
 
-def indicators_of(strings: Strings, *, source: str) -> Iterator[Yielded]:
+def indicators_of(strings: Strings, *, source: str) -> Iterator[ToolEvent]:
     """The indicators among the strings that are worth a look, with their offsets; at most MAX_INDICATORS."""
     kept = 0
     lines = strings.text.split("\n")

@@ -13,7 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, digests, read, started
 from svc.assistant.skills.program.capabilities import from_words
 from svc.assistant.skills.program.strings import indicators_of, strings_of
@@ -33,7 +34,7 @@ _MACHO = (
 )
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The program's facts, parts, traits and indicators; its verdict last."""
     data, gap = read(feed)
     inspection = Inspection("program", source)
@@ -52,7 +53,7 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
     yield inspection.verdict()
 
 
-def _by_format(data: bytes, inspection: Inspection) -> Iterator[Yielded]:
+def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """By the first bytes; each parser is loaded when its format is there."""
     if data.startswith(b"MZ") and data[_pe_at(data) :][:4] == b"PE\x00\x00":
         yield started(inspection.source, data, "a Windows program")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import InputKind, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.skills.indicators import answer as indicators
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 SHOWN_CHARS = 3_000  # of a stage; the whole stands in the findings
@@ -159,10 +159,10 @@ SECTION = Section(
     skill=Skill(
         name="script",
         tool="svc.assistant.skills.script.tool:explain",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Scripts and commands",
         can="explain a script or command (PowerShell, cmd, Unix shell, Visual Basic, JavaScript), mapped to ATT&CK",
-        kinds=("script", "script_behaviour", "script_stage", "script_part"),
+        loose_kinds=("script", "script_behaviour", "script_stage", "script_part"),
         strong=words(
             rf"\b(?:{_VERBS})\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
             r"\b(?:explain|describe|understand|deobfuscate)\b[^.?!\n:]{0,40}\b(?:javascript|code|shell)\b",

@@ -1,6 +1,6 @@
 """What a script does that a reader wants to be told, and how bad that is. Pure.
 
-Facts: ``knowledge/script_behaviours.toml``. A behaviour is told once a script, where it is first seen; the verdict
+Facts: ``skills/script/behaviours.toml``. A behaviour is told once a script, where it is first seen; the verdict
 weighs them: one of a kind that hardly anybody needs for ordinary work is enough, two that are bad are as well.
 """
 
@@ -47,7 +47,7 @@ class Behaviour(msgspec.Struct, frozen=True):
 
 
 class ScriptBehaviours(msgspec.Struct, frozen=True):
-    """``knowledge/script_behaviours.toml``."""
+    """``skills/script/behaviours.toml``."""
 
     source: str
     version: str
@@ -76,7 +76,7 @@ class _Sign(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> list[tuple[Behaviour, list[_Sign], list[_Sign]]]:
-    behaviours = load("script_behaviours.toml", ScriptBehaviours).behaviours
+    behaviours = load("behaviours.toml", ScriptBehaviours, __package__).behaviours
     return [(one, [_sign(text) for text in one.all], [_sign(text) for text in one.any]) for one in behaviours]
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from svc.assistant.findings import Confidence, Finding
+from svc.assistant.findings import Confidence
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection
 from svc.assistant.skills.script.behaviours import behaviours_in
 from svc.assistant.skills.script.language import Language

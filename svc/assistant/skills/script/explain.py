@@ -1,6 +1,6 @@
 """What a command does, in words: its program, its options, the places it names. Pure.
 
-Facts: ``knowledge/command_words.toml``. A program that the table does not have is named as such; what it would do is
+Facts: ``skills/script/explain.toml``. A program that the table does not have is named as such; what it would do is
 not guessed.
 """
 
@@ -31,7 +31,7 @@ class Words(msgspec.Struct, frozen=True):
 
 
 class CommandWords(msgspec.Struct, frozen=True):
-    """``knowledge/command_words.toml``."""
+    """``skills/script/explain.toml``."""
 
     source: str
     version: str
@@ -42,7 +42,7 @@ class CommandWords(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> CommandWords:
-    return load("command_words.toml", CommandWords)
+    return load("explain.toml", CommandWords, __package__)
 
 
 @cache

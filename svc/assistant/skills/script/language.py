@@ -1,7 +1,7 @@
 """Which language a script or a command is in, and which part of a prompt is the script. Pure, by words alone.
 
 A one-liner of words that several shells know is taken for the shell whose words weigh most; the name of a file decides
-where its content is unsure. Facts: ``knowledge/script_languages.toml``.
+where its content is unsure. Facts: ``skills/script/languages.toml``.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Handed(msgspec.Struct, frozen=True):
 
 
 class ScriptLanguages(msgspec.Struct, frozen=True):
-    """``knowledge/script_languages.toml``."""
+    """``skills/script/languages.toml``."""
 
     source: str
     version: str
@@ -63,7 +63,7 @@ class ScriptLanguages(msgspec.Struct, frozen=True):
 
 @cache
 def _table() -> ScriptLanguages:
-    return load("script_languages.toml", ScriptLanguages)
+    return load("languages.toml", ScriptLanguages, __package__)
 
 
 @cache

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.plausibility import text_of
 from svc.assistant.skills.decode.tool import unwrap

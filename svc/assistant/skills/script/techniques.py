@@ -1,7 +1,7 @@
 """Which ATT&CK techniques a command shows, likeliest first, and the words that say so. Pure; no tool of its own.
 
 Commands are first made plain: what shells ignore (carets, backticks, quotes inside words) is taken out, registry roots
-and case are made alike. Then every pattern of ``knowledge/command_behaviours.toml`` is looked for. What a command
+and case are made alike. Then every pattern of ``skills/script/techniques.toml`` is looked for. What a command
 declares to be encoded is read along. An identifier is one of the table's version of ATT&CK.
 """
 
@@ -55,7 +55,7 @@ class Behaviour(msgspec.Struct, frozen=True):
 
 
 class CommandBehaviours(msgspec.Struct, frozen=True):
-    """``knowledge/command_behaviours.toml``; ``severities`` by kind of behaviour."""
+    """``skills/script/techniques.toml``; ``severities`` by kind of behaviour."""
 
     source: str
     version: str
@@ -83,7 +83,7 @@ class _Sign(msgspec.Struct, frozen=True):
 @cache
 def table() -> CommandBehaviours:
     """The table of behaviours as it is shipped."""
-    return load("command_behaviours.toml", CommandBehaviours)
+    return load("techniques.toml", CommandBehaviours, __package__)
 
 
 @cache

@@ -25,7 +25,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.script.behaviours import Behaviour, Seen, Verdict, behaviours_in, verdict_on
 from svc.assistant.skills.script.commands import parts_of
@@ -58,7 +59,7 @@ class _Found(msgspec.Struct, frozen=True):
     is_hidden: bool
 
 
-def explain(text: str, *, source: str) -> Iterator[Yielded]:
+def explain(text: str, *, source: str) -> Iterator[ToolEvent]:
     """What the script in ``text`` does: its verdict first, then behaviours, stages, parts and indicators."""
     yield Progress(text=f"reading {source} as a script")
     script, first_line = script_in(text) if source == PROMPT else (text, 1)

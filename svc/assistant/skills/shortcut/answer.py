@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import body, kinds, next_steps, verdict
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 
 LABELS = frozenset({"lnk"})
 
@@ -12,10 +12,10 @@ SECTION = Section(
     skill=Skill(
         name="shortcut",
         tool="svc.assistant.skills.shortcut.tool:inspect",
-        feed=Feed.BINARY,
+        input=InputKind.BINARY,
         title="Shortcut",
         can="inspect a Windows shortcut (LNK): what it starts, its arguments, what hides",
-        kinds=kinds("shortcut"),
+        loose_kinds=kinds("shortcut"),
         strong=words(r"\b(?:this|these|the|attached) (?:windows )?(?:\.?lnk|shortcuts?)\b", r"\blnk files?\b"),
         labels=LABELS,
         claims=LABELS,

@@ -18,7 +18,8 @@ from uuid import UUID
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Confidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy, kind_of, read, started
 from svc.assistant.skills.indicators.tool import extract
 from svc.assistant.skills.script.embedded import from_code
@@ -68,7 +69,7 @@ class _Shortcut(msgspec.Struct):
     end: int = 76
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[Yielded]:
+def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The shortcut's facts, traits and indicators; its verdict last."""
     data, gap = read(feed)
     inspection = Inspection("shortcut", source)

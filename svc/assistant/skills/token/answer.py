@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import InputKind, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 _SHOWN_TOKENS = 5
@@ -107,10 +107,10 @@ SECTION = Section(
     skill=Skill(
         name="token",
         tool="svc.assistant.skills.token.tool:inspect",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Token",
         can="take a JWT apart and say what is weak about it (algorithm, secret, key ids, times, claims)",
-        kinds=("token", "token_weakness", "token_damage"),
+        loose_kinds=("token", "token_weakness", "token_damage"),
         strong=words(r"\bJW[TSEK]s?\b", r"\b(?:bearer|access|id|refresh|web) tokens?\b", r"\bjson web\b"),
         weak=words(r"\btokens?\b", r"\bclaims?\b"),
         content=words(r"(?<![A-Za-z0-9_.-])ey[A-Za-z0-9][A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+"),

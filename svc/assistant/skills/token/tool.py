@@ -1,7 +1,7 @@
 """JSON Web Tokens taken apart: header, claims, and each weakness with its severity. Pure; verifies no signature.
 
 What can be told without a key: how it is signed, what it lets an attacker choose, what it reveals, how long it lives,
-and whether one of the usual placeholder secrets signed it (``knowledge/token_secrets.toml``). Forms: RFC 7515 (JWS),
+and whether one of the usual placeholder secrets signed it (``skills/token/secrets.toml``). Forms: RFC 7515 (JWS),
 7516 (JWE), 7518 (algorithms), 7519 (claims), 8725 (best practice). Times are compared with the option ``now`` alone.
 
 Finding kinds and their attributes:
@@ -27,7 +27,8 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Scalar, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import load
 from svc.assistant.skills.token.checks import Token, Weakness, weaknesses
 
@@ -50,10 +51,10 @@ class _Secrets(msgspec.Struct, frozen=True):
 
 @cache
 def _secrets() -> tuple[str, ...]:
-    return load("token_secrets.toml", _Secrets).secrets
+    return load("secrets.toml", _Secrets, __package__).secrets
 
 
-def inspect(text: str, /, *, source: str, now: str = "") -> Iterator[Yielded]:
+def inspect(text: str, /, *, source: str, now: str = "") -> Iterator[ToolEvent]:
     """Every token in the text, then what is weak about it. ``now`` is an ISO 8601 date and time, or ""."""
     yield Progress(text=f"reading {source}")
     today = _moment(now)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Finding, Scalar
+from svc.assistant.findings import InputKind, Scalar
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.assistant.workers.pool import Feed
 from svc.untrusted.markup import code_span, escape, plural, table
 
 SHOWN = 4  # versions in the verdict; all of them stand in the table
@@ -88,10 +88,10 @@ SECTION = Section(
     skill=Skill(
         name="versions",
         tool="svc.assistant.skills.versions.tool:compare_ranges",
-        feed=Feed.TEXT,
+        input=InputKind.TEXT,
         title="Versions",
         can="tell whether a package's version lies in an affected range (npm, PyPI, Maven, Debian, OSV, NVD, …)",
-        kinds=("version_affected",),
+        loose_kinds=("version_affected",),
         strong=words(
             r"\b(?:affected|vulnerable|impacted)\b[^.?!\n]{0,60}\bversions?\b",
             r"\bversions?\b[^?!\n]{0,60}\b(?:affected|vulnerable|impacted)\b",

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, Yielded
+from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.versions.advisories import ranges_in_json
 from svc.assistant.skills.versions.order import (
     GENERIC,
@@ -95,7 +96,7 @@ class _Asked(msgspec.Struct, frozen=True):
     place: str | None = None
 
 
-def compare_ranges(text: str, /, *, source: str, question: str = "") -> Iterator[Yielded]:
+def compare_ranges(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """Each version that is asked about against each range that may be for it."""
     yield Progress(text=f"looking for versions and ranges in {source}")
     ranges, plain = ranges_in_json(text[:MAX_TEXT_CHARS])

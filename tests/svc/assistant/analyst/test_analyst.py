@@ -3,13 +3,12 @@
 import asyncio
 from contextlib import aclosing
 
-import msgspec
 import psutil
 import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import Analyst
-from svc.assistant.findings import Finding
+from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.messages import MAX_CONTENT_BYTES, MessageType, State
 
@@ -46,7 +45,7 @@ async def ask(analyst, *args, **kwargs):
 
 def findings_of(steps):
     [source] = [step for step in steps if step.message_type == MessageType.SOURCE]
-    return msgspec.json.decode(source.content, type=list[Finding])
+    return decode_findings(source.content)
 
 
 async def test_brute_force_end_to_end(analyst):

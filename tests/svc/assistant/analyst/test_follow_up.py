@@ -5,7 +5,8 @@ import pytest
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.follow_up import FollowUpKind
-from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.findings import Evidence, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.turn import Exchange, TurnFile
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from svc.assistant.analyst.answer_format import Form, Wanted
 from svc.assistant.analyst.structured_answer import formed
-from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.findings import Evidence, LooseFinding, Severity
 from svc.assistant.skills.cvss import answer as cvss
 from svc.assistant.skills.indicators import answer as indicators
 
-SCORE = Finding(
+SCORE = LooseFinding(
     kind="cvss_score",
     title="CVSS 3.1: 9.8",
     severity=Severity.CRITICAL,
@@ -22,7 +22,7 @@ SCORE = Finding(
 
 
 def indicator(kind, value):
-    return Finding(kind="indicator", title=value, attributes={"type": kind, "value": value, "count": 2})
+    return LooseFinding(kind="indicator", title=value, attributes={"type": kind, "value": value, "count": 2})
 
 
 FOUND = [indicator("domain", "evil.example"), indicator("ipv4", "192.0.2.7"), indicator("domain", "bad.example")]
@@ -98,7 +98,7 @@ def test_a_table_has_a_row_a_finding():
 
 
 def test_a_place_that_the_first_finding_has_not_is_filled_from_the_next_that_has():
-    summary = Finding(kind="cvss_score", title="first", attributes={"score": 1.0})
-    other = Finding(kind="note", title="second", severity=Severity.HIGH, attributes={"host": "web1"})
+    summary = LooseFinding(kind="cvss_score", title="first", attributes={"score": 1.0})
+    other = LooseFinding(kind="note", title="second", severity=Severity.HIGH, attributes={"host": "web1"})
     markdown = fill('{"score": 0, "host": "...", "severity": "...", "owner": "..."}', [summary, other])
     assert json.loads(data(markdown)) == {"score": 1.0, "host": "web1", "severity": "high", "owner": None}

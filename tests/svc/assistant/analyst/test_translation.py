@@ -4,7 +4,8 @@ import pytest
 
 from svc.assistant.analyst.plan import plan
 from svc.assistant.analyst.translation import gist, glossed, languages, translated
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.turn import TurnFile
 
 ANSWER = """**Nothing found** in `a.log` for this ask: decode.

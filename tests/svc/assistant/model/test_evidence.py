@@ -2,7 +2,8 @@
 
 import pytest
 
-from svc.assistant.findings import Evidence, Finding
+from svc.assistant.findings import Evidence
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.model import evidence
 from svc.assistant.model.evidence import MARK, Claim, Ledger, check, claims
 

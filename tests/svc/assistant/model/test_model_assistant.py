@@ -13,7 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.analyst.render import findings_json
-from svc.assistant.findings import Evidence, Finding
+from svc.assistant.findings import Evidence
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.model import conversation
 from svc.assistant.model.evidence import MARK
 from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS

@@ -9,12 +9,12 @@ import pytest
 
 from svc.assistant.findings import Severity
 from svc.assistant.knowledge.attack_names import attack_name, tactic
+from svc.assistant.log_readers.windows import Header, windows_event
 from svc.assistant.sigma.condition import Check, Every, Node, Not, Some
 from svc.assistant.sigma.engine import Rule, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.shipped import compile_ours
 from svc.assistant.sigma.tables import OURS, load_tables
-from svc.assistant.skills.log_readers.windows import Header, windows_event
 
 RULES = load_tables()[OURS].rules
 SYSMON = "Microsoft-Windows-Sysmon/Operational"

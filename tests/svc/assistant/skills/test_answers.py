@@ -9,7 +9,9 @@ from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import render
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity, ToolFailure
 from svc.assistant.skills.catalogue import SKILLS, section_of, skill_of_kind
 from svc.assistant.skills.cvss import answer as cvss_section
 from svc.assistant.skills.cvss import tool as cvss
@@ -19,11 +21,10 @@ from svc.assistant.skills.indicators import answer as indicators_section
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.logins import tool as auth_log
 from svc.assistant.skills.skill import Skill
-from svc.assistant.workers.pool import FAILED_KIND
 
 
 def of(items) -> list[Finding]:
-    return [item for item in items if isinstance(item, Finding)]
+    return [item for item in items if isinstance(item, (Finding, TypedFinding))]
 
 
 def links_images_and_html(markdown: str) -> list[str]:
@@ -34,28 +35,28 @@ def links_images_and_html(markdown: str) -> list[str]:
 
 
 def test_one_score_is_said_with_its_severity_and_what_lowers_it_most():
-    found = of(cvss.score("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"))
-    assert cvss_section.verdict(found).startswith("**9.8 critical** (CVSS 3.1, base score). What would lower it most:")
-    assert "| `AV:N` | Attack vector | from anywhere on the network |" in cvss_section.section(found)
+    found = of(cvss.inspect("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"))
+    assert cvss_section.verdict(found).startswith("**9.8 critical** (CVSS 3.1, base score). Largest reduction:")
+    assert "| `AV:N` | Attack vector | from anywhere on the network |" in cvss_section.body(found)
 
 
 def test_several_scores_name_the_highest_and_count_the_broken():
     text = "AV:L/AC:H/Au:M/C:P/I:N/A:N CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H CVSS:3.1/AV:N/AC:L"
-    verdict = cvss_section.verdict(of(cvss.score(text)))
+    verdict = cvss_section.verdict(of(cvss.inspect(text)))
     assert verdict.startswith("**2 CVSS vectors; the highest is 9.8 critical:**")
     assert verdict.endswith("1 vector is not valid.")
 
 
 def test_a_broken_vector_says_the_metric_and_the_values_allowed():
-    found = of(cvss.score("CVSS:3.1/AV:N/AC:Q/PR:N/UI:N/S:U/C:H/I:H/A:H"))
-    assert "Put right, it scores between 8.1 and 9.8" in cvss_section.verdict(found)
-    assert "`AC`: L, H" in cvss_section.section(found)
+    found = of(cvss.inspect("CVSS:3.1/AV:N/AC:Q/PR:N/UI:N/S:U/C:H/I:H/A:H"))
+    assert "If corrected, it scores between 8.1 and 9.8" in cvss_section.verdict(found)
+    assert "`AC`: L, H" in cvss_section.body(found)
 
 
 def test_indicators_are_counted_by_type_and_shown_harmless():
     found = of(indicators.extract("http://evil.top/a and 45.9.148.3:8080, 10.0.0.1", source="r.txt"))
     assert indicators_section.verdict(found).startswith("**4 indicators:** 2 IPv4 addresses, 1 URL, 1 domain.")
-    section = indicators_section.section(found)
+    section = indicators_section.SECTION.body(found)
     assert "`hxxp://evil[.]top/a`" in section
     assert section.index("45[.]9[.]148[.]3") < section.index("10[.]0[.]0[.]1")
     assert "private range" in section
@@ -68,7 +69,7 @@ def test_a_decoded_command_is_shown_whole_and_called_code():
     verdict = decode_section.verdict(found)
     assert verdict.startswith(f"**Decoded** through 1 layer (Base64): `{plain}`.")
     assert "code that should not run" in verdict
-    assert "`hxxp://evil[.]top/x.sh`" in decode_section.section(found)
+    assert "`hxxp://evil[.]top/x.sh`" in decode_section.SECTION.body(found)
 
 
 HOSTILE = "`![x](http://evil.top/p.png) <img src=x onerror=alert(1)> ``` | [a](javascript:alert(1)) **b**"
@@ -81,13 +82,13 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     vector = "CVSS:3.1/AV:N/AC:<img>/PR:[x](http://evil.top)/UI:N/S:U/C:H/I:H/A:`"
     wrapped = base64.b64encode(f"whoami the user {HOSTILE}".encode()).decode()
     items = {
-        cvss_section: [*cvss.score(f"{HOSTILE} {vector}", source=HOSTILE)],
+        cvss_section: [*cvss.inspect(f"{HOSTILE} {vector}", source=HOSTILE)],
         indicators_section: [*indicators.extract(f"hxxp://evil.top/a {HOSTILE}", source=HOSTILE)],
         decode_section: [*decode.unwrap(f"decode this: {wrapped}", source=HOSTILE)],
     }[section]
     found = of(items)
     assert found
-    assert links_images_and_html(section.verdict(found) + "\n\n" + section.section(found)) == []
+    assert links_images_and_html(section.verdict(found) + "\n\n" + section.SECTION.body(found)) == []
 
 
 def test_an_account_that_many_sources_force_together_is_in_the_verdict():
@@ -100,12 +101,8 @@ def test_an_account_that_many_sources_force_together_is_in_the_verdict():
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
 def test_a_tool_that_did_not_finish_still_gets_an_answer(skill: Skill):
-    failed = Finding(
-        kind=FAILED_KIND,
-        title="x did not finish",
-        severity=Severity.MEDIUM,
-        attributes={"reason": "it crashed", "where": ""},
-    )
+    facts = ToolFailure(tool="x", reason="it crashed", where="", source="x.bin")
+    failed = TypedFinding(title="x did not finish", severity=Severity.MEDIUM, facts=facts)
     part = render.Part(skill=skill, findings=(failed,), inputs=("x.bin",))
     assert render.answer([part], Plan()).startswith("**No answer about `x.bin`:** the tool did not finish")
     assert not section_of(skill).pictures(render.shown(part))

@@ -6,7 +6,8 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst.plan import plan
-from svc.assistant.findings import Finding, Severity
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Severity
 from svc.assistant.skills.file_answer import body, next_steps, verdict
 from svc.assistant.skills.file_traits import Inspection
 from svc.assistant.skills.office import answer as office

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.archive import answer as archive_section
 from svc.assistant.skills.archive import tool as archive
 from svc.assistant.skills.certificate import answer as certificate_section

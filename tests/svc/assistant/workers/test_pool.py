@@ -11,18 +11,25 @@ from contextlib import aclosing
 import psutil
 import pytest
 
-from svc.assistant.findings import Finding, Gap, Progress
-from svc.assistant.workers.pool import FAILED_KIND, Feed, Job, Limits, Workers
+from svc.assistant.findings import Finding, Gap, InputKind, Progress
+from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
+from svc.assistant.workers.pool import Job, Limits, Workers
 from svc.errors import UnavailableError
 
 TOOLS = """
 import os, signal, time
 from svc.assistant import knowledge
 from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
+
+def facts(text):
+    row = AllowedRow("AC", "L, H")
+    return CvssBroken(vector=text, version="3.1", problems=["a"], at_fault=[row], lowest_score=None,
+                      highest_score=2.5, count=1)
 
 def echo(text, *, source):
     yield Progress(text=f"{source}: {text}")
-    yield Finding(kind="echo", title=text, attributes={"n": 1, "list": ["a", None, 2.5]})
+    yield Finding(title=text, facts=facts(text))
 
 def stream(binary, *, source):
     binary.seek(-4, 2)
@@ -39,7 +46,7 @@ def count(lines, *, source):
         yield Progress(text=f"{number} {len(line)} {line[:20]}")
 
 def raises(text, *, source):
-    yield Finding(kind="before", title="found before")
+    yield Finding(title="found before", facts=facts(""))
     raise ValueError("bad\\nthing")
 
 def killed(text, *, source):
@@ -64,7 +71,7 @@ def asleep(text, *, source):
 
 def flood(text, *, source):
     for number in range(10_000):
-        yield Finding(kind="one", title=str(number))
+        yield Finding(title=str(number), facts=facts(""))
 
 def writes(text, *, source):
     with open(text, "w") as file:
@@ -90,8 +97,19 @@ async def workers():
     await made.close()
 
 
-def job(function, source=b"x", feed=Feed.TEXT):
-    return Job(tool=f"scripted_tools:{function}", feed=feed, name="evidence", source=source)
+FACTS = CvssBroken(
+    vector="grüße",
+    version="3.1",
+    problems=["a"],
+    at_fault=[AllowedRow("AC", "L, H")],
+    lowest_score=None,
+    highest_score=2.5,
+    count=1,
+)
+
+
+def job(function, source=b"x", kind=InputKind.TEXT):
+    return Job(tool=f"scripted_tools:{function}", input=kind, name="evidence", source=source, facts=(CvssBroken,))
 
 
 async def run(workers, *args, **kwargs):
@@ -107,13 +125,13 @@ async def until(condition):
 async def test_what_a_tool_yields_arrives_in_order(workers):
     assert await run(workers, "echo", "grüße".encode()) == [
         Progress(text="evidence: grüße"),
-        Finding(kind="echo", title="grüße", attributes={"n": 1, "list": ["a", None, 2.5]}),
+        Finding(title="grüße", facts=FACTS),
     ]
 
 
 async def test_a_path_is_read_by_the_worker(workers, tmp_path):
     (tmp_path / "log").write_bytes(b"one\r\ntwo")
-    told = [item.text for item in await run(workers, "count", tmp_path / "log", Feed.LINES)]
+    told = [item.text for item in await run(workers, "count", tmp_path / "log", InputKind.LINES)]
     assert told == ["1 3 one", "2 3 two"]
 
 
@@ -129,40 +147,40 @@ async def test_a_path_is_read_by_the_worker(workers, tmp_path):
     ],
 )
 async def test_lines_of_many_encodings(workers, content, told):
-    assert [item.text for item in await run(workers, "count", content, Feed.LINES)] == told
+    assert [item.text for item in await run(workers, "count", content, InputKind.LINES)] == told
 
 
 async def test_the_rest_of_a_huge_line_is_passed_over_and_said(workers):
-    items = await run(workers, "count", b"x" * 1_000_000 + b"\nnext\n", Feed.LINES)
+    items = await run(workers, "count", b"x" * 1_000_000 + b"\nnext\n", InputKind.LINES)
     assert [item.text for item in items if isinstance(item, Progress)] == [f"1 65536 {'x' * 20}", "2 4 next"]
     assert "longer than 65,536 bytes (the first is line 1)" in items[-1].text
 
 
 async def test_a_cut_off_archive_is_read_as_far_as_it_goes_and_said(workers):
     packed = gzip.compress(b"".join(os.urandom(20).hex().encode() + b"\n" for _ in range(2_000)))
-    items = await run(workers, "count", packed[: len(packed) // 2], Feed.LINES)
+    items = await run(workers, "count", packed[: len(packed) // 2], InputKind.LINES)
     assert len(items) > 500
     assert isinstance(items[-1], Gap)
     assert "damaged" in items[-1].text
 
 
-@pytest.mark.parametrize("feed", Feed)
-async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, feed):
+@pytest.mark.parametrize("kind", InputKind)
+async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, kind):
     packed = bytearray(gzip.compress(b"Failed password\n" * 9))
     packed[10:14] = b"\xff\xff\xff\xff"
-    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
-    items = await run(workers, function, bytes(packed), feed)
-    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
+    function = {InputKind.TEXT: "echo", InputKind.LINES: "count", InputKind.BINARY: "size"}[kind]
+    items = await run(workers, function, bytes(packed), kind)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == "tool_failed"]
     assert "damaged" in items[-1].text
 
 
-@pytest.mark.parametrize("feed", Feed)
-async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, feed):
+@pytest.mark.parametrize("kind", InputKind)
+async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, kind):
     packed = bytearray(bz2.compress(b"Failed password\n" * 9))
     packed[63] ^= 0xFF  # in the data: libbz2 refuses the block, and then any further call
-    function = {Feed.TEXT: "echo", Feed.LINES: "count", Feed.BINARY: "size"}[feed]
-    items = await run(workers, function, bytes(packed) + bytes(20_000), feed)
-    assert not [item for item in items if isinstance(item, Finding) and item.kind == FAILED_KIND]
+    function = {InputKind.TEXT: "echo", InputKind.LINES: "count", InputKind.BINARY: "size"}[kind]
+    items = await run(workers, function, bytes(packed) + bytes(20_000), kind)
+    assert not [item for item in items if isinstance(item, Finding) and item.kind == "tool_failed"]
     assert "damaged" in items[-1].text
 
 
@@ -181,19 +199,19 @@ async def test_a_tool_that_dies_is_a_finding_and_the_next_one_works(function, li
     workers = Workers(limits=limits)
     await workers.start()
     failure = (await run(workers, function))[-1]
-    assert failure.kind == FAILED_KIND
-    assert reason in failure.attributes["reason"]
+    assert failure.kind == "tool_failed"
+    assert reason in failure.facts.reason
     assert len(await run(workers, "echo")) == 2
     await workers.close()
 
 
 async def test_what_was_found_before_a_crash_stands(workers):
-    assert [item.kind for item in await run(workers, "raises")] == ["before", FAILED_KIND]
+    assert [item.kind for item in await run(workers, "raises")] == ["cvss_broken", "tool_failed"]
 
 
 async def test_an_unreadable_file_does_not_tell_its_path(workers, tmp_path):
     [failure] = await run(workers, "echo", tmp_path / "gone")
-    assert "No such file" in failure.attributes["reason"]
+    assert "No such file" in failure.facts.reason
     assert str(tmp_path) not in str(failure)
 
 
@@ -254,7 +272,7 @@ async def test_a_job_that_waits_says_so_and_a_full_queue_refuses():
 
 async def test_tools_write_nothing(workers, tmp_path):
     failure = (await run(workers, "writes", str(tmp_path / "made").encode()))[-1]
-    assert failure.kind == FAILED_KIND
+    assert failure.kind == "tool_failed"
     assert not (tmp_path / "made").exists() or (tmp_path / "made").read_bytes() == b""
 
 
@@ -272,11 +290,11 @@ def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
     folder.mkdir()
     program = (
         "import asyncio\n"
-        "from svc.assistant.workers.pool import Feed, Job, Workers\n"
+        "from svc.assistant.workers.pool import Job, Workers\n"
         "async def main():\n"
         "    workers = Workers(slots=1)\n"
         "    await workers.start()\n"
-        "    job = Job(tool='svc.assistant.skills.cvss.tool:score', feed=Feed.TEXT, name='p', source=b'no vector')\n"
+        "    job = Job(tool='svc.assistant.skills.cvss.tool:inspect', input='text', name='p', source=b'no')\n"
         "    print([type(item).__name__ async for item in workers.run(job)])\n"
         "    await workers.close()\n"
         "if __name__ == '__main__':\n"
@@ -293,7 +311,7 @@ def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
 @pytest.mark.parametrize("packing", [bytes, gzip.compress], ids=["plain", "packed"])
 async def test_a_binary_tool_gets_a_stream_of_the_unpacked_bytes(workers, packing):
     content = bytes(range(256)) * 1000
-    assert await run(workers, "stream", packing(content), Feed.BINARY) == [
+    assert await run(workers, "stream", packing(content), InputKind.BINARY) == [
         Progress(text="256000 bytes end in b'\\xfc\\xfd\\xfe\\xff'")
     ]
 
@@ -301,4 +319,4 @@ async def test_a_binary_tool_gets_a_stream_of_the_unpacked_bytes(workers, packin
 async def test_a_worker_reads_the_users_own_tables_first(workers, tmp_path, monkeypatch):
     (tmp_path / "facts.toml").write_text("version = 'mine'")
     monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
-    assert await run(workers, "table", b"", Feed.TEXT) == [Progress(text="version = 'mine'")]
+    assert await run(workers, "table", b"", InputKind.TEXT) == [Progress(text="version = 'mine'")]

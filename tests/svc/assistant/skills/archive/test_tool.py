@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.archive.members import MAX_MEMBERS
 from svc.assistant.skills.archive.tool import inspect
 
@@ -43,7 +44,7 @@ def entry(name: str, kind: bytes = tarfile.REGTYPE, link: str = "", mode: int = 
     return info
 
 
-def run(raw: bytes, name: str = "a.zip") -> list[Yielded]:
+def run(raw: bytes, name: str = "a.zip") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(raw), source=name))
 
 

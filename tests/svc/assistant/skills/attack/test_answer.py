@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from svc.assistant.analyst.plan import plan
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.attack.answer import SECTION
 from svc.assistant.skills.attack.tool import look_up
 

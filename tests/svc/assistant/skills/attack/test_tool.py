@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Confidence, Finding, Gap
+from svc.assistant.findings import Confidence, Gap
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.attack.tool import MAX_IDS, look_up
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.attack_mapping.answer import SECTION
 from svc.assistant.skills.attack_mapping.tool import map_text
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Confidence, Finding, Gap, Progress
+from svc.assistant.findings import Confidence, Gap, Progress
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.attack_mapping.tool import MAX_BEHAVIOURS, MAX_EVIDENCE, MAX_RANKED, map_text
 
 REPORT = """\

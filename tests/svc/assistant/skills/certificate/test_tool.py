@@ -13,7 +13,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.certificate.tool import inspect
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
@@ -67,7 +68,7 @@ def pem(*certificates: x509.Certificate) -> bytes:
     return b"".join(certificate.public_bytes(PEM) for certificate in certificates)
 
 
-def run(raw: bytes, now: str = NOW.isoformat()) -> list[Yielded]:
+def run(raw: bytes, now: str = NOW.isoformat()) -> list[ToolEvent]:
     return list(inspect(io.BytesIO(raw), source="a.pem", now=now))
 
 

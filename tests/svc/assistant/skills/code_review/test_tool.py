@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap
+from svc.assistant.findings import Gap
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.code_review.languages import kind_of
 from svc.assistant.skills.code_review.tool import MAX_FINDINGS, review
 

@@ -6,7 +6,8 @@ import msgspec
 import pytest
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Finding, Gap, Severity
+from svc.assistant.findings import Gap, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge import kev
 from svc.assistant.skills.cve import tool as cve
 

@@ -11,15 +11,16 @@ from hypothesis import strategies as st
 
 from svc.assistant.findings import Finding, Gap, Severity
 from svc.assistant.skills.cvss import tool as cvss
+from svc.assistant.skills.cvss.findings import CvssBroken, CvssScore
 
 LOG4SHELL = "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:C/C:H/I:H/A:H"
 
 
-def findings(text: str) -> list[Finding]:
-    return [item for item in cvss.score(text) if isinstance(item, Finding)]
+def findings(text: str) -> list[Finding[CvssScore] | Finding[CvssBroken]]:
+    return [item for item in cvss.inspect(text) if isinstance(item, Finding)]
 
 
-def only(text: str) -> Finding:
+def only(text: str) -> Finding[CvssScore] | Finding[CvssBroken]:
     (finding,) = findings(text)
     return finding
 
@@ -47,7 +48,7 @@ def test_every_base_vector_of_31_scores_as_the_specification_says():
     names = ("AV", "AC", "PR", "UI", "S", "C", "I", "A")
     choices = list(itertools.product("NALP", "LH", "NLH", "NR", "UC", "HLN", "HLN", "HLN"))
     vectors = ["CVSS:3.1/" + "/".join(f"{n}:{v}" for n, v in zip(names, values, strict=True)) for values in choices]
-    scored = {f.attributes["vector"]: f.attributes["score"] for f in findings("\n".join(vectors))}
+    scored = {f.facts.vector: f.facts.score for f in findings("\n".join(vectors))}
     assert len(scored) == 2592
     assert scored == {vector: base_31(*values) for vector, values in zip(vectors, choices, strict=True)}
 
@@ -65,7 +66,7 @@ def base_2(av: str, ac: str, au: str, c: str, i: str, a: str) -> float:
 def test_every_base_vector_of_2_scores_as_the_guide_says():
     choices = list(itertools.product("LAN", "HML", "MSN", "NPC", "NPC", "NPC"))
     vectors = ["/".join(f"{n}:{v}" for n, v in zip(("AV", "AC", "Au", "C", "I", "A"), c, strict=True)) for c in choices]
-    scored = {f.attributes["vector"]: f.attributes["score"] for f in findings("\n".join(vectors))}
+    scored = {f.facts.vector: f.facts.score for f in findings("\n".join(vectors))}
     assert scored == {vector: base_2(*values) for vector, values in zip(vectors, choices, strict=True)}
 
 
@@ -83,7 +84,7 @@ def test_every_base_vector_of_2_scores_as_the_guide_says():
 )
 def test_vectors_of_4_score_as_the_calculator_of_first_does(vector, score, nomenclature):
     found = only(vector)
-    assert (found.attributes["score"], found.attributes["nomenclature"]) == (score, nomenclature)
+    assert (found.facts.score, found.facts.nomenclature) == (score, nomenclature)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_vectors_of_4_score_as_the_calculator_of_first_does(vector, score, nomen
 )  # fmt: skip
 def test_a_vector_is_found_wherever_it_stands(text, version, score):
     found = only(text)
-    assert (found.attributes["version"], found.attributes["score"]) == (version, score)
+    assert (found.facts.version, found.facts.score) == (version, score)
 
 
 @pytest.mark.parametrize(
@@ -135,31 +136,31 @@ def test_a_vector_is_found_wherever_it_stands(text, version, score):
 def test_a_broken_vector_is_told_what_is_wrong_and_what_it_could_score(vector, problem, lowest, highest):
     found = only(vector)
     assert found.kind == "cvss_broken"
-    assert problem in "; ".join(map(str, found.attributes["problems"]))
-    assert (found.attributes["lowest_score"], found.attributes["highest_score"]) == (lowest, highest)
+    assert problem in "; ".join(map(str, found.facts.problems))
+    assert (found.facts.lowest_score, found.facts.highest_score) == (lowest, highest)
 
 
 def test_temporal_and_environmental_metrics_decide_the_score_that_counts():
     found = only("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H/E:U/RL:O/RC:C/MAV:L")
-    assert found.attributes["base_score"] == 9.8
-    assert found.attributes["temporal_score"] == 8.5
-    assert found.attributes["score"] == found.attributes["environmental_score"] == 7.3
+    assert found.facts.base_score == 9.8
+    assert found.facts.temporal_score == 8.5
+    assert found.facts.score == found.facts.environmental_score == 7.3
     assert found.severity == Severity.HIGH
 
 
 def test_what_would_lower_it_is_ranked_and_each_change_scores_what_it_says():
     found = only(LOG4SHELL)
-    scores = found.attributes["change_scores"]
+    scores = [row.score for row in found.facts.changes]
     assert scores == sorted(scores)
     assert max(scores) < 10.0
-    first = str(found.attributes["changes"][0])
+    first = found.facts.changes[0].change
     before, _, after = first.partition(" to ")
-    assert only(LOG4SHELL.replace(before, after)).attributes["score"] == scores[0]
+    assert only(LOG4SHELL.replace(before, after)).facts.score == scores[0]
 
 
 def test_equal_vectors_are_counted_once_with_their_first_line():
     found = only(f"\n{LOG4SHELL}\nx\n{LOG4SHELL}")
-    assert (found.attributes["count"], found.evidence[0].line) == (2, 2)
+    assert (found.facts.count, found.evidence[0].line) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +168,7 @@ def test_equal_vectors_are_counted_once_with_their_first_line():
     ["", "a/b:c/d", "http://x/a:b/c:d/e:f", "10:11:12/13:14", "CVSS is a standard", "ratio: A:B, C:D", "CVSS:3.1"],
 )
 def test_text_without_a_vector_is_a_gap_not_a_finding(text):
-    assert [type(item) for item in cvss.score(text)] == [Gap]
+    assert [type(item) for item in cvss.inspect(text)] == [Gap]
 
 
 METRICS = st.sampled_from(["AV", "AC", "Au", "PR", "UI", "S", "C", "VC", "E", "MAV", "XX", "", "CVSS:3.1", "cvss"])
@@ -178,5 +179,5 @@ FIELDS = st.tuples(METRICS, VALUES).map(":".join)
 @given(st.lists(FIELDS, max_size=14).map("/".join) | st.text(alphabet="CVSS:4.0/AHNPLUI \n#(", max_size=120))
 @settings(max_examples=150, deadline=None)
 def test_no_text_makes_it_raise(text):
-    for item in cvss.score(f"CVSS:3.1/{text}"):
+    for item in cvss.inspect(f"CVSS:3.1/{text}"):
         assert item is not None

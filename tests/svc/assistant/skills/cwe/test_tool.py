@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap
+from svc.assistant.findings import Gap
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.cwe.tool import MAX_BLOCK_CHARS, MAX_BLOCKS, ranked, weigh
 
 KERNEL = "In the Linux kernel, the following vulnerability has been resolved: "

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Severity
+from svc.assistant.findings import Gap, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.decode import tool as decode
 from svc.assistant.skills.decode.decoders import MAX_LAYER_BYTES
 from tests.support import chains

@@ -8,7 +8,7 @@ import json
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import investigate
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import investigate
 

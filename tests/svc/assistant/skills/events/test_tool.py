@@ -8,7 +8,8 @@ from collections.abc import Iterable
 
 import pytest
 
-from svc.assistant.findings import Finding, Gap, Progress, Severity
+from svc.assistant.findings import Gap, Progress, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.events.tool import investigate
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"

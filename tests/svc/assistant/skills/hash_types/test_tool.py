@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.hash_types import answer as section
 from svc.assistant.skills.hash_types.tool import MAX_FOUND, identify
 

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.file_types.identify import identify
-from svc.assistant.findings import Finding, Gap, Progress, Severity
+from svc.assistant.findings import Gap, Progress, Severity
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.logins.counting import Counts
 from svc.assistant.skills.logins.tool import brute_force
 

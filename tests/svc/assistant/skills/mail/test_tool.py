@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.mail.brands import imitated_brand
 from svc.assistant.skills.mail.html import read_page
 from svc.assistant.skills.mail.links import organisation
@@ -20,7 +21,7 @@ from tests.support.mail_corpus import corpus
 from tests.support.mails import CONTENTS, ORDINARY, READER, TRAPS, made
 
 
-def run(raw: bytes) -> list[Yielded]:
+def run(raw: bytes) -> list[ToolEvent]:
     return list(triage(io.BytesIO(raw), source="a.eml"))
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.office import answer as section
 from svc.assistant.skills.office.tool import inspect
 from svc.assistant.skills.office.vba import decompress
@@ -31,7 +32,7 @@ End Sub
 """
 
 
-def run(data: bytes, name: str = "a.docm") -> list[Yielded]:
+def run(data: bytes, name: str = "a.docm") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.pcap.answer import SECTION
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import SERVER, START, capture, conversation, question

@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.findings import Gap, Progress
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import (
     CLIENT,

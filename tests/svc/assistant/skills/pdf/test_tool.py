@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.pdf import answer as section
 from svc.assistant.skills.pdf.tool import inspect
 from tests.support import program_files as made
@@ -24,7 +25,7 @@ def document(*more: bytes, catalogue: bytes = CATALOGUE, page: bytes = PAGE) -> 
     return made.pdf(catalogue, PAGES, page, *more)
 
 
-def run(data: bytes, name: str = "a.pdf") -> list[Yielded]:
+def run(data: bytes, name: str = "a.pdf") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Progress, Yielded
+from svc.assistant.findings import Gap, Progress, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import entropy
 from svc.assistant.skills.program import answer as section
 from svc.assistant.skills.program.tool import inspect
@@ -21,7 +22,7 @@ from tests.support import program_files as made
 NOISE = random.Random(1).randbytes(20_000)
 
 
-def run(data: bytes, name: str = "sample.exe") -> list[Yielded]:
+def run(data: bytes, name: str = "sample.exe") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 

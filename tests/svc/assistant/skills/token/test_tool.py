@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Yielded
+from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.token.tool import MAX_TOKENS, inspect
 
 NOW = "2025-03-11T12:00:00+00:00"
@@ -35,7 +36,7 @@ def token(
     return f"{signed}.{base64.urlsafe_b64encode(signature).decode().rstrip('=')}"
 
 
-def run(text: str, now: str = NOW) -> list[Yielded]:
+def run(text: str, now: str = NOW) -> list[ToolEvent]:
     return list(inspect(text, source="prompt", now=now))
 
 

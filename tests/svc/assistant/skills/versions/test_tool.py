@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap
+from svc.assistant.findings import Gap
+from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.versions import answer as section
 from svc.assistant.skills.versions.tool import compare_ranges
 

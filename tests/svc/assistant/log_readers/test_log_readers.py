@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.file_types.identify import identify
-from svc.assistant.findings import Finding, Gap
+from svc.assistant.findings import Gap
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers import auditd as event_audit
+from svc.assistant.log_readers import cloudtrail as event_cloud
+from svc.assistant.log_readers import syslog as event_syslog
+from svc.assistant.log_readers import web_server as event_web
+from svc.assistant.log_readers import windows_csv as event_csv
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.tool import investigate
-from svc.assistant.skills.log_readers import auditd as event_audit
-from svc.assistant.skills.log_readers import cloudtrail as event_cloud
-from svc.assistant.skills.log_readers import syslog as event_syslog
-from svc.assistant.skills.log_readers import web_server as event_web
-from svc.assistant.skills.log_readers import windows_csv as event_csv
 
 
 def read(reader, text: str | bytes) -> list[Event]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
 
-from svc.assistant.skills.log_readers.syslog import journal_entry, journal_message, journal_time
-from svc.assistant.skills.log_readers.timestamps import Stamps
+from svc.assistant.log_readers.syslog import journal_entry, journal_message, journal_time
+from svc.assistant.log_readers.timestamps import Stamps
 
 SAMPLE_LINES = 500
 BACK_TO_FORTH = 2  # times as many steps back as forth: single late lines are everyday

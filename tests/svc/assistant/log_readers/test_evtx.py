@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.evtx import CHUNK_BYTES, HEADER_BYTES, MAX_GAPS, read
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.evtx import CHUNK_BYTES, HEADER_BYTES, MAX_GAPS, read
 from tests.support.evtx_writer import Record, evtx
 
 LOGON = Record(number=41, event_id=4624, data={"TargetUserName": "ann", "LogonType": "3", "IpAddress": "198.51.100.7"})

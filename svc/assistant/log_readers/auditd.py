@@ -16,8 +16,8 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import Lines
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
-from svc.assistant.skills.log_readers.lines import Lines
 
 MAX_OPEN = 64  # events whose records may still come: they are interleaved by a few at most
 MAX_RECORDS = 512  # of one event: PATH records of a big rename; EXECVE with many parts

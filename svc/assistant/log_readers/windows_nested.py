@@ -6,8 +6,8 @@ Attributes stand as ``{"#attributes": {…}}`` (the crate and library evtx), as 
 
 from __future__ import annotations
 
+from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
 
 MAX_DEPTH = 6  # of UserData; Windows' own has three
 

@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from svc.assistant.findings import Finding, Progress
-from svc.assistant.skills.log_readers.order import TimeOrder
-from svc.assistant.skills.log_readers.timestamps import Stamps
+from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Progress
+from svc.assistant.log_readers.order import TimeOrder
+from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.skills.logins.tool import brute_force
 
 SECONDS = 1_763_600_000
@@ -101,7 +102,7 @@ def test_lines_without_times_run_forwards(lines: list[str]):
 
 
 def test_a_long_log_that_runs_backwards_is_cut_and_said(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("svc.assistant.skills.log_readers.order.MAX_HELD_CHARS", 300)
+    monkeypatch.setattr("svc.assistant.log_readers.order.MAX_HELD_CHARS", 300)
     items = list(brute_force(attack(plain)[::-1], source="auth.log"))
     assert any("newest first and is long" in getattr(item, "text", "") for item in items)
 

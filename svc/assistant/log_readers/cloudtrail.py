@@ -12,8 +12,8 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import Lines
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
-from svc.assistant.skills.log_readers.lines import Lines
 
 MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much
 MAX_FIELDS = 300  # of one record

@@ -14,9 +14,9 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
-from svc.assistant.skills.log_readers.lines import Lines
-from svc.assistant.skills.log_readers.timestamps import Stamps
 
 MAX_MESSAGE_CHARS = 16_384
 _HEADER = re.compile(r"\s*(?P<host>\S+)\s+(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?")

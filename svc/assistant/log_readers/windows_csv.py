@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.windows_json import event_of
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.lines import Lines
-from svc.assistant.skills.log_readers.windows_json import event_of
 
 MAX_COLUMNS = 300
 MAX_ROW_CHARS = 262_144  # of one cell: csv's own bound is 131,072

@@ -13,8 +13,8 @@ from typing import BinaryIO
 from xml.etree import ElementTree
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows_nested import nested_event
 
 MAX_EVENT_CHARS = 1024 * 1024  # of one event; a script block is logged in parts of 32,000
 MAX_DEPTH = 12  # of elements; Windows' own have five

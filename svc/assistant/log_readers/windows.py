@@ -1,6 +1,6 @@
 """Windows events in Sigma's words: channel and id become service and category, fields get the names that rules use.
 
-Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``knowledge/windows_events.toml``. Of 4688,
+Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``log_readers/windows_events.toml``. Of 4688,
 4657, 5156 and 5157 the names that Sysmon has for the same things are added beside their own.
 """
 
@@ -46,7 +46,7 @@ class Service(msgspec.Struct, frozen=True):
 
 
 class WindowsEvents(msgspec.Struct, frozen=True):
-    """``knowledge/windows_events.toml``."""
+    """``log_readers/windows_events.toml``."""
 
     source: str
     version: str
@@ -65,7 +65,7 @@ class Notable(msgspec.Struct, frozen=True):
 @cache
 def windows_events() -> WindowsEvents:
     """The table in use."""
-    return load("windows_events.toml", WindowsEvents)
+    return load("windows_events.toml", WindowsEvents, __package__)
 
 
 @cache

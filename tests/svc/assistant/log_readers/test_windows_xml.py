@@ -8,8 +8,8 @@ import pytest
 
 from svc.assistant.file_types.identify import identify
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.windows_xml import is_event_xml, read
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows_xml import is_event_xml, read
 
 LOGON = (
     '<Event xmlns="http://schemas.microsoft.com/win/2004/08/events/event"><System>'

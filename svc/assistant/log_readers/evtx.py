@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows_nested import nested_event
 
 if TYPE_CHECKING:
     from evtx import PyRecordsIterator

@@ -16,9 +16,9 @@ from typing import BinaryIO
 from urllib.parse import unquote_plus
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.timestamps import MONTHS
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
-from svc.assistant.skills.log_readers.lines import Lines
-from svc.assistant.skills.log_readers.timestamps import MONTHS
 
 MAX_COLUMNS = 100  # of a W3C log
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'

@@ -15,9 +15,9 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
+from svc.assistant.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
-from svc.assistant.skills.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
 
 MAX_LINE_BYTES = 4 * 1024 * 1024  # of one object on a line; a script block with its message has 200,000
 MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of one object over many lines, in memory six times as much

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.windows_json import MAX_LINE_BYTES, read
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.log_readers.windows_json import MAX_LINE_BYTES, read
 
 CHANNEL = "Microsoft-Windows-Sysmon/Operational"
 PROVIDER = "Microsoft-Windows-Sysmon"
