@@ -14,7 +14,7 @@ from svc.config import state_folder
 from svc.service.settings import Settings, describe, settings_from
 
 if TYPE_CHECKING:
-    from svc.service.access.keys import Logging
+    from svc.service.store.records import Logging
 
 
 _database_option = click.option(

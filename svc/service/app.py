@@ -55,11 +55,11 @@ from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import Activity
 from svc.service.operations import Service
 from svc.service.sessions.files import DiskFiles, MemoryFiles
-from svc.service.sessions.session_stores import Places
+from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
 from svc.service.store.sqlite import SqliteStore
 from svc.service.stream.endpoint import stream
-from svc.service.stream.open_streams import Streams
+from svc.service.stream.open_streams import OpenStreams
 
 
 class Operation(NamedTuple):
@@ -143,13 +143,13 @@ OPERATIONS = (
 )  # fmt: skip
 
 
-class Running:
+class RunningService:
     """The built service: what ``serve`` needs of it beside the ASGI application."""
 
     def __init__(self, service: Service, assistant: Assistant, disk: DiskFiles) -> None:
         self.service = service
         self.activity = Activity(time.monotonic)
-        self.streams = Streams(service)
+        self.streams = OpenStreams(service)
         service.metrics.watch("svc_open_streams", "Streams that are open in this process.", lambda: len(self.streams))
         self._assistant = assistant
         self._disk = disk
@@ -158,12 +158,12 @@ class Running:
 
     async def start(self) -> None:
         """Open the stores, start the assistant, go on with the turns of a process that died."""
-        places = self.service.places
-        await places.logged.open()
-        await places.private.open()
-        await self._disk.open(await places.logged.file_ids())
+        session_stores = self.service.session_stores
+        await session_stores.logged.open()
+        await session_stores.private.open()
+        await self._disk.open(await session_stores.logged.file_ids())
         await self._assistant.start()
-        await self.service.turns.take_up(places.logged, places.find)
+        await self.service.turns.recover(session_stores.logged, session_stores.find)
         self._tasks = [
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.purge_for_ever()),
@@ -185,23 +185,23 @@ class Running:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self._assistant.close()
-        await self.service.places.logged.close()
-        await self.service.places.private.close()
+        await self.service.session_stores.logged.close()
+        await self.service.session_stores.private.close()
 
 
 def build(
     assistant: Assistant, *, database: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
-) -> Running:
+) -> RunningService:
     """The service on a SQLite file; attached files go into the folder beside it, ``NAME.files``."""
     chosen = settings or Settings()
     disk = DiskFiles(database.with_name(f"{database.name}.files"))
     memory = MemoryFiles(chosen.max_memory_file_bytes)
-    places = Places(SqliteStore(database), SqliteStore(None), disk, memory)
-    service = Service(places, assistant, bus=MemoryBus(), settings=chosen, clock=clock)
-    return Running(service, assistant, disk)
+    session_stores = SessionStores(SqliteStore(database), SqliteStore(None), disk, memory)
+    service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=clock)
+    return RunningService(service, assistant, disk)
 
 
-def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
+def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlette:
     """The ASGI application over what ``start`` started; ``hosts`` are the names it answers to, empty for any."""
     settings = running.service.settings
     origins = settings.allowed_origins
@@ -228,7 +228,7 @@ def create_app(running: Running, *, hosts: Sequence[str] = ()) -> Starlette:
     return app
 
 
-def _routes(running: Running) -> list[BaseRoute]:
+def _routes(running: RunningService) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
         Route(operation.path, _endpoint(running.service, operation), methods=[operation.method])
         for operation in OPERATIONS

@@ -39,24 +39,23 @@ from svc.messages import (
     UserType,
 )
 from svc.service.access.auth import Authenticator
-from svc.service.access.keys import KeyRecord
-from svc.service.access.rate_limits import Rates
-from svc.service.access.sign_in_codes import PageCodes
-from svc.service.access.stream_tickets import Tickets, offered_ticket
-from svc.service.access.user_keys import OwnKeys
+from svc.service.access.rate_limits import RateLimits
+from svc.service.access.sign_in_codes import SignInCodes
+from svc.service.access.stream_tickets import StreamTickets, offered_ticket
+from svc.service.access.user_keys import UserKeys
 from svc.service.bus import Bus
 from svc.service.chat_completions import ChatCompletion, ChatRequest, build_completion, read_conversation
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
 from svc.service.sessions import rules as sessions
 from svc.service.sessions.file_type import read_type
-from svc.service.sessions.files import Received
+from svc.service.sessions.files import ReceivedFile
 from svc.service.sessions.models import Models
-from svc.service.sessions.session_stores import Place, Places
+from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
-from svc.service.store import Begun, FeedbackRecord, FileRecord
+from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, TurnStart
 from svc.service.turns.local_tool_calls import check_local_tools
-from svc.service.turns.message_builder import Transcript
+from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.turns import Turns, cancelled, deleted
 
 log = logging.getLogger("svc.service")
@@ -67,17 +66,23 @@ class Service:
     """Everything that endpoints call. ``clock`` gives seconds since the epoch."""
 
     def __init__(
-        self, places: Places, assistant: Assistant, *, bus: Bus, settings: Settings, clock: Callable[[], float]
+        self,
+        session_stores: SessionStores,
+        assistant: Assistant,
+        *,
+        bus: Bus,
+        settings: Settings,
+        clock: Callable[[], float],
     ) -> None:
-        self.places = places
+        self.session_stores = session_stores
         self.bus = bus
         self.settings = settings
         self.clock = clock
-        self.auth = Authenticator(places.logged, clock)
-        self.rates = Rates(clock)
-        self.tickets = Tickets(clock)
-        self.own_keys = OwnKeys(places.logged, clock)
-        self.page_codes = PageCodes(clock)
+        self.auth = Authenticator(session_stores.logged, clock)
+        self.rates = RateLimits(clock)
+        self.tickets = StreamTickets(clock)
+        self.own_keys = UserKeys(session_stores.logged, clock)
+        self.page_codes = SignInCodes(clock)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.turns = Turns(
@@ -85,42 +90,42 @@ class Service:
         )
         self.metrics.watch("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
 
-    async def place(self, key: KeyRecord, session_id: str) -> Place:
+    async def handle(self, key: KeyRecord, session_id: str) -> SessionHandle:
         """The caller's live session; raises SessionNotFoundError or SessionExpiredError."""
-        place = await self._own_place(key, session_id)
-        sessions.check_alive(place.session, self.clock())
-        return place
+        handle = await self._own_place(key, session_id)
+        sessions.check_alive(handle.session, self.clock())
+        return handle
 
-    async def _own_place(self, key: KeyRecord, session_id: str) -> Place:
-        place = await self.places.find(session_id)
-        if place is None or place.session.user_id != key.user_id:
+    async def _own_place(self, key: KeyRecord, session_id: str) -> SessionHandle:
+        handle = await self.session_stores.find(session_id)
+        if handle is None or handle.session.user_id != key.user_id:
             raise SessionNotFoundError(
                 f"there is no session {session_id[:64]!r} of yours; register one, or list those you have"
             )
-        return place
+        return handle
 
     async def register(self, key: KeyRecord, request: RegisterRequest) -> Session:
         """A new session, or the caller's own of that id."""
         wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
-        place = await self.places.add(wanted)
-        if place.session.user_id != key.user_id:
+        handle = await self.session_stores.add(wanted)
+        if handle.session.user_id != key.user_id:
             raise SessionIdTakenError(
                 f"the session id {wanted.id} is taken; leave id out, or choose another", param="id"
             )
-        sessions.check_alive(place.session, self.clock())
-        return sessions.wire_session(place.session)
+        sessions.check_alive(handle.session, self.clock())
+        return sessions.wire_session(handle.session)
 
     async def get(self, key: KeyRecord, session_id: str) -> Session:
         """The session with its messages."""
-        place = await self.place(key, session_id)
-        stored = await place.store.messages_after(session_id, 0)
+        handle = await self.handle(key, session_id)
+        stored = await handle.store.messages_after(session_id, 0)
         messages = [msgspec.json.decode(message.body, type=Message) for message in stored]
-        return sessions.wire_session(place.session, messages)
+        return sessions.wire_session(handle.session, messages)
 
     async def list(self, key: KeyRecord) -> list[Session]:
         """The caller's live sessions, oldest first."""
         now = self.clock()
-        own = await self.places.of_user(key.user_id)
+        own = await self.session_stores.of_user(key.user_id)
         return [sessions.wire_session(session) for session in own if now < session.expire_time]
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
@@ -143,36 +148,36 @@ class Service:
 
     async def update(self, key: KeyRecord, request: UpdateRequest) -> Session:
         """Change name, description, ttl."""
-        place = await self.place(key, request.id)
-        changed = sessions.updated(place.session, request, now=self.clock(), settings=self.settings)
-        await place.store.update_session(changed)
+        handle = await self.handle(key, request.id)
+        changed = sessions.updated(handle.session, request, now=self.clock(), settings=self.settings)
+        await handle.store.update_session(changed)
         return sessions.wire_session(changed)
 
     async def delete(self, key: KeyRecord, session_id: str) -> None:
         """End the running turn, erase everything, close the streams."""
-        place = await self._own_place(key, session_id)
-        sessions.check_alive(place.session, self.clock())
+        handle = await self._own_place(key, session_id)
+        sessions.check_alive(handle.session, self.clock())
         await self.turns.stop(session_id, deleted())
-        place = await self.places.find(session_id) or place  # with the files that the turn added
-        await self.places.erase(place)
+        handle = await self.session_stores.find(session_id) or handle  # with the files that the turn added
+        await self.session_stores.erase(handle)
         self.turns.histories.forget([session_id])
         self.turns.consents.forget([session_id])
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
     async def ask(
         self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] = ()
-    ) -> tuple[Place, Begun]:
+    ) -> tuple[SessionHandle, TurnStart]:
         """Start the turn of a query, or find the one that its id made before."""
         self.rates.check_tokens(key)
-        place = await self.place(key, session_id)
+        handle = await self.handle(key, session_id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
         tools = check_local_tools(local_tools, self.settings)
         spend = partial(self.rates.spend_tokens, key)
-        return place, await self.turns.ask(place, clean, spend=spend, local_tools=tools)
+        return handle, await self.turns.ask(handle, clean, spend=spend, local_tools=tools)
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:
         """Take a client's answer to what a running turn asks it; one that nothing waits for counts as a request."""
-        await self.place(key, session_id)
+        await self.handle(key, session_id)
         try:
             self.turns.answer(session_id, message)
         except ServiceError:
@@ -185,43 +190,43 @@ class Service:
 
     async def generate(self, key: KeyRecord, session_id: str, query: Message) -> SessionResponse:
         """The whole turn, when it has ended; raises the error that ended it."""
-        place, begun = await self.ask(key, session_id, query)
-        turn = await self.turns.wait(place.store, begun.turn)
-        return _response(session_id, await place.store.turn_messages(turn))
+        handle, begun = await self.ask(key, session_id, query)
+        turn = await self.turns.wait(handle.store, begun.turn)
+        return _response(session_id, await handle.store.turn_messages(turn))
 
     async def attach(
         self, key: KeyRecord, session_id: str, name: str, chunks: AsyncIterator[bytes], *, hint: str | None, limit: int
     ) -> SessionFile:
         """Take in a file. The same name with the same content again is the file that is there: a retry is safe."""
-        place = await self.place(key, session_id)
+        handle = await self.handle(key, session_id)
         sessions.check_file_name(name, self.settings)
-        self._check_room(place, name)
-        received = await place.files.receive(chunks, limit)
+        self._check_room(handle, name)
+        received = await handle.files.receive(chunks, limit)
         mime_type, label = read_type(received.head, name, hint)
         file = self._file(received, name, mime_type, label)
-        now = await self.places.find(session_id)
+        now = await self.session_stores.find(session_id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
         if same:
-            await place.files.remove([file.id])
+            await handle.files.remove([file.id])
             return sessions.wire_file(same[0])
-        await self._register_file(place, file, self.settings.max_session_files)
+        await self._register_file(handle, file, self.settings.max_session_files)
         return sessions.wire_file(file)
 
-    async def _register_file(self, place: Place, file: FileRecord, limit: int) -> None:
+    async def _register_file(self, handle: SessionHandle, file: FileRecord, limit: int) -> None:
         is_added = False
         try:
-            is_added = await place.store.add_file(place.session.id, file, limit=limit)
+            is_added = await handle.store.add_file(handle.session.id, file, limit=limit)
         finally:
             if not is_added:
-                await place.files.remove([file.id])
+                await handle.files.remove([file.id])
         if not is_added:
             raise self._too_many_files(limit)
 
-    def _check_room(self, place: Place, name: str) -> None:
+    def _check_room(self, handle: SessionHandle, name: str) -> None:
         """Refuse before the file comes, unless it may be one that is there, sent again."""
-        is_known = any(file.name == name for file in place.session.files)
-        if not is_known and len(place.session.files) >= self.settings.max_session_files:
-            raise self._too_many_files(len(place.session.files))
+        is_known = any(file.name == name for file in handle.session.files)
+        if not is_known and len(handle.session.files) >= self.settings.max_session_files:
+            raise self._too_many_files(len(handle.session.files))
 
     def _too_many_files(self, have: int) -> TooLargeError:
         return TooLargeError(
@@ -230,24 +235,24 @@ class Service:
 
     async def detach(self, key: KeyRecord, session_id: str, index: int) -> None:
         """Drop the file at this index; those behind it move up."""
-        place = await self.place(key, session_id)
-        files = place.session.files
+        handle = await self.handle(key, session_id)
+        files = handle.session.files
         if not 0 <= index < len(files):
             raise SessionFileNotFoundError(
                 f"file_idx is {index}; the session has {len(files)} files, counted from 0", param="file_idx"
             )
-        await place.store.remove_file(session_id, files[index].id)
-        await place.files.remove([files[index].id])
+        await handle.store.remove_file(session_id, files[index].id)
+        await handle.files.remove([files[index].id])
 
-    async def _keep_text(self, place: Place, name: str, data: bytes) -> str:
+    async def _keep_text(self, handle: SessionHandle, name: str, data: bytes) -> str:
         """Keep what a message cannot carry among the session's files; the file's name."""
-        received = await place.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
+        received = await handle.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
         mime_type, label = read_type(received.head, name)
         file = self._file(received, name, mime_type, label)
-        await self._register_file(place, file, self.settings.max_session_files + SPARE_FILES)
+        await self._register_file(handle, file, self.settings.max_session_files + SPARE_FILES)
         return name
 
-    def _file(self, received: Received, name: str, mime_type: str, label: str) -> FileRecord:
+    def _file(self, received: ReceivedFile, name: str, mime_type: str, label: str) -> FileRecord:
         return FileRecord(
             id=received.id,
             name=name,
@@ -260,9 +265,9 @@ class Service:
 
     async def feedback(self, key: KeyRecord, request: FeedbackRequest) -> None:
         """Keep what a user says of a session of theirs."""
-        place = await self.place(key, request.session_id)
+        handle = await self.handle(key, request.session_id)
         sessions.check_feedback(request, self.settings)
-        await place.store.add_feedback(
+        await handle.store.add_feedback(
             FeedbackRecord(
                 session_id=request.session_id,
                 group_id=request.group_id or "",
@@ -276,7 +281,7 @@ class Service:
 
     async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
         """Something that opens one stream of the caller's session, once."""
-        await self.place(key, request.session_id)
+        await self.handle(key, request.session_id)
         return self.tickets.issue(key, request.session_id)
 
     async def admitted(self, authorization: str | None, subprotocols: Sequence[str], session_id: str) -> KeyRecord:
@@ -302,9 +307,9 @@ class Service:
         session = sessions.new_session(
             wanted, key, now=now, settings=self.settings, models=self.models, instructions=conversation.instructions
         )
-        place = self.places.new(msgspec.structs.replace(session, turns=len(queries)))
-        ending = await self.turns.open(place, queries, prompt, spend=partial(self.rates.spend_tokens, key))
-        response = _response(session.id, ending)
+        handle = self.session_stores.new(msgspec.structs.replace(session, turns=len(queries)))
+        turn_end = await self.turns.open(handle, queries, prompt, spend=partial(self.rates.spend_tokens, key))
+        response = _response(session.id, turn_end)
         return session.id, build_completion(
             session_id=session.id, created=int(now), model=session.model.model_string, response=response
         )
@@ -313,14 +318,14 @@ class Service:
         """A turn that was answered elsewhere, as it is kept here."""
         asked = Message(message_type=MessageType.QUERY, content=prompt or "(nothing was asked)")
         query = sessions.check_query(asked, now=now, settings=self.settings)
-        transcript = Transcript(query, self.settings)
+        transcript = MessageBuilder(query, self.settings)
         sessions.check_content_size(answer, self.settings)
         return query, transcript.answer(Answer(markdown=answer, actor="assistant"), Usage(), now, whole_is_in=None)
 
     async def expired_of(self, session_ids: Iterable[str]) -> set[str]:
         """Those of the sessions whose time is over, or that are gone."""
         asked = set(session_ids)
-        return asked - await self.places.alive(asked, self.clock()) if asked else set()
+        return asked - await self.session_stores.alive(asked, self.clock()) if asked else set()
 
     async def end_expired(self) -> None:
         """End the turns of sessions whose time is over."""
@@ -329,8 +334,8 @@ class Service:
 
     async def purge(self) -> None:
         """Erase what is kept no longer."""
-        await self.places.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
-        await self.places.logged.forget_pages(ended_before=self.clock())
+        await self.session_stores.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
+        await self.session_stores.logged.forget_pages(ended_before=self.clock())
         expired = await self.expired_of(self.turns.histories.session_ids | self.turns.consents.session_ids)
         self.turns.histories.forget(expired)
         self.turns.consents.forget(expired)

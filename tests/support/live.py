@@ -89,7 +89,7 @@ class ThreadService(LiveService):
     async def limit_pages(self, count: int) -> None:
         """How many pages the database may have; it never shrinks by this, so 1 is "full from now on"."""
         sql = f"PRAGMA max_page_count = {count}"
-        await self.running.service.places.logged._write(lambda c: c.execute(sql).fetchone())
+        await self.running.service.session_stores.logged._write(lambda c: c.execute(sql).fetchone())
 
     def stop(self) -> None:
         self.server.should_exit = True

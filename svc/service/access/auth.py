@@ -9,8 +9,9 @@ import hmac
 from collections.abc import Callable
 
 from svc.errors import InvalidApiKeyError
-from svc.service.access.keys import KeyRecord, is_well_formed, key_digest
+from svc.service.access.keys import is_well_formed, key_digest
 from svc.service.store import Store
+from svc.service.store.records import KeyRecord
 
 _SCHEME = "bearer "
 

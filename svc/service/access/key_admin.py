@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from svc.errors import ConfigError
 from svc.messages import new_id
-from svc.service.access.keys import KeyRecord, Logging, key_digest, make_key
+from svc.service.access.keys import key_digest, make_key
+from svc.service.store.records import KeyRecord, Logging
 from svc.service.store.sqlite import SqliteStore
 
 T = TypeVar("T")

@@ -14,10 +14,10 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter, MovingWindowRateLimiter
 
 from svc.errors import RateLimitedError
-from svc.service.access.keys import KeyRecord
+from svc.service.store.records import KeyRecord
 
 
-class Rates:
+class RateLimits:
     """Counts for all keys. ``clock`` is the system's: the library reads that, too."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

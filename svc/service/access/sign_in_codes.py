@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from svc.messages import PageCode
-from svc.service.access.keys import KeyRecord
+from svc.service.store.records import KeyRecord
 
 CODE_SECONDS = 60  # a browser that has to start first takes ten
 _BYTES = 32  # 256 bits, as a key has
@@ -25,7 +25,7 @@ class _Entry(msgspec.Struct, frozen=True):
     expires: float
 
 
-class PageCodes:
+class SignInCodes:
     """The codes that were given out and not used yet. ``clock`` gives seconds since the epoch."""
 
     def __init__(self, clock: Callable[[], float]) -> None:

@@ -12,14 +12,14 @@ import msgspec
 
 from svc.errors import InvalidApiKeyError
 from svc.messages import Ticket
-from svc.service.access.keys import KeyRecord
+from svc.service.store.records import KeyRecord
 
 TICKET_SECONDS = 30  # the wire page
 SUBPROTOCOL_PREFIX = "svc.ticket."
 _BYTES = 32  # 256 bits, as a key has
 
 
-class Admission(msgspec.Struct, frozen=True, kw_only=True):
+class StreamAdmission(msgspec.Struct, frozen=True, kw_only=True):
     """What a ticket stands for. ``expires`` is in seconds since the epoch."""
 
     key: KeyRecord
@@ -27,19 +27,19 @@ class Admission(msgspec.Struct, frozen=True, kw_only=True):
     expires: float
 
 
-class Tickets:
+class StreamTickets:
     """The tickets that were given out and not used yet."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._open: dict[str, Admission] = {}
+        self._open: dict[str, StreamAdmission] = {}
 
     def issue(self, key: KeyRecord, session_id: str) -> Ticket:
         """A new ticket; those that have run out are dropped on the way."""
         now = self._clock()
         self._open = {ticket: entry for ticket, entry in self._open.items() if now < entry.expires}
         ticket = secrets.token_urlsafe(_BYTES)
-        self._open[ticket] = Admission(key=key, session_id=session_id, expires=now + TICKET_SECONDS)
+        self._open[ticket] = StreamAdmission(key=key, session_id=session_id, expires=now + TICKET_SECONDS)
         return Ticket(ticket=ticket, expires_in=TICKET_SECONDS)
 
     def redeem(self, ticket: str, session_id: str) -> KeyRecord:

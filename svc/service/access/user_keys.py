@@ -14,8 +14,9 @@ import msgspec
 
 from svc.errors import InvalidApiKeyError, InvalidRequestError
 from svc.messages import CreateKeyRequest, Key, NewKey, new_id
-from svc.service.access.keys import KeyRecord, key_digest, make_key
+from svc.service.access.keys import key_digest, make_key
 from svc.service.store import Store
+from svc.service.store.records import KeyRecord
 
 MAX_KEYS = 50  # of a user, valid at the same time: more are a mistake, and each is looked at every second
 MAX_NAME_CHARS = 100
@@ -24,7 +25,7 @@ PAGE_SECONDS = 43_200  # 12 hours: a shift
 LOCAL_PREFIX = "local-"  # of the id of the key that a local service keeps in a file
 
 
-class OwnKeys:
+class UserKeys:
     """The operations on keys. ``clock`` gives seconds since the epoch."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:

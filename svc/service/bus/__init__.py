@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from svc.service.store import Stored
+from svc.service.store.records import StoredMessage
 
 
 class Listener(Protocol):
     """A reader of one session. Neither method may block or raise."""
 
-    def offer(self, batch: Sequence[Stored]) -> None:
+    def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Messages that were stored, in the order of their seq; some may be missing or known already."""
 
     def end(self, code: int, reason: str) -> None:
@@ -27,7 +27,7 @@ class Bus(Protocol):
     def unsubscribe(self, session_id: str, listener: Listener) -> None:
         """Tell it no more; one that is not subscribed is no error."""
 
-    def tell(self, session_id: str, batch: Sequence[Stored]) -> None:
+    def tell(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
         """Messages that are stored already."""
 
     def end(self, session_id: str, code: int, reason: str) -> None:

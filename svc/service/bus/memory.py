@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.service.bus import Listener
-from svc.service.store import Stored
+from svc.service.store.records import StoredMessage
 
 
 class MemoryBus:
@@ -24,7 +24,7 @@ class MemoryBus:
         if left:
             self._listeners[session_id] = left
 
-    def tell(self, session_id: str, batch: Sequence[Stored]) -> None:
+    def tell(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
         """Messages that are stored already."""
         for listener in self._listeners.get(session_id, ()):
             listener.offer(batch)

@@ -29,11 +29,11 @@ from svc.messages import (
     TicketRequest,
     UpdateRequest,
 )
-from svc.service.access.keys import KeyRecord
 from svc.service.chat_completions import ChatRequest
 from svc.service.http.replies import done, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
+from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -44,7 +44,7 @@ VERSION = version("svc-jupyter")
 
 async def health(service: Service, request: Request) -> Response:
     """GET /health."""
-    await service.places.logged.check()
+    await service.session_stores.logged.check()
     return reply(Health(status="ok", version=VERSION))
 
 

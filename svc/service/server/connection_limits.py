@@ -27,7 +27,7 @@ from svc.service.settings import Settings
 MAX_PIPELINED = 16  # requests that wait for an earlier one of their connection: each has its head in memory
 
 
-class Made(TypedDict, total=False):
+class ProtocolState(TypedDict, total=False):
     """What uvicorn makes a protocol from."""
 
     config: uvicorn.Config
@@ -37,10 +37,10 @@ class Made(TypedDict, total=False):
 
 def bounded_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
     """What makes uvicorn's HTTP protocol, with the bounds of these settings over all that it makes."""
-    return partial(_BoundedHttp, settings, _Keyless(settings.max_keyless_connections))
+    return partial(_BoundedHttp, settings, _UnauthenticatedConnections(settings.max_keyless_connections))
 
 
-class _Keyless:
+class _UnauthenticatedConnections:
     """The connections that no key was shown on so far, oldest first; also some that have one by now."""
 
     def __init__(self, limit: int) -> None:
@@ -62,7 +62,7 @@ class _Keyless:
 
 
 class _BoundedHttp(HttpToolsProtocol):
-    def __init__(self, settings: Settings, keyless: _Keyless, **made: Unpack[Made]) -> None:
+    def __init__(self, settings: Settings, keyless: _UnauthenticatedConnections, **made: Unpack[ProtocolState]) -> None:
         super().__init__(**made)
         self._settings = settings
         self._keyless = keyless

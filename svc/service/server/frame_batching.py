@@ -16,13 +16,13 @@ from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from svc.service.server.connection_limits import Made
+from svc.service.server.connection_limits import ProtocolState
+from svc.service.stream.outbox import TEXTS
 
-TEXTS = "svc.texts"
 FULL_BYTES = 65_536  # the transport's own mark for "full", by default
 
 
-class GatheringTransport(asyncio.Transport):
+class CoalescingTransport(asyncio.Transport):
     """A transport that writes later in the same turn of the loop, or before it closes."""
 
     __slots__ = ("_close_seconds", "_loop", "_parts", "_size", "_transport")
@@ -79,17 +79,17 @@ class GatheringTransport(asyncio.Transport):
         return self._transport.get_extra_info(name, default)
 
 
-class GatheringProtocol(WebSocketsSansIOProtocol):
+class CoalescingProtocol(WebSocketsSansIOProtocol):
     """One websocket connection."""
 
-    def __init__(self, close_seconds: float, **made: Unpack[Made]) -> None:
+    def __init__(self, close_seconds: float, **made: Unpack[ProtocolState]) -> None:
         super().__init__(**made)
         self.close_timeout = close_seconds  # for the peer's own closing frame
         self._close_seconds = close_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The connection was upgraded."""
-        super().connection_made(GatheringTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
+        super().connection_made(CoalescingTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
 
     async def send(self, message: ASGISendEvent) -> None:
         """Send an ASGI event, or many texts; raises ClientDisconnected where nobody is there to read them."""

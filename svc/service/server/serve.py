@@ -26,15 +26,16 @@ from starlette.types import ASGIApp
 
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
-from svc.service.access.keys import KeyRecord, is_well_formed, key_digest, make_key
-from svc.service.app import Running, build, create_app
+from svc.service.access.keys import is_well_formed, key_digest, make_key
+from svc.service.app import RunningService, build, create_app
 from svc.service.http.endpoints import VERSION
 from svc.service.http.guard import allowed_hosts, is_loopback
 from svc.service.observability.logs import set_up_logs
 from svc.service.observability.telemetry import traced
 from svc.service.server.connection_limits import bounded_protocol
-from svc.service.server.frame_batching import GatheringProtocol
+from svc.service.server.frame_batching import CoalescingProtocol
 from svc.service.settings import Settings
+from svc.service.store.records import KeyRecord
 
 log = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
@@ -129,7 +130,7 @@ def load_assistant(name: str) -> Assistant:
 class Server(uvicorn.Server):
     """uvicorn with the service's own beginning and end."""
 
-    def __init__(self, options: Options, running: Running, listener: socket.socket) -> None:
+    def __init__(self, options: Options, running: RunningService, listener: socket.socket) -> None:
         self._options = options
         self._running = running
         self._listener = listener
@@ -173,7 +174,7 @@ class Server(uvicorn.Server):
         connection = self.connection
         if self._options.connection_file is not None:
             _write_private(self._options.connection_file, msgspec.json.encode(connection))
-        if not await self._running.service.places.logged.keys():
+        if not await self._running.service.session_stores.logged.keys():
             log.warning("no key yet", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
 
@@ -207,7 +208,7 @@ def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvico
     return uvicorn.Config(
         app,
         http=bounded_protocol(settings),  # type: ignore[arg-type]  # what makes one serves as well as its class
-        ws=partial(GatheringProtocol, settings.close_seconds),  # type: ignore[arg-type]  # the same
+        ws=partial(CoalescingProtocol, settings.close_seconds),  # type: ignore[arg-type]  # the same
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.ping_seconds,
@@ -223,7 +224,7 @@ def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvico
     )
 
 
-async def register_key_file(path: Path, running: Running) -> None:
+async def register_key_file(path: Path, running: RunningService) -> None:
     """Make sure that the file's key opens the service, as the user ``local``; the file is made where it is missing."""
     key = read_or_make_key(path)
     digest = key_digest(key)
@@ -238,7 +239,7 @@ async def register_key_file(path: Path, running: Running) -> None:
         logging="optional",
         created=now,
     )
-    await running.service.places.logged.add_key(record, digest)
+    await running.service.session_stores.logged.add_key(record, digest)
 
 
 def read_or_make_key(path: Path) -> str:

@@ -23,7 +23,7 @@ from svc.service.settings import MIB
 CHUNK_BYTES = MIB  # written at once, in a thread
 
 
-class Received(msgspec.Struct, frozen=True, kw_only=True):
+class ReceivedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes that were taken in: where they are, how many, and how they begin."""
 
     id: str
@@ -47,7 +47,7 @@ class DiskFiles:
             raise ConfigError(f"the folder for attached files, {self._folder}, cannot be used: {error}") from error
         await self.remove(strangers)
 
-    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> Received:
+    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
         """Write a stream to disk, durable when this returns."""
         file_id = new_id()
         path = self._folder / file_id
@@ -74,7 +74,7 @@ class DiskFiles:
         await asyncio.to_thread(_unlink, [self._folder / file_id for file_id in file_ids])
 
 
-async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int) -> Received:
+async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int) -> ReceivedFile:
     digest, size, head = hashlib.sha256(), 0, b""
     waiting = bytearray()
     async for chunk in chunks:
@@ -88,7 +88,7 @@ async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, lim
     head = head or bytes(waiting[:HEAD_BYTES])
     await asyncio.to_thread(_write, sink, digest, bytes(waiting))
     await asyncio.to_thread(os.fsync, sink.fileno())
-    return Received(id=file_id, size=size, sha256=digest.hexdigest(), head=head)
+    return ReceivedFile(id=file_id, size=size, sha256=digest.hexdigest(), head=head)
 
 
 def _write(sink: IO[bytes], digest: hashlib._Hash, data: bytes) -> None:
@@ -111,7 +111,7 @@ class MemoryFiles:
         self._files: dict[str, bytes] = {}
         self._used = 0
 
-    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> Received:
+    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
         """Keep a stream in memory."""
         gathered = bytearray()
         try:
@@ -125,7 +125,7 @@ class MemoryFiles:
             raise
         file_id, data = new_id(), bytes(gathered)
         self._files[file_id] = data
-        return Received(id=file_id, size=len(data), sha256=hashlib.sha256(data).hexdigest(), head=data[:HEAD_BYTES])
+        return ReceivedFile(id=file_id, size=len(data), sha256=hashlib.sha256(data).hexdigest(), head=data[:HEAD_BYTES])
 
     def _check_room(self, more: int) -> None:
         if self._used + more > self._limit_bytes:

@@ -27,10 +27,9 @@ from svc.messages import (
     UpdateRequest,
     new_id,
 )
-from svc.service.access.keys import KeyRecord, Logging
 from svc.service.sessions.models import Models
 from svc.service.settings import Settings
-from svc.service.store import FileRecord, SessionRecord
+from svc.service.store.records import FileRecord, KeyRecord, Logging, SessionRecord
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ISO_639 = re.compile(r"[A-Za-z]{2,3}")

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from svc.service.sessions.files import DiskFiles, MemoryFiles
-from svc.service.store import SessionRecord, Store
+from svc.service.store import Store
+from svc.service.store.records import SessionRecord
 
 
-class Place(NamedTuple):
+class SessionHandle(NamedTuple):
     """A session with the store that has it and the keep of its files."""
 
     store: Store
@@ -18,7 +19,7 @@ class Place(NamedTuple):
     session: SessionRecord
 
 
-class Places:
+class SessionStores:
     """Finds sessions in both stores; an id is in one of them at most."""
 
     def __init__(self, logged: Store, private: Store, disk: DiskFiles, memory: MemoryFiles) -> None:
@@ -30,13 +31,13 @@ class Places:
         # An id is looked for in both stores before it is added to one; its lock lives as long as somebody adds it.
         self._adding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def find(self, session_id: str) -> Place | None:
+    async def find(self, session_id: str) -> SessionHandle | None:
         """The session's place, expired ones included, or None."""
         is_private = session_id in self._private_ids
         session = await (self.private if is_private else self.logged).session(session_id)
         return None if session is None else self._place(session, is_private=is_private)
 
-    async def add(self, session: SessionRecord) -> Place:
+    async def add(self, session: SessionRecord) -> SessionHandle:
         """Keep a new session where it may be, or find the one that has its id."""
         async with self._lock(session.id):
             if (known := await self.find(session.id)) is not None:
@@ -48,7 +49,7 @@ class Places:
             self._private_ids.add(session.id)
             return self._place(added, is_private=True)
 
-    def new(self, session: SessionRecord) -> Place:
+    def new(self, session: SessionRecord) -> SessionHandle:
         """Where a session whose id was made just now will live; its first write keeps it."""
         if not session.can_log:
             self._private_ids.add(session.id)
@@ -65,11 +66,11 @@ class Places:
         alive = await self.logged.alive(session_ids - private, now)
         return alive | await self.private.alive(private, now) if private else alive
 
-    async def erase(self, place: Place) -> None:
+    async def erase(self, handle: SessionHandle) -> None:
         """Erase the session with its messages and files."""
-        await place.store.delete_session(place.session.id)
-        await place.files.remove(file.id for file in place.session.files)
-        self._private_ids.discard(place.session.id)
+        await handle.store.delete_session(handle.session.id)
+        await handle.files.remove(file.id for file in handle.session.files)
+        self._private_ids.discard(handle.session.id)
 
     async def purge(self, *, now: float, retention_seconds: float) -> None:
         """Erase logged sessions after their retention, private ones at their end; then their id and times are kept."""
@@ -84,7 +85,7 @@ class Places:
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._adding.setdefault(session_id, asyncio.Lock())
 
-    def _place(self, session: SessionRecord, *, is_private: bool) -> Place:
+    def _place(self, session: SessionRecord, *, is_private: bool) -> SessionHandle:
         if is_private:
-            return Place(self.private, self.memory, session)
-        return Place(self.logged, self.disk, session)
+            return SessionHandle(self.private, self.memory, session)
+        return SessionHandle(self.logged, self.disk, session)

@@ -8,141 +8,22 @@ What a store cannot do for want of disk or database is an UnavailableError.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from enum import StrEnum
 from typing import Protocol
 
-import msgspec
-
-from svc.errors import SvcError
 from svc.local_tools import LocalTool
-from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
-from svc.service.access.keys import KeyRecord
-
-
-class LeaseLostError(SvcError):
-    """The turn is no longer this runner's: it ended, its session was deleted, or another process took it over."""
-
-
-class TurnState(StrEnum):
-    """Where a turn stands; only a running one can be appended to."""
-
-    RUNNING = "running"
-    ANSWERED = "answered"
-    FAILED = "failed"
-
-
-class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An attached file. ``id`` is where its bytes are kept; ``name`` is the user's word for it, never a path."""
-
-    id: str
-    name: str
-    size: int
-    sha256: str
-    mime_type: str
-    label: str
-    attached: float = 0.0  # when, in seconds since the epoch
-
-
-class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
-
-    ``instructions`` are what an OpenAI-style client sent as system messages, ``local_tools`` what the
-    client offered with its last query.
-    """
-
-    id: str
-    user_id: str
-    org_id: str
-    model: ModelInfo
-    ttl: int
-    language: str
-    name: str
-    description: str
-    create_time: int
-    update_time: int
-    expire_time: int
-    can_log: bool
-    instructions: str = ""
-    last_seq: int = 0
-    turns: int = 0
-    is_running: bool = False
-    usage: Usage = msgspec.field(default_factory=Usage)
-    files: tuple[FileRecord, ...] = ()
-    local_tools: tuple[LocalTool, ...] = ()
-
-
-class Said(msgspec.Struct, frozen=True):
-    """What history needs of a stored message: a long session has thousands, read before each of its turns."""
-
-    message_type: MessageType
-    group: str
-    turn: str
-    created_at: float
-    mime_type: MimeType
-    content: str | None
-
-
-class Stored(msgspec.Struct, frozen=True):
-    """A stored message as it goes to every reader: encoded once, JSON in UTF-8."""
-
-    seq: int
-    body: bytes
-
-
-class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn and its lease: ``fence`` grows with each taking, and an append with an older one is refused."""
-
-    session_id: str
-    id: str
-    number: int
-    query_id: str
-    query_seq: int
-    state: TurnState
-    fence: int
-    attempts: int
-
-
-class Ending(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ends, written together with its last messages."""
-
-    state: TurnState
-    time: float
-    usage: Usage
-
-
-class Opening(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn says at once, and its end where that is all; made from what was stored up to ``after_seq``."""
-
-    after_seq: int
-    messages: Sequence[Message]
-    ending: Ending | None = None
-
-
-class Begun(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query led to: a new turn with what was stored of it, or the turn that the same query id made before.
-
-    ``has_opening``: all of what was offered to be stored with the query was.
-    """
-
-    turn: TurnRecord
-    stored: tuple[Stored, ...] = ()
-    has_opening: bool = False
-
-    @property
-    def is_new(self) -> bool:
-        """Whether this query is to be run."""
-        return bool(self.stored)
-
-
-class FeedbackRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user said of a session, or of the messages of one ``group``."""
-
-    session_id: str
-    group_id: str
-    type: str
-    score: int
-    comment: str
-    created: float
+from svc.messages import Message
+from svc.service.store.records import (
+    FeedbackRecord,
+    FileRecord,
+    FirstBatch,
+    HistoryRow,
+    KeyRecord,
+    SessionRecord,
+    StoredMessage,
+    TurnEnd,
+    TurnRecord,
+    TurnStart,
+)
 
 
 class Store(Protocol):
@@ -190,11 +71,11 @@ class Store(Protocol):
         """Erase what sessions hold that expired at or before then, all but id and times; the ids of their files."""
         ...
 
-    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[Stored]:
+    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
         """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         ...
 
-    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Said]:
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[HistoryRow]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
         ...
 
@@ -202,10 +83,12 @@ class Store(Protocol):
         """All messages of a turn, in order."""
         ...
 
-    async def begin_turn(self, session_id: str, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
+    async def begin_turn(
+        self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
+    ) -> TurnStart:
         """Store a query and take its turn. A ``turn`` that the session has is replaced, as is a parent that it has not.
 
-        The opening is stored in the same transaction, unless something was stored since it was made. Raises
+        The first_batch is stored in the same transaction, unless something was stored since it was made. Raises
         TurnInProgressError, SessionNotFoundError, or InvalidRequestError for an id that another message has.
         """
         ...
@@ -221,12 +104,14 @@ class Store(Protocol):
         query: Message,
         *,
         owner: str,
-        opening: Opening | None = None,
-    ) -> Begun:
+        first_batch: FirstBatch | None = None,
+    ) -> TurnStart:
         """Keep a new session and the turns that were answered elsewhere, and take its query's turn: all or none."""
         ...
 
-    async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
+    async def append(
+        self, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None = None
+    ) -> list[StoredMessage]:
         """Store messages of a turn that is held, which gives them ``seq`` and ``turn``; raises LeaseLostError."""
         ...
 
@@ -242,7 +127,7 @@ class Store(Protocol):
         """Take over every running turn of other owners; ``attempts`` counts this one."""
         ...
 
-    async def hand_back(self, turn: TurnRecord) -> None:
+    async def release(self, turn: TurnRecord) -> None:
         """Let go of a turn unfinished; to take it again does not count as an attempt."""
 
     async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:

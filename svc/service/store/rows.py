@@ -8,11 +8,10 @@ import msgspec
 
 from svc.local_tools import LocalTool
 from svc.messages import Message, ModelInfo, Usage
-from svc.service.access.keys import KeyRecord
-from svc.service.store import FileRecord, Said, SessionRecord, TurnRecord, TurnState
+from svc.service.store.records import FileRecord, HistoryRow, KeyRecord, SessionRecord, TurnRecord, TurnState
 
 MESSAGE_DECODER = msgspec.json.Decoder(Message)
-SAID_DECODER = msgspec.json.Decoder(Said)
+SAID_DECODER = msgspec.json.Decoder(HistoryRow)
 KEY_DECODER = msgspec.json.Decoder(KeyRecord)
 FILE_DECODER = msgspec.json.Decoder(FileRecord)
 USAGE_DECODER = msgspec.json.Decoder(Usage)

@@ -21,21 +21,21 @@ import msgspec
 from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
-from svc.service.access.keys import KeyRecord
-from svc.service.store import (
-    Begun,
-    Ending,
+from svc.service.store import turn_rows
+from svc.service.store.connection import connect, create_file, migrate
+from svc.service.store.records import (
     FeedbackRecord,
     FileRecord,
-    Opening,
-    Said,
+    FirstBatch,
+    HistoryRow,
+    KeyRecord,
     SessionRecord,
-    Stored,
+    StoredMessage,
+    TurnEnd,
     TurnRecord,
+    TurnStart,
     TurnState,
-    turn_rows,
 )
-from svc.service.store.connection import connect, create_file, migrate
 from svc.service.store.rows import (
     KEY_DECODER,
     MESSAGE_DECODER,
@@ -239,14 +239,14 @@ class SqliteStore:
 
     # messages and turns
 
-    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[Stored]:
+    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
         """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes))
 
-    async def exchanges(self, session_id: str, limit_bytes: int) -> list[Said]:
+    async def exchanges(self, session_id: str, limit_bytes: int) -> list[HistoryRow]:
         """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
 
-        def operation(connection: sqlite3.Connection) -> list[Said]:
+        def operation(connection: sqlite3.Connection) -> list[HistoryRow]:
             bodies = turn_rows.exchange_bodies(connection, session_id, limit_bytes)
             return [SAID_DECODER.decode(body) for body in bodies]  # here: a long session has megabytes of them
 
@@ -258,9 +258,11 @@ class SqliteStore:
         rows = await self._read(lambda c: c.execute(sql, [turn.number]).fetchall())
         return [MESSAGE_DECODER.decode(row[0]) for row in rows]
 
-    async def begin_turn(self, session_id: str, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
+    async def begin_turn(
+        self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
+    ) -> TurnStart:
         """Store a query and take its turn, or return the turn that this query id made before."""
-        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, opening))
+        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, first_batch))
 
     async def is_asked(self, session_id: str, query_id: str) -> bool:
         """Whether a turn of the session has this query."""
@@ -274,23 +276,25 @@ class SqliteStore:
         query: Message,
         *,
         owner: str,
-        opening: Opening | None = None,
-    ) -> Begun:
+        first_batch: FirstBatch | None = None,
+    ) -> TurnStart:
         """Keep a new session with the turns that were answered elsewhere, and take the turn of its query."""
 
-        def operation(connection: sqlite3.Connection) -> Begun:
+        def operation(connection: sqlite3.Connection) -> TurnStart:
             _insert_session(connection, session)
-            ending = Ending(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
+            turn_end = TurnEnd(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
             for asked, answers in exchanges:
                 turn = turn_rows.begin(connection, session.id, asked, owner).turn
-                turn_rows.append(connection, turn, answers, ending)
-            return turn_rows.begin(connection, session.id, query, owner, opening)
+                turn_rows.append(connection, turn, answers, turn_end)
+            return turn_rows.begin(connection, session.id, query, owner, first_batch)
 
         return await self._write(operation)
 
-    async def append(self, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None = None) -> list[Stored]:
+    async def append(
+        self, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None = None
+    ) -> list[StoredMessage]:
         """Store messages of a turn that is held."""
-        return await self._write(lambda c: turn_rows.append(c, turn, messages, ending))
+        return await self._write(lambda c: turn_rows.append(c, turn, messages, turn_end))
 
     async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
         """The turn as it stands now."""
@@ -308,7 +312,7 @@ class SqliteStore:
         """Take over every running turn of other owners; ``attempts`` counts this one."""
         return await self._write(lambda c: turn_rows.take_orphans(c, owner))
 
-    async def hand_back(self, turn: TurnRecord) -> None:
+    async def release(self, turn: TurnRecord) -> None:
         """Let go of a turn unfinished."""
         sql = (
             "UPDATE turns SET owner = '', attempts = attempts - 1 WHERE number = ? AND fence = ? AND state = 'running'"

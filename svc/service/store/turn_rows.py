@@ -9,7 +9,15 @@ import msgspec
 
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
 from svc.messages import ROOT_ID, Message, Usage, new_id
-from svc.service.store import Begun, Ending, LeaseLostError, Opening, Stored, TurnRecord, TurnState
+from svc.service.store.records import (
+    FirstBatch,
+    LeaseLostError,
+    StoredMessage,
+    TurnEnd,
+    TurnRecord,
+    TurnStart,
+    TurnState,
+)
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
 
 _ENCODER = msgspec.json.Encoder()
@@ -35,35 +43,39 @@ FROM sessions s WHERE id = ?
 
 
 def begin(
-    connection: sqlite3.Connection, session_id: str, query: Message, owner: str, opening: Opening | None = None
-) -> Begun:
+    connection: sqlite3.Connection, session_id: str, query: Message, owner: str, first_batch: FirstBatch | None = None
+) -> TurnStart:
     """Store the query, its opening with it, and take its turn, or return the turn that this query id made before."""
     row = connection.execute(_STATE, [query.id, query.id, query.turn, query.parent_id, session_id]).fetchone()
     if row is None:
         raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
     number, last_seq, usage, has_turn, is_taken, has_turn_id, has_parent = row
     if has_turn and (known := _known_turn(connection, number, query)) is not None:
-        return Begun(turn=known)
+        return TurnStart(turn=known)
     if is_taken:
         raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
     if has_turn_id or not query.turn:
         query.turn = new_id()
     if not has_parent:
         query.parent_id = ROOT_ID
-    has_opening = opening is not None and opening.after_seq == last_seq
-    said, ending = (opening.messages, opening.ending) if opening is not None and has_opening else ((), None)
-    turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, ending)
+    is_first_batch_stored = first_batch is not None and first_batch.after_seq == last_seq
+    said, turn_end = (
+        (first_batch.messages, first_batch.turn_end)
+        if first_batch is not None and is_first_batch_stored
+        else ((), None)
+    )
+    turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end)
     stored = _insert(connection, number, turn, [query, *said], last_seq + 1)
     connection.execute(
         "UPDATE sessions SET turns = turns + 1, last_seq = ?, update_time = ?, usage = ? WHERE number = ?",
         [
             stored[-1].seq,
-            query.timestamp if ending is None else int(ending.time),
-            usage if ending is None else _sum(usage, ending.usage),
+            query.timestamp if turn_end is None else int(turn_end.time),
+            usage if turn_end is None else _sum(usage, turn_end.usage),
             number,
         ],
     )
-    return Begun(turn=turn, stored=tuple(stored), has_opening=has_opening)
+    return TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_first_batch_stored)
 
 
 def _known_turn(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
@@ -86,14 +98,14 @@ def _insert_turn(
     query: Message,
     owner: str,
     seq: int,
-    ending: Ending | None,
+    turn_end: TurnEnd | None,
 ) -> TurnRecord:
     """The new turn, ended already where its ending is known."""
-    state, ended = (TurnState.RUNNING, 0.0) if ending is None else (ending.state, ending.time)
+    state, ended = (TurnState.RUNNING, 0.0) if turn_end is None else (turn_end.state, turn_end.time)
     inserted = connection.execute(
         "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended)"
         " VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?, ?)",
-        [session[0], query.turn, query.id, seq, state.value, "" if ending else owner, query.created_at, ended],
+        [session[0], query.turn, query.id, seq, state.value, "" if turn_end else owner, query.created_at, ended],
     )
     return TurnRecord(
         session_id=session[1],
@@ -108,9 +120,9 @@ def _insert_turn(
 
 
 def append(
-    connection: sqlite3.Connection, turn: TurnRecord, messages: Sequence[Message], ending: Ending | None
-) -> list[Stored]:
-    """Store messages of a turn whose lease is held; with ``ending`` the turn ends in the same transaction."""
+    connection: sqlite3.Connection, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None
+) -> list[StoredMessage]:
+    """Store messages of a turn whose lease is held; with ``turn_end`` the turn ends in the same transaction."""
     row = connection.execute(
         "SELECT session_number FROM turns WHERE number = ? AND id = ? AND fence = ? AND state = 'running'",
         [turn.number, turn.id, turn.fence],
@@ -120,8 +132,8 @@ def append(
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last_seq = connection.execute(sql, [len(messages), row[0]]).fetchone()[0]
     stored = _insert(connection, row[0], turn, messages, last_seq - len(messages) + 1)
-    if ending is not None:
-        _end(connection, row[0], turn, ending)
+    if turn_end is not None:
+        _end(connection, row[0], turn, turn_end)
     return stored
 
 
@@ -138,16 +150,18 @@ def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]
     return [turn_row(row) for row in rows.fetchall()]
 
 
-def messages_after(connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None) -> list[Stored]:
+def messages_after(
+    connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None
+) -> list[StoredMessage]:
     """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
     rows = connection.execute(
         "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq",
         [session_number(connection, session_id), seq],
     )
-    found: list[Stored] = []
+    found: list[StoredMessage] = []
     size = 0
     for number, body in rows:
-        found.append(Stored(number, body))
+        found.append(StoredMessage(number, body))
         size += len(body)
         if limit_bytes is not None and size >= limit_bytes:
             break
@@ -179,14 +193,14 @@ def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes
 
 def _insert(
     connection: sqlite3.Connection, number: int, turn: TurnRecord, messages: Sequence[Message], first_seq: int
-) -> list[Stored]:
+) -> list[StoredMessage]:
     stored = []
     values: list[int | str | bytes] = []  # of one row after the other
     for seq, message in enumerate(messages, start=first_seq):
         message.seq, message.turn = seq, turn.id
         body = _ENCODER.encode(message)
         values += (number, seq, turn.number, message.message_type.value, message.id, body)
-        stored.append(Stored(seq, body))
+        stored.append(StoredMessage(seq, body))
     done = 0
     for size in _ROWS_AT_ONCE:
         while len(values) - done >= size * _WIDTH:
@@ -195,15 +209,15 @@ def _insert(
     return stored
 
 
-def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, ending: Ending) -> None:
+def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, turn_end: TurnEnd) -> None:
     connection.execute(
         "UPDATE turns SET state = ?, ended = ?, owner = '' WHERE number = ?",
-        [TurnState(ending.state).value, ending.time, turn.number],
+        [TurnState(turn_end.state).value, turn_end.time, turn.number],
     )
     usage = connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
     connection.execute(
         "UPDATE sessions SET usage = ?, update_time = ? WHERE number = ?",
-        [_sum(usage, ending.usage), int(ending.time), number],
+        [_sum(usage, turn_end.usage), int(turn_end.time), number],
     )
 
 

@@ -17,15 +17,13 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from svc.errors import InvalidRequestError, ServiceError
 from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
-from svc.service.access.keys import KeyRecord
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
-from svc.service.server.frame_batching import TEXTS
-from svc.service.sessions.session_stores import Place
-from svc.service.store import Stored
-from svc.service.stream.open_streams import OpenStream, Streams
-from svc.service.stream.outbox import Outbox
+from svc.service.sessions.session_stores import SessionHandle
+from svc.service.store.records import KeyRecord, StoredMessage
+from svc.service.stream.open_streams import OpenStream, OpenStreams
+from svc.service.stream.outbox import TEXTS, Outbox
 from svc.service.turns.message_builder import refusal
 from svc.service.validation import decode
 
@@ -34,7 +32,7 @@ PAGE_BYTES = 65_536  # sent at once: the mark above which uvicorn waits for the 
 SUBPROTOCOL = "svc"
 
 
-async def stream(websocket: WebSocket, service: Service, streams: Streams) -> None:
+async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -> None:
     """Serve one connection; what refuses it before it is open is raised as a ServiceError."""
     query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     session_id = query.get("session_id", [""])[-1]
@@ -42,20 +40,20 @@ async def stream(websocket: WebSocket, service: Service, streams: Streams) -> No
     key = await service.admitted(websocket.headers.get("authorization"), offered, session_id)
     service.rates.count_request(key)
     after = _after(session_id, query.get("after", [""])[-1])
-    place = await service.place(key, session_id)
+    handle = await service.handle(key, session_id)
     settings = service.settings
     outbox = Outbox(
-        place.session.last_seq if after is None else after,
+        handle.session.last_seq if after is None else after,
         limit_messages=settings.stream_behind_messages,
         limit_bytes=settings.stream_behind_bytes,
     )
     service.bus.subscribe(session_id, outbox)
     try:
         if after is None:
-            outbox.rewind(await _start_of_running_turn(place, outbox.position))
+            outbox.rewind(await _start_of_running_turn(handle, outbox.position))
         await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
         with streams.opened(OpenStream(key_id=key.id, session_id=session_id, outbox=outbox)):
-            await _Connection(websocket, service, key, place, outbox, is_resumed=after is not None).run()
+            await _Connection(websocket, service, key, handle, outbox, is_resumed=after is not None).run()
     finally:
         service.bus.unsubscribe(session_id, outbox)
 
@@ -71,9 +69,9 @@ def _after(session_id: str, after: str) -> int | None:
     return int(after)
 
 
-async def _start_of_running_turn(place: Place, position: int) -> int:
+async def _start_of_running_turn(handle: SessionHandle, position: int) -> int:
     """Where a reader without ``after`` begins: before the query of the turn that runs, or at the end."""
-    turn = await place.store.running_turn(place.session.id)
+    turn = await handle.store.running_turn(handle.session.id)
     return position if turn is None else turn.query_seq - 1
 
 
@@ -85,7 +83,7 @@ class _Connection:
         websocket: WebSocket,
         service: Service,
         key: KeyRecord,
-        place: Place,
+        handle: SessionHandle,
         outbox: Outbox,
         *,
         is_resumed: bool,
@@ -93,8 +91,8 @@ class _Connection:
         self._websocket = websocket
         self._service = service
         self._key = key
-        self._place = place
-        self._session_id = place.session.id
+        self._place = handle
+        self._session_id = handle.session.id
         self._outbox = outbox
         self._is_fresh = not is_resumed  # nothing was sent yet, and the client did not say what it has
 
@@ -157,7 +155,7 @@ class _Connection:
         else:
             outbox.try_live()
 
-    async def _send(self, batch: Sequence[Stored]) -> None:
+    async def _send(self, batch: Sequence[StoredMessage]) -> None:
         self._is_fresh = False
         await self._websocket.send({"type": "websocket.send", TEXTS: [message.body for message in batch]})
 
@@ -184,7 +182,7 @@ class _Connection:
 
     async def _act(self, message: QueryFrame) -> None:
         if message.message_type == MessageType.CANCEL:
-            await self._service.place(self._key, self._session_id)
+            await self._service.handle(self._key, self._session_id)
             await self._service.cancel(self._session_id, message.turn)
             return
         if message.message_type in ANSWERS.values():

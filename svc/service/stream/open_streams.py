@@ -24,7 +24,7 @@ class OpenStream(msgspec.Struct, frozen=True, eq=False):
     outbox: Outbox
 
 
-class Streams:
+class OpenStreams:
     """All open streams; ``watch`` looks after them."""
 
     def __init__(self, service: Service) -> None:

@@ -11,7 +11,10 @@ from collections import deque
 from collections.abc import Sequence
 
 from svc.service.close_codes import TOO_SLOW
-from svc.service.store import Stored
+from svc.service.store.records import StoredMessage
+
+TEXTS = "svc.texts"
+"""Key of a send event that carries several text frames; the server writes them at once (``server/frame_batching``)."""
 
 
 class Outbox:
@@ -27,7 +30,7 @@ class Outbox:
         self._limit_bytes = limit_bytes
         self._latest = 0
         self._is_live = False
-        self._queue: deque[Stored] = deque()
+        self._queue: deque[StoredMessage] = deque()
         self._queued_bytes = 0
 
     @property
@@ -45,7 +48,7 @@ class Outbox:
         """Whether ``take`` would give messages."""
         return bool(self._queue)
 
-    def offer(self, batch: Sequence[Stored]) -> None:
+    def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Take what was stored, without a gap in itself; a reader that is too far behind is to be closed."""
         new = batch[max(0, self._latest + 1 - batch[0].seq) :] if batch else ()
         if not new:
@@ -81,9 +84,9 @@ class Outbox:
         self._catch_up()
         self.news.set()
 
-    def take(self, limit_bytes: int) -> list[Stored]:
+    def take(self, limit_bytes: int) -> list[StoredMessage]:
         """The next messages of the queue: the first that reach the limit, at least one; none where it is empty."""
-        taken: list[Stored] = []
+        taken: list[StoredMessage] = []
         size = 0
         while self._queue and size < limit_bytes:
             message = self._queue.popleft()

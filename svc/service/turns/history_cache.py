@@ -13,7 +13,7 @@ import msgspec
 
 from svc.assistant.turn import Exchange
 from svc.messages import Message, MessageType
-from svc.service.store import Said, SessionRecord
+from svc.service.store.records import HistoryRow, SessionRecord
 from svc.service.turns.message_builder import exchanges_of
 
 _CHARACTER_BYTES = 6
@@ -37,7 +37,7 @@ class History(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def history_of(messages: Sequence[Said | Message]) -> History:
+def history_of(messages: Sequence[HistoryRow | Message]) -> History:
     """The history that queries, sources and results of answered turns make, in their order."""
     return History(
         exchanges=exchanges_of(messages),
@@ -51,7 +51,7 @@ def reckoned_bytes(content: str) -> int:
     return len(content) * _CHARACTER_BYTES + _FIELDS_BYTES
 
 
-class Histories:
+class HistoryCache:
     """Those of the sessions used last, within ``limit_bytes``; one beyond ``history_bytes`` is not kept."""
 
     def __init__(self, *, limit_bytes: int, history_bytes: int) -> None:

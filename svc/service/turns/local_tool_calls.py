@@ -27,7 +27,7 @@ from svc.local_tools import (
 from svc.messages import Message, MessageType
 from svc.service.sessions.rules import check_content_size, check_id
 from svc.service.settings import Settings
-from svc.service.turns.step_buffer import Production
+from svc.service.turns.step_buffer import StepBuffer
 from svc.service.validation import decode
 
 MAX_ARGUMENTS_BYTES = 100_000  # of one call, as JSON: what a model writes is bounded, a message is, too
@@ -98,20 +98,20 @@ def _digest(tool: LocalTool) -> bytes:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _PendingToolCall:
     """What waits for an answer."""
 
     message: Message
     answer: asyncio.Future[ConfirmationResponse | LocalToolResult]
 
 
-class LocalCalls:
+class LocalToolCalls:
     """The calls of one turn. Used from the service's loop alone."""
 
     def __init__(
         self,
         tools: Sequence[LocalTool],
-        production: Production,
+        step_buffer: StepBuffer,
         *,
         session_id: str,
         consents: Consents,
@@ -120,10 +120,10 @@ class LocalCalls:
         self.offered = tuple(tools)
         self._session_id = session_id
         self._consents = consents
-        self._production = production
+        self._production = step_buffer
         self._settings = settings
         self._one_at_a_time = asyncio.Lock()
-        self._asked: _Asked | None = None
+        self._asked: _PendingToolCall | None = None
         self._answer_ids: dict[str, str] = {}  # what was asked, by id: which message answered it
         self._refused: set[str] = set()  # names of tools, for this turn
 
@@ -194,7 +194,7 @@ class LocalCalls:
     ) -> ConfirmationResponse | LocalToolResult | None:
         """The answer, or None where none comes in time."""
         text = msgspec.json.encode(content).decode()
-        asked = _Asked(self._production.ask_client(kind, text), asyncio.get_running_loop().create_future())
+        asked = _PendingToolCall(self._production.ask_client(kind, text), asyncio.get_running_loop().create_future())
         self._asked = asked
         try:
             async with asyncio.timeout(seconds):

@@ -14,7 +14,7 @@ from svc.assistant.turn import Answer, Exchange, Step
 from svc.errors import ServiceError
 from svc.messages import Message, MessageType, MimeType, Role, State, Usage, new_id
 from svc.service.settings import Settings
-from svc.service.store import Said
+from svc.service.store.records import HistoryRow
 
 SPEAKER = "service"  # the actor of what the service itself says
 _STEP_TYPES = {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.DEBUG}
@@ -22,7 +22,7 @@ _CUT = "… [cut: the whole answer is the session's file "
 _FIELDS_BYTES = 4_096  # room for the fields beside content in an encoded message
 
 
-class Transcript:
+class MessageBuilder:
     """Writes the messages of one run of a turn: all answer the query, all in one group."""
 
     def __init__(self, query: Message, settings: Settings) -> None:
@@ -150,7 +150,7 @@ def count_usage(prompt: str, answer: Answer | None) -> Usage:
     return Usage(prompt_tokens=prompt_tokens, generated_tokens=generated, total_tokens=prompt_tokens + generated)
 
 
-def exchanges_of(messages: Sequence[Said | Message]) -> tuple[Exchange, ...]:
+def exchanges_of(messages: Sequence[HistoryRow | Message]) -> tuple[Exchange, ...]:
     """Earlier answered turns from their queries, sources and results, in order; of a turn run twice the last run."""
     exchanges = []
     prompt = ""

@@ -18,9 +18,9 @@ from svc.errors import ServiceError, UnavailableError
 from svc.messages import Message, MessageType, MimeType, Usage
 from svc.service.observability.failures import internal_error
 from svc.service.settings import Settings
-from svc.service.store import Ending, TurnState
+from svc.service.store.records import TurnEnd, TurnState
 from svc.service.turns.history_cache import History, reckoned_bytes
-from svc.service.turns.message_builder import Transcript, count_usage
+from svc.service.turns.message_builder import MessageBuilder, count_usage
 
 log = logging.getLogger("svc.turns")
 CLOSE_SECONDS = 10.0  # how long a cancelled assistant may take to let go before the log complains
@@ -34,7 +34,7 @@ class Batch(msgspec.Struct, frozen=True):
 
     steps: list[Message]
     end: list[Message]
-    ending: Ending | None
+    turn_end: TurnEnd | None
 
     @property
     def messages(self) -> list[Message]:
@@ -42,10 +42,12 @@ class Batch(msgspec.Struct, frozen=True):
         return self.steps + self.end
 
 
-class Production:
+class StepBuffer:
     """One run of an assistant. ``news`` is set where there may be something to take."""
 
-    def __init__(self, transcript: Transcript, *, settings: Settings, clock: Callable[[], float], keep: Keep) -> None:
+    def __init__(
+        self, transcript: MessageBuilder, *, settings: Settings, clock: Callable[[], float], keep: Keep
+    ) -> None:
         self.news = asyncio.Event()
         self.usage = Usage()
         self.query = transcript.query
@@ -119,7 +121,7 @@ class Production:
             steps.append(message)
         self._room.set()
         if self._end and not self._pending:
-            return Batch(steps, self._end, Ending(state=self._state, time=self._clock(), usage=self.usage))
+            return Batch(steps, self._end, TurnEnd(state=self._state, time=self._clock(), usage=self.usage))
         if self._end or self._pending:
             self.news.set()
         return Batch(steps, [], None)

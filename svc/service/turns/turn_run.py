@@ -1,7 +1,7 @@
 """Run one turn that has begun: store what its assistant says in batches, tell them after the commit, end it once.
 
 While a commit is under way the next steps gather, so that the assistant never waits for a disk until a batch is full.
-Decides neither what is said (``production.py``) nor which turns run (``turns.py``).
+Decides neither what is said (``step_buffer.py``) nor which turns run (``turns.py``).
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from svc.errors import ServiceError, UnavailableError
 from svc.messages import Message
 from svc.service.bus import Bus
 from svc.service.settings import Settings
-from svc.service.store import LeaseLostError, Store, Stored, TurnRecord
-from svc.service.turns.step_buffer import Batch, Production
+from svc.service.store import Store
+from svc.service.store.records import LeaseLostError, StoredMessage, TurnRecord
+from svc.service.turns.step_buffer import Batch, StepBuffer
 
 log = logging.getLogger("svc.turns")
 RETRY_SECONDS = 1.0  # between tries to write while the store is out of reach
@@ -25,11 +26,13 @@ PATIENCE = 5  # tries before the turn is given up; its end is tried for as long 
 class TurnRun:
     """One turn while it runs. ``done`` is set when its end is stored, or it was handed back."""
 
-    def __init__(self, turn: TurnRecord, production: Production, *, store: Store, bus: Bus, settings: Settings) -> None:
+    def __init__(
+        self, turn: TurnRecord, step_buffer: StepBuffer, *, store: Store, bus: Bus, settings: Settings
+    ) -> None:
         self.turn = turn
-        self.production = production
+        self.step_buffer = step_buffer
         self.done = asyncio.Event()
-        self.ending: list[Message] = []  # the last messages of the turn, once its end is stored
+        self.turn_end: list[Message] = []  # the last messages of the turn, once its end is stored
         self.stored = 0  # messages so far
         self._store = store
         self._bus = bus
@@ -39,19 +42,19 @@ class TurnRun:
     @property
     def outcome(self) -> str:
         """How it ended: ``answered``, ``failed`` or, where another process goes on with it, ``handed_back``."""
-        return "handed_back" if self._is_handed_back else self.production.state.value
+        return "handed_back" if self._is_handed_back else self.step_buffer.state.value
 
     @property
     def last_seq(self) -> int | None:
         """The seq of the turn's last message, where its end was stored here."""
-        return self.ending[-1].seq if self.ending else None
+        return self.turn_end[-1].seq if self.turn_end else None
 
-    def tell(self, batch: Batch, stored: Sequence[Stored]) -> None:
+    def tell(self, batch: Batch, stored: Sequence[StoredMessage]) -> None:
         """Tell every reader what was stored; where that is the turn's end it is done."""
         self._bus.tell(self.turn.session_id, stored)
         self.stored += len(batch.messages)
-        if batch.ending is not None:
-            self.ending = batch.end
+        if batch.turn_end is not None:
+            self.turn_end = batch.end
             self.done.set()
 
     async def run(self) -> None:
@@ -66,13 +69,13 @@ class TurnRun:
     def stop(self, error: ServiceError) -> None:
         """End the turn with this error, unless its end is decided already. What was gathered is stored before it."""
         if not self._is_handed_back:
-            self.production.stop(error)
+            self.step_buffer.stop(error)
 
-    def hand_back(self) -> None:
+    def release(self) -> None:
         """Stop without an end: another process goes on with the turn. What was not stored is dropped."""
-        if not self.production.is_decided:
+        if not self.step_buffer.is_decided:
             self._is_handed_back = True
-            self.production.news.set()
+            self.step_buffer.news.set()
 
     def _time_is_up(self) -> None:
         minutes = self._settings.turn_seconds / 60
@@ -88,12 +91,12 @@ class TurnRun:
     async def _store_all(self) -> None:
         failures = 0
         while not self.done.is_set():
-            await self.production.news.wait()
-            self.production.news.clear()
+            await self.step_buffer.news.wait()
+            self.step_buffer.news.clear()
             if self._is_handed_back:
-                await self._store.hand_back(self.turn)
+                await self._store.release(self.turn)
                 return
-            batch = self.production.take()
+            batch = self.step_buffer.take()
             try:
                 await self._store_some(batch)
                 failures = 0
@@ -108,12 +111,12 @@ class TurnRun:
     async def _wait_for_store(self, batch: Batch, error: UnavailableError, *, is_given_up: bool) -> None:
         """Keep what was not stored for the next try, or end the turn without it."""
         if is_given_up:
-            self.production.give_up(error)
+            self.step_buffer.give_up(error)
         else:
-            self.production.put_back(batch)
+            self.step_buffer.put_back(batch)
         await asyncio.sleep(RETRY_SECONDS)
-        self.production.news.set()
+        self.step_buffer.news.set()
 
     async def _store_some(self, batch: Batch) -> None:
         if messages := batch.messages:
-            self.tell(batch, await self._store.append(self.turn, messages, batch.ending))
+            self.tell(batch, await self._store.append(self.turn, messages, batch.turn_end))

@@ -23,13 +23,14 @@ from svc.messages import Message, new_id
 from svc.service.bus import Bus
 from svc.service.observability.failures import internal_error
 from svc.service.observability.metrics import Metrics
-from svc.service.sessions.session_stores import Place
+from svc.service.sessions.session_stores import SessionHandle
 from svc.service.settings import Settings
-from svc.service.store import Begun, Opening, Store, TurnRecord, TurnState
-from svc.service.turns.history_cache import Histories, History, history_of
-from svc.service.turns.local_tool_calls import Consents, LocalCalls, nothing_waits
-from svc.service.turns.message_builder import Transcript
-from svc.service.turns.step_buffer import Batch, Production
+from svc.service.store import Store
+from svc.service.store.records import FirstBatch, TurnRecord, TurnStart, TurnState
+from svc.service.turns.history_cache import History, HistoryCache, history_of
+from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, nothing_waits
+from svc.service.turns.message_builder import MessageBuilder
+from svc.service.turns.step_buffer import Batch, StepBuffer
 from svc.service.turns.turn_run import TurnRun
 
 log = logging.getLogger("svc.turns")
@@ -37,18 +38,18 @@ AGAIN = "started again after a restart"  # the wire of a turn whose process died
 
 Spend = Callable[[int], None]
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
-KeepText = Callable[[Place, str, bytes], Awaitable[str]]
+KeepText = Callable[[SessionHandle, str, bytes], Awaitable[str]]
 
 
 class Begin(Protocol):
-    """Stores a query and takes its turn, with the opening where it can."""
+    """Stores a query and takes its turn, with the first_batch where it can."""
 
-    async def __call__(self, query: Message, *, owner: str, opening: Opening | None = None) -> Begun:
+    async def __call__(self, query: Message, *, owner: str, first_batch: FirstBatch | None = None) -> TurnStart:
         """As the store's ``begin_turn`` and ``begin_session``."""
         ...
 
 
-class _Ask:
+class PendingTurn:
     """A query while its turn begins and runs. ``history`` is what was said up to ``after_seq``; None: to be read.
 
     ``is_remembered``: whether the history is worth keeping for a next query.
@@ -56,7 +57,7 @@ class _Ask:
 
     def __init__(
         self,
-        place: Place,
+        handle: SessionHandle,
         query: Message,
         *,
         after_seq: int = 0,
@@ -65,14 +66,14 @@ class _Ask:
         spend: Spend | None = None,
         local_tools: Sequence[LocalTool] = (),
     ) -> None:
-        self.place = place
+        self.handle = handle
         self.query = query
         self.after_seq = after_seq
         self.history = history
         self.is_remembered = is_remembered
         self.spend = spend
         self.local_tools = local_tools
-        self.local_calls: LocalCalls | None = None
+        self.local_calls: LocalToolCalls | None = None
         self.is_stored = asyncio.Event()
 
 
@@ -95,11 +96,13 @@ class Turns:
         self._clock = clock
         self._keep = keep
         self._metrics = metrics
-        self.histories = Histories(limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes)
+        self.histories = HistoryCache(
+            limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
+        )
         self.consents = Consents()
         self.owner = new_id()  # whose leases are this process's
         self._runs: dict[str, TurnRun] = {}
-        self._calls: dict[str, LocalCalls] = {}  # of the turns that run, where there may be some
+        self._calls: dict[str, LocalToolCalls] = {}  # of the turns that run, where there may be some
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_stopping = False  # then queries are refused, and running turns have their time to end
 
@@ -108,66 +111,68 @@ class Turns:
         """The ids of the sessions that have a turn running."""
         return list(self._runs)
 
-    async def ask(self, place: Place, query: Message, *, spend: Spend, local_tools: Sequence[LocalTool] = ()) -> Begun:
+    async def ask(
+        self, handle: SessionHandle, query: Message, *, spend: Spend, local_tools: Sequence[LocalTool] = ()
+    ) -> TurnStart:
         """Store the query and start its turn, or find the turn that this query's id made before.
 
         Once stored it is started, even where the caller goes away meanwhile.
         """
-        history, after_seq = self.histories.find(place.session), place.session.last_seq
-        ask = _Ask(place, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
-        if tuple(local_tools) != place.session.local_tools and not place.session.is_running:
-            await place.store.keep_local_tools(place.session.id, local_tools)
-        begun, _ = await self._admit(ask, partial(place.store.begin_turn, place.session.id))
+        history, after_seq = self.histories.find(handle.session), handle.session.last_seq
+        ask = PendingTurn(handle, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
+        if tuple(local_tools) != handle.session.local_tools and not handle.session.is_running:
+            await handle.store.keep_local_tools(handle.session.id, local_tools)
+        begun, _ = await self._admit(ask, partial(handle.store.begin_turn, handle.session.id))
         return begun
 
-    async def open(self, place: Place, exchanges: Exchanges, query: Message, *, spend: Spend) -> list[Message]:
+    async def open(self, handle: SessionHandle, exchanges: Exchanges, query: Message, *, spend: Spend) -> list[Message]:
         """Store a new session, what was said in it elsewhere, and its first query; the last messages of its turn."""
         said = [message for asked, answers in exchanges for message in (asked, *answers)]
-        ask = _Ask(
-            place, query, after_seq=len(said), history=history_of(said), is_remembered=False, spend=spend
+        ask = PendingTurn(
+            handle, query, after_seq=len(said), history=history_of(said), is_remembered=False, spend=spend
         )  # few of such sessions are asked again
-        begun, run = await self._admit(ask, partial(place.store.begin_session, place.session, exchanges))
+        begun, run = await self._admit(ask, partial(handle.store.begin_session, handle.session, exchanges))
         if run is not None:
             await run.done.wait()
-            if run.ending:
-                return run.ending
-        return await place.store.turn_messages(await self.wait(place.store, begun.turn))
+            if run.turn_end:
+                return run.turn_end
+        return await handle.store.turn_messages(await self.wait(handle.store, begun.turn))
 
-    async def _admit(self, ask: _Ask, begin: Begin) -> tuple[Begun, TurnRun | None]:
+    async def _admit(self, ask: PendingTurn, begin: Begin) -> tuple[TurnStart, TurnRun | None]:
         if self.is_stopping:
             raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
         return await asyncio.shield(asyncio.create_task(self._begin(ask, begin)))
 
-    async def _begin(self, ask: _Ask, begin: Begin) -> tuple[Begun, TurnRun | None]:
+    async def _begin(self, ask: PendingTurn, begin: Begin) -> tuple[TurnStart, TurnRun | None]:
         ask.query.turn = ask.query.turn or new_id()
-        production = self._production(ask)
+        step_buffer = self._production(ask)
         batch = Batch([], [], None)
         if await self._may_begin_ahead(ask):
-            production.start(partial(self._steps, ask))
+            step_buffer.start(partial(self._steps, ask))
             await asyncio.sleep(0)  # the assistant's first turn of the loop
-            batch = production.take()
-        opening = Opening(after_seq=ask.after_seq, messages=batch.messages, ending=batch.ending)
+            batch = step_buffer.take()
+        first_batch = FirstBatch(after_seq=ask.after_seq, messages=batch.messages, turn_end=batch.turn_end)
         begun = None
         try:
-            begun = await begin(ask.query, owner=self.owner, opening=opening)
+            begun = await begin(ask.query, owner=self.owner, first_batch=first_batch)
         finally:
-            if begun is None or not begun.has_opening:
-                await production.let_go()
+            if begun is None or not begun.is_first_batch_stored:
+                await step_buffer.let_go()
         if not begun.is_new:
             return begun, None
-        if not begun.has_opening:  # something was stored between the reading of the session and the query
-            ask.history, production, batch = None, self._production(ask), Batch([], [], None)
-        run = self._run_of(ask, begun.turn, production)
+        if not begun.is_first_batch_stored:  # something was stored between the reading of the session and the query
+            ask.history, step_buffer, batch = None, self._production(ask), Batch([], [], None)
+        run = self._run_of(ask, begun.turn, step_buffer)
         run.tell(batch, begun.stored)
         self._start(ask, run)
         return begun, run
 
-    async def _may_begin_ahead(self, ask: _Ask) -> bool:
+    async def _may_begin_ahead(self, ask: PendingTurn) -> bool:
         """Whether nothing speaks against the query so far, and what was said before it is known."""
-        session = ask.place.session
+        session = ask.handle.session
         if ask.history is None or session.is_running or session.id in self._runs:
             return False
-        return not session.turns or not await ask.place.store.is_asked(session.id, ask.query.id)
+        return not session.turns or not await ask.handle.store.is_asked(session.id, ask.query.id)
 
     def answer(self, session_id: str, message: Message) -> None:
         """Take what the client answers to a turn's question; raises InvalidRequestError where nothing waits for it."""
@@ -198,23 +203,23 @@ class Turns:
         await run.done.wait()
         return True
 
-    async def take_up(self, store: Store, find: Callable[[str], Awaitable[Place | None]]) -> None:
+    async def recover(self, store: Store, find: Callable[[str], Awaitable[SessionHandle | None]]) -> None:
         """Run the turns again whose process died, each once; end those that died twice."""
         for turn in await store.take_orphans(owner=self.owner):
-            place = await find(turn.session_id)
+            handle = await find(turn.session_id)
             messages = await store.turn_messages(turn)
-            if place is None or not messages:
+            if handle is None or not messages:
                 continue
-            ask = _Ask(place, messages[0], local_tools=place.session.local_tools)
+            ask = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
             run = self._run_of(ask, turn, self._production(ask))
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
                 await self._end(run, fault)
-            elif self._clock() >= place.session.expire_time:
+            elif self._clock() >= handle.session.expire_time:
                 await self._end(run, SessionExpiredError("the session expired while the turn ran"))
             else:
                 log.info("turn taken up", extra={"turn": turn.id, "attempt": turn.attempts})
-                run.production.say(AGAIN)
+                run.step_buffer.say(AGAIN)
                 self._start(ask, run)
 
     async def _end(self, run: TurnRun, error: ServiceError) -> None:
@@ -231,37 +236,37 @@ class Turns:
             task.cancel()
         for run in list(self._runs.values()):
             log.info("turn handed back", extra={"turn": run.turn.id})
-            run.hand_back()
+            run.release()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._settings.stop_seconds)
 
-    def _production(self, ask: _Ask) -> Production:
-        production = Production(
-            Transcript(ask.query, self._settings),
+    def _production(self, ask: PendingTurn) -> StepBuffer:
+        step_buffer = StepBuffer(
+            MessageBuilder(ask.query, self._settings),
             settings=self._settings,
             clock=self._clock,
             keep=partial(self._keep_once_stored, ask),
         )
         if ask.local_tools:
-            ask.local_calls = LocalCalls(
+            ask.local_calls = LocalToolCalls(
                 ask.local_tools,
-                production,
-                session_id=ask.place.session.id,
+                step_buffer,
+                session_id=ask.handle.session.id,
                 consents=self.consents,
                 settings=self._settings,
             )
-        return production
+        return step_buffer
 
-    async def _keep_once_stored(self, ask: _Ask, name: str, data: bytes) -> str:
+    async def _keep_once_stored(self, ask: PendingTurn, name: str, data: bytes) -> str:
         await ask.is_stored.wait()  # a session may be stored with its query
-        return await self._keep(ask.place, name, data)
+        return await self._keep(ask.handle, name, data)
 
-    def _run_of(self, ask: _Ask, turn: TurnRecord, production: Production) -> TurnRun:
-        return TurnRun(turn, production, store=ask.place.store, bus=self._bus, settings=self._settings)
+    def _run_of(self, ask: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
+        return TurnRun(turn, step_buffer, store=ask.handle.store, bus=self._bus, settings=self._settings)
 
-    def _start(self, ask: _Ask, run: TurnRun) -> None:
+    def _start(self, ask: PendingTurn, run: TurnRun) -> None:
         ask.is_stored.set()
-        run.production.start(partial(self._steps, ask))
+        run.step_buffer.start(partial(self._steps, ask))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
             if ask.local_calls is not None:
@@ -270,7 +275,7 @@ class Turns:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _supervise(self, ask: _Ask, run: TurnRun) -> None:
+    async def _supervise(self, ask: PendingTurn, run: TurnRun) -> None:
         try:
             if run.done.is_set():
                 await asyncio.sleep(0)  # first let its readers have it
@@ -280,39 +285,39 @@ class Turns:
             internal_error(error, turn=run.turn.id)
         finally:
             self._forget(ask, run)
-            await run.production.let_go()
+            await run.step_buffer.let_go()
 
-    def _forget(self, ask: _Ask, run: TurnRun) -> None:
+    def _forget(self, ask: PendingTurn, run: TurnRun) -> None:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
             self._calls.pop(run.turn.session_id, None)
         self._remember(ask, run)
         seconds = self._clock() - ask.query.created_at
-        tokens = run.production.usage.total_tokens
+        tokens = run.step_buffer.usage.total_tokens
         self._metrics.turn_ended(run.outcome, seconds, messages=run.stored, tokens=tokens)
         if ask.spend is not None:
             ask.spend(tokens)
 
-    def _remember(self, ask: _Ask, run: TurnRun) -> None:
+    def _remember(self, ask: PendingTurn, run: TurnRun) -> None:
         if not ask.is_remembered:
             return
         history = None
         if run.last_seq is not None and ask.history is not None:
-            history = run.production.add_to(ask.history)
+            history = run.step_buffer.add_to(ask.history)
         if run.last_seq is None or history is None:
             self.histories.forget([run.turn.session_id])
         else:
             self.histories.keep(run.turn.session_id, run.last_seq, history)
 
-    async def _read_history(self, place: Place) -> History:
-        if not place.session.turns:
+    async def _read_history(self, handle: SessionHandle) -> History:
+        if not handle.session.turns:
             return History()
-        return history_of(await place.store.exchanges(place.session.id, self._settings.max_history_bytes))
+        return history_of(await handle.store.exchanges(handle.session.id, self._settings.max_history_bytes))
 
-    async def _steps(self, ask: _Ask) -> AsyncIterator[Step | Answer]:
-        place, session = ask.place, ask.place.session
+    async def _steps(self, ask: PendingTurn) -> AsyncIterator[Step | Answer]:
+        handle, session = ask.handle, ask.handle.session
         if ask.history is None:
-            ask.history = await self._read_history(ask.place)
+            ask.history = await self._read_history(ask.handle)
         history = ask.history
         files = [
             TurnFile(
@@ -321,7 +326,7 @@ class Turns:
                 sha256=file.sha256,
                 mime_type=file.mime_type,
                 label=file.label,
-                source=place.files.source(file.id),
+                source=handle.files.source(file.id),
                 is_new=file.attached > history.asked,
             )
             for file in session.files

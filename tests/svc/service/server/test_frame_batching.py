@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from svc.service.server.frame_batching import FULL_BYTES, GatheringTransport
+from svc.service.server.frame_batching import FULL_BYTES, CoalescingTransport
 
 
 class Recording(asyncio.Transport):
@@ -32,9 +32,9 @@ class Recording(asyncio.Transport):
         return "closed" in self.events
 
 
-def gathering() -> tuple[Recording, GatheringTransport]:
+def gathering() -> tuple[Recording, CoalescingTransport]:
     system = Recording()
-    return system, GatheringTransport(system, asyncio.get_running_loop(), close_seconds=0.01)
+    return system, CoalescingTransport(system, asyncio.get_running_loop(), close_seconds=0.01)
 
 
 async def test_what_one_turn_of_the_loop_writes_goes_out_in_one_piece_in_order():

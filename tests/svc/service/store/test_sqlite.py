@@ -13,10 +13,10 @@ import pytest
 from svc.errors import ConfigError, InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
 from svc.messages import Message, MessageType, Usage
 from svc.service.sessions.models import STABLE
-from svc.service.store import Ending, FileRecord, LeaseLostError, SessionRecord, TurnRecord, TurnState
+from svc.service.store.records import FileRecord, LeaseLostError, SessionRecord, TurnEnd, TurnRecord, TurnState
 from svc.service.store.sqlite import SqliteStore
 
-END = Ending(state=TurnState.ANSWERED, time=200.0, usage=Usage(total_tokens=5))
+END = TurnEnd(state=TurnState.ANSWERED, time=200.0, usage=Usage(total_tokens=5))
 
 
 @pytest.fixture(params=["file", "memory"])
@@ -103,7 +103,7 @@ async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: S
 
 
 async def test_a_turn_that_was_handed_back_does_not_count_the_attempt(store: SqliteStore):
-    await store.hand_back(await begun(store))
+    await store.release(await begun(store))
     (taken,) = await store.take_orphans(owner="other")
     assert taken.attempts == 1
 
@@ -148,7 +148,7 @@ async def test_exchanges_are_of_answered_turns_the_newest_within_the_limit(store
     await store.add_session(session())
     for number, state in enumerate([TurnState.ANSWERED, TurnState.FAILED, TurnState.ANSWERED]):
         turn = (await store.begin_turn("s", query(f"q{number}", f"t{number}"), owner="me")).turn
-        await store.append(turn, [info(), result()], Ending(state=state, time=1.0, usage=Usage()))
+        await store.append(turn, [info(), result()], TurnEnd(state=state, time=1.0, usage=Usage()))
 
     everything = await store.exchanges("s", 100_000)
     assert [(m.turn, m.message_type) for m in everything if m.message_type == "query"] == [

@@ -9,7 +9,7 @@ import pytest
 
 from svc.messages import Message, MessageType
 from svc.service.sessions.models import STABLE
-from svc.service.store import SessionRecord
+from svc.service.store.records import SessionRecord
 from svc.service.store.sqlite import SqliteStore
 
 SESSION = SessionRecord(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.service.store import Stored
+from svc.service.store.records import StoredMessage
 from svc.service.stream.outbox import Outbox
 
 
-def batch(*seqs: int) -> list[Stored]:
-    return [Stored(seq, f"m{seq}".encode()) for seq in seqs]
+def batch(*seqs: int) -> list[StoredMessage]:
+    return [StoredMessage(seq, f"m{seq}".encode()) for seq in seqs]
 
 
 def outbox(position: int = 0, messages: int = 1_000, size: int = 10_000) -> Outbox:

@@ -6,8 +6,8 @@ import pytest
 
 from svc.assistant.turn import Exchange
 from svc.service.sessions.models import STABLE
-from svc.service.store import SessionRecord
-from svc.service.turns.history_cache import Histories, History, history_of
+from svc.service.store.records import SessionRecord
+from svc.service.turns.history_cache import History, HistoryCache, history_of
 from tests.support.assistants.scripted import Crash, Echo, Slow
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, opened, read, register, send
@@ -28,7 +28,7 @@ ROOM = told("x" * 1_000).size_bytes
 
 
 def test_a_history_is_of_a_session_as_it_was_at_one_seq():
-    kept = Histories(limit_bytes=10 * ROOM, history_bytes=10 * ROOM)
+    kept = HistoryCache(limit_bytes=10 * ROOM, history_bytes=10 * ROOM)
     kept.keep("s", 6, told("one"))
     assert kept.find(session(last_seq=6)) == told("one")
     assert kept.find(session(last_seq=7)) is None
@@ -36,7 +36,7 @@ def test_a_history_is_of_a_session_as_it_was_at_one_seq():
 
 
 def test_the_sessions_used_longest_ago_make_room():
-    kept = Histories(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
+    kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     for name in "abc":
         kept.keep(name, 6, told("x" * 1_000))
     assert kept.find(session("a")) is not None
@@ -45,7 +45,7 @@ def test_the_sessions_used_longest_ago_make_room():
 
 
 def test_a_history_that_grows_takes_its_room_once():
-    kept = Histories(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
+    kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     kept.keep("other", 6, told("x" * 1_000))
     for seq in range(20):
         kept.keep("s", seq, told("x" * 1_000))
@@ -54,7 +54,7 @@ def test_a_history_that_grows_takes_its_room_once():
 
 @pytest.mark.parametrize("limit", ["history_bytes", "limit_bytes"])
 def test_a_history_beyond_a_limit_is_not_kept(limit: str):
-    kept = Histories(**{"history_bytes": 10 * ROOM, "limit_bytes": 10 * ROOM, limit: ROOM - 1})
+    kept = HistoryCache(**{"history_bytes": 10 * ROOM, "limit_bytes": 10 * ROOM, limit: ROOM - 1})
     kept.keep("s", 5, told("short"))
     kept.keep("s", 6, told("x" * 1_000))
     assert kept.session_ids == set()
@@ -64,15 +64,15 @@ async def in_memory(service: ThreadService, session_id: str) -> History | None:
     """What is kept of the session as it is now, once its turn is forgotten."""
     turns = service.running.service.turns
     wait_until(lambda: not turns.running, "the turn to end")
-    place = await service.running.service.places.find(session_id)
-    assert place is not None
-    return turns.histories.find(place.session)
+    handle = await service.running.service.session_stores.find(session_id)
+    assert handle is not None
+    return turns.histories.find(handle.session)
 
 
 async def in_store(service: ThreadService, session_id: str) -> History:
-    place = await service.running.service.places.find(session_id)
-    assert place is not None
-    return history_of(await place.store.exchanges(session_id, service.running.service.settings.max_history_bytes))
+    handle = await service.running.service.session_stores.find(session_id)
+    assert handle is not None
+    return history_of(await handle.store.exchanges(session_id, service.running.service.settings.max_history_bytes))
 
 
 @pytest.mark.parametrize("can_log", [True, False], ids=["logged", "unlogged"])

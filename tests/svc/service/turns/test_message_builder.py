@@ -11,7 +11,7 @@ from svc.assistant.turn import Answer, Exchange, Step
 from svc.errors import UpstreamError
 from svc.messages import Message, MessageType, MimeType, Usage
 from svc.service.settings import Settings
-from svc.service.turns.message_builder import Transcript, count_tokens, count_usage, exchanges_of
+from svc.service.turns.message_builder import MessageBuilder, count_tokens, count_usage, exchanges_of
 
 QUERY = Message(message_type=MessageType.QUERY, id="q", turn="t", content="who?", created_at=100.0)
 SMALL = Settings(max_content_bytes=2_000, max_message_bytes=4_096 + 3_000)
@@ -19,7 +19,7 @@ SMALL = Settings(max_content_bytes=2_000, max_message_bytes=4_096 + 3_000)
 
 @given(st.text(max_size=3_000), st.text(alphabet='\x00\x1b\n"\\€𝄞a', max_size=3_000))
 def test_whatever_is_said_fits_its_frame_and_is_kept_where_it_fits(text: str, nasty: str):
-    transcript = Transcript(QUERY, SMALL)
+    transcript = MessageBuilder(QUERY, SMALL)
     for content in (text, nasty):
         message = transcript.step(Step(content=content), 101.0)
         assert len((message.content or "").encode()) <= SMALL.max_content_bytes
@@ -32,7 +32,7 @@ def test_whatever_is_said_fits_its_frame_and_is_kept_where_it_fits(text: str, na
 
 
 def test_an_answer_is_a_plain_text_result_and_the_closing_info():
-    result, closing = Transcript(QUERY, SMALL).answer(
+    result, closing = MessageBuilder(QUERY, SMALL).answer(
         Answer(markdown="# it"), Usage(total_tokens=3), 101.5, whole_is_in=None
     )
     assert (result.message_type, result.mime_type, result.content) == ("result", MimeType.TEXT, "# it")
@@ -42,7 +42,7 @@ def test_an_answer_is_a_plain_text_result_and_the_closing_info():
 
 
 def test_a_failure_is_an_error_with_the_wires_code():
-    message = Transcript(QUERY, SMALL).failure(UpstreamError("the model is gone"), Usage(total_tokens=3), 101.0)
+    message = MessageBuilder(QUERY, SMALL).failure(UpstreamError("the model is gone"), Usage(total_tokens=3), 101.0)
     assert (message.status_code, message.status_message, message.content) == (
         502,
         "upstream_error",
@@ -54,7 +54,7 @@ def test_a_failure_is_an_error_with_the_wires_code():
 @pytest.mark.parametrize("kind", [MessageType.RESULT, MessageType.ERROR, MessageType.QUERY, MessageType.CANCEL])
 def test_a_step_of_a_type_that_is_not_a_steps_is_a_fault(kind: MessageType):
     with pytest.raises(TypeError):
-        Transcript(QUERY, SMALL).step(Step(content="x", message_type=kind), 101.0)
+        MessageBuilder(QUERY, SMALL).step(Step(content="x", message_type=kind), 101.0)
 
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2), ("€€", 2)])
