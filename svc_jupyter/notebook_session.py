@@ -14,7 +14,7 @@ from IPython.core.getipython import get_ipython
 
 from svc_jupyter import attachments
 from svc_jupyter.errors import AskError
-from svc_jupyter.turn_end import told_in
+from svc_jupyter.turn_end import reporting_outcome
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Answer
@@ -42,13 +42,13 @@ class NotebookSession:
         """
         magics = _magics()
         files = _files(attach)
-        wanted, limit = magics.wanted(is_new=new, model=model), timeout_seconds or magics.timeout
+        ask_options, limit = magics.ask_options(is_new=new, model=model), timeout_seconds or magics.timeout
         area = magics.area()
         area.tick()
-        with told_in(area):
+        with reporting_outcome(area):
             if getattr(magics.shell, "kernel", None) is None:  # a terminal's interrupt reaches no coroutine that waits
-                return magics.kernel.ask(question, files, wanted, area, limit)
-            return await magics.kernel.ask_here(question, files, wanted, area, limit)
+                return magics.kernel.ask(question, files, ask_options, area, limit)
+            return await magics.kernel.ask_here(question, files, ask_options, area, limit)
 
 
 def _files(attach: Attached) -> list[attachments.Attachment]:

@@ -28,7 +28,7 @@ class Area(Protocol):
 
 
 @contextmanager
-def told_in(area: Area) -> Iterator[None]:
+def reporting_outcome(area: Area) -> Iterator[None]:
     """Finish the area however the question ends; what the SDK and the disk raise becomes one line."""
     try:
         yield

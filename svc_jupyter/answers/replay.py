@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from svc_jupyter.attachments import Attachment
-    from svc_jupyter.kernel.kernel import Item, Note, Wanted
+    from svc_jupyter.question import AskOptions, StatusNote, TurnEvent
 
-    Ask = Callable[[str, Sequence[Attachment], Wanted], AsyncGenerator[Item, None]]
+    CommandLine = Callable[[str, Sequence[Attachment], AskOptions], AsyncGenerator[TurnEvent, None]]
 
 MODES = ("live", "replay", "pin", "refresh")
 DEFAULT_FOLDER = ".answers"
@@ -55,13 +55,13 @@ class _Question:
 
     text: str
     files: tuple[Attachment, ...]
-    wanted: Wanted
+    ask_options: AskOptions
     digests: tuple[tuple[str, str], ...]
 
     @property
     def as_written(self) -> str:
         """What may be stored and shown of it: names in braces where values stand in it."""
-        return self.wanted.as_written or self.text
+        return self.ask_options.as_written or self.text
 
 
 def policy(mode: str | None) -> Policy:
@@ -76,7 +76,7 @@ def policy(mode: str | None) -> Policy:
     )
 
 
-class AnswerBook:
+class AnswerCache:
     """The questions of one kernel, each with its key; asks, or takes the answer from the store. One at a time."""
 
     def __init__(self) -> None:
@@ -86,18 +86,23 @@ class AnswerBook:
         self._unasked: list[_Question] = []  # answered from the store since
 
     async def ask(
-        self, ask: Ask, text: str, files: Sequence[Attachment], wanted: Wanted, session_id: Callable[[], str | None]
-    ) -> AsyncGenerator[Item | Origin, None]:
+        self,
+        ask: CommandLine,
+        text: str,
+        files: Sequence[Attachment],
+        ask_options: AskOptions,
+        session_id: Callable[[], str | None],
+    ) -> AsyncGenerator[TurnEvent | Origin, None]:
         """The turn as it comes, then its Origin. ``session_id`` tells the kernel's session; None where there is none.
 
         Raises AnswerMissingError where answers are pinned and this one is not there; else what ``ask`` raises.
         """
-        how = policy(wanted.answers)
-        question = await asyncio.to_thread(_hashed, text, files, wanted)
-        self._follow_session(session_id(), wanted)
+        how = policy(ask_options.answers)
+        question = await asyncio.to_thread(_hashed, text, files, ask_options)
+        self._follow_session(session_id(), ask_options)
         key = answer_store.key_of(
             model=self._model,
-            language=wanted.language,
+            language=ask_options.language,
             question=text,
             files=question.digests,
             before=self._before,
@@ -114,70 +119,70 @@ class AnswerBook:
                 yield item
         self._before = key
 
-    def _follow_session(self, session_id: str | None, wanted: Wanted) -> None:
+    def _follow_session(self, session_id: str | None, ask_options: AskOptions) -> None:
         """Begin anew where the question goes to another session than the one before."""
-        model = wanted.model or self._model or wanted.default_model or ""
-        if wanted.is_new or (self._before and model != self._model):
+        model = ask_options.model or self._model or ask_options.default_model or ""
+        if ask_options.is_new or (self._before and model != self._model):
             self._before, self._session_id, self._unasked = "", None, []
         elif session_id != self._session_id and session_id is not None:
             self._before, self._session_id, self._unasked = f"session {session_id}", session_id, []
         self._model = model
 
-    async def _stored(self, entry: Entry, question: _Question, how: Policy) -> AsyncGenerator[Item | Origin, None]:
-        from svc_jupyter.kernel.kernel import Asked, Note
+    async def _stored(self, entry: Entry, question: _Question, how: Policy) -> AsyncGenerator[TurnEvent | Origin, None]:
+        from svc_jupyter.question import QuestionSent, StatusNote
 
         await asyncio.to_thread(answer_store.touch, how.folder, entry.key)
         for note in entry.notes:
-            yield Note(note)
-        yield Asked(entry.session_id, entry.model)
+            yield StatusNote(note)
+        yield QuestionSent(entry.session_id, entry.model)
         for message in entry.messages:
             yield message
         self._unasked.append(question)
         yield Origin(key=entry.key, question=question.text, is_stored=True)
 
     async def _asked(
-        self, ask: Ask, question: _Question, key: str, known: Entry | None, how: Policy
-    ) -> AsyncGenerator[Item | Origin, None]:
-        from svc_jupyter.kernel.kernel import Asked, Note
+        self, ask: CommandLine, question: _Question, key: str, known: Entry | None, how: Policy
+    ) -> AsyncGenerator[TurnEvent | Origin, None]:
+        from svc_jupyter.question import QuestionSent, StatusNote
 
         is_first = how.mode != "live" and self._session_id is None  # a session of before a restart has another past
         async with aclosing(self._told_again(ask, is_first=is_first)) as notes:
             async for note in notes:
                 yield note
-        is_new = question.wanted.is_new or (is_first and self._session_id is None)
-        heard = _Heard()
-        async with aclosing(ask(question.text, question.files, replace(question.wanted, is_new=is_new))) as items:
+        is_new = question.ask_options.is_new or (is_first and self._session_id is None)
+        heard = _Recorder()
+        async with aclosing(ask(question.text, question.files, replace(question.ask_options, is_new=is_new))) as items:
             async for item in items:
                 heard.take(item)
-                if isinstance(item, Asked):
+                if isinstance(item, QuestionSent):
                     self._session_id = item.session_id
                 yield item
         entry = heard.entry(question, key=key, before=self._before, asked_model=self._model)
         if _may_store(entry, question, how):
             problem = await asyncio.to_thread(_save, how.folder, entry)
             if problem:
-                yield Note(problem)
+                yield StatusNote(problem)
         has_changed = known is not None and known.text != entry.text
         yield Origin(key=key, question=question.text, has_changed=has_changed)
 
-    async def _told_again(self, ask: Ask, *, is_first: bool) -> AsyncGenerator[Note, None]:
+    async def _told_again(self, ask: CommandLine, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:
         """Ask what was answered from the store, in the session that the next question goes to; only that is said."""
-        from svc_jupyter.kernel.kernel import Asked, Note
+        from svc_jupyter.question import QuestionSent, StatusNote
 
         while self._unasked:
             missed = self._unasked[0]
-            yield Note(f"asks again what was answered from the store: {missed.as_written[:60]}")
+            yield StatusNote(f"asks again what was answered from the store: {missed.as_written[:60]}")
             is_new = is_first and self._session_id is None
             async with aclosing(
-                ask(missed.text, missed.files, replace(missed.wanted, is_new=is_new, offers_tools=False))
+                ask(missed.text, missed.files, replace(missed.ask_options, is_new=is_new, offers_tools=False))
             ) as items:
                 async for item in items:
-                    if isinstance(item, Asked):
+                    if isinstance(item, QuestionSent):
                         self._session_id = item.session_id
             self._unasked.pop(0)
 
 
-class _Heard:
+class _Recorder:
     """What came of a question: what an attempt that failed had shown is forgotten."""
 
     def __init__(self) -> None:
@@ -186,13 +191,13 @@ class _Heard:
         self._notes: list[str] = []
         self._messages: list[Message] = []
 
-    def take(self, item: Item) -> None:
-        from svc_jupyter.kernel.kernel import Asked, Note
+    def take(self, item: TurnEvent) -> None:
+        from svc_jupyter.question import QuestionSent, StatusNote
 
         match item:
-            case Asked(session_id, model):
+            case QuestionSent(session_id, model):
                 self._session_id, self._model, self._messages = session_id, model, []
-            case Note(note):
+            case StatusNote(note):
                 self._notes.append(note)
             case Message():
                 self._messages.append(item)
@@ -204,7 +209,7 @@ class _Heard:
             before=before,
             question=question.as_written,
             asked_model=asked_model,
-            language=question.wanted.language,
+            language=question.ask_options.language,
             files=list(question.digests),
             model=self._model,
             session_id=self._session_id,
@@ -215,14 +220,14 @@ class _Heard:
         return answer_store.redacted(entry, named_secrets.known())
 
 
-def _hashed(text: str, files: Sequence[Attachment], wanted: Wanted) -> _Question:
+def _hashed(text: str, files: Sequence[Attachment], ask_options: AskOptions) -> _Question:
     digests = tuple((file.name, file.sha256()) for file in files)
-    return _Question(text, tuple(files), wanted, digests)
+    return _Question(text, tuple(files), ask_options, digests)
 
 
 def _may_store(entry: Entry, question: _Question, how: Policy) -> bool:
     is_known = not entry.before.startswith("session ")
-    return how.mode != "live" and is_known and (question.wanted.log_session or how.keeps_unlogged)
+    return how.mode != "live" and is_known and (question.ask_options.log_session or how.keeps_unlogged)
 
 
 def _save(folder: Path, entry: Entry) -> str:

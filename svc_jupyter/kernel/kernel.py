@@ -15,9 +15,7 @@ import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from filelock import Timeout
 
@@ -36,12 +34,13 @@ from svc import (
     state_folder,
 )
 from svc_jupyter.answers.answer import Answer, Origin
-from svc_jupyter.answers.replay import AnswerBook
+from svc_jupyter.answers.replay import AnswerCache
 from svc_jupyter.attachments import Attachment
 from svc_jupyter.kernel import service_key, session_file
 from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
-from svc_jupyter.kernel_tools.tools import NOBODY, Consent, Desk, ToolAsk
+from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
+from svc_jupyter.question import Area, AskOptions, QuestionSent, StatusNote, TurnEvent
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _SHOWN = (MessageType.INFO, MessageType.THINKING)
@@ -50,56 +49,7 @@ _GONE = (SessionExpiredError, SessionNotFoundError)
 _CATCH_UP_SECONDS = (0.0, 0.5, 2.0)  # between looks at how a turn ended whose reader has left
 
 
-@dataclass(frozen=True, kw_only=True)
-class Wanted:
-    """The service and session that a question wants.
-
-    ``base_url`` None is the environment's service, else the local one. ``model`` None takes what the session has.
-    """
-
-    is_new: bool
-    model: str | None
-    default_model: str | None
-    language: str
-    ttl: int
-    log_session: bool
-    base_url: str | None = None
-    answers: str | None = None  # as the environment says
-    asker: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
-    consent: Consent = NOBODY  # to calls of the kernel's tools
-    offers_tools: bool = True
-    as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored
-
-
-class Area(Protocol):
-    """What shows the turn while it runs."""
-
-    def add(self, text: str) -> None:
-        """A step, or a word about the session."""
-
-    def tick(self) -> None:
-        """Time has passed."""
-
-
-@dataclass(frozen=True)
-class Note:
-    """A word of the kernel's own about the session or a file."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class Asked:
-    """The question goes to this session now; what came before belongs to an attempt that failed."""
-
-    session_id: str
-    model: str
-
-
-Item = Note | Asked | ToolAsk | Message
-
-
-class Kernel:
+class KernelSession:
     """Asks the questions of one kernel, one at a time. ``kernel_id`` None: nobody will look for its session again."""
 
     def __init__(self, kernel_id: str | None) -> None:
@@ -107,7 +57,7 @@ class Kernel:
         self.known_models: tuple[str, ...] = ()  # as the service last said, for completion
         self.known_sessions: tuple[str, ...] = ()
         self.observers = Observers()
-        self.tools = Desk()
+        self.tools = ToolCallHandler()
         self._kernel_id = kernel_id
         self._turn = asyncio.Lock()  # of the loop thread
         self._holder = ""  # whose question has the turn
@@ -119,39 +69,51 @@ class Kernel:
         self._configured: object = None
         self._key = service_key.Key()
         self._session: InteractiveSession | None = None
-        self._answers = AnswerBook()
+        self._answers = AnswerCache()
         self._model: str | None = None  # as asked for when the session was made
 
     def ask(
-        self, question: str, files: Sequence[Attachment], wanted: Wanted, area: Area, timeout_seconds: float | None
+        self,
+        question: str,
+        files: Sequence[Attachment],
+        ask_options: AskOptions,
+        area: Area,
+        timeout_seconds: float | None,
     ) -> Answer:
         """Ask in the kernel's session and follow the turn. A session that is gone is replaced once, and said so.
 
         Raises SvcError where there is no answer, OSError where a file cannot be read; KeyboardInterrupt and
         TurnTimeoutError come after the turn was cancelled.
         """
-        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=wanted.consent, area=area))
-        self._loop.follow(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
+        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=ask_options.consent, area=area))
+        self._loop.follow(self._answered(question, files, ask_options), take=reading.take, tick=reading.tick)
         return reading.answer()
 
     async def ask_here(
-        self, question: str, files: Sequence[Attachment], wanted: Wanted, area: Area, timeout_seconds: float | None
+        self,
+        question: str,
+        files: Sequence[Attachment],
+        ask_options: AskOptions,
+        area: Area,
+        timeout_seconds: float | None,
     ) -> Answer:
         """As ``ask``, in a coroutine; CancelledError comes after the turn was cancelled."""
-        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=wanted.consent, area=area))
-        await self._loop.follow_here(self._answered(question, files, wanted), take=reading.take, tick=reading.tick)
+        reading = _Reading(area, timeout_seconds, partial(self.tools.take, consent=ask_options.consent, area=area))
+        await self._loop.follow_here(self._answered(question, files, ask_options), take=reading.take, tick=reading.tick)
         return reading.answer()
 
-    def ask_beside(self, question: str, wanted: Wanted, take: Callable[[Item | Origin], None]) -> Future[None]:
+    def ask_in_background(
+        self, question: str, ask_options: AskOptions, take: Callable[[TurnEvent | Origin], None]
+    ) -> Future[None]:
         """Ask from no cell. ``take`` gets what comes, in the loop's thread; cancelling the future cancels the turn."""
 
-        def take_or_answer(item: Item | Origin) -> None:
-            if isinstance(item, ToolAsk):
-                self.tools.take_beside(item, wanted.consent)
+        def take_or_answer(item: TurnEvent | Origin) -> None:
+            if isinstance(item, ToolRequest):
+                self.tools.handle_in_background(item, ask_options.consent)
             else:
                 take(item)
 
-        return self._loop.submit(self._answered(question, (), wanted), take_or_answer)
+        return self._loop.submit(self._answered(question, (), ask_options), take_or_answer)
 
     def confirm(self, message_id: str, is_allowed: bool) -> None:  # noqa: FBT001  # as a page says it
         """Say whether the tool may be called that a ``confirmation_request`` of a panel's question names.
@@ -170,16 +132,16 @@ class Kernel:
         """Whether a question is being asked."""
         return self._turn.locked()
 
-    def client(self, wanted: Wanted) -> Svc:
+    def client(self, ask_options: AskOptions) -> Svc:
         """A client for what the settings, the environment and the key say now."""
         with self._changing:
-            service = service_key.address(wanted.base_url)
+            service = service_key.address(ask_options.base_url)
             key = self.keys.find(service) if service else service_key.Key()
-            configured = (wanted.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
+            configured = (ask_options.base_url, key, *(os.environ.get(name) for name in _ENVIRONMENT))
             if self._client is None or configured != self._configured:
                 self.close()
                 self._use(None)
-                self._client = _connect(wanted.base_url, service, key)
+                self._client = _connect(ask_options.base_url, service, key)
                 self._configured, self._key = configured, key
             return self._client
 
@@ -188,30 +150,38 @@ class Kernel:
         if self._client is not None:
             self._client.close()
 
-    def session(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession | None:
+    def session(self, ask_options: AskOptions, say: Callable[[str], None]) -> InteractiveSession | None:
         """The session that the next question goes to; None where it will make one."""
         with self._changing:
-            self.client(wanted)
+            self.client(ask_options)
             return self._session or self._resume(say)
 
     def tell_session(self) -> None:
         """What was changed in the session itself is told to who watches."""
         self.observers.session(self._session.info if self._session else None)
 
-    def create_session(self, wanted: Wanted, say: Callable[[str], None], name: str | None = None) -> InteractiveSession:
+    def create_session(
+        self, ask_options: AskOptions, say: Callable[[str], None], name: str | None = None
+    ) -> InteractiveSession:
         """A new session, which is the kernel's from now on."""
-        model = wanted.model or wanted.default_model
+        model = ask_options.model or ask_options.default_model
         with self._changing:
-            session = self.client(wanted).create_session(
-                ttl=wanted.ttl, name=name, model=model, language=wanted.language, log_session=wanted.log_session
+            session = self.client(ask_options).create_session(
+                ttl=ask_options.ttl,
+                name=name,
+                model=model,
+                language=ask_options.language,
+                log_session=ask_options.log_session,
             )
             self._keep(session, model, say)
         return session
 
-    def resume_session(self, session_id: str, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
+    def resume_session(
+        self, session_id: str, ask_options: AskOptions, say: Callable[[str], None]
+    ) -> InteractiveSession:
         """A session made before, by whomever; it is the kernel's from now on. Raises SessionNotFoundError."""
         with self._changing:
-            session = self.client(wanted).resume_session(session_id)
+            session = self.client(ask_options).resume_session(session_id)
             self._keep(session, None, say)
         return session
 
@@ -225,14 +195,14 @@ class Kernel:
                     session_file.forget(state_folder(), owner)
 
     async def _answered(
-        self, question: str, files: Sequence[Attachment], wanted: Wanted
-    ) -> AsyncGenerator[Item | Origin, None]:
+        self, question: str, files: Sequence[Attachment], ask_options: AskOptions
+    ) -> AsyncGenerator[TurnEvent | Origin, None]:
         """One question at a time, from the service or the store."""
         if self._turn.locked():
             before = "panel's question" if self._holder == PANEL else "question before"
-            yield Note(f"waiting for the {before} to end")
-        async with self._turn_of(wanted.asker):
-            turn = self._answers.ask(self._ask, question, files, wanted, self._session_id)
+            yield StatusNote(f"waiting for the {before} to end")
+        async with self._turn_of(ask_options.asker):
+            turn = self._answers.ask(self._ask, question, files, ask_options, self._session_id)
             async with aclosing(turn) as items:
                 async for item in items:
                     yield item
@@ -261,17 +231,19 @@ class Kernel:
     def _session_id(self) -> str | None:
         return self._session.session_id if self._session else None
 
-    async def _ask(self, question: str, files: Sequence[Attachment], wanted: Wanted) -> AsyncGenerator[Item, None]:
+    async def _ask(
+        self, question: str, files: Sequence[Attachment], ask_options: AskOptions
+    ) -> AsyncGenerator[TurnEvent, None]:
         """What happens until the service has answered. What blocks runs beside the loop."""
         said: list[str] = []
-        session = await asyncio.to_thread(self._open, wanted, said.append)
+        session = await asyncio.to_thread(self._open, ask_options, said.append)
         was_replaced = False
         while True:
             for text in said:
-                yield Note(text)
+                yield StatusNote(text)
             said.clear()
             try:
-                offered = self.tools.offers() if wanted.offers_tools else ()
+                offered = self.tools.offers() if ask_options.offers_tools else ()
                 async with aclosing(_attempt(session, question, files, offered)) as items:
                     async for item in items:
                         yield item
@@ -279,20 +251,20 @@ class Kernel:
                 if was_replaced:
                     raise
                 was_replaced = True
-                yield Note(f"{gone} A new session is used; what was attached before must be attached again.")
-                session = await asyncio.to_thread(self.create_session, wanted, said.append)
+                yield StatusNote(f"{gone} A new session is used; what was attached before must be attached again.")
+                session = await asyncio.to_thread(self.create_session, ask_options, said.append)
             else:
                 return
 
-    def _open(self, wanted: Wanted, say: Callable[[str], None]) -> InteractiveSession:
+    def _open(self, ask_options: AskOptions, say: Callable[[str], None]) -> InteractiveSession:
         """The session for the question: this kernel's, the one it had before a restart, or a new one."""
         with self._changing:
-            session = None if wanted.is_new else self.session(wanted, say)
+            session = None if ask_options.is_new else self.session(ask_options, say)
             if session is None:
-                return self.create_session(wanted, say)
-            if wanted.model is not None and not _answers_as(session, wanted.model, self._model):
+                return self.create_session(ask_options, say)
+            if ask_options.model is not None and not _answers_as(session, ask_options.model, self._model):
                 say(f"A new session is used: the one before is answered by {session.model.model_string}.")
-                return self.create_session(wanted, say)
+                return self.create_session(ask_options, say)
         if session.expire_time - time.time() < session.ttl / 2:
             with contextlib.suppress(*_GONE):  # the question itself finds out, and says so
                 session.update(ttl=session.ttl)
@@ -361,26 +333,26 @@ class Kernel:
 class _Reading:
     """What came of a question so far, shown in its area. Time counts from when it was asked."""
 
-    def __init__(self, area: Area, timeout_seconds: float | None, answer_tool: Callable[[ToolAsk], None]) -> None:
+    def __init__(self, area: Area, timeout_seconds: float | None, answer_tool: Callable[[ToolRequest], None]) -> None:
         self._area = area
         self._answer_tool = answer_tool
         self._timeout_seconds = timeout_seconds
-        self._asked = Asked("", "")
+        self._asked = QuestionSent("", "")
         self._origin = Origin()
         self._deadline = float("inf")
         self._messages: list[Message] = []
 
-    def take(self, item: Item | Origin) -> None:
+    def take(self, item: TurnEvent | Origin) -> None:
         match item:
             case Origin():
                 self._origin = item
-            case Note(text):
+            case StatusNote(text):
                 self._area.add(text)
-            case Asked():
+            case QuestionSent():
                 self._asked, self._messages = item, []
                 if self._timeout_seconds is not None:
                     self._deadline = time.monotonic() + self._timeout_seconds
-            case ToolAsk():
+            case ToolRequest():
                 self._area.tick()
                 began = time.monotonic()
                 self._answer_tool(item)
@@ -405,7 +377,7 @@ class _Reading:
 
 async def _attempt(
     session: InteractiveSession, question: str, files: Sequence[Attachment], tools: Sequence[LocalTool]
-) -> AsyncGenerator[Item, None]:
+) -> AsyncGenerator[TurnEvent, None]:
     """Attach what the session does not have yet, and ask. Other content under a file's name replaces the old."""
     for file in files:
         known = [old for old in session.files if old.name == file.name]
@@ -413,17 +385,17 @@ async def _attempt(
         if any(old.sha256 == digest for old in known):
             continue
         if isinstance(file.content, bytes):
-            yield Note(f"sends {file.preview()}")
+            yield StatusNote(f"sends {file.preview()}")
         await asyncio.to_thread(_attach, session, file)
         for old in known:
             await asyncio.to_thread(session.detach_file, old)
-            yield Note(f"{file.name} has other content than before: the new one takes its place")
-    yield Asked(session.session_id, session.model.model_string)
+            yield StatusNote(f"{file.name} has other content than before: the new one takes its place")
+    yield QuestionSent(session.session_id, session.model.model_string)
     async with aclosing(session.stream(question, local_tools=tools)) as turn:
         async for message in turn:
             yield message
             if message.message_type in _ASKING:
-                yield ToolAsk(message, session)
+                yield ToolRequest(message, session)
 
 
 def _connect(base_url: str | None, service: str | None, key: service_key.Key) -> Svc:

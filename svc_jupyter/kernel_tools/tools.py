@@ -33,7 +33,7 @@ Run = Callable[[Callable[..., object], dict[str, object], float], object]
 
 
 @dataclass(frozen=True)
-class ToolAsk:
+class ToolRequest:
     """The service waits for an answer to this message of the session's running turn."""
 
     message: Message
@@ -122,18 +122,18 @@ def tool(
     return offer if function is None else offer(function)
 
 
-class Desk:
+class ToolCallHandler:
     """Answers what the turns of one kernel ask of its tools."""
 
     def __init__(self, offered: Tools = tools) -> None:
         self._tools = offered
-        self._waiting: dict[str, ToolAsk] = {}  # confirmations that a page may give, by the message's id
+        self._waiting: dict[str, ToolRequest] = {}  # confirmations that a page may give, by the message's id
 
     def offers(self) -> tuple[LocalTool, ...]:
         """What a question offers now."""
         return self._tools.offers()
 
-    def take(self, ask: ToolAsk, consent: Consent, area: Area) -> None:
+    def take(self, ask: ToolRequest, consent: Consent, area: Area) -> None:
         """Answer what a cell's question is asked, in the cell's thread; may take minutes."""
         if ask.message.message_type == MessageType.LOCAL_TOOL_CALL:
             self._call(ask, tool_run.run, area.add)
@@ -152,7 +152,7 @@ class Desk:
             answer = _asked(request)
             ask.session.confirm(ask.message, is_allowed=answer != "n", is_once=answer == "y")
 
-    def take_beside(self, ask: ToolAsk, consent: Consent) -> None:
+    def handle_in_background(self, ask: ToolRequest, consent: Consent) -> None:
         """Begin to answer what a question from no cell is asked; does not wait. ``confirm`` says what is allowed."""
         if ask.message.message_type == MessageType.LOCAL_TOOL_CALL:
             run = tool_run.run_beside
@@ -168,7 +168,7 @@ class Desk:
         if ask is None or not ask.session.confirm(ask.message, is_allowed=is_allowed):
             raise AskError("nothing waits for that: it was answered, its time is over, or a cell asks for itself.")
 
-    def _call(self, ask: ToolAsk, run: Run, say: Callable[[str], None]) -> None:
+    def _call(self, ask: ToolRequest, run: Run, say: Callable[[str], None]) -> None:
         call = LocalToolCall.of(ask.message)
         called = self._tools.find(call.name)
         shown = one_line(call.name, limit=64)

@@ -21,10 +21,11 @@ from svc_jupyter.magics.options import OPTIONS, braced_names, fill, parse
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Answer
-    from svc_jupyter.kernel.kernel import Kernel, Wanted
+    from svc_jupyter.kernel.kernel import KernelSession
     from svc_jupyter.magics.commands import Command
     from svc_jupyter.magics.live_output import LiveArea
-    from svc_jupyter.magics.options import Ask
+    from svc_jupyter.magics.options import CommandLine
+    from svc_jupyter.question import AskOptions
 
 Method = Callable[..., None]
 
@@ -61,7 +62,7 @@ class SvcMagics(Magics):
     ).tag(config=True)
     live_lines = Int(8, min=1, help="Steps that the live area shows while a turn runs.").tag(config=True)
 
-    _kernel: Kernel | None = None
+    _kernel: KernelSession | None = None
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
@@ -108,16 +109,16 @@ class SvcMagics(Magics):
             self.shell.push({ask.into: answer})
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> KernelSession:
         """What asks; made with the first question."""
-        from svc_jupyter.kernel.kernel import Kernel
+        from svc_jupyter.kernel.kernel import KernelSession
 
         if self._kernel is None:
-            self._kernel = Kernel(_kernel_id(self.shell))
+            self._kernel = KernelSession(_kernel_id(self.shell))
         return self._kernel
 
     @property
-    def known_kernel(self) -> Kernel | None:
+    def known_kernel(self) -> KernelSession | None:
         """What asks, where it was made already."""
         return self._kernel
 
@@ -141,12 +142,12 @@ class SvcMagics(Magics):
         screen = BatchScreen() if self.is_batch else NotebookScreen()
         return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
 
-    def wanted(self, *, is_new: bool = False, model: str | None = None, answers: str | None = None) -> Wanted:
+    def ask_options(self, *, is_new: bool = False, model: str | None = None, answers: str | None = None) -> AskOptions:
         """What the settings say, and the question."""
-        from svc_jupyter.kernel.kernel import Wanted
         from svc_jupyter.kernel_tools.tools import Consent
+        from svc_jupyter.question import AskOptions
 
-        return Wanted(
+        return AskOptions(
             is_new=is_new,
             model=model,
             default_model=self.model,
@@ -159,22 +160,22 @@ class SvcMagics(Magics):
             consent=Consent(can_ask=not self.is_batch, names=tuple(self.allow_tools)),
         )
 
-    def _answer(self, ask: Ask, names: Mapping[str, object]) -> Answer:
+    def _answer(self, ask: CommandLine, names: Mapping[str, object]) -> Answer:
         """Find what is named, then ask; every way in which that can fail is one line."""
         from svc_jupyter import attachments
-        from svc_jupyter.turn_end import told_in
+        from svc_jupyter.turn_end import reporting_outcome
 
         question = ask.question
         if ask.is_filled:
             question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
         files = attachments.find(ask.attach, names)
-        wanted = self.wanted(is_new=ask.is_new, model=ask.model, answers=ask.answers)
+        ask_options = self.ask_options(is_new=ask.is_new, model=ask.model, answers=ask.answers)
         if ask.is_filled:
-            wanted = replace(wanted, as_written=ask.question)
+            ask_options = replace(ask_options, as_written=ask.question)
         area = self.area()
         area.tick()
-        with told_in(area):
-            return self.kernel.ask(question, files, wanted, area, ask.timeout_seconds or self.timeout)
+        with reporting_outcome(area):
+            return self.kernel.ask(question, files, ask_options, area, ask.timeout_seconds or self.timeout)
 
     def _run(self, command: Command) -> None:
         from IPython.display import display
@@ -189,7 +190,7 @@ class SvcMagics(Magics):
         from svc_jupyter.errors import AskError
         from svc_jupyter.magics.session_commands import SessionCommands
 
-        commands = SessionCommands(self.kernel, self.wanted(), print, can_type=not self.is_batch)
+        commands = SessionCommands(self.kernel, self.ask_options(), print, can_type=not self.is_batch)
         try:
             shown = commands.run(command)
         except SvcError as error:

@@ -45,7 +45,7 @@ _BRACED = re.compile(r"\{([^\W\d]\w*)\}")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask:
+class CommandLine:
     """What a magic was given. ``attach`` holds the values as written; ``timeout_seconds`` None is no limit."""
 
     question: str = ""
@@ -60,7 +60,7 @@ class Ask:
     is_help: bool = False
 
 
-def parse(line: str, cell: str | None = None) -> Ask:
+def parse(line: str, cell: str | None = None) -> CommandLine:
     """The options of the line, and the question. Raises AskError with one line that says what to write."""
     ask, rest = _read_options(line)
     first = rest.strip()
@@ -82,8 +82,8 @@ def braced_names(question: str) -> list[str]:
     return list(dict.fromkeys(_BRACED.findall(question)))
 
 
-def _read_options(line: str) -> tuple[Ask, str]:
-    ask, rest = Ask(), line
+def _read_options(line: str) -> tuple[CommandLine, str]:
+    ask, rest = CommandLine(), line
     while (match := _WORD.match(rest)) is not None:
         if match[1] == "--":
             return ask, rest[match.end() :]
@@ -115,7 +115,7 @@ def _read_value(option: Option, rest: str) -> tuple[str, str]:
     return value, rest[match.end() :]
 
 
-def _switched(ask: Ask, option: Option) -> Ask:
+def _switched(ask: CommandLine, option: Option) -> CommandLine:
     match option.name:
         case "--new":
             return replace(ask, is_new=True)
@@ -127,7 +127,7 @@ def _switched(ask: Ask, option: Option) -> Ask:
             return replace(ask, is_help=True)
 
 
-def _set(ask: Ask, option: Option, value: str) -> Ask:
+def _set(ask: CommandLine, option: Option, value: str) -> CommandLine:
     match option.name:
         case "--attach":
             return replace(ask, attach=(*ask.attach, value))

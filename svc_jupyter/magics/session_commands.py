@@ -11,9 +11,10 @@ from datetime import UTC, datetime
 from svc import InteractiveSession, Message, MessageType, Session, SvcError
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
-from svc_jupyter.kernel.kernel import Kernel, Wanted
+from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.commands import Command, seconds_of
 from svc_jupyter.magics.listing import Listing
+from svc_jupyter.question import AskOptions
 
 SHOWN_TURNS = 10  # of a history, where no number is given
 _NONE_YET = "There is no session yet: the first question makes one, or `%svc session new`."
@@ -22,9 +23,11 @@ _NONE_YET = "There is no session yet: the first question makes one, or `%svc ses
 class SessionCommands:
     """The commands on one kernel. ``say`` takes a line for whoever looks; ``can_type`` is False in a batch run."""
 
-    def __init__(self, kernel: Kernel, wanted: Wanted, say: Callable[[str], None], *, can_type: bool) -> None:
+    def __init__(
+        self, kernel: KernelSession, ask_options: AskOptions, say: Callable[[str], None], *, can_type: bool
+    ) -> None:
         self._kernel = kernel
-        self._wanted = wanted
+        self._wanted = ask_options
         self._say = say
         self._can_type = can_type
 
@@ -79,18 +82,18 @@ class SessionCommands:
         header = ("", "id", "name", "questions", "last used (UTC)", "ends in", "model")
         return Listing(f"{_count(len(rows), 'session')}, oldest first", header, rows)
 
-    def _resume(self, wanted: str) -> Listing:
+    def _resume(self, named: str) -> Listing:
         sessions = self._kernel.client(self._wanted).list_sessions()
-        found = [s for s in sessions if wanted in (s.id, s.name)] or [s for s in sessions if s.id.startswith(wanted)]
+        found = [s for s in sessions if named in (s.id, s.name)] or [s for s in sessions if s.id.startswith(named)]
         match found:
             case [session]:
                 resumed = self._kernel.resume_session(session.id, self._wanted, self._say)
                 return _facts(resumed, "The kernel goes on with this session")
             case []:
-                raise AskError(f"no live session has the id or name {wanted!r}. `%svc session list` shows them.")
+                raise AskError(f"no live session has the id or name {named!r}. `%svc session list` shows them.")
             case _:
                 ids = ", ".join(session.id for session in found)
-                raise AskError(f"{len(found)} sessions are called {wanted!r}: {ids}. Give the id.")
+                raise AskError(f"{len(found)} sessions are called {named!r}: {ids}. Give the id.")
 
     def _rename(self, name: str) -> str:
         session = self._current()
@@ -119,8 +122,8 @@ class SessionCommands:
         return Listing("Models; * answers in the kernel's session", ("", "name", "description"), rows)
 
     def _model(self, name: str) -> Listing:
-        wanted = replace(self._wanted, model=name)
-        return _facts(self._kernel.create_session(wanted, self._say), "A new session, with that model")
+        ask_options = replace(self._wanted, model=name)
+        return _facts(self._kernel.create_session(ask_options, self._say), "A new session, with that model")
 
     def _type_key(self) -> str:
         service = self._remote_service()

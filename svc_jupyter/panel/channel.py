@@ -59,12 +59,13 @@ from svc import InteractiveSession, Message, MessageType, Session, SvcError
 from svc_jupyter.answers.last_answer import last_answer
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel.events import PANEL
-from svc_jupyter.kernel.kernel import Asked, Kernel, Note, Wanted
+from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.panel.outbox import Json, Outbox, is_step
+from svc_jupyter.question import AskOptions, QuestionSent, StatusNote
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Origin
-    from svc_jupyter.kernel.kernel import Item
+    from svc_jupyter.question import TurnEvent
 
 MAX_UPLOAD_BYTES = 67_108_864  # 64 MiB; a page holds a file in memory, and so does the kernel
 MAX_HISTORY_BYTES = 3_000_000  # of what a page is told of the past, at the outbox's pace; steps of old turns go first
@@ -77,12 +78,14 @@ Configure = Callable[[Json], None]
 class PanelChannel:
     """One page's end, or one widget's, whose pages share it. ``send`` may be called in any thread.
 
-    ``wanted`` says what the settings say now, ``configure`` takes a front end's defaults for them.
+    ``ask_options`` says what the settings say now, ``configure`` takes a front end's defaults for them.
     """
 
-    def __init__(self, kernel: Kernel, wanted: Callable[[], Wanted], send: Send, configure: Configure) -> None:
+    def __init__(
+        self, kernel: KernelSession, ask_options: Callable[[], AskOptions], send: Send, configure: Configure
+    ) -> None:
         self._kernel = kernel
-        self._wanted = wanted
+        self._wanted = ask_options
         self._configure = configure
         self._outbox = Outbox(send)
         self._work: queue.SimpleQueue[tuple[Json, bytes]] = queue.SimpleQueue()
@@ -206,14 +209,14 @@ class PanelChannel:
         return self._state(session)
 
     def _new(self, request: Json) -> Json:
-        wanted = self._wanted()
+        ask_options = self._wanted()
         name = str(request.get("name") or "") or None
         if request["do"] == "model" or request.get("model"):
-            wanted = replace(wanted, model=str(request.get("model") or name))
+            ask_options = replace(ask_options, model=str(request.get("model") or name))
             name = name if request["do"] == "new" else None
         if request.get("canLog") is False:
-            wanted = replace(wanted, log_session=False)
-        session = self._kernel.create_session(wanted, self._note, name)
+            ask_options = replace(ask_options, log_session=False)
+        session = self._kernel.create_session(ask_options, self._note, name)
         if description := str(request.get("description") or ""):
             session.update(description=description)
             self._kernel.tell_session()
@@ -236,8 +239,8 @@ class PanelChannel:
         identity = request["id"]
         question = _Question(content, accepted=lambda: self._outbox.put({"id": identity, "ok": {}}), note=self._note)
         self._questions[identity] = question
-        wanted = replace(self._wanted(), answers="live", asker=PANEL)
-        question.future = self._kernel.ask_beside(content, wanted, question.take)
+        ask_options = replace(self._wanted(), answers="live", asker=PANEL)
+        question.future = self._kernel.ask_in_background(content, ask_options, question.take)
         question.future.add_done_callback(lambda future: self._ended(identity, question, future))
 
     def _ended(self, identity: object, question: _Question, future: Future[None]) -> None:
@@ -298,8 +301,8 @@ class PanelChannel:
         return {"name": file.name, "size": file.size}
 
     def _held(self) -> InteractiveSession:
-        wanted = self._wanted()
-        return self._kernel.session(wanted, self._note) or self._kernel.create_session(wanted, self._note)
+        ask_options = self._wanted()
+        return self._kernel.session(ask_options, self._note) or self._kernel.create_session(ask_options, self._note)
 
     def _gathered(self, request: Json, content: bytes) -> bytes | None:
         """The whole file; None where parts of it are still to come."""
@@ -339,12 +342,12 @@ class _Question:
         self._is_asked = False
         self._turn = ""
 
-    def take(self, item: Item | Origin) -> None:
+    def take(self, item: TurnEvent | Origin) -> None:
         """What comes of it, beside the session's messages."""
         match item:
-            case Note(text):
+            case StatusNote(text):
                 self._note(text)
-            case Asked():
+            case QuestionSent():
                 self._is_asked = True
 
     def heard(self, message: Message) -> None:

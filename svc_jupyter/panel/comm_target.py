@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING
 from comm import get_comm_manager
 from IPython.core.getipython import get_ipython
 
-from svc_jupyter.errors import AskError
+from svc_jupyter.extension import loaded_extension
 from svc_jupyter.panel import front_end_settings
 from svc_jupyter.panel.channel import PanelChannel
 
 if TYPE_CHECKING:
     from comm.base_comm import BaseComm, MessageType
 
-    from svc_jupyter.magics.magics import SvcMagics
     from svc_jupyter.panel.outbox import Json
 
 TARGET = "svc_jupyter"
@@ -27,26 +26,14 @@ TARGET = "svc_jupyter"
 
 def register() -> None:
     """Load the extension where it is not loaded, and take comms from now on. Twice is as once."""
-    loaded_magics()
+    loaded_extension()
     get_comm_manager().register_target(TARGET, opened)
-
-
-def loaded_magics() -> SvcMagics:
-    """The extension's settings and kernel; it is loaded where it is not. Raises AskError outside IPython."""
-    shell = get_ipython()
-    if shell is None:
-        raise AskError("the chat panel is for notebooks: there is no IPython here.")
-    if "SvcMagics" not in shell.magics_manager.registry:
-        shell.extension_manager.load_extension("svc_jupyter")
-        shell.extension_manager.loaded.discard("svc_jupyter")  # so that a cell's %load_ext has nothing to say of it
-    magics: SvcMagics = shell.magics_manager.registry["SvcMagics"]
-    return magics
 
 
 def channel(send: Callable[[Json], None]) -> PanelChannel:
     """A channel to the kernel's session as the extension has it, for whoever carries its messages."""
-    magics = loaded_magics()
-    return PanelChannel(magics.kernel, magics.wanted, send, partial(front_end_settings.apply, magics))
+    extension = loaded_extension()
+    return PanelChannel(extension.kernel, extension.ask_options, send, partial(front_end_settings.apply, extension))
 
 
 def publish(comm: BaseComm, content: Json) -> None:

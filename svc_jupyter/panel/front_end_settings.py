@@ -10,27 +10,27 @@ from traitlets import TraitError
 from svc_jupyter.errors import AskError
 
 if TYPE_CHECKING:
-    from svc_jupyter.magics.magics import SvcMagics
+    from svc_jupyter.extension import Extension
 
 NAMES = ("model", "language", "ttl", "log_session", "base_url")
 
 
-def apply(magics: SvcMagics, settings: Mapping[str, object]) -> None:
+def apply(extension: Extension, settings: Mapping[str, object]) -> None:
     """Take what is given; an empty text or None is the setting's own default. Raises AskError for a value that is none.
 
     A setting that the user has set, or changed since a front end set it, stays as it is.
     """
-    given = magics.front_end_settings
+    given = extension.front_end_settings
     for name in NAMES:
         if name not in settings:
             continue
-        default = magics.trait_defaults(name)
-        is_users = name in magics.config.get("SvcMagics", {}) or getattr(magics, name) != given.get(name, default)
+        default = extension.trait_defaults(name)
+        is_users = name in extension.config.get("SvcMagics", {}) or getattr(extension, name) != given.get(name, default)
         if is_users:
             continue
         value = settings[name] if settings[name] not in ("", None) else default
         try:
-            setattr(magics, name, value)
+            setattr(extension, name, value)
         except TraitError as error:
             raise AskError(f"the setting {name}: {error}") from None
-        given[name] = getattr(magics, name)
+        given[name] = getattr(extension, name)

@@ -19,6 +19,7 @@ from traitlets import Unicode
 from svc import Message, Session, SvcError
 from svc_jupyter.answers import transcript
 from svc_jupyter.errors import AskError
+from svc_jupyter.extension import loaded_extension
 from svc_jupyter.panel import comm_target as panel_target
 from svc_jupyter.panel.outbox import Json
 
@@ -36,27 +37,27 @@ class ChatPanel(anywidget.AnyWidget):
     transcript_class = Unicode(help="Of the HTML element that tells the transcript's output.").tag(sync=True)
 
     def __init__(self) -> None:
-        magics = panel_target.loaded_magics()
-        if getattr(magics.shell, "kernel", None) is None:
+        extension = loaded_extension()
+        if getattr(extension.shell, "kernel", None) is None:
             raise AskError("the chat panel is for notebooks. Here, ask with %svc; `svc open` shows the page.")
         super().__init__(transcript_class=f"svc-transcript-{uuid.uuid4().hex[:12]}")
-        self._transcript = _Transcript("" if magics.is_batch else self.transcript_class)  # nbval compares it
-        self._magics = magics
+        self._transcript = _Transcript("" if extension.is_batch else self.transcript_class)  # nbval compares it
+        self._extension = extension
         self._channel = panel_target.channel(self._send_event)
         self.on_msg(self._receive)
-        magics.kernel.observers.add(self._transcript)
+        extension.kernel.observers.add(self._transcript)
         panel_target.route_freely(self.comm)
 
     def close(self) -> None:
         """End the panel; the session lives on."""
         if "_channel" in vars(self):  # it was made: a refused one is closed, too
-            self._magics.kernel.observers.remove(self._transcript)
+            self._extension.kernel.observers.remove(self._transcript)
             self._channel.close()
         super().close()
 
     def _ipython_display_(self) -> None:
         """The widget, unless nobody is there to use it, and the transcript."""
-        if not self._magics.is_batch:
+        if not self._extension.is_batch:
             display(self._view(), raw=True)
         self._transcript.read(self._past())
         self._transcript.show()
@@ -69,7 +70,7 @@ class ChatPanel(anywidget.AnyWidget):
     def _past(self) -> Sequence[Message]:
         """The session's messages; none where there is no session, or no service to ask for it."""
         try:
-            session = self._magics.kernel.session(self._magics.wanted(), lambda _: None)
+            session = self._extension.kernel.session(self._extension.ask_options(), lambda _: None)
             return session.history() if session is not None else ()
         except SvcError:  # the panel itself says what is wrong
             return ()

@@ -123,7 +123,7 @@ def _run(batch: Batch, out: ReportFolder | None) -> int:
 async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress) -> signal.Signals | None:
     """Run the cases; returns the signal that ended it, if one did."""
     sink = Sink(
-        wanted=export.Format(names=batch.options.formats, template=batch.options.template, secrets=batch.secrets),
+        output=export.Format(names=batch.options.formats, template=batch.options.template, secrets=batch.secrets),
         save=lambda record, files: _save(batch.options, out, record, files),
         note=lambda: _note(batch, out),
     )

@@ -96,7 +96,7 @@ def run_command(**given: object) -> None:
     quick_import.import_nbformat()
     from svc_jupyter.report.batch import run_batch
     from svc_jupyter.report.dask_executor import ClusterError
-    from svc_jupyter.report.export import ExportError
+    from svc_jupyter.report.errors import ExportError
     from svc_jupyter.report.folder import FolderError
     from svc_jupyter.report.kernels import KernelStartError
     from svc_jupyter.report.options import Options, UsageError

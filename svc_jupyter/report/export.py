@@ -18,16 +18,13 @@ import nbformat
 from nbformat import NotebookNode
 
 from svc_jupyter.answers.redaction import redact_all
+from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
 PDF_SECONDS = 120  # for the browser; it takes about one
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
 BROWSER_VARIABLE = "SVC_CHROMIUM"
 _MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
-
-
-class ExportError(Exception):
-    """A format that cannot be made here; the text says what is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +42,16 @@ def check(names: Sequence[str]) -> None:
         _browser()
 
 
-def export(notebook: NotebookNode, title: str, wanted: Format) -> dict[str, bytes]:
+def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, bytes]:
     """The files by what comes after the case's name: ``.html``, ``.ipynb`` …; pictures of Markdown in a folder."""
-    notebook = redact_all(notebook, wanted.secrets)
+    notebook = redact_all(notebook, output.secrets)
     files: dict[str, bytes] = {}
     page = b""
-    if {"html", "pdf"} & set(wanted.names):
+    if {"html", "pdf"} & set(output.names):
         from svc_jupyter.report.page import build
 
-        page = build(notebook, title=title, template=wanted.template, secrets=wanted.secrets).encode()
-    for name in wanted.names:
+        page = build(notebook, title=title, template=output.template, secrets=output.secrets).encode()
+    for name in output.names:
         match name:
             case "html":
                 files[".html"] = page

@@ -15,7 +15,7 @@ from nbconvert import HTMLExporter
 from nbformat import NotebookNode
 
 from svc_jupyter.answers.redaction import redact
-from svc_jupyter.report.export import ExportError
+from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.prepare import POLICY, Prepare, clean
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -11,6 +11,7 @@ from typing import Protocol
 from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
+from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.executor import Executor
 from svc_jupyter.report.outcome import CellRun, Run, Status
 from svc_jupyter.report.record import CaseRecord, answers_of, verdict_of
@@ -35,7 +36,7 @@ class Progress(Protocol):
 class Sink:
     """Where a case goes. ``save`` returns the files that it wrote; ``note`` is called as cases end."""
 
-    wanted: export.Format
+    output: export.Format
     save: Callable[[CaseRecord, dict[str, bytes]], dict[str, str]]
     note: Callable[[], object]
 
@@ -85,13 +86,13 @@ class Sweep:
 
     async def _finish(self, run: Run, record: CaseRecord) -> None:
         """Write the case; what cannot be written is said, and is no success."""
-        secrets = self._sink.wanted.secrets
+        secrets = self._sink.output.secrets
         _describe(run, record)
         notebook = redact_all(run.notebook, secrets)
         try:
-            files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.wanted)
+            files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
             record.files = self._sink.save(record, files)
-        except (OSError, export.ExportError) as error:
+        except (OSError, ExportError) as error:
             reason = getattr(error, "strerror", None) or str(error)
             record.status, record.failure = Status.NOT_WRITTEN, f"the report could not be written: {reason}"
             return

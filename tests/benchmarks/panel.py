@@ -34,7 +34,7 @@ NAIVE = """
 %load_ext svc_jupyter
 import msgspec
 from comm import get_comm_manager
-from svc_jupyter.panel.comm_target import loaded_magics
+from svc_jupyter.extension import loaded_extension
 class Naive:
     def __init__(self, comm): self.comm = comm
     def message(self, session_id, message):
@@ -42,7 +42,7 @@ class Naive:
     def session(self, session): pass
     def busy(self, *, is_busy): pass
     def waiting(self, asker, holder): pass
-get_comm_manager().register_target("svc_jupyter", lambda comm, _: loaded_magics().kernel.observers.add(Naive(comm)))
+get_comm_manager().register_target("svc_jupyter", lambda comm, _: loaded_extension().kernel.observers.add(Naive(comm)))
 """
 
 

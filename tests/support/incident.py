@@ -44,7 +44,7 @@ def mail() -> bytes:
     """The delivery note, as the mail server kept it."""
     message = EmailMessage(policy=SMTP)
     message["Return-Path"] = "<bounce@mail.parcel-desk.example>"
-    message["ReceivedFile"] = (
+    message["Received"] = (
         f"from mail.parcel-desk.example (unknown [{SENDER}]) by mx.example.org with ESMTP id 7714; "
         "Fri, 20 Nov 2026 08:58:12 +0000"
     )

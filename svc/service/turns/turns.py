@@ -42,7 +42,7 @@ KeepText = Callable[[SessionHandle, str, bytes], Awaitable[str]]
 
 
 class Begin(Protocol):
-    """Stores a query and takes its turn, with the first_batch where it can."""
+    """Stores a query and takes its turn, with the first batch where it can."""
 
     async def __call__(self, query: Message, *, owner: str, first_batch: FirstBatch | None = None) -> TurnStart:
         """As the store's ``begin_turn`` and ``begin_session``."""

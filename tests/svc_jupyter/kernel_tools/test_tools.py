@@ -294,8 +294,8 @@ class Watch:
     def busy(self, *, is_busy): pass
     def waiting(self, asker, holder): pass
 magics.kernel.observers.add(Watch())
-wanted = replace(magics.wanted(), asker=PANEL)
-future = magics.kernel.ask_beside('call lookup {"host": "web1"}', wanted, lambda item: None)
+wanted = replace(magics.ask_options(), asker=PANEL)
+future = magics.kernel.ask_in_background('call lookup {"host": "web1"}', wanted, lambda item: None)
 """)
     assert begun.error == ""
 

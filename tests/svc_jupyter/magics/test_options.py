@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from svc_jupyter.errors import AskError
-from svc_jupyter.magics.options import Ask, braced_names, fill, parse
+from svc_jupyter.magics.options import CommandLine, braced_names, fill, parse
 
 
 @pytest.mark.parametrize(
@@ -22,35 +22,35 @@ from svc_jupyter.magics.options import Ask, braced_names, fill, parse
 def test_the_question_is_kept_to_the_letter(question: str):
     line = f"-- {question}" if question.startswith("-") else question
 
-    assert parse(line) == Ask(question=question)
+    assert parse(line) == CommandLine(question=question)
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        pytest.param("--attach a.log q", Ask(question="q", attach=("a.log",)), id="attach"),
-        pytest.param("--attach=a.log q", Ask(question="q", attach=("a.log",)), id="equals"),
-        pytest.param("--attach 'a b.log' q", Ask(question="q", attach=("a b.log",)), id="single quotes"),
-        pytest.param('--attach "it\'s.log" q', Ask(question="q", attach=("it's.log",)), id="double quotes"),
-        pytest.param(r"--attach C:\a.log q", Ask(question="q", attach=(r"C:\a.log",)), id="backslash"),
-        pytest.param("--attach {x} --attach y q", Ask(question="q", attach=("{x}", "y")), id="repeated"),
-        pytest.param("--into a --new q", Ask(question="q", into="a", is_new=True), id="into, new"),
-        pytest.param("--model experimental q", Ask(question="q", model="experimental"), id="model"),
-        pytest.param("--timeout 1.5 q", Ask(question="q", timeout_seconds=1.5), id="timeout"),
-        pytest.param("--fill q {x}", Ask(question="q {x}", is_filled=True), id="fill"),
-        pytest.param("--cell q", Ask(question="q", is_cell=True), id="cell"),
-        pytest.param("--new -- --fill q", Ask(question="--fill q", is_new=True), id="end of options"),
-        pytest.param("--help", Ask(is_help=True), id="help"),
+        pytest.param("--attach a.log q", CommandLine(question="q", attach=("a.log",)), id="attach"),
+        pytest.param("--attach=a.log q", CommandLine(question="q", attach=("a.log",)), id="equals"),
+        pytest.param("--attach 'a b.log' q", CommandLine(question="q", attach=("a b.log",)), id="single quotes"),
+        pytest.param('--attach "it\'s.log" q', CommandLine(question="q", attach=("it's.log",)), id="double quotes"),
+        pytest.param(r"--attach C:\a.log q", CommandLine(question="q", attach=(r"C:\a.log",)), id="backslash"),
+        pytest.param("--attach {x} --attach y q", CommandLine(question="q", attach=("{x}", "y")), id="repeated"),
+        pytest.param("--into a --new q", CommandLine(question="q", into="a", is_new=True), id="into, new"),
+        pytest.param("--model experimental q", CommandLine(question="q", model="experimental"), id="model"),
+        pytest.param("--timeout 1.5 q", CommandLine(question="q", timeout_seconds=1.5), id="timeout"),
+        pytest.param("--fill q {x}", CommandLine(question="q {x}", is_filled=True), id="fill"),
+        pytest.param("--cell q", CommandLine(question="q", is_cell=True), id="cell"),
+        pytest.param("--new -- --fill q", CommandLine(question="--fill q", is_new=True), id="end of options"),
+        pytest.param("--help", CommandLine(is_help=True), id="help"),
     ],
 )
-def test_options_are_read(line: str, expected: Ask):
+def test_options_are_read(line: str, expected: CommandLine):
     assert parse(line) == expected
 
 
 def test_a_cell_is_the_question_whole():
     cell = "  first {line}\n\n\tsecond 'line'\n"
 
-    assert parse("--new", cell) == Ask(question="  first {line}\n\n\tsecond 'line'", is_new=True)
+    assert parse("--new", cell) == CommandLine(question="  first {line}\n\n\tsecond 'line'", is_new=True)
 
 
 def test_text_after_the_options_of_a_cell_is_its_first_line():

@@ -15,13 +15,14 @@ from keyring.errors import PasswordDeleteError
 from svc import Session, Svc
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
-from svc_jupyter.kernel.kernel import Kernel, Wanted
+from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.commands import parse
 from svc_jupyter.magics.listing import Listing
 from svc_jupyter.magics.session_commands import SessionCommands
+from svc_jupyter.question import AskOptions
 from tests.support.live import ThreadService
 
-WANTED = Wanted(is_new=False, model=None, default_model=None, language="en", ttl=3_600, log_session=True)
+WANTED = AskOptions(is_new=False, model=None, default_model=None, language="en", ttl=3_600, log_session=True)
 Run = Callable[[str], str]
 
 
@@ -69,11 +70,11 @@ def remote(service: ThreadService, monkeypatch: pytest.MonkeyPatch) -> ThreadSer
 
 
 @pytest.fixture
-def new_kernel() -> Iterator[Callable[[], Kernel]]:
+def new_kernel() -> Iterator[Callable[[], KernelSession]]:
     with ExitStack() as stack:
 
-        def make() -> Kernel:
-            kernel = Kernel(None)
+        def make() -> KernelSession:
+            kernel = KernelSession(None)
             stack.callback(kernel.close)
             return kernel
 
@@ -81,7 +82,7 @@ def new_kernel() -> Iterator[Callable[[], Kernel]]:
 
 
 @pytest.fixture
-def kernel(new_kernel: Callable[[], Kernel]) -> Kernel:
+def kernel(new_kernel: Callable[[], KernelSession]) -> KernelSession:
     return new_kernel()
 
 
@@ -91,19 +92,19 @@ def sessions() -> list[Session]:
 
 
 @pytest.fixture
-def run(remote: ThreadService, kernel: Kernel) -> Run:
+def run(remote: ThreadService, kernel: KernelSession) -> Run:
     """Run a command line; returns what is shown, as text."""
     return lambda line: shown(kernel, line)
 
 
-def shown(kernel: Kernel, line: str, *, can_type: bool = True) -> str:
+def shown(kernel: KernelSession, line: str, *, can_type: bool = True) -> str:
     command = parse(line)
     assert command is not None
     result = SessionCommands(kernel, WANTED, print, can_type=can_type).run(command)
     return result if isinstance(result, str) else repr(result)
 
 
-def ask(kernel: Kernel, question: str) -> str:
+def ask(kernel: KernelSession, question: str) -> str:
     return kernel.ask(question, [], WANTED, Area(), None).text
 
 
@@ -114,7 +115,7 @@ def test_there_is_no_session_before_the_first_question(run: Run):
         run("files")
 
 
-def test_a_session_is_shown(run: Run, kernel: Kernel):
+def test_a_session_is_shown(run: Run, kernel: KernelSession):
     ask(kernel, "one")
 
     text = run("session show")
@@ -123,7 +124,7 @@ def test_a_session_is_shown(run: Run, kernel: Kernel):
     assert re.search(r"^ends at +\d{4}-\d\d-\d\d \d\d:\d\d UTC, in (1 h 0|0 h 59) min$", text, re.MULTILINE)
 
 
-def test_a_new_session_is_the_kernels(run: Run, kernel: Kernel):
+def test_a_new_session_is_the_kernels(run: Run, kernel: KernelSession):
     first = ask(kernel, "one")
 
     text = run('session new "Ticket 4711"')
@@ -146,13 +147,13 @@ def test_the_list_marks_the_kernels_session(run: Run):
 
 
 @pytest.mark.parametrize("by", ["id", "beginning", "name"])
-def test_a_session_is_resumed(run: Run, kernel: Kernel, by: str):
+def test_a_session_is_resumed(run: Run, kernel: KernelSession, by: str):
     run('session new "the first"')
     first = sessions()[0]
     run("session new second")
-    wanted = {"id": first.id, "beginning": first.id[:12], "name": '"the first"'}[by]
+    named = {"id": first.id, "beginning": first.id[:12], "name": '"the first"'}[by]
 
-    text = run(f"session resume {wanted}")
+    text = run(f"session resume {named}")
     ask(kernel, "one")
 
     assert first.id in text
@@ -177,7 +178,7 @@ def test_a_session_is_renamed_and_extended(run: Run):
     assert sessions()[0].name == "Ticket 4711"
 
 
-def test_a_deleted_session_is_gone_and_the_next_question_makes_one(run: Run, kernel: Kernel):
+def test_a_deleted_session_is_gone_and_the_next_question_makes_one(run: Run, kernel: KernelSession):
     run("session new first")
     deleted = sessions()[0].id
 
@@ -187,7 +188,7 @@ def test_a_deleted_session_is_gone_and_the_next_question_makes_one(run: Run, ker
     assert [session.id == deleted for session in sessions()] == [False]
 
 
-def test_files_are_listed_as_text(run: Run, kernel: Kernel):
+def test_files_are_listed_as_text(run: Run, kernel: KernelSession):
     run("session new")
     session = kernel.session(WANTED, print)
     session.attach_file("<b>evil.example.com.log", b"x" * 1_234)
@@ -199,7 +200,7 @@ def test_files_are_listed_as_text(run: Run, kernel: Kernel):
     assert "1,234" in text
 
 
-def test_the_history_has_questions_and_answers(run: Run, kernel: Kernel):
+def test_the_history_has_questions_and_answers(run: Run, kernel: KernelSession):
     for n in range(3):
         ask(kernel, f"question {n}")
 
@@ -210,7 +211,7 @@ def test_the_history_has_questions_and_answers(run: Run, kernel: Kernel):
     assert "question 2" in text[-1]
 
 
-def test_models_are_listed_and_another_answers_in_a_fresh_session(run: Run, kernel: Kernel):
+def test_models_are_listed_and_another_answers_in_a_fresh_session(run: Run, kernel: KernelSession):
     ask(kernel, "one")
     before = sessions()[0].id
 
@@ -224,8 +225,8 @@ def test_models_are_listed_and_another_answers_in_a_fresh_session(run: Run, kern
 
 def test_a_typed_key_is_used_and_kept(
     remote: ThreadService,
-    kernel: Kernel,
-    new_kernel: Callable[[], Kernel],
+    kernel: KernelSession,
+    new_kernel: Callable[[], KernelSession],
     store: Store,
     monkeypatch: pytest.MonkeyPatch,
 ):
@@ -241,7 +242,7 @@ def test_a_typed_key_is_used_and_kept(
     assert ask(new_kernel(), "another kernel")
 
 
-def test_a_key_is_deleted(remote: ThreadService, kernel: Kernel, store: Store, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_is_deleted(remote: ThreadService, kernel: KernelSession, store: Store, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("SVC_API_KEY")
     store.set_password("svc", remote.base_url, remote.key)
     ask(kernel, "one")
@@ -254,7 +255,7 @@ def test_a_key_is_deleted(remote: ThreadService, kernel: Kernel, store: Store, m
 
 
 def test_without_a_store_the_key_lives_in_the_kernel(
-    remote: ThreadService, kernel: Kernel, monkeypatch: pytest.MonkeyPatch
+    remote: ThreadService, kernel: KernelSession, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.delenv("SVC_API_KEY")
     monkeypatch.setattr("getpass.getpass", lambda _: remote.key)
@@ -272,7 +273,12 @@ def test_without_a_store_the_key_lives_in_the_kernel(
     ids=["nothing", "a wrong one"],
 )
 def test_what_is_no_key_is_not_kept(
-    typed: str, message: str, remote: ThreadService, kernel: Kernel, store: Store, monkeypatch: pytest.MonkeyPatch
+    typed: str,
+    message: str,
+    remote: ThreadService,
+    kernel: KernelSession,
+    store: Store,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.delenv("SVC_API_KEY")
     monkeypatch.setattr("getpass.getpass", lambda _: typed)
@@ -286,7 +292,9 @@ def test_what_is_no_key_is_not_kept(
     assert store.kept == {}
 
 
-def test_a_key_that_cannot_be_typed_says_why(remote: ThreadService, kernel: Kernel, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_that_cannot_be_typed_says_why(
+    remote: ThreadService, kernel: KernelSession, monkeypatch: pytest.MonkeyPatch
+):
     with pytest.raises(AskError, match="SVC_API_KEY is set, and goes first"):
         shown(kernel, "key")
     monkeypatch.delenv("SVC_API_KEY")

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from svc_jupyter.errors import AskError
-from svc_jupyter.kernel.kernel import Kernel, Wanted
+from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.live_output import BatchScreen, LiveArea
 from svc_jupyter.panel.channel import MAX_UPLOAD_BYTES, PanelChannel, bounded
 from svc_jupyter.panel.outbox import BURST_SECONDS, BYTES_PER_SECOND, Json
+from svc_jupyter.question import AskOptions
 from tests.support.assistants.scripted import Chatty, Echo, Reading, Slow
 from tests.support.live import StartService, ThreadService, wait_until
 
@@ -20,11 +21,11 @@ from tests.support.live import StartService, ThreadService, wait_until
 class Page:
     """A page that sees everything that it is told."""
 
-    def __init__(self, kernel: Kernel, wanted: Callable[[], Wanted]) -> None:
+    def __init__(self, kernel: KernelSession, ask_options: Callable[[], AskOptions]) -> None:
         self.told: list[tuple[float, Json]] = []
         self.configured: list[Json] = []
         self._count = 0
-        self.channel = PanelChannel(kernel, wanted, self._hear, self.configured.append)
+        self.channel = PanelChannel(kernel, ask_options, self._hear, self.configured.append)
 
     def _hear(self, event: Json) -> None:
         self.told.append((time.monotonic(), event))
@@ -58,8 +59,8 @@ class Page:
         """The first message of that kind with these values."""
 
         def found() -> list[Json]:
-            wanted = {"message_type": kind, **values}.items()
-            return [message for message in self.messages if wanted <= message.items()]
+            ask_options = {"message_type": kind, **values}.items()
+            return [message for message in self.messages if ask_options <= message.items()]
 
         wait_until(found, f"{kind} {values}", 30)
         return found()[0]
@@ -70,17 +71,17 @@ class Page:
 
 
 @pytest.fixture
-def kernel() -> Iterator[Kernel]:
-    kernel = Kernel(None)
+def kernel() -> Iterator[KernelSession]:
+    kernel = KernelSession(None)
     yield kernel
     kernel.close()
 
 
 @pytest.fixture
-def wanted(monkeypatch: pytest.MonkeyPatch) -> Callable[[ThreadService], Callable[[], Wanted]]:
-    def of(service: ThreadService) -> Callable[[], Wanted]:
+def ask_options(monkeypatch: pytest.MonkeyPatch) -> Callable[[ThreadService], Callable[[], AskOptions]]:
+    def of(service: ThreadService) -> Callable[[], AskOptions]:
         monkeypatch.setenv("SVC_API_KEY", service.key)
-        return lambda: Wanted(
+        return lambda: AskOptions(
             is_new=False, model=None, default_model=None, language="en", ttl=3_600, log_session=True,
             base_url=service.base_url, asker="In [7]",
         )  # fmt: skip
@@ -92,16 +93,16 @@ OpenPage = Callable[..., Page]
 
 
 @pytest.fixture
-def open_page(kernel: Kernel, start_service: StartService, wanted) -> Iterator[OpenPage]:
+def open_page(kernel: KernelSession, start_service: StartService, ask_options) -> Iterator[OpenPage]:
     """A page on the kernel's session at a service of this assistant; the second one is on the same."""
     pages: list[Page] = []
-    settings: list[Callable[[], Wanted]] = []
+    settings: list[Callable[[], AskOptions]] = []
 
     def start(assistant: type = Echo) -> Page:
         if not settings:
-            settings.append(wanted(start_service(assistant)))
+            settings.append(ask_options(start_service(assistant)))
         pages.append(Page(kernel, settings[0]))
-        pages[-1].wanted = settings[0]
+        pages[-1].ask_options = settings[0]
         return pages[-1]
 
     yield start
@@ -109,9 +110,9 @@ def open_page(kernel: Kernel, start_service: StartService, wanted) -> Iterator[O
         page.channel.close()
 
 
-def ask_in_a_cell(kernel: Kernel, page: Page, question: str) -> str:
+def ask_in_a_cell(kernel: KernelSession, page: Page, question: str) -> str:
     area = LiveArea(BatchScreen(), max_lines=8, clock=time.monotonic)
-    return kernel.ask(question, (), page.wanted(), area, None).raw
+    return kernel.ask(question, (), page.ask_options(), area, None).raw
 
 
 def test_before_the_first_question_there_is_no_session(open_page: OpenPage):
@@ -135,7 +136,7 @@ def test_a_question_makes_the_session_and_its_turn_comes_as_events(open_page: Op
     assert {event["session_id"] for event in page.events("messages")} == {page.events("session")[0]["session"]["id"]}
 
 
-def test_what_a_cell_asks_is_told_and_the_next_question_knows_it(open_page: OpenPage, kernel: Kernel):
+def test_what_a_cell_asks_is_told_and_the_next_question_knows_it(open_page: OpenPage, kernel: KernelSession):
     page = open_page()
     ask_in_a_cell(kernel, page, "from a cell")
     assert "from a cell" in page.wait_for("result")["content"]
@@ -144,7 +145,7 @@ def test_what_a_cell_asks_is_told_and_the_next_question_knows_it(open_page: Open
     assert ask_in_a_cell(kernel, page, "again").endswith("2 earlier")
 
 
-def test_a_page_that_comes_later_reads_all_that_was_asked(open_page: OpenPage, kernel: Kernel):
+def test_a_page_that_comes_later_reads_all_that_was_asked(open_page: OpenPage, kernel: KernelSession):
     ask_in_a_cell(kernel, open_page(), "before")
     later = open_page()
     reply = later.answer(later.post("open", wish={}))
@@ -153,7 +154,7 @@ def test_a_page_that_comes_later_reads_all_that_was_asked(open_page: OpenPage, k
     assert later.ask("open", wish={}, history=False)["messages"] == []
 
 
-def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage, kernel: Kernel):
+def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage, kernel: KernelSession):
     page = open_page(Slow)
     other = open_page()
     other.ask("send", content="takes long")
@@ -168,7 +169,7 @@ def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage,
     assert kernel.is_asking
 
 
-def test_stop_ends_the_turn_that_a_cell_waits_for(open_page: OpenPage, kernel: Kernel):
+def test_stop_ends_the_turn_that_a_cell_waits_for(open_page: OpenPage, kernel: KernelSession):
     page = open_page(Slow)
     page.ask("send", content="takes long")
     turn = page.wait_for("query")["turn"]
@@ -177,7 +178,7 @@ def test_stop_ends_the_turn_that_a_cell_waits_for(open_page: OpenPage, kernel: K
     wait_until(lambda: not kernel.is_asking, "the kernel to be free")
 
 
-def test_an_interrupted_cells_turn_ends_on_the_page_too(open_page: OpenPage, kernel: Kernel):
+def test_an_interrupted_cells_turn_ends_on_the_page_too(open_page: OpenPage, kernel: KernelSession):
     page = open_page(Slow)
 
     class Interrupting(LiveArea):
@@ -186,7 +187,9 @@ def test_an_interrupted_cells_turn_ends_on_the_page_too(open_page: OpenPage, ker
                 raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        kernel.ask("stop me", (), page.wanted(), Interrupting(BatchScreen(), max_lines=8, clock=time.monotonic), None)
+        kernel.ask(
+            "stop me", (), page.ask_options(), Interrupting(BatchScreen(), max_lines=8, clock=time.monotonic), None
+        )
     assert page.wait_for("error")["status_code"] == 499
 
 
@@ -227,7 +230,7 @@ def test_a_file_below_the_kernels_folder_is_attached_by_its_path(
     assert open_page().ask("attach", path="auth.log") == {"name": "auth.log", "size": 6}
 
 
-def test_sessions_are_listed_renamed_changed_and_deleted(open_page: OpenPage, kernel: Kernel):
+def test_sessions_are_listed_renamed_changed_and_deleted(open_page: OpenPage, kernel: KernelSession):
     page = open_page()
     first = page.ask("new", name="First", description="what for", canLog=True)["session"]
     assert (first["name"], first["description"]) == ("First", "what for")
@@ -255,9 +258,9 @@ def test_an_error_has_the_wires_code_and_what_to_do(open_page: OpenPage):
 
 
 def test_without_a_key_the_page_is_told_how_to_give_one(
-    kernel: Kernel, wanted, start_service: StartService, monkeypatch
+    kernel: KernelSession, ask_options, start_service: StartService, monkeypatch
 ):
-    settings = wanted(start_service(Echo))
+    settings = ask_options(start_service(Echo))
     monkeypatch.delenv("SVC_API_KEY")
     monkeypatch.setattr(
         kernel.keys, "find", lambda _: __import__("svc_jupyter.kernel.service_key", fromlist=["Key"]).Key()
@@ -272,8 +275,8 @@ def test_a_front_ends_settings_are_handed_on_without_the_envelope(open_page: Ope
     assert page.configured == [{"model": "experimental"}]
 
 
-def test_a_refused_setting_is_an_error(kernel: Kernel, wanted, start_service: StartService):
-    page = Page(kernel, wanted(start_service(Echo)))
+def test_a_refused_setting_is_an_error(kernel: KernelSession, ask_options, start_service: StartService):
+    page = Page(kernel, ask_options(start_service(Echo)))
 
     def refuse(_: Json) -> None:
         raise AskError("the setting ttl: no number")
@@ -318,7 +321,7 @@ def test_a_long_past_is_told_without_the_steps_of_its_oldest_turns():
     assert [message.message_type for message in kept[-102:]] == ["query", *["info"] * 100, "result"]
 
 
-def test_a_closed_page_is_told_nothing(open_page: OpenPage, kernel: Kernel):
+def test_a_closed_page_is_told_nothing(open_page: OpenPage, kernel: KernelSession):
     closed, other = open_page(), open_page()
     closed.channel.close()
     ask_in_a_cell(kernel, other, "hello")

@@ -6,8 +6,8 @@ from tests.support.kernels import Kernel
 
 FRONT_END = """
 from svc_jupyter.panel.front_end_settings import apply
-from svc_jupyter.panel.comm_target import loaded_magics
-magics = loaded_magics()
+from svc_jupyter.extension import loaded_extension
+magics = loaded_extension()
 """
 
 

@@ -12,7 +12,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from svc_jupyter.answers.redaction import redact
-from svc_jupyter.report.export import ExportError
+from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.page import TEMPLATES, build
 from svc_jupyter.report.prepare import POLICY, clean
 
