@@ -14,7 +14,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from svc.messages import Message, MessageType, Session, Usage
-from svc.untrusted.terminal import one_line
+from svc.untrusted.characters import one_line
 
 CONTENT_CHARS = 200  # of one message; a terminal's width cuts earlier
 NAME_CHARS = 80  # of a session's, a file's, a model's name

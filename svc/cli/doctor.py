@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from svc.untrusted.terminal import visible
+from svc.untrusted.characters import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -102,7 +102,7 @@ def _text(text: str, style: str = "") -> Text:
     """Text as it is: what a service or a file says is no markup, and moves no cursor."""
     from rich.text import Text
 
-    return Text(visible(text), style=style)
+    return Text(printable(text), style=style)
 
 
 def _age(seconds: int) -> str:

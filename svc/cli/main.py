@@ -24,7 +24,7 @@ from svc.cli.rules import rules
 from svc.cli.serve import keys, serve
 from svc.errors import SvcError, TurnTimeoutError
 from svc.messages import Message, MessageType, State
-from svc.untrusted.terminal import visible
+from svc.untrusted.characters import printable
 
 if TYPE_CHECKING:
     from svc.session import InteractiveSession
@@ -109,7 +109,7 @@ def ask(
     if as_json:
         click.echo(msgspec.json.encode({"session_id": session.session_id, "answer": answer, "messages": messages}))
     else:
-        click.echo(visible(answer))
+        click.echo(printable(answer))
         click.echo(f"To go on: svc ask --session {session.session_id} ...", err=True)
 
 
@@ -121,7 +121,7 @@ async def _follow(session: InteractiveSession, question: str, timeout_seconds: f
             async for message in turn:
                 messages.append(message)
                 if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                    click.echo(f"... {visible(message.content)}", err=True)
+                    click.echo(f"... {printable(message.content)}", err=True)
     except TimeoutError as error:
         raise TurnTimeoutError(
             f"no answer within {timeout_seconds:g} s; the turn was cancelled. Give it a longer --timeout, "

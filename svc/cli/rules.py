@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 import msgspec
 
-from svc.untrusted.terminal import one_line
+from svc.untrusted.characters import one_line
 
 if TYPE_CHECKING:
     from types import ModuleType

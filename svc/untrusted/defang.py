@@ -1,12 +1,25 @@
-"""Undo and redo the ways in which people make indicators harmless: hxxp, [.], (dot), [at] … Pure, line by line.
+"""Write indicators so that nothing follows them, and read the ways in which others do so: hxxp, [.], (dot), [at].
 
-``refang`` never adds or removes a line break, so line numbers hold. A dot that was written harmless becomes DOT, a
-character of its own, so that whoever reads on knows that a writer meant a host there, not a file or a version.
+``defang_word`` decides which words of prose are indicators; ``defang`` writes a value whose kind is known;
+``defang_text`` treats every word of a text; ``break_links`` takes the life out of addresses in Markdown without
+deciding what they are. All four build on the same schemes and the same way to write a host.
+
+``refang`` undoes what other writers did and never adds or removes a line break. A dot that was written harmless becomes
+DOT, a character of its own, which tells later readers that the writer meant a host there, not a file or a version.
+
+Facts: the Public Suffix List (what a top-level domain is), RFC 3986 (schemes), GitHub Flavored Markdown "Autolinks
+(extension)" (what renderers turn into links). Cases for every language: ``tests/wire/defang_cases.json``.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
 
 DOT = "\ue000"  # private use: never part of a text that means anything
 _OPEN, _CLOSE = r"[\[({<⟨【]", r"[\])}>⟩】]"
@@ -73,18 +86,139 @@ def plain(value: str) -> str:
     return value.replace(DOT, ".")
 
 
-_FIRST_SCHEME = re.compile(r"^(h)tt(ps?)(?=://)|^(f)t(ps?)(?=://)", re.IGNORECASE)
+_LINKED_SCHEMES = (
+    "about", "blob", "data", "file", "ftp", "ftps", "javascript", "ldap", "ldaps", "mailto", "sftp", "smb", "tel",
+    "vbscript", "view-source", "ws", "wss", "xmpp",
+)  # fmt: skip
+"""Schemes that a program may act on when they are followed, besides http and https."""
+
+_WEB = re.compile(r"(?:(h)tt|(f)t)(ps?)(?=:[/\\])", re.IGNORECASE)
+_ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{0,30})(:/{2,}|:\\\\)([^/?#\s]*)", re.IGNORECASE)
+_SAFE_SCHEMES = ("hxxp", "hxxps", "fxp", "fxps")
+_LINKED = re.compile(rf"^(?:{'|'.join(_LINKED_SCHEMES)}):", re.IGNORECASE)
+_LINKED_ANYWHERE = re.compile(rf"\b({'|'.join(_LINKED_SCHEMES)})(:)(?=\S)", re.IGNORECASE)
+_WEB_ANYWHERE = re.compile(r"\b(h)tt(ps?)(?=:)", re.IGNORECASE)
+_WWW = re.compile(r"\b(www)\.(?=\S)", re.IGNORECASE)
+_DEFANGED = re.compile(r"\[(?:\.|@|:|://|dot|at)\]|\((?:dot|\.)\)|\bhxxps?\b|\bfxps?://", re.IGNORECASE)
+_WORD = re.compile(r"\S+")
+_MAIL = re.compile(r"[^\s@<>\"'(),;]+@[^\s@<>\"'(),;]*[^\W_][^\s@<>\"'(),;]*")
+_IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d]|\.\d)")
+_DOMAIN = re.compile(r"(?<![\w.@-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+([^\W\d_][\w-]{1,30})(?![\w-])")
+_FILE_ENDINGS = frozenset(("ai", "app", "cc", "java", "md", "mov", "pl", "ps", "pub", "py", "rs", "sh", "so", "zip"))
+"""Top-level domains that end file names as often: shown as code, defanged only where more speaks for a host."""
 
 
 def defang(value: str, kind: str) -> str:
-    """An indicator made harmless to read and to copy: hxxp, [.] and [@]; kinds that cannot be clicked stay."""
-    if kind == "url":
-        start = _FIRST_SCHEME.sub(lambda m: f"{m[1] or m[3]}xx{m[2]}" if m[1] else f"{m[3]}x{m[4]}", value)
-        head, separator, rest = start.partition("://")
-        host, slash, path = (rest if separator else head).partition("/")
-        return f"{head if separator else ''}{separator}{host.replace('.', '[.]')}{slash}{path}"
-    if kind in ("domain", "ipv4", "ipv4_cidr", "email", "xmpp"):
-        return value.replace("@", "[@]").replace(".", "[.]")
-    if kind in ("ipv6", "ipv6_cidr"):
-        return value.replace(":", "[:]", 1)
-    return value
+    """Return an indicator so that it cannot be followed; kinds that cannot be followed stay as they are.
+
+    Args:
+        value: The indicator.
+        kind: Its type as ``svc.assistant.skills.indicators`` names it: ``url``, ``domain``, ``ipv4``, ``email`` …
+    """
+    match kind:
+        case "url":
+            scheme, separator, rest = _WEB.sub(_web, value).partition("://")
+            host, slash, path = (rest if separator else scheme).partition("/")
+            return f"{scheme if separator else ''}{separator}{_dots(host)}{slash}{path}"
+        case "domain" | "ipv4" | "ipv4_cidr":
+            return _dots(value)
+        case "email" | "xmpp":
+            return _dots(_ats(value))
+        case "ipv6" | "ipv6_cidr":
+            return value.replace(":", "[:]", 1)
+        case _:
+            return value
+
+
+def defang_text(text: str) -> str:
+    """Return a text with every word that is an indicator defanged; spaces stay as they are."""
+    return _WORD.sub(lambda match: defang_word(match[0]) or match[0], text)
+
+
+def break_links(markdown: str) -> str:
+    """Return Markdown in which no renderer finds an address to link; it decides nothing about hosts and names."""
+    text = _WEB_ANYWHERE.sub(r"\1xx\2", markdown)
+    return _WWW.sub(r"\1[.]", _LINKED_ANYWHERE.sub(r"\1[\2]", text))
+
+
+def defang_word(word: str) -> str | None:
+    """Return the word so that it cannot be followed if it holds an indicator, else None. Twice changes nothing more.
+
+    The caller shows what it returns as code: a file name that could be a domain comes back as it is.
+    """
+    word = _WEB.sub(_web, word)
+    if _ADDRESS.search(word):
+        return _bare(_ADDRESS.sub(_address, word))
+    if _LINKED.match(word) or ("@" in word and _MAIL.search(word)):
+        return _bare(_MAIL.sub(_mail, word))
+    bare = _bare(word)
+    if bare != word or _DEFANGED.search(word) or _is_ipv6(word):  # no program links a bare IPv6 address
+        return bare
+    match = _DOMAIN.search(word)
+    return word if match and _is_top_level(match[1]) else None
+
+
+def _web(match: re.Match[str]) -> str:
+    return ("hxx" if match[1] else "fx") + match[3].lower()
+
+
+def _ats(text: str) -> str:
+    return re.sub(r"(?<!\[)@(?!\])", "[@]", text)
+
+
+def _bare(word: str) -> str:
+    """The word with its IPv4 addresses and domains defanged."""
+    return _DOMAIN.sub(_domain, _IPV4.sub(_ipv4, word))
+
+
+def _address(match: re.Match[str]) -> str:
+    scheme, mark, host = match.groups()
+    if not scheme.lower().endswith(_SAFE_SCHEMES):
+        mark = f"[:]{mark[1:]}"
+    return scheme + mark + _ats(_dots(host))
+
+
+def _mail(match: re.Match[str]) -> str:
+    user, _, domain = match[0].rpartition("@")
+    return match[0] if user.endswith("[") else f"{user}[@]{_dots(domain)}"
+
+
+def _ipv4(match: re.Match[str]) -> str:
+    return _dots(match[0]) if all(int(part) <= 255 for part in match[0].split(".")) else match[0]
+
+
+def _domain(match: re.Match[str]) -> str:
+    if match[0].lower().startswith("www."):  # GFM links it whatever comes after
+        return _dots(match[0])
+    ending = match[1].lower()
+    return match[0] if ending in _FILE_ENDINGS or not _is_top_level(ending) else _dots(match[0])
+
+
+def _dots(host: str) -> str:
+    return re.sub(r"(?<!\[)\.(?!\])", "[.]", host)
+
+
+def _is_ipv6(word: str) -> bool:
+    core = word.strip("[](){},;.\"'").split("/")[0]
+    if core.count(":") < 2:
+        return False
+    try:
+        ipaddress.IPv6Address(core)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_top_level(ending: str) -> bool:
+    try:
+        ascii_ending = ending.lower().encode("idna").decode("ascii")
+    except UnicodeError:  # no name of the DNS is written so
+        return False
+    return _suffixes().publicsuffix(f"x.{ascii_ending}") is not None
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList  # loaded with the first answer, not with the extension
+
+    return PublicSuffixList(accept_unknown=False)

@@ -18,7 +18,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from svc.untrusted.characters import printable
-from svc.untrusted.prose import defang
+from svc.untrusted.defang import defang_word
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -245,7 +245,7 @@ class _Writer:
     def _word(self, word: str, *, in_cell: bool) -> str:
         core = word.lstrip(_OPENING).rstrip(_CLOSING)
         before, _, after = word.partition(core) if core else (word, "", "")
-        if core and (safe := defang(core) or (core if _CODE_ONLY.search(core) else None)):
+        if core and (safe := defang_word(core) or (core if _CODE_ONLY.search(core) else None)):
             return self._escape(before) + self._code(safe, in_cell=in_cell) + self._escape(after)
         return self._escape(word)
 
@@ -299,13 +299,13 @@ def _parts(nodes: list[SyntaxTreeNode]) -> list[_Part]:
 def _link(node: SyntaxTreeNode) -> list[_Part]:
     address = str(node.attrs.get("href", ""))
     if node.info == "auto":
-        return [_Code(_cut(defang(address) or address))]
+        return [_Code(_cut(defang_word(address) or address))]
     return [*_parts(node.children), _Text(" "), *_shown_address(address)]
 
 
 def _shown_address(address: str) -> list[_Part]:
     address = _SPACES.sub(" ", address).strip()
-    return [_Text("("), _Code(_cut(defang(address) or address)), _Text(")")] if address else []
+    return [_Text("("), _Code(_cut(defang_word(address) or address)), _Text(")")] if address else []
 
 
 def _cut(address: str) -> str:

@@ -9,35 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.defang import defang_text
+
+visible, defang = on_one_line, defang_text
+
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the whole stands in the findings
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~$|!])")
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
-_INVISIBLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\ufff0-\ufffb]"
-)
-_URL = re.compile(r"\b(h)tt(ps?)(:|\[:\])//", re.IGNORECASE)
-_OTHER_SCHEME = re.compile(
-    r"\b(ftps?|sftp|ssh|smb|file|ldaps?|ws|wss|javascript|data|tcp|udp|telnet|git|irc)://", re.IGNORECASE
-)
-_DOT = re.compile(
-    r"(?<![^\s(])v?\d+(?:\.\d+){1,2}(?![^\s,;:)])"  # a version or a number is no address: it stays
-    r"|(?<=[^\s\[\](){}])\.(?=[^\s\[\](){}.])"
-)
-_COLONS = re.compile(r"^[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*$")
-
-
-def visible(text: str) -> str:
-    """``text`` on one line; what cannot be seen (controls, bidirectional marks, zero widths) as ``\\xNN``."""
-    return _INVISIBLE.sub(_written_out, text)
-
-
-def _written_out(match: re.Match[str]) -> str:
-    char = match.group()
-    if char in "\t\n\r":
-        return {"\t": " ", "\n": "\\n", "\r": "\\r"}[char]
-    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
 
 
 def cut(text: str, limit: int = MAX_CELL_CHARS) -> str:
@@ -47,7 +28,7 @@ def cut(text: str, limit: int = MAX_CELL_CHARS) -> str:
 
 def code_span(text: str, *, limit: int = MAX_CELL_CHARS) -> str:
     """``text`` as it is, on one line, as a code span that it cannot end; empty text is shown as ``(empty)``."""
-    shown = visible(cut(text, limit))
+    shown = on_one_line(cut(text, limit))
     if not shown.strip():
         return "(empty)"
     fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
@@ -57,30 +38,20 @@ def code_span(text: str, *, limit: int = MAX_CELL_CHARS) -> str:
 
 def code_block(text: str, language: str = "text", *, limit: int = 4_000) -> str:
     """``text`` line by line as a fenced block that it cannot end."""
-    lines = [visible(line) for line in cut(text, limit).splitlines()] or [""]
+    lines = [on_one_line(line) for line in cut(text, limit).splitlines()] or [""]
     fence = "`" * max(3, max((len(run) for line in lines for run in re.findall("`+", line)), default=0) + 1)
     return "\n".join((f"{fence}{language}", *lines, fence))
 
 
 def escape(text: str) -> str:
     """Words that are not ours as plain Markdown text: no markup, no HTML, no link, on one line."""
-    shown = _SPECIAL.sub(r"\\\1", visible(defang(text))).replace("&", "&amp;").replace("<", "&lt;")
+    shown = _SPECIAL.sub(r"\\\1", on_one_line(defang_text(text))).replace("&", "&amp;").replace("<", "&lt;")
     return _BLOCK_START.sub(_as_text, shown)
 
 
 def _as_text(start: re.Match[str]) -> str:
     """What would begin a heading, list or quote, so that it does not: ``1\\.``, ``\\#``."""
     return f"{start[1]}{start[2]}\\" if start[2].isdigit() else f"{start[1]}\\{start[2]}"
-
-
-def defang(text: str) -> str:
-    """``text`` with addresses that no click follows: ``hxxps://evil[.]com``, ``a[@]b[.]org``, ``2001[:]db8[:][:]1``."""
-    text = _URL.sub(r"\1xx\2\3//", text)
-    text = _OTHER_SCHEME.sub(r"\1[:]//", text)
-    if text.count(":") >= 2 and _COLONS.match(text):
-        text = text.replace(":", "[:]")
-    text = _DOT.sub(lambda match: "[.]" if match[0] == "." else match[0], text)
-    return text.replace("@", "[@]").replace("[[@]]", "[@]")
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], limit: int = TABLE_ROWS) -> str:

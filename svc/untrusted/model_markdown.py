@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from svc.untrusted.defang import break_links
 from svc.untrusted.markup import code_block
 
 if TYPE_CHECKING:
@@ -26,11 +27,6 @@ if TYPE_CHECKING:
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _TICKS = re.compile("`+")
 _LIVE = frozenset({"image", "html_inline", "html_block", "link_open"})
-_SCHEME = re.compile(r"\b(h)tt(ps?)(?=://)", re.IGNORECASE)
-_OTHER_SCHEME = re.compile(
-    r"\b((?:s?ftps?|file|wss?|data|javascript|vbscript|mailto|tel|smb|ldaps?))(:)(?=\S)", re.IGNORECASE
-)
-_WWW = re.compile(r"\b(www)\.(?=\w)", re.IGNORECASE)
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
@@ -120,9 +116,7 @@ def _spans(text: str) -> Iterator[Part]:
 
 def _disarmed(text: str) -> str:
     """Text whose images, links, definitions of links, HTML and addresses are shown instead of used."""
-    text = _TAG.sub("&lt;", text).replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:")
-    text = _SCHEME.sub(r"\1xx\2", text)
-    return _WWW.sub(r"\1[.]", _OTHER_SCHEME.sub(r"\1[\2]", text))
+    return break_links(_TAG.sub("&lt;", text).replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:"))
 
 
 @cache

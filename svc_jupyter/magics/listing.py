@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from svc.untrusted.characters import one_line
-from svc.untrusted.prose import defang
+from svc.untrusted.defang import defang_word
 
 CELL_CHARS = 100
 
@@ -40,4 +40,4 @@ def _cell(text: str) -> str:
 
 
 def _safe(text: str) -> str:
-    return " ".join(defang(word) or word for word in one_line(text, limit=CELL_CHARS).split())
+    return " ".join(defang_word(word) or word for word in one_line(text, limit=CELL_CHARS).split())

@@ -7,7 +7,7 @@ import html
 import msgspec
 
 from svc.untrusted.characters import one_line
-from svc.untrusted.prose import defang
+from svc.untrusted.defang import defang_word
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.diff import AnswerDiff, Change, Finding, ReportDiff
 
@@ -80,7 +80,7 @@ def _why(answer: AnswerDiff) -> str:
 
 
 def _markdown(finding: Finding) -> str:
-    title = " ".join(defang(word) or word for word in finding.title.split())
+    title = " ".join(defang_word(word) or word for word in finding.title.split())
     return f"{one_line(finding.severity)}, {_code(finding.kind)}: {_code(title)}"
 
 

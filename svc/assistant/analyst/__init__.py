@@ -27,7 +27,8 @@ from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers.pool import Job, Workers
 from svc.messages import MessageType, MimeType, State
-from svc.untrusted.markup import plural, visible
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import plural
 
 __all__ = ["Analyst", "findings_step", "picture_step"]
 
@@ -98,12 +99,12 @@ class Analyst(Assistant):
         findings: list[AnyFinding] = []
         gaps: list[tuple[str, str]] = []
         for call in ask.calls:
-            yield _say(f"{ask.skill.name}: reading {visible(call.name)}", State.CALLING_TOOL, actor=ask.skill.name)
+            yield _say(f"{ask.skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=ask.skill.name)
             async with aclosing(self._call(call)) as yields:
                 async for item in yields:
                     match item:
                         case Progress(text=text):
-                            yield _say(visible(text), State.RUNNING_AGENT, actor=ask.skill.name)
+                            yield _say(on_one_line(text), State.RUNNING_AGENT, actor=ask.skill.name)
                         case Gap(text=text):
                             gaps.append((call.name, text))
                         case Finding() | LooseFinding():
@@ -231,7 +232,7 @@ def _plan_in_words(planned: Plan, turn: Turn) -> str:
     sizes = {file.name: f" ({file.size:,} bytes)" for file in turn.files}
     asks = [
         f"{ask.skill.title} ({ask.because}) in "
-        + ", ".join(visible(call.name) + sizes.get(call.name, "") for call in ask.calls)
+        + ", ".join(on_one_line(call.name) + sizes.get(call.name, "") for call in ask.calls)
         for ask in planned.asks
     ]
     return f"{plural(len(asks), 'ask')}: " + "; ".join(asks)

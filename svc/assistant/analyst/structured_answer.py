@@ -16,7 +16,8 @@ from typing import cast
 from svc.assistant.analyst.answer_format import PLACEHOLDER, Form, Wanted
 from svc.assistant.findings import AnyFinding, Scalar, Severity, columns
 from svc.assistant.skills.skill import Skill
-from svc.untrusted.markup import code_block, code_span, escape, plural, table, visible
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 MAX_CHARS = 200_000  # of one answer's data; the findings message has them all
 MAX_LOOKED_AT = 2_000  # findings that a format's places are looked for in
@@ -172,7 +173,7 @@ def _in_words(value: Value, absent: str = UNKNOWN) -> str:
         return ", ".join(str(one) for one in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return visible(str(value))
+    return on_one_line(str(value))
 
 
 def _filled(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
@@ -183,7 +184,7 @@ def _filled(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
         filled = _fill(as_json, rows, first)
         return code_block(json.dumps(filled, indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
     if "\n" in template.strip():
-        return code_block(_fill_words(template, first, visible), limit=MAX_CHARS)
+        return code_block(_fill_words(template, first, on_one_line), limit=MAX_CHARS)
     places = [*PLACEHOLDER.finditer(template)]
     is_one = len(places) == 1 and places[0][0] == template.strip() and not _normal(template).endswith("s")
     shown = [first] if is_one else rows[:MAX_LINES]

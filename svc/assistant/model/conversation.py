@@ -51,7 +51,8 @@ from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Step, Turn
 from svc.messages import MessageType, State, Usage
-from svc.untrusted.markup import plural, visible
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import plural
 
 log = logging.getLogger("svc.model")
 ACTOR = "model"
@@ -190,7 +191,7 @@ class Conversation:
             raise self._failure(self._too_many())
         self._requests += 1
         self._text = ""
-        name = f"{visible(self._configuration.name)} at {self._configuration.host}"
+        name = f"{on_one_line(self._configuration.name)} at {self._configuration.host}"
         count = f"request {self._requests:,} of at most {self._limits.requests:,}"
         await self._say(f"asking {name} ({count})", State.QUERY)
 
@@ -317,7 +318,7 @@ def _refused(status: int, configuration: Configuration) -> str:
         case 401 | 403:
             return f"it wants a key ({status}); set {KEY_VARIABLE}"
         case 404:
-            return f"it has no model {visible(configuration.name)!r} at this address (404)"
+            return f"it has no model {on_one_line(configuration.name)!r} at this address (404)"
         case 429:
             return "it is asked too often, or its quota is used up (429)"
         case _:

@@ -12,7 +12,8 @@ import msgspec
 
 from svc.assistant.analyst.plan import PROMPT
 from svc.assistant.turn import Exchange, Turn
-from svc.untrusted.markup import cut, visible
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import cut
 
 PROMPT_CHARS = 60_000  # of the question, some 15,000 tokens
 HISTORY_CHARS = 24_000  # of earlier questions and answers together, the newest first
@@ -56,7 +57,10 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 def rules(turn: Turn, *, now: datetime) -> str:
     """The system's message: the rules, the day, the language, and how the client wants its answers."""
-    blocks = [_RULES, f"It is {now.isoformat(timespec='minutes')}. Answer in the language {visible(turn.language)!r}."]
+    blocks = [
+        _RULES,
+        f"It is {now.isoformat(timespec='minutes')}. Answer in the language {on_one_line(turn.language)!r}.",
+    ]
     if turn.local_tools is not None:
         blocks.append(_OWN_TOOLS)
     if turn.instructions.strip():

@@ -17,7 +17,8 @@ from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import LocalTools, Step
 from svc.local_tools import LocalTool
 from svc.messages import State
-from svc.untrusted.markup import cut, visible
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import cut
 
 RESULT_CHARS = 20_000  # of one call that the model is told, some 5,000 tokens
 ERROR_CHARS = 2_000
@@ -60,7 +61,7 @@ class LocalToolset:
         with self._clock.paused():
             result = await self._tools.call(tool.name, arguments)
         if not result.ok:
-            error = visible(result.error)[:ERROR_CHARS]
+            error = on_one_line(result.error)[:ERROR_CHARS]
             await self._say(tool, f"{tool.name} (a tool of yours) gave no value: {error[:200]}")
             return f"No value came of it. What is said of it stands between the marks.\n{self._marked(error)}"
         value = bytes(result.value).decode("utf-8", "replace")

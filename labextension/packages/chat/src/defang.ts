@@ -81,9 +81,9 @@ function safeIpv4(address: string): string {
 }
 
 function safeDomain(domain: string, ending: string): string {
+  if (/^www\./i.test(domain)) return dots(domain); // GFM links it whatever comes after
   const last = ending.toLowerCase();
-  const isFileName = FILE_ENDINGS.has(last) && !/^www\./i.test(domain);
-  return isFileName || !isTopLevel(last) ? domain : dots(domain);
+  return FILE_ENDINGS.has(last) || !isTopLevel(last) ? domain : dots(domain);
 }
 
 function dots(host: string): string {

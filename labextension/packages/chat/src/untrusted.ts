@@ -1,14 +1,21 @@
-// Text from outside made printable: control characters, escapes and direction overrides become visible marks. The same
-// rule as in the notebook. Facts: ECMA-48, Unicode TR 36, CVE-2021-42574.
+// Text from outside made visible: controls, direction overrides, zero widths, tags. The same rule as in Python
+// (svc/untrusted/characters.py); both read tests/wire/character_cases.json. Facts: Unicode 16
+// (Default_Ignorable_Code_Point), UAX 9 and CVE-2021-42574, UTS 51.
 
-/* eslint-disable no-control-regex -- control characters are what this is about */
+/* eslint-disable no-control-regex, no-misleading-character-class -- hidden characters are what this is about */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-const INVISIBLE =
-  /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+const EMOJI = "\\u00a9\\u00ae\\u203c-\\u3299\\u{1f000}-\\u{1faff}";
+const HIDDEN = new RegExp(
+  "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200c\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f" +
+    "\\u3164\\ufe00-\\ufe0e\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}" +
+    "\\u{e0000}-\\u{e0fff}]|\\p{Cs}" +
+    `|(?<![${EMOJI}\\ufe0f])\\u200d|\\u200d(?![${EMOJI}])|(?<![${EMOJI}#*0-9])\\ufe0f`,
+  "gu",
+);
 
-/** Nothing in it moves a cursor, changes direction or cannot be seen; newline and tab stay. */
+/** The text with everything hidden made visible; newline and tab stay. */
 export function printable(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(CONTROL, picture).replace(INVISIBLE, mark);
+  return text.replaceAll("\r\n", "\n").replace(CONTROL, picture).replace(HIDDEN, mark);
 }
 
 /** One line of at most `limit` characters; a cut is marked with an ellipsis. */
