@@ -2,7 +2,7 @@
 
 The line has seq, type, actor, seconds since the turn began, size, and the beginning of what is said. Pure.
 Every text of a message is evidence, so it travels as ``rich.text.Text`` (no markup is read in it) and visible
-characters alone. Facts: the wire page, "Message"; https://rich.readthedocs.io/en/stable/tree.html
+characters alone. Facts: docs/wire.md, "Message"; https://rich.readthedocs.io/en/stable/tree.html
 """
 
 from __future__ import annotations

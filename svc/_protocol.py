@@ -1,7 +1,7 @@
 """Decide what each frame of the stream means: frame in, steps and outgoing frames out. Does no I/O, reads no clock.
 
 A turn is followed over any number of connections: ``after`` is always the last seq seen, the query is repeated with the
-same id, and what was seen is dropped. Facts: the wire page, "Message" and "Websocket".
+same id, and what was seen is dropped. Facts: docs/wire.md, "Message" and "Websocket".
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from svc.errors import ProtocolError, SvcError, TooLargeError, service_error
 from svc.local_tools import LocalTool, build_query, build_result
 from svc.messages import ROOT_ID, Message, MessageType, new_id
 
-MAX_SENT_BYTES = 1_048_576  # the wire page, Limits: no frame passes it
+MAX_SENT_BYTES = 1_048_576  # docs/wire.md, "Limits": max_message_bytes
 _BAD_JSON_SHOWN = 200  # characters
 
 

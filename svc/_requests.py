@@ -1,4 +1,4 @@
-"""Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: the wire page, "HTTP operations".
+"""Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: docs/wire.md, "HTTP operations".
 
 Sends nothing and knows no address and no key (``_transport`` does).
 """
@@ -73,7 +73,7 @@ class _MadeSession(msgspec.Struct):
 
 
 class _UpdatedSession(msgspec.Struct):
-    """An OpResult that may carry the session: the wire page asks an update for no more than the OpResult."""
+    """An OpResult that may carry the session: an older service may answer an update without it."""
 
     data: Session | None = None
 

@@ -1,7 +1,8 @@
 """Which failures are tried again, and after how many seconds. Pure: clock and chance come in as values.
 
-Decides nothing about what is sent again (``_protocol`` and ``_requests`` do). Facts: the wire page, "Errors" and close
-codes; RFC 6455 section 7.4.1 and its registry; full jitter as in Amazon's "Exponential Backoff And Jitter" (2015).
+Decides nothing about what is sent again (``_protocol`` and ``_requests`` do). Facts: docs/wire.md, "Errors" and
+"Close codes"; RFC 6455 section 7.4.1 and its registry; full jitter as in Amazon's "Exponential Backoff And Jitter"
+(2015).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a session is after one more of its messages. Pure; counts as the service does (the wire page, "Session").
+"""What a session is after one more of its messages. Pure; counts as the service does (docs/wire.md, "Session").
 
 What messages do not tell (a file that the service adds, another client's update) comes with the next whole reading.
 """

@@ -295,7 +295,7 @@ class Transport:
             additional_headers=_KeyHeaders({"Authorization": f"Bearer {config.api_key}"}),
             ssl=self._context(is_secure=True) if parts.scheme == "wss" else None,
             proxy=None if is_loopback(parts.hostname or "") else True,
-            compression=None,  # the wire page, Websocket 6
+            compression=None,  # docs/wire.md, "Connecting"
             open_timeout=settings.open_seconds,
             ping_interval=settings.ping_seconds,
             ping_timeout=settings.pong_seconds,

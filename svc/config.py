@@ -1,7 +1,7 @@
 """Which service to talk to: the argument, then the environment, then the local service. Does no I/O.
 
 Decides addresses and key from values that come in; never looks for the local service (``svc.local`` does) and connects
-to nothing. Facts: the wire page, "Addresses and authentication" and "Around it".
+to nothing. Facts: docs/wire.md, "Addresses and authentication" and "Network and deployment".
 """
 
 from __future__ import annotations

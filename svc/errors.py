@@ -1,4 +1,4 @@
-"""Every exception of the SDK and the service. Facts: the wire page, "Errors".
+"""Every exception of the SDK and the service. Facts: docs/wire.md, "Errors".
 
     SvcError
     ├── ConfigError                    an address, key or option that cannot be used
@@ -141,7 +141,7 @@ class ModelNotFoundError(ServiceError):
 
 
 class AddressNotFoundError(ServiceError):
-    """An address that is not on the wire page: base_url points to something else, or to an older service."""
+    """An address that the service does not have: base_url points to something else, or to an older service."""
 
     default_status = 404
     default_code = "not_found"
@@ -246,7 +246,7 @@ _CLASSES: dict[str, type[ServiceError]] = {
 }
 
 CODES: tuple[str, ...] = tuple(_CLASSES)
-"""Every code of the wire page."""
+"""Every error code (docs/wire.md, "Errors")."""
 
 
 def service_error(

@@ -1,4 +1,6 @@
-"""Find the service of this user on this machine, or start it. Facts: the architecture page, decision 6.
+"""Find the service of this user on this machine, or start it.
+
+Reasons: docs/decisions.md, "A local service, not an in-process one".
 
 What is in the folder (``config.state_folder()``, mode 0700): ``service.json``, written by the service once it listens;
 ``service.json.lock``, held by the service while it lives (a free lock means dead, whatever the file says); ``key``,

@@ -1,4 +1,4 @@
-"""The wire's vocabulary, both directions: msgspec structs and enums. Facts: the wire page.
+"""The wire's vocabulary, both directions: msgspec structs and enums. Facts: docs/wire.md.
 
 Decides names, types and defaults; not limits (``service/settings.py``), nor who may send what. Field names are the
 wire's. Unknown fields are ignored, unknown enum values are kept as members of their own, so either side may be newer.
@@ -17,11 +17,11 @@ import msgspec
 
 from svc.errors import ProtocolError
 
-ROOT_ID = "3713"  # the wire page, Message: the parent of a message that answers nothing
-DEFAULT_TTL = 86_400  # seconds; the wire page, Limits
+ROOT_ID = "3713"  # docs/wire.md, "Message": the parent of a message that answers nothing
+DEFAULT_TTL = 86_400  # seconds; docs/wire.md, "Limits"
 MIN_TTL = 300  # seconds
 MAX_TTL = 2_592_000  # seconds, 30 days
-MAX_CONTENT_BYTES = 1_000_000  # of one message; the wire page, Limits
+MAX_CONTENT_BYTES = 1_000_000  # of one message; docs/wire.md, "Limits"
 
 
 class _OpenEnum(StrEnum):

@@ -1,7 +1,7 @@
 """A session as users hold it: ask, stream, attach, look back. Carries out what ``_protocol`` and ``_retry`` decide.
 
 One connection a turn: it is opened for the query and closed properly at its end, so nothing of one turn can reach the
-next. Facts: the wire page, "Websocket"; the notebook page, "Running a stream inside a magic".
+next. Facts: docs/wire.md, "Websocket"; docs/notebook.md, "Running a stream inside a cell".
 """
 
 from __future__ import annotations

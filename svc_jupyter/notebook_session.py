@@ -1,7 +1,7 @@
 """``session.ask`` for cells that are Python: the kernel's one session, awaited at a cell's top level.
 
 It is the session that ``%svc`` asks in, with the same settings, live area and errors. An interrupt of the cell cancels
-the turn, and a cancelled task does. Facts: the notebook page, "Running a stream inside a magic", point 4.
+the turn, and a cancelled task does. Facts: docs/notebook.md, "Running a stream inside a cell", point 4.
 """
 
 from __future__ import annotations

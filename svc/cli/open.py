@@ -1,7 +1,7 @@
 """The command ``svc open``: shows the service's page in the browser, signed in.
 
 No key reaches an address, a command line or a cookie: a file of mode 0600 holds a form with a one-time code, and posts
-it. Facts: the wire page, "The page".
+it. Facts: docs/wire.md, "The service's page".
 """
 
 from __future__ import annotations

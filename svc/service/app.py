@@ -224,7 +224,7 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
         middleware=middleware,
         exception_handlers={HTTPException: _not_on_the_page},
     )
-    app.router.redirect_slashes = False  # an address is on the wire page, or it is not
+    app.router.redirect_slashes = False  # an address is an operation's, exactly, or unknown
     return app
 
 

@@ -1,4 +1,4 @@
-"""What an OpenAI-style request means here, and the reply it gets. Pure. Facts: the wire page, POST /chat/completions.
+"""What an OpenAI-style request means here, and the reply it gets. Pure. Facts: docs/wire.md, "Chat completions".
 
 System messages are instructions, earlier turns are history, what the user said last is the prompt. What this service
 does not do (streams, tools, images, several choices) is refused by name, never ignored.

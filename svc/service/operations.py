@@ -1,5 +1,6 @@
-"""The service without HTTP: what each operation of the wire page does. Its parts are built in ``app.py``.
+"""The service without HTTP: what each operation does. Its parts are built in ``app.py``.
 
+Facts: docs/wire.md, "HTTP operations".
 Decides the order of checks: the session must exist and be the caller's (404), then be alive (410), then the rest.
 """
 

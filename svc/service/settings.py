@@ -1,4 +1,4 @@
-"""Every limit of the service with its unit and its reason. Facts: the wire page, "Limits", "Websocket", "Around it".
+"""Every limit of the service with its unit and its reason. Facts: docs/wire.md, "Limits".
 
 The unit is the end of a field's name, the reason its description. Each can be set by the environment: ``SVC_`` and the
 field's name in capitals (``SVC_TURN_SECONDS=600``), or by the option of ``svc serve`` of that name

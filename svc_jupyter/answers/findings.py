@@ -1,7 +1,7 @@
 """What an answer's turn found, as rows: read from its ``source`` messages, one row a finding. Pure.
 
-A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind. Facts: the analyst page,
-"Findings". A source message of another form (another assistant's) has no rows.
+A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind (docs/skills.md).
+A source message of another form (another assistant's) has no rows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Take keys and named secrets out of whatever is written: text, or a notebook's cells, outputs and metadata. Pure.
 
 A secret is found as it is, and as JSON, Python, HTML and addresses write it, in drawings (SVG), too. Shape of a key:
-the wire page, "Keys".
+docs/wire.md, "Keys".
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ T = TypeVar("T")
 REDACTED = "svc_[redacted]"
 MIN_CHARACTERS = 4  # a shorter secret stands in half of all words; a report without them could not be read
 
-_KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # the wire page: 43 characters and 6 of checksum
+_KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # docs/wire.md, "Keys": 43 characters and 6 of checksum
 _DRAWING = re.compile(r"(data:image/svg\+xml;base64,)([0-9A-Za-z+/]+=*)")
 
 

@@ -1,4 +1,6 @@
-"""The kernel's one session, and the thread whose event loop follows its turns. Facts: the notebook page, points 1 to 5.
+"""The kernel's one session, and the thread whose event loop follows its turns.
+
+Facts: docs/notebook.md, "Running a stream inside a cell".
 
 Whoever asks reads what comes and draws; an interrupt there cancels the turn on the service before it goes on. One
 question runs at a time, others wait. Cells ask in the main thread, chat panels in others: all of it may be called from

@@ -1,6 +1,6 @@
 """Follow a stream in a loop of its own thread; hand what comes to the thread that asked. Knows nothing of questions.
 
-Facts: the notebook page, "Running a stream inside a magic": other ways miss the interrupt, or leave the service's side
+Facts: docs/notebook.md, "Running a stream inside a cell": other ways miss the interrupt, or leave the service's side
 of a cancelled stream open for seconds.
 """
 

@@ -16,7 +16,7 @@ import msgspec
 from filelock import FileLock
 
 FILE_NAME = "kernels.json"
-KEEP_SECONDS = 2_592_000  # the longest ttl of a session; the wire page, Limits
+KEEP_SECONDS = 2_592_000  # the longest ttl of a session; docs/wire.md, "Limits"
 LOCK_SECONDS = 10.0
 
 

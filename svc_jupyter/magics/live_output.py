@@ -1,7 +1,7 @@
 """The live area: what a turn is doing, in one display, never faster than people or front ends can take it.
 
 ``Steps`` decides what stands there (pure); a screen puts it there: a notebook's one display, a batch run's final form
-alone, a terminal's lines. Only the cell's thread calls. Facts: the notebook page, "Live area".
+alone, a terminal's lines. Only the cell's thread calls. Facts: docs/notebook.md, "Live area".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """``%svc`` and ``%%svc``: parse, ask once, show. Reads options and the user's variables; ``kernel.py`` runs the turn.
 
-What a magic prints, shows and raises: the notebook page. The SDK is imported with the first question.
+Facts: docs/notebook.md, "What a cell shows and raises". The SDK is imported with the first question.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Run cases on the workers of a dask cluster. Each worker runs a case in a kernel of its own machine and sends back the
 executed notebook; only this side writes files, so a case that runs twice after a worker died is written once.
 
-Facts: the report page, "Facts": dask cancels no kernel, so the worker's kernel is ended by its own limits, or with the
-worker: it is the worker's child and ends when that is gone. The notebook's folder must be there on each worker.
+Facts: docs/reports.md, "On a dask cluster": dask cannot cancel a running kernel, so the worker's kernel is
+ended by its own limits or, as the worker's child, together with the worker. The notebook's folder must exist on each
+worker.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Run a notebook in a kernel, cell by cell. The notebook that comes in is not changed; nothing is written.
 
-Facts: the report page, "Facts": nbclient. A cell tagged ``svc-optional`` may fail. What ends a run early leaves a mark
-in the cell where it happened, so that a page made of it tells the truth.
+Facts: docs/reports.md, "What other runners do differently". A cell tagged ``svc-optional`` may fail. What ends a run
+early leaves a mark in the cell where it happened, so that a page made of it tells the truth.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Fresh kernels, started ahead of the notebooks that need them, each ended with its notebook.
 
-Facts: the report page, "Facts": kernels started ahead halve a sweep; over IPC, where the system has it, no port of this
-machine is open and none is raced for.
+Facts: docs/reports.md, "On this machine": kernels started ahead halve the time of a sweep; over IPC no port is open, and
+parallel kernels cannot compete for one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How the run of a notebook ended, and which exit code says so. Pure.
 
 Codes: 124 is what ``timeout`` of coreutils exits with, 128 and a signal's number what a shell says of a killed child;
-138 for a dead kernel, 4 and 5 are ours (the report page).
+138 for a dead kernel, 4 and 5 are ours (docs/reports.md, "Status and exit codes").
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, Turn, TurnFile
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
-MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (the wire page)
+MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (docs/wire.md, "Limits")
 PROMPT_CHARS = 200  # of an earlier question
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 

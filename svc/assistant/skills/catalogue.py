@@ -1,7 +1,6 @@
 """Everything that the analyst can do, and what it cannot yet.
 
-A new tool is one module in ``tools/``, one in ``sections/``, and one entry in ``SECTIONS``. Kinds of question: the
-analyst page.
+How to add a skill: docs/contributing.md, "A skill".
 """
 
 from __future__ import annotations

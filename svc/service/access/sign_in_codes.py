@@ -1,7 +1,7 @@
 """Codes that sign the page in: once, within a minute. Kept in this process's memory alone.
 
 A code travels in the body of a form that a file of the user's posts, so that no key is ever in an address, in a cookie
-(those of 127.0.0.1 are shared by all its ports) or in a browser's history. Facts: the wire page, "The page".
+(those of 127.0.0.1 are shared by all its ports) or in a browser's history. Facts: docs/wire.md, "The service's page".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tickets that open a stream where no header can be set: once, for one session, within half a minute.
 
-Kept in this process's memory alone. Facts: the wire page, "Addresses and authentication".
+Kept in this process's memory alone. Facts: docs/wire.md, "Stream tickets".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from svc.errors import InvalidApiKeyError
 from svc.messages import Ticket
 from svc.service.store.records import KeyRecord
 
-TICKET_SECONDS = 30  # the wire page
+TICKET_SECONDS = 30  # docs/wire.md, "Stream tickets"
 SUBPROTOCOL_PREFIX = "svc.ticket."
 _BYTES = 32  # 256 bits, as a key has
 

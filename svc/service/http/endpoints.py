@@ -1,4 +1,4 @@
-"""The HTTP endpoints: read the request, call the service, reply. Facts: the wire page, "HTTP operations"."""
+"""The HTTP endpoints: read the request, call the service, reply. Facts: docs/wire.md, "HTTP operations"."""
 
 from __future__ import annotations
 

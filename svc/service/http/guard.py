@@ -1,6 +1,6 @@
 """What every request passes first: its Host, its Origin, no key in its address; then the line in the log.
 
-Pure rules, and a thin ASGI layer that applies them. Facts: the wire page, "Addresses and authentication", "Around it".
+Pure rules, and a thin ASGI layer that applies them. Facts: docs/wire.md, "Addresses and authentication".
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The table of routes as an OpenAPI 3.1 document, from the types that the endpoints read and answer. Pure.
 
-What is sent has every field and the values of the wire page alone. What is taken is wider, since unknown values and
+What is sent has every field, and the values of docs/wire.md alone. What is taken is wider, since unknown values and
 fields are ignored, and narrower where ``sessions.py`` and ``conversation.py`` have rules: ``_rules`` says them again.
 """
 

@@ -1,4 +1,4 @@
-"""The page at ``/`` and the built files under ``/dist/``. Facts: the wire page, "The page".
+"""The page at ``/`` and the built files under ``/dist/``. Facts: docs/wire.md, "The service's page".
 
 Nothing here needs a key; the page shows what its script fetches with one. A one-time code in the body of POST / gets a
 short-lived key, which stands in that answer alone: not in an address, a cookie or a cache. The files are built by npm

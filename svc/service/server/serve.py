@@ -1,5 +1,6 @@
-"""Run the service as a process: options, the socket, locks, the connection file, signals. Facts: "Around it".
+"""Run the service as a process: options, the socket, locks, the connection file, signals.
 
+Facts: docs/wire.md, "Network and deployment".
 Refuses to start where a key would travel in the clear: plain http beyond loopback needs ``--behind-proxy``. A database
 is served by one process at a time, held by a lock beside it: so a turn of another owner is one whose process died.
 """

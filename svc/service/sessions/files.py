@@ -1,7 +1,7 @@
 """Where the bytes of attached files are: on disk, or in memory for sessions that may not be logged.
 
 A file is stored under an id that the service makes; the user's name for it never becomes a path. Uploads are streamed:
-at most ``CHUNK_BYTES`` of one are in memory. Facts: the wire page, "Limits".
+at most ``CHUNK_BYTES`` of one are in memory. Facts: docs/wire.md, "Limits".
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The models that the service has, and which one a request means. Facts: the wire page, "Session", "GET /models".
+"""The models that the service has, and which one a request means. Facts: docs/wire.md, "Models".
 
 Both are the same assistant; the experimental one also has the toolsets that are marked experimental.
 """

@@ -1,6 +1,6 @@
 """A session's life in pure rules: ttl, logging, names, language, files, queries. No I/O; the clock comes in as a value.
 
-Facts: the wire page, "Session", "Message", "Limits"; language tags: BCP 47 by the ``langcodes`` library.
+Facts: docs/wire.md, "Session", "Message", "Limits"; language tags: BCP 47 by the ``langcodes`` library.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def new_session(
     models: Models,
     instructions: str = "",
 ) -> SessionRecord:
-    """The session that a request asks for; raises what the wire page has for each field that breaks a rule."""
+    """The session that a request asks for; raises the wire's error for each field that breaks a rule."""
     ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
     return SessionRecord(
         id=check_id(request.id, "id") if request.id else new_id(),
@@ -149,7 +149,7 @@ def check_file_name(name: str, settings: Settings) -> str:
 
 
 def check_query(message: Message, *, now: float, settings: Settings) -> Message:
-    """The query as it is kept: the service's clock, the user's role. Raises where the wire page does not allow it.
+    """The query as it is kept: the service's clock, the user's role. Raises the wire's error if it breaks a rule.
 
     A ``turn`` or ``group`` that is no id is made anew: other people's clients put words there.
     """

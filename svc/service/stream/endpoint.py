@@ -1,4 +1,4 @@
-"""The websocket: queries and cancels in, stored messages out. Facts: the wire page, "Websocket".
+"""The websocket: queries and cancels in, stored messages out. Facts: docs/wire.md, "Websocket".
 
 One task sends what the outbox holds, one receives. An unreadable frame gets an ``error`` and the stream goes on.
 """

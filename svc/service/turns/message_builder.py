@@ -1,6 +1,6 @@
 """Make messages of what an assistant yields: who speaks, in what role, cut to the wire's size. Pure.
 
-Facts: the wire page, "Message", "Limits". Tokens are counted roughly: four bytes of UTF-8 are one, rounded up, which is
+Facts: docs/wire.md, "Message", "Limits". Tokens are counted roughly: four bytes of UTF-8 are one, rounded up, which is
 what common tokenizers make of English text; an assistant that counts for itself says so in its Answer.
 """
 

@@ -1,4 +1,4 @@
-"""Every row of the wire page's table of errors: status, code, type, param, and what the text must say."""
+"""Every row of the table of errors in docs/wire.md, "Errors": status, code, type, param, and what the text says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that mean harm: they are refused as the wire page says, memory stays flat, and other users are served."""
+"""Clients that mean harm: they are refused as docs/wire.md specifies, memory stays flat, and other users are served."""
 
 from __future__ import annotations
 

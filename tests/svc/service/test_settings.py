@@ -9,7 +9,7 @@ from svc.messages import DEFAULT_TTL, MAX_CONTENT_BYTES, MAX_TTL, MIN_TTL
 from svc.service.settings import Settings, settings_from
 
 
-def test_the_defaults_are_the_wire_pages():
+def test_the_defaults_are_those_of_the_sdk():
     settings = Settings()
     assert (settings.min_ttl_seconds, settings.max_ttl_seconds, settings.default_ttl_seconds) == (
         MIN_TTL, MAX_TTL, DEFAULT_TTL,

@@ -1,5 +1,5 @@
 // What a session's messages mean on screen: turns with a question, a trace, an answer, pictures, an end. Pure: no DOM,
-// no clock, no network. Facts: the wire page, "Message". Messages come in order of `seq`; what was seen is dropped.
+// no clock, no network. Facts: docs/wire.md, "Message". Messages come in order of `seq`; what was seen is dropped.
 import type { ChatMessage } from "./transport.js";
 
 export type TurnState = "sending" | "running" | "answered" | "failed" | "stopped";
@@ -77,7 +77,7 @@ export class Turn {
   }
 }
 
-const STOPPED = 499; // the wire page, "Errors": the client cancelled the turn
+const STOPPED = 499; // docs/wire.md, "Errors": the client cancelled the turn
 const PICTURES = new Set(["image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export class Conversation {

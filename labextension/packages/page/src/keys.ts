@@ -1,4 +1,4 @@
-// A user's own keys over HTTP. Facts: the wire page, "HTTP operations". Shows nothing.
+// A user's own keys over HTTP. Facts: docs/wire.md, "API keys". Shows nothing.
 
 /** What the service tells of a key; times are seconds since the epoch, 0 is never. */
 export interface Key {

@@ -1,7 +1,7 @@
 /**
  * Which service to talk to, and what is refused before a key could go astray. Does no I/O.
  *
- * Facts: the wire page, "Addresses and authentication" and "Around it".
+ * Facts: docs/wire.md, "Addresses and authentication" and "Network and deployment".
  */
 import { ConfigError } from "./errors.js";
 

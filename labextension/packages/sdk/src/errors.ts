@@ -1,5 +1,5 @@
 /**
- * Every error of the SDK. Facts: the wire page, "Errors".
+ * Every error of the SDK. Facts: docs/wire.md, "Errors".
  *
  *     SvcError
  *     ├── ConfigError                     an address or key that cannot be used; nothing was sent
@@ -120,7 +120,7 @@ export class ModelNotFoundError extends ServiceError {
   static override readonly defaultCode = "model_not_found";
 }
 
-/** An address that is not on the wire page: the base URL is another server's, or an older service's. */
+/** An address that the service does not have: the base URL is another server's, or an older service's. */
 export class AddressNotFoundError extends ServiceError {
   override name = "AddressNotFoundError";
   static override readonly defaultStatus = 404;
@@ -225,7 +225,7 @@ const CLASSES = new Map<string, typeof ServiceError>(
   ].map((cls) => [cls.defaultCode, cls]),
 );
 
-/** Every code of the wire page. */
+/** Every error code: docs/wire.md, "Errors". */
 export const CODES: readonly string[] = [...CLASSES.keys()];
 
 /** The error for one of the wire; a code that is not known gives a plain `ServiceError`. */

@@ -1,5 +1,5 @@
 /**
- * The wire's vocabulary, both directions. Facts: the wire page.
+ * The wire's vocabulary, both directions. Facts: docs/wire.md.
  *
  * Names are the wire's (`message.message_type`); unknown values of a newer service are kept as strings, unknown fields
  * stay where they are. Decides no limits but the client's own, nor who may send what.

@@ -56,7 +56,7 @@ function openSocket(request: SocketRequest): Promise<Socket> {
       headers: request.headers,
       handshakeTimeout: request.openSeconds * 1000,
       maxPayload: MAX_FRAME_BYTES,
-      perMessageDeflate: false, // the wire page, Websocket 6
+      perMessageDeflate: false, // docs/wire.md, "Connecting"
     });
     const giveUp = (): void => {
       socket.terminate();

@@ -2,13 +2,13 @@
  * Decides what each frame of the stream means: frame in, step and outgoing frames out. Does no I/O, reads no clock.
  *
  * One object follows a session over any number of connections: `after` is always the last seq seen, a query that is not
- * over is repeated with the same id, and what was seen is dropped. Facts: the wire page, "Message" and "Websocket".
+ * over is repeated with the same id, and what was seen is dropped. Facts: docs/wire.md, "Message" and "Websocket".
  */
 import { ProtocolError, type ServiceError, serviceError, TooLargeError } from "./errors.js";
 import { endsTurn, type Message, MessageType, newMessage, ROOT_ID } from "./messages.js";
 import { parseObject, readMessage, ShapeError } from "./shapes.js";
 
-/** The wire page, Limits: no frame passes it. */
+/** docs/wire.md, "Limits": max_message_bytes. */
 export const MAX_SENT_BYTES = 1_048_576;
 const BAD_FRAME_SHOWN = 200; // characters
 

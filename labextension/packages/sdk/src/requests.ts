@@ -1,5 +1,5 @@
 /**
- * Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: the wire page, "HTTP operations".
+ * Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: docs/wire.md, "HTTP operations".
  *
  * Sends nothing and knows no address and no key (`transport` does).
  */

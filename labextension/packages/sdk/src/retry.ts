@@ -1,8 +1,9 @@
 /**
  * Which failures are tried again, and after how many seconds. Pure: clock and chance come in as values.
  *
- * Decides nothing about what is sent again (`protocol` and `requests` do). Facts: the wire page, "Errors" and close
- * codes; RFC 6455 section 7.4.1 and its registry; full jitter as in Amazon's "Exponential Backoff And Jitter" (2015).
+ * Decides nothing about what is sent again (`protocol` and `requests` do). Facts: docs/wire.md, "Errors" and
+ * "Close codes"; RFC 6455 section 7.4.1 and its registry; full jitter as in Amazon's "Exponential Backoff And Jitter"
+ * (2015).
  */
 
 const FIRST_DELAY_SECONDS = 0.1;

@@ -1,7 +1,8 @@
 /**
  * A session's stream as users hold it: every message as it comes, and questions.
  *
- * Carries out what `protocol` and `retry` decide, over as many connections as it takes. Facts: the wire page, "Websocket".
+ * Carries out what `protocol` and `retry` decide, over as many connections as it takes. Facts: docs/wire.md,
+ * "Websocket".
  */
 import { InvalidRequestError, type SvcError, UnreachableError } from "./errors.js";
 import { endsTurn, type Message, MessageType, MimeType, newId, newMessage, State } from "./messages.js";

@@ -1,4 +1,4 @@
-"""The document at /openapi.json: valid, the whole table of the wire page, and true of the service that serves it."""
+"""The document at /openapi.json: valid, complete, and true of the service that serves it."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_the_document_is_valid_openapi(document: dict[str, object]):
     assert (document["openapi"], document["info"]["version"]) == ("3.1.0", svc.__version__)
 
 
-def test_the_document_lists_the_wire_page_and_nothing_else(document: dict[str, object]):
+def test_the_document_lists_every_operation_and_nothing_else(document: dict[str, object]):
     listed = {(method.upper(), path) for path, methods in document["paths"].items() for method in methods}
     assert listed == TABLE
 
