@@ -1,7 +1,7 @@
 """Fresh kernels, started ahead of the notebooks that need them, each ended with its notebook.
 
-Facts: docs/reports.md, "On this machine": kernels started ahead halve the time of a sweep; over IPC no port is open, and
-parallel kernels cannot compete for one.
+Facts: docs/reports.md, "On this machine": kernels started ahead halve the time of a sweep; over IPC no port is open,
+and parallel kernels cannot compete for one.
 """
 
 from __future__ import annotations

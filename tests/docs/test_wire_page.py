@@ -134,13 +134,15 @@ def test_the_page_has_every_field_of_local_tools(kind):
     ],
 )
 def test_the_tables_of_values_are_complete(heading: str, values: list[str]):
-    on_the_page = {value for row in pages.rows(pages.section(PAGE, heading)) for value in re.findall(r"`(\w+)`", row[0])}
+    on_the_page = {
+        value for row in pages.rows(pages.section(PAGE, heading)) for value in re.findall(r"`(\w+)`", row[0])
+    }
 
     assert on_the_page == set(values)
 
 
 def test_the_page_has_every_mime_type_and_no_other():
-    on_the_page = {word for word in re.findall(r"`(\w+/[\w.+-]+)`", pages.section(PAGE, "MIME types"))}
+    on_the_page = set(re.findall(r"`(\w+/[\w.+-]+)`", pages.section(PAGE, "MIME types")))
 
     assert on_the_page == set(MimeType)
 
@@ -154,9 +156,7 @@ def test_the_table_of_errors_is_the_codes():
     table = [row for row in pages.rows(pages.section(PAGE, "Errors")) if row[0].isdigit()]
 
     on_the_page = {row[1].strip("`"): (int(row[0]), row[2].strip("`")) for row in table}
-    assert on_the_page == {
-        code: (kind.default_status, kind("").type) for code, kind in error_classes().items()
-    }
+    assert on_the_page == {code: (kind.default_status, kind("").type) for code, kind in error_classes().items()}
     assert sorted(on_the_page) == sorted(errors.CODES)
     assert len(table) == len(errors.CODES)
 
