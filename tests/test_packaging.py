@@ -92,8 +92,11 @@ def test_the_sdist_carries_all_sources_of_the_build_and_what_was_built_from_them
     assert hook.is_built(unpacked)  # so that it installs without Node
 
 
-def test_the_sdist_carries_the_tests_and_nothing_that_npm_installed(unpacked: Path):
+def test_the_sdist_carries_tests_and_documentation_and_nothing_that_npm_installed(unpacked: Path):
     assert (unpacked / "tests" / "wire").is_dir()
+    assert {path.name for path in (unpacked / "docs").iterdir()} == {path.name for path in (ROOT / "docs").iterdir()}
+    assert (unpacked / ".github" / "CONTRIBUTING.md").is_file()
+    assert (unpacked / ".pre-commit-config.yaml").is_file()
     assert (unpacked / "labextension" / "packages" / "page" / "test").is_dir()
     shutil.rmtree(unpacked / "labextension" / "__pycache__", ignore_errors=True)  # of the hook, loaded from there
     assert not [path for path in unpacked.rglob("*") if path.name in ("node_modules", "dist", "__pycache__")]
