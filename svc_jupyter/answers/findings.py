@@ -1,6 +1,6 @@
 """What an answer's turn found, as rows: read from its ``source`` messages, one row a finding. Pure.
 
-A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind (docs/skills.md).
+A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind.
 A source message of another form (another assistant's) has no rows.
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from svc import errors, local_tools
+from svc import _retry, errors, local_tools
 from svc.messages import ROOT_ID, FeedbackType, MessageType, MimeType, Role, State, UserType
 from svc.service import close_codes
 from svc.service.access import sign_in_codes, stream_tickets, user_keys
@@ -200,6 +200,18 @@ def test_the_page_has_the_close_codes_that_the_service_chooses():
 
     assert chosen <= close_codes_on_the_page()
     assert {code for code in close_codes_on_the_page() if code >= 4000} == {code for code in chosen if code >= 4000}
+
+
+def test_the_sdk_does_what_the_page_says_of_each_close_code():
+    table = {int(row[0]): row[2] for row in pages.rows(pages.section(PAGE, "Close codes"))}
+    meanings = {"reconnect with `after`": "lost", "use another key": "key", "register a new session": "session"}
+
+    for code, action in table.items():
+        if action in meanings:
+            assert _retry.close_meaning(code) == meanings[action]
+    for code in (1005, 1006, 1013, 1014):
+        assert _retry.close_meaning(code) == "lost"
+        assert str(code) in pages.section(PAGE, "Close codes")
 
 
 def transcripts() -> list[Path]:
