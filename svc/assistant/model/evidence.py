@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import AnyFinding, LooseFinding, columns
-from svc.assistant.skills.indicators.tool import extract
+from svc.assistant.findings import AnyFinding, Finding, columns
+from svc.assistant.skills.indicators import tool as indicators
 from svc.untrusted.defang import defang, plain, refang
 from svc.untrusted.markup import bullets, code_span, plural
 from svc.untrusted.model_markdown import Form, Part, parts
@@ -123,12 +123,12 @@ def check(markdown: str, ledger: Ledger) -> Checked:
 def claims(markdown: str) -> list[Claim]:
     """What an answer names, each once; a part of a longer one (the host of a URL) is not named by itself."""
     text = _ESCAPED.sub(r"\1", markdown.replace("`", " "))
-    found = [item.attributes for item in extract(text, source="answer") if isinstance(item, LooseFinding)]
+    found = [item.facts for item in indicators.inspect(text, source="answer") if isinstance(item, Finding)]
     whole = plain(refang(text))
     named = [
-        Claim(str(attributes["type"]), _as_cut(str(attributes["value"]), whole))
-        for attributes in found
-        if not attributes["within"] and attributes["type"] not in _UNCHECKED
+        Claim(facts.type, _as_cut(facts.value, whole))
+        for facts in found
+        if not facts.within and facts.type not in _UNCHECKED
     ]
     return list(dict.fromkeys([*named, *(Claim("cwe", match.group().upper()) for match in _CWE.finditer(text))]))
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.findings import Scalar, Severity
-from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.indicators.tables import compact_table
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 LOOK_AT = (
@@ -92,7 +92,7 @@ def body(findings: Sequence[Finding]) -> str:
         own = [finding for finding in findings if finding.evidence[0].source == source]
         if len(sources) > 1:
             blocks.append(f"#### {code_span(source, limit=80)}")
-        blocks += [_traits(own), _facts(own), *_parts(own), *_texts(own), indicators_of(own)]
+        blocks += [_traits(own), _facts(own), *_parts(own), *_texts(own), compact_table(own)]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -187,29 +187,6 @@ def _texts(findings: Sequence[Finding]) -> list[str]:
     return shown
 
 
-def indicators_of(findings: Sequence[Finding]) -> str:
-    """The indicators among the strings, by type."""
-    found = [finding for finding in findings if finding.kind == "indicator"]
-    if not found:
-        return ""
-    rows = [
-        (
-            escape(str(finding.attributes["type"]).replace("_", " ")),
-            code_span(str(finding.attributes["defanged"]), limit=indicators.VALUE_CHARS),
-            _where(finding),
-        )
-        for finding in found
-    ]
-    return table(("Indicator", "Value", "Where"), rows, limit=40)
-
-
-def _where(finding: Finding) -> str:
-    evidence = finding.evidence[0]
-    if evidence.offset is not None:
-        return f"offset {evidence.offset:,}"
-    return "in its texts"
-
-
 def next_steps(findings: Sequence[Finding]) -> list[str]:
     """What to do with the file, by its verdict."""
     steps = []
@@ -220,7 +197,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
             steps.append("Search proxy and DNS logs for the addresses in it.")
     elif worst & {"unusual"}:
         steps.append("Find out where the file came from, and look its SHA-256 up where files are known.")
-    if any(finding.attributes.get("trait") == "embedded_program" for finding in findings):
+    if any(finding.attributes["trait"] == "embedded_program" for finding in _of(findings, "trait")):
         steps.append("Take the embedded program out and inspect it by itself.")
     return steps
 

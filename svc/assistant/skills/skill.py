@@ -59,7 +59,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its findings, the ones that matter most first."""
-        return (*map(kind_of, self.facts), *self.loose_kinds)
+        return (*self.loose_kinds, *map(kind_of, self.facts))
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):

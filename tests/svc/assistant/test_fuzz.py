@@ -21,9 +21,9 @@ from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.plan import Ask, Call, Plan
 from svc.assistant.analyst.render import Part
 from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, ToolEvent, ToolFailure, kind_of
+from svc.assistant.findings import Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.catalogue import SECTIONS
+from svc.assistant.skills.catalogue import SECTIONS, decode_findings
 from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
 from svc.assistant.workers import process as worker_process
@@ -49,9 +49,10 @@ def run(section: Section, content: bytes) -> list[ToolEvent]:
     options = {name: OPTIONS[name] for name in skill.takes if OPTIONS[name]}
     frames = [
         worker_process.pack(item)
-        for item in (*tool(unpacked.fed(skill.input), source=NAME, **options), *unpacked.gaps())
+        for item in (*tool(unpacked.content(skill.input), source=NAME, **options), *unpacked.gaps())
     ]
-    return [msgspec.msgpack.decode(frame[worker_process.HEADER_BYTES :], type=ToolEvent) for frame in frames]
+    decoder = msgspec.msgpack.Decoder(Progress | Gap | Finding | finding_type(skill.facts))
+    return [decoder.decode(frame[worker_process.HEADER_BYTES :]) for frame in frames]
 
 
 def show(section: Section, items: list[ToolEvent]) -> str:
@@ -134,7 +135,7 @@ async def ask(analyst: Analyst, *, content: bytes, is_killed: bool = False) -> t
                 for worker in server.children():
                     worker.kill()
         elif step.message_type == MessageType.SOURCE and step.mime_type == MimeType.JSON:
-            findings = msgspec.json.decode(step.content, type=list[Finding])
+            findings = decode_findings(step.content)
     return findings, markdown
 
 

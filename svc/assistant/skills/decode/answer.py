@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import InputKind, Severity
 from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
@@ -43,7 +44,7 @@ def section(findings: Sequence[Finding]) -> str:
     if len(results) > SHOWN_CHAINS:
         blocks.append(f"… and {plural(len(results) - SHOWN_CHAINS, 'more part')} (all are in the findings).")
     if found := _of(findings, "indicator"):
-        blocks += ["**Indicators in what was decoded**", indicators.section(found)]
+        blocks += ["**Indicators in what was decoded**", tables_by_type(found)]
     return "\n\n".join(blocks)
 
 
@@ -92,7 +93,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
     steps = (
         ["Look for the decoded text, or what it starts and contacts, on the host where it was found."] if found else []
     )
-    return indicators.next_steps(findings) + steps
+    return search_steps(findings) + steps
 
 
 _CODECS = r"rot-?(?:13|47)|caesar|base-?(?:16|32|45|58|62|64|85|91)|hex|url[- ]?encod\w+|morse|xor|utf-?16"
@@ -104,6 +105,7 @@ SECTION = Section(
         input=InputKind.TEXT,
         title="Decoding",
         can="decode what is wrapped in layers (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
+        facts=(IndicatorFacts,),
         loose_kinds=("decoded", "decoded_layer"),
         strong=words(
             r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",

@@ -26,6 +26,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.decoders import (
@@ -368,8 +369,8 @@ def _findings(part: _Part, steps: tuple[Reading, ...], chain: int, source: str) 
     if text:
         inside = (
             item
-            for item in indicators.extract(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}")
-            if isinstance(item, Finding)
+            for item in indicators.inspect(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}")
+            if isinstance(item, TypedFinding)
         )
         yield from inside
 

@@ -1,4 +1,4 @@
-"""What stands around an indicator, for its evidence, however long its line is. Pure."""
+"""The text around an indicator, for its evidence, also in a very long line. Pure."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ EXCERPT_CHARS = 200
 MAX_SEARCHED_CHARS = 200_000_000  # of long lines, for the evidence of all indicators together: a fifth of a second
 
 
-class Lines:
-    """The lines of the text as evidence: the line, or the part of a long one around the value.
+class EvidenceLines:
+    """The lines of a text as evidence: a whole line, or the part of a long one around the value.
 
-    Values of one kind come in the order in which they stand, so a long line is searched on from the value before;
-    what is not found so is searched for from the start, while a bound is kept.
+    Values of one type come in the order of the text, so the search in a long line continues at the previous value.
+    A value that is not found there is searched for from the start of the line, up to MAX_SEARCHED_CHARS in all.
     """
 
     def __init__(self, text: str) -> None:
@@ -22,7 +22,7 @@ class Lines:
         return len(self._lines)
 
     def excerpt(self, number: int, value: str) -> str:
-        """What stands around ``value`` in the line ``number``, from 1."""
+        """Return the text around ``value`` in line ``number`` (from 1)."""
         if number != self._number:
             self._number, self._line, self._place = number, self._lines[number - 1].strip(), 0
             self._lowered = self._line.lower()

@@ -1,7 +1,7 @@
-"""Where a file path or a registry key ends: the one kind of indicator that may hold spaces. Pure; linear patterns.
+"""Decide where a file path or a registry key ends, since both may contain spaces. Pure; linear patterns.
 
-A part with spaces in it goes on as long as a separator follows; the last part takes further words only as far as a file
-ending, or capitals at the end of a line, show that they belong to it.
+A part with spaces continues as long as a separator follows. The last part takes further words only if a file name
+extension, or capitals at the end of a line, show that they belong to it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _WORD = re.compile(r"\S+")
 
 
 def windows_paths(text: str) -> Iterator[tuple[int, str]]:
-    """Each Windows, UNC or %VARIABLE% path: where it starts and what it is, double backslashes made single."""
+    """Yield the position and the text of each Windows, UNC or %VARIABLE% path, double backslashes as single ones."""
     match = _WINDOWS.search(text)
     while match:
         start, end = match.start(), match.end("folders")
@@ -63,7 +63,7 @@ def _last_name(text: str) -> str:
 
 
 def unix_paths(text: str) -> Iterator[tuple[int, str]]:
-    """Each path below a well-known top directory or the home directory."""
+    """Yield the position and the text of each path below a well-known top directory or the home directory."""
     for match in _UNIX.finditer(text):
         path = match[0].rstrip(".,;:-%")
         if path.count("/") >= 2 or path.startswith("~"):
@@ -71,7 +71,7 @@ def unix_paths(text: str) -> Iterator[tuple[int, str]]:
 
 
 def registry_keys(text: str) -> Iterator[tuple[int, str]]:
-    """Each registry key or value, from its root on; ``<HKLM>`` and ``HKLM:`` are written ``HKLM``."""
+    """Yield the position and the text of each registry key or value; ``<HKLM>`` and ``HKLM:`` become ``HKLM``."""
     match = _REGISTRY.search(text)
     while match:
         rest = match["rest"]
@@ -88,7 +88,7 @@ def registry_keys(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _key_name(text: str) -> str:
-    """The last part: its first word, then words with a capital as far as they reach."""
+    """The last part of a key: its first word, and the capitalised words that follow."""
     kept = []
     for index, word in enumerate(_WORD.findall(text)):
         if index and not (word[0].isupper() or word[0].isdigit()):

@@ -1,8 +1,8 @@
-"""What each kind of indicator looks like, and the checks that a look alone cannot make. Pure functions over one string.
+"""A pattern for each type of indicator, and the checks that a pattern cannot make. Pure functions over one string.
 
-Every pattern is linear: each part is bounded and a match can start at a boundary alone. Hosts are judged by the public
-list of top-level domains (publicsuffixlist) and by the tables in ``words.toml``; addresses by ipaddress;
-coins by their checksum (base58check; BIP 173 and 350).
+Every pattern is linear: each part is bounded, and a match can start at a boundary only. Hosts are checked against the
+public list of top-level domains (publicsuffixlist) and the tables in ``words.toml``, addresses with ipaddress, and
+cryptocurrency addresses by their checksum (base58check; BIP 173 and 350).
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ import datetime
 import hashlib
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 
 import msgspec
 from publicsuffixlist import PublicSuffixList
 
 from svc.assistant.knowledge import load
+from svc.assistant.skills.indicators.findings import Scope
 from svc.untrusted.defang import DOT, plain
 
 _D = rf"[.{DOT}]"
@@ -110,7 +111,7 @@ VERSION = re.compile(
 _LISTED_WORDS = re.compile(r"(?:,[A-Za-z]{1,20}){1,8}$")
 
 
-class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WordTables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The tables of ``words.toml``."""
 
     source: str
@@ -133,9 +134,9 @@ class Words(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 @cache
-def words() -> Words:
-    """The tables, read once a process."""
-    return load("words.toml", Words, __package__)
+def words() -> WordTables:
+    """The tables, loaded once per process."""
+    return load("words.toml", WordTables, __package__)
 
 
 @cache
@@ -149,7 +150,7 @@ def _is_tld(label: str) -> bool:
 
 
 def is_host(name: str, *, is_certain: bool) -> bool:
-    """Whether a dotted name is a host. ``is_certain``: a URL, a mail address or a harmless form says that it is one."""
+    """Whether a dotted name is a host. ``is_certain``: it is part of a URL or a mail address, or it was defanged."""
     labels = plain(name).split(".")
     tld = labels[-1].lower()
     if not _is_tld(tld):
@@ -181,7 +182,7 @@ def _is_camel(label: str) -> bool:
 
 
 def trimmed_url(url: str, *, is_listed: bool) -> str:
-    """A URL without the punctuation of the sentence around it. ``is_listed``: it stands in a list with commas."""
+    """A URL without the punctuation of the sentence around it. ``is_listed``: it is an item of a list with commas."""
     cut = re.search(r",(?=[A-Za-z]{2,6}://)", url)
     url = url[: cut.start()] if cut else url
     tail = _LISTED_WORDS.search(url)
@@ -204,7 +205,7 @@ def trimmed_url(url: str, *, is_listed: bool) -> str:
 
 
 def host_and_port(url: str) -> tuple[str, int | None]:
-    """The host of a URL, with DOT where it was harmless, and its port; ``""`` where it has none."""
+    """The host of a URL, with DOT if it was defanged, or "" if it has none, and its port."""
     authority = re.split(r"[/?#]", url.partition("://")[2] if "://" in url else url, maxsplit=1)[0].rpartition("@")[2]
     if authority.startswith("["):
         host, _, port = authority[1:].partition("]")
@@ -214,7 +215,7 @@ def host_and_port(url: str) -> tuple[str, int | None]:
 
 
 def names_in(url: str) -> Iterator[str]:
-    """The hosts that stand as whole parts of a URL's path or query, as redirects have them."""
+    """The hosts that are whole parts of a URL's path or query, as in redirects."""
     for part in re.split(r"[/?&=#;]", url.partition("://")[2])[1:]:
         if DOMAIN.fullmatch(part) and is_host(part, is_certain=False):
             yield part
@@ -225,7 +226,7 @@ def _port(text: str) -> int | None:
 
 
 def ipv4(text: str) -> str | None:
-    """The address that ``text`` writes, leading zeros put aside; None where it is none."""
+    """The address without leading zeros, or None if ``text`` is not one."""
     parts = plain(text).split(".")
     if len(parts) != 4 or not "".join(parts).isascii() or not all(map(str.isdigit, parts)):
         return None
@@ -234,7 +235,7 @@ def ipv4(text: str) -> str | None:
 
 
 def ipv6(text: str) -> str | None:
-    """``text`` as it was written where it is an IPv6 address, without a colon too many; None where it is none."""
+    """``text`` as written but without a colon after it, or None if it is not an IPv6 address."""
     text = plain(text)
     text = text[:-1] if text.endswith(":") and not text.endswith("::") else text
     colons = text.count(":")
@@ -254,10 +255,17 @@ _DOCUMENTATION = tuple(  # RFC 5737, 3849, 9637
     for block in ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20")
 )
 
+_RANGES: tuple[tuple[Scope, Callable[[ipaddress.IPv4Address | ipaddress.IPv6Address], bool]], ...] = (
+    ("loopback", lambda ip: ip.is_loopback),
+    ("link-local", lambda ip: ip.is_link_local),
+    ("multicast", lambda ip: ip.is_multicast),
+    ("unspecified", lambda ip: ip.is_unspecified),
+    ("reserved", lambda ip: ip.is_reserved),
+)
 
-def scope_of(address: str) -> str:
-    """What range an address is of: public, private, loopback, link-local, multicast, documentation, netmask,
-    reserved."""
+
+def scope_of(address: str) -> Scope:
+    """Return the range that an address belongs to."""
     ip = ipaddress.ip_address(address)
     mapped = getattr(ip, "ipv4_mapped", None)
     ip = mapped or ip
@@ -265,10 +273,7 @@ def scope_of(address: str) -> str:
         return "documentation"
     if ip.version == 4 and _is_netmask(int(ip)):
         return "netmask"
-    for name in ("loopback", "link_local", "multicast", "unspecified", "reserved"):
-        if getattr(ip, f"is_{name}"):
-            return name.replace("_", "-")
-    return "public" if ip.is_global else "private"
+    return next((scope for scope, is_in in _RANGES if is_in(ip)), "public" if ip.is_global else "private")
 
 
 def _is_netmask(number: int) -> bool:
@@ -276,8 +281,8 @@ def _is_netmask(number: int) -> bool:
     return number >= 0xFF000000 and inverted & (inverted + 1) == 0
 
 
-def domain_scope(name: str) -> str:
-    """internal, tor, documentation, common (named everywhere, rarely an indicator) or public."""
+def domain_scope(name: str) -> Scope:
+    """Return internal, tor, documentation, common (seen everywhere, rarely an indicator) or public."""
     labels = name.lower().split(".")
     tld = labels[-1]
     if tld in words().internal_tlds:
@@ -294,7 +299,7 @@ HASH_KINDS = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 1
 
 
 def hash_kind(text: str) -> str | None:
-    """The kind of hash that a run of hex digits is by its length; None where it is none or all zeros."""
+    """The type of hash by the number of hex digits; None if no hash has that length or all digits are zero."""
     return HASH_KINDS.get(len(text)) if text.strip("0") else None
 
 

@@ -1,18 +1,8 @@
-"""Extract the indicators of a report or a log: what, how often, where first, and whether it is worth acting on.
+"""Extract the indicators of a report or a log: what, how often, first seen in which line, and whether each matters.
 
-Decides what is an indicator and what only looks like one (version numbers, file names, program text), and says what was
-left out and why. Looks: ``indicator_patterns.py``, ``path_patterns.py``; harmless forms: ``defanging.py``. A log
-repeats its words: each different word (between white space) is looked at once, so that 10 MB take seconds.
-
-Finding kinds and their attributes:
-
-``indicator``: type (str: url, domain, ipv4, ipv4_cidr, ipv6, ipv6_cidr, email, xmpp, md5, sha1, sha224, sha256, sha384,
-sha512, ssdeep, tlsh, imphash, authentihash, ja3, …, cve, attack_technique, attack_tactic, attack_software,
-attack_group, attack_mitigation, file_path, file_name, registry_key, mutex, named_pipe, bitcoin, ethereum, monero, asn,
-mac, user_agent, analytics_id, tlp), value (str, as it works), defanged (str, to show), count (int), line (int, first),
-scope (str: public, private, loopback, link-local, multicast, unspecified, reserved, netmask, documentation, internal,
-tor, common, or "" where it has none), note (str: why it is marked, or ""), ports (list of int), was_defanged (bool),
-within (str: "url", "email", "cidr" or "" where it stands by itself).
+Decides what is an indicator and what only looks like one (version numbers, file names, program text), and reports
+what was left out and why. Patterns: ``patterns.py``, ``paths.py``; defanging: ``svc/untrusted/defang.py``. A log
+repeats its words, so each different word (between white space) is examined once: 10 MB take seconds.
 """
 
 from __future__ import annotations
@@ -26,10 +16,10 @@ from urllib.parse import unquote
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Gap, Progress, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Evidence, Finding, Gap, Progress
 from svc.assistant.skills.indicators import patterns as looks
-from svc.assistant.skills.indicators.context import Lines
+from svc.assistant.skills.indicators.context import EvidenceLines
+from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
 from svc.untrusted.defang import DOT, defang, plain, refang
 
@@ -45,13 +35,13 @@ class _Hit(msgspec.Struct):
     line: int
     count: int
     was_defanged: bool = False
-    within: str = ""
+    within: Within = ""
     note: str = ""
     ports: set[int] = msgspec.field(default_factory=set)
 
 
-class _Words(msgspec.Struct):
-    """Every different word of a text in one string, a word a line, with how often and where first it stands."""
+class _UniqueWords(msgspec.Struct):
+    """Every different word of a text in one string, one per line, with its count and the line it is first seen in."""
 
     text: str
     starts: list[int]
@@ -65,7 +55,7 @@ class _Words(msgspec.Struct):
 
 
 class _Ledger:
-    """The indicators found so far and what was left out; the same indicator found twice is counted together."""
+    """The indicators found so far and what was left out; equal indicators are counted together."""
 
     def __init__(self) -> None:
         self.hits: dict[tuple[str, str], _Hit] = {}
@@ -73,7 +63,15 @@ class _Ledger:
         self.refused = 0
 
     def add(
-        self, kind: str, raw: str, count: int, line: int, *, within: str = "", note: str = "", port: int | None = None
+        self,
+        kind: str,
+        raw: str,
+        count: int,
+        line: int,
+        *,
+        within: Within = "",
+        note: str = "",
+        port: int | None = None,
     ) -> None:
         value = plain(raw)
         key = (kind, _folded(kind, value))
@@ -95,7 +93,7 @@ class _Ledger:
 
 
 def _folded(kind: str, value: str) -> str:
-    """How equal indicators are written alike: hosts and hashes in lower case, the rest as it stands."""
+    """The spelling by which equal indicators are recognised: hosts and hashes in lower case, the rest unchanged."""
     if kind in looks.words().caseless_types:
         return value.lower()
     if kind == "url" and "://" in value:
@@ -105,12 +103,17 @@ def _folded(kind: str, value: str) -> str:
     return value
 
 
-def extract(text: str, *, source: str) -> Iterator[ToolEvent]:
-    """Every indicator of ``text``, by type and then by first line; before them Progress, after them what was left
-    out."""
-    original = Lines(text)
-    yield Progress(text=f"reading {len(original):,} lines, {len(text):,} characters of {source}")
-    fanged = refang(text)
+def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[IndicatorFacts] | Gap]:
+    """Yield an IndicatorFacts for each indicator, by type and then by first line; then a Gap for each reason to leave
+    something out.
+
+    Args:
+        content: The text, with indicators as they are or defanged.
+        source: Its name in the evidence.
+    """
+    original = EvidenceLines(content)
+    yield Progress(text=f"reading {len(original):,} lines, {len(content):,} characters of {source}")
+    fanged = refang(content)
     words = _unique_words(fanged)
     yield Progress(text=f"{len(words.counts):,} different words in {len(original):,} lines")
     ledger = _Ledger()
@@ -131,7 +134,7 @@ def _rank(kind: str) -> int:
     return order.index(kind) if kind in order else len(order)
 
 
-def _unique_words(text: str) -> _Words:
+def _unique_words(text: str) -> _UniqueWords:
     counts: Counter[str] = Counter()
     first: dict[str, int] = {}
     for number, line in enumerate(text.split("\n"), start=1):
@@ -144,11 +147,14 @@ def _unique_words(text: str) -> _Words:
         starts.append(position)
         kept.append(word)
         position += len(word) + 1
-    return _Words("\n".join(kept), starts, list(counts.values()), list(first.values()))
+    return _UniqueWords("\n".join(kept), starts, list(counts.values()), list(first.values()))
 
 
 def _find_in_lines(text: str, ledger: _Ledger) -> None:
-    """What may hold spaces: searched in the whole text, only where a mark of its kind stands in it at all."""
+    """Find the indicators that may contain spaces, in the whole text.
+
+    Each pattern runs only if the text has a characteristic substring of its type: most texts have few of them.
+    """
     upper_marks = "HK" in text or "hk" in text
     finders: list[tuple[str, bool, Callable[[str], Iterator[tuple[int, str]]]]] = [
         ("registry_key", upper_marks, registry_keys),
@@ -216,13 +222,13 @@ def _count_lines(kind: str, text: str, found: Iterator[tuple[int, str]], ledger:
 
 
 def _versions(text: str) -> Counter[str]:
-    """How often each four-part number stands behind a word that makes it a version."""
+    """How often each four-part number follows a word that makes it a version."""
     known = looks.words().version_words
     return Counter(match["number"] for match in looks.VERSION.finditer(text) if match["word"].lower() in known)
 
 
-def _find_hosts(words: _Words, ledger: _Ledger, versions: Counter[str]) -> str:
-    """URLs, then mail addresses, then addresses, then names: each takes its place away from the next."""
+def _find_hosts(words: _UniqueWords, ledger: _Ledger, versions: Counter[str]) -> str:
+    """Find URLs, mail addresses, IP addresses and names, in this order; what one step found, the next does not see."""
     rest = _find_urls(words, words.text, ledger)
     rest = _find_emails(words, rest, ledger)
     rest = _find_addresses(words, rest, ledger, versions)
@@ -237,7 +243,7 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _find_urls(words: _Words, text: str, ledger: _Ledger) -> str:
+def _find_urls(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
     spans = []
     for match in looks.URL.finditer(text):
         is_listed = match.start() > 0 and text[match.start() - 1] == ","
@@ -262,7 +268,7 @@ def _find_urls(words: _Words, text: str, ledger: _Ledger) -> str:
     return _blanked(text, spans)
 
 
-def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: str = "") -> None:
+def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: Within = "") -> None:
     ledger.add("url", url, count, line, within=within)
     host, port = looks.host_and_port(url)
     _add_host(host, count, line, ledger, within="url", port=port)
@@ -273,7 +279,7 @@ def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: str = 
         _add_url(inner, count, line, ledger, within="url")
 
 
-def _add_host(host: str, count: int, line: int, ledger: _Ledger, *, within: str, port: int | None = None) -> None:
+def _add_host(host: str, count: int, line: int, ledger: _Ledger, *, within: Within, port: int | None = None) -> None:
     address = looks.ipv4(host)
     if address is not None:
         ledger.add("ipv4", host if DOT in host else address, count, line, within=within, port=port)
@@ -287,7 +293,7 @@ def _add_host(host: str, count: int, line: int, ledger: _Ledger, *, within: str,
         ledger.add("domain", host, count, line, within=within, port=port)
 
 
-def _find_emails(words: _Words, text: str, ledger: _Ledger) -> str:
+def _find_emails(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
     spans = []
     for match in looks.EMAIL.finditer(text):
         host = match["host"].strip("[]")
@@ -302,7 +308,7 @@ def _find_emails(words: _Words, text: str, ledger: _Ledger) -> str:
     return _blanked(text, spans)
 
 
-def _find_addresses(words: _Words, text: str, ledger: _Ledger, versions: Counter[str]) -> str:
+def _find_addresses(words: _UniqueWords, text: str, ledger: _Ledger, versions: Counter[str]) -> str:
     spans = []
     for pattern in (looks.IPV4, looks.IPV4_AFTER_DASH):
         for match in pattern.finditer(text):
@@ -343,7 +349,7 @@ def _add_ipv4(match: re.Match[str], count: int, line: int, ledger: _Ledger, vers
         ledger.add("ipv4", value, count, line, port=int(port) if port and 0 < int(port) < 65_536 else None)
 
 
-def _find_domains(words: _Words, text: str, ledger: _Ledger) -> str:
+def _find_domains(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
     spans = []
     for match in looks.DOMAIN.finditer(text):
         host, start = match["host"], match.start()
@@ -369,7 +375,7 @@ def _leave_out_name(host: str, count: int, ledger: _Ledger) -> None:
         ledger.leave_out("names that look like files or program text, not hosts", host, count)
 
 
-def _find_identifiers(words: _Words, ledger: _Ledger) -> None:
+def _find_identifiers(words: _UniqueWords, ledger: _Ledger) -> None:
     text = words.text
     labelled = {
         hit.value
@@ -395,7 +401,7 @@ def _find_identifiers(words: _Words, ledger: _Ledger) -> None:
     _find_coins(words, ledger)
 
 
-def _find_attack_ids(words: _Words, ledger: _Ledger) -> None:
+def _find_attack_ids(words: _UniqueWords, ledger: _Ledger) -> None:
     kinds = {
         "T1": "attack_technique",
         "TA": "attack_tactic",
@@ -411,7 +417,7 @@ def _find_attack_ids(words: _Words, ledger: _Ledger) -> None:
             ledger.add(kind, identifier, *words.at(start))
 
 
-def _find_coins(words: _Words, ledger: _Ledger) -> None:
+def _find_coins(words: _UniqueWords, ledger: _Ledger) -> None:
     for match in looks.COIN.finditer(words.text):
         count, line = words.at(match.start())
         bitcoin = match["legacy"] or match["segwit"]
@@ -423,7 +429,7 @@ def _find_coins(words: _Words, ledger: _Ledger) -> None:
             ledger.leave_out("written like Bitcoin addresses, but their checksum is wrong", bitcoin, count)
 
 
-def _find_file_names(words: _Words, text: str, ledger: _Ledger) -> None:
+def _find_file_names(words: _UniqueWords, text: str, ledger: _Ledger) -> None:
     endings = looks.words().file_endings
     in_paths = {
         hit.value.rpartition(" ")[2] for hit in ledger.hits.values() if hit.kind == "file_path" and " " in hit.value
@@ -433,31 +439,31 @@ def _find_file_names(words: _Words, text: str, ledger: _Ledger) -> None:
             ledger.add("file_name", match["name"], *words.at(match.start()))
 
 
-def _finding(hit: _Hit, lines: Lines, source: str) -> Finding:
+def _finding(hit: _Hit, lines: EvidenceLines, source: str) -> Finding[IndicatorFacts]:
     scope = _scope(hit)
     note = hit.note or looks.words().scope_notes.get(scope, "")
+    defanged = defang(hit.value, hit.kind)
     return Finding(
-        kind="indicator",
-        title=f"{hit.kind}: {defang(hit.value, hit.kind)}",
+        title=f"{hit.kind}: {defanged}",
         why=note,
         evidence=(Evidence(source=source, excerpt=lines.excerpt(hit.line, hit.value), line=hit.line),),
         techniques=(hit.value,) if hit.kind == "attack_technique" else (),
-        attributes={
-            "type": hit.kind,
-            "value": hit.value,
-            "defanged": defang(hit.value, hit.kind),
-            "count": hit.count,
-            "line": hit.line,
-            "scope": scope,
-            "note": note,
-            "ports": [*sorted(hit.ports)],
-            "was_defanged": hit.was_defanged,
-            "within": hit.within,
-        },
+        facts=IndicatorFacts(
+            type=hit.kind,
+            value=hit.value,
+            defanged=defanged,
+            count=hit.count,
+            line=hit.line,
+            scope=scope,
+            note=note,
+            ports=sorted(hit.ports),
+            was_defanged=hit.was_defanged,
+            within=hit.within,
+        ),
     )
 
 
-def _scope(hit: _Hit) -> str:
+def _scope(hit: _Hit) -> Scope:
     match hit.kind:
         case "ipv4" | "ipv6" | "ipv4_cidr" | "ipv6_cidr":
             return looks.scope_of(hit.value.partition("/")[0])

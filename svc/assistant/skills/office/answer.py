@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"docx", "xlsx", "pptx", "doc", "xls", "ppt", "ole", "rtf", "one", "odt", "ods"})
@@ -19,6 +20,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Office document",
         can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, links that fetch",
+        facts=(IndicatorFacts,),
         loose_kinds=kinds("office"),
         strong=words(
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b{_DOCUMENTS} (?:files?|documents?|attachments?)\b",

@@ -14,10 +14,12 @@ from typing import BinaryIO
 
 import msgspec
 
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import Gap, Progress, Scalar, ToolEvent
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, digests, read, started
-from svc.assistant.skills.indicators.tool import extract
+from svc.assistant.skills.indicators import tool as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 
 MAX_TEXT_CHARS = 2_000_000  # of macros, formulas, links and text in which indicators are searched
 MAX_INDICATORS = 150
@@ -90,13 +92,13 @@ def _reader(data: bytes) -> Reader | None:
     return None
 
 
-def _indicators(seen: Seen, source: str) -> Iterator[Finding | Gap]:
+def _indicators(seen: Seen, source: str) -> Iterator[TypedFinding[IndicatorFacts] | Gap]:
     text = "\n".join(seen.texts)[:MAX_TEXT_CHARS]
     kept = 0
-    for item in extract(text, source=source) if text.strip() else ():
-        if not isinstance(item, Finding) or item.attributes["type"] not in _TYPES:
+    for item in indicators.inspect(text, source=source) if text.strip() else ():
+        if not isinstance(item, TypedFinding) or item.facts.type not in _TYPES:
             continue
-        if item.attributes["scope"] in _QUIET or item.attributes["within"]:
+        if item.facts.scope in _QUIET or item.facts.within:
             continue
         kept += 1
         if kept > MAX_INDICATORS:

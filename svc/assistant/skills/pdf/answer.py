@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"pdf"})
@@ -15,6 +16,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="PDF",
         can="inspect a PDF: actions on opening, scripts, links, embedded files, hidden names",
+        facts=(IndicatorFacts,),
         loose_kinds=kinds("pdf"),
         strong=words(
             r"\b(?:this|these|the|my|attached) (?:attached )?PDFs?\b",

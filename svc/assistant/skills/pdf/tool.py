@@ -13,10 +13,11 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import Gap, Progress, Scalar, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, digests, read, started
-from svc.assistant.skills.indicators.tool import extract
+from svc.assistant.skills.indicators import tool as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.pdf.raw_scan import HEAD_BYTES, Names, names_of, traits_of_bytes
 from svc.assistant.skills.pdf.traits import Seen, from_names
 
@@ -68,13 +69,13 @@ def _facts(names: Names, seen: Seen) -> dict[str, Scalar | list[Scalar]]:
     }
 
 
-def _indicators(seen: Seen, source: str) -> Iterator[Finding]:
+def _indicators(seen: Seen, source: str) -> Iterator[TypedFinding[IndicatorFacts]]:
     text = "\n".join(seen.texts)[:MAX_TEXT_CHARS]
-    for item in extract(text, source=source) if text else ():
+    for item in indicators.inspect(text, source=source) if text else ():
         if (
-            isinstance(item, Finding)
-            and item.attributes["type"] in _TYPES
-            and item.attributes["scope"] not in _QUIET
-            and not item.attributes["within"]
+            isinstance(item, TypedFinding)
+            and item.facts.type in _TYPES
+            and item.facts.scope not in _QUIET
+            and not item.facts.within
         ):
             yield item

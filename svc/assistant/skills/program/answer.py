@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"pebin", "elf", "macho", "dosmbr"})
@@ -15,6 +16,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Program",
         can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, what it can do, packers, indicators",
+        facts=(IndicatorFacts,),
         loose_kinds=kinds("program"),
         strong=words(
             r"\b(?:this|these|the|attached) (?:PE|ELF|Mach-?O)\b",

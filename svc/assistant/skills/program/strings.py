@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Gap, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.indicators.tool import extract
+from svc.assistant.findings import Evidence, Finding, Gap, ToolEvent
+from svc.assistant.skills.indicators import tool as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 
 MIN_CHARS = 5
 MAX_CHARS = 600  # of one string: longer ones are data in the form of text
@@ -76,7 +76,7 @@ def indicators_of(strings: Strings, *, source: str) -> Iterator[ToolEvent]:
     """The indicators among the strings that are worth a look, with their offsets; at most MAX_INDICATORS."""
     kept = 0
     lines = strings.text.split("\n")
-    for item in extract(strings.text, source=source):
+    for item in indicators.inspect(strings.text, source=source):
         if not isinstance(item, Finding) or not _is_worth(item, lines):
             continue
         kept += 1
@@ -90,10 +90,10 @@ def indicators_of(strings: Strings, *, source: str) -> Iterator[ToolEvent]:
         )
 
 
-def _is_worth(finding: Finding, lines: list[str]) -> bool:
-    attributes = finding.attributes
-    kind, value = attributes["type"], str(attributes["value"])
-    if kind not in _TYPES or attributes["scope"] in _QUIET or attributes["within"]:
+def _is_worth(finding: Finding[IndicatorFacts], lines: list[str]) -> bool:
+    facts = finding.facts
+    kind, value = facts.type, facts.value
+    if kind not in _TYPES or facts.scope in _QUIET or facts.within:
         return False
     line = _line(finding, lines)
     if kind == "domain":
@@ -103,12 +103,14 @@ def _is_worth(finding: Finding, lines: list[str]) -> bool:
     return kind != "url" or "." in value
 
 
-def _line(finding: Finding, lines: list[str]) -> str:
+def _line(finding: Finding[IndicatorFacts], lines: list[str]) -> str:
     number = finding.evidence[0].line or 1
     return lines[number - 1] if number <= len(lines) else ""
 
 
-def _placed(finding: Finding, lines: list[str], offsets: list[int], source: str) -> Finding:
+def _placed(
+    finding: Finding[IndicatorFacts], lines: list[str], offsets: list[int], source: str
+) -> Finding[IndicatorFacts]:
     """The same finding with a place in the file in the place of a line of text that the file does not have."""
     number = finding.evidence[0].line or 1
     offset = offsets[number - 1] if number <= len(offsets) else None

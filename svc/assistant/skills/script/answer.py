@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from svc.assistant.findings import InputKind, Severity
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import attack_name
-from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
@@ -52,7 +53,7 @@ def section(findings: Sequence[Finding]) -> str:
         blocks += [f"**{escape(source)}**"] if len(scripts) > 1 else []
         blocks += [*_behaviours(own), *_techniques(script), *_stages(own), *_parts(own)]
     if found := _of(findings, "indicator"):
-        blocks += ["**Indicators in the last stages**", indicators.section(found)]
+        blocks += ["**Indicators in the last stages**", tables_by_type(found)]
     return "\n\n".join(blocks)
 
 
@@ -131,7 +132,7 @@ def next_steps(findings: Sequence[Finding]) -> list[str]:
     """What to look for on the host, by the kinds of behaviour that were found."""
     does = {str(one.attributes["does"]) for one in _of(findings, "script_behaviour") if one.severity in _BAD}
     steps = [step for kinds, step in _STEPS if does & kinds]
-    return steps + indicators.next_steps(_of(findings, "indicator"))
+    return steps + search_steps(_of(findings, "indicator"))
 
 
 _STEPS = (
@@ -162,6 +163,7 @@ SECTION = Section(
         input=InputKind.TEXT,
         title="Scripts and commands",
         can="explain a script or command (PowerShell, cmd, Unix shell, Visual Basic, JavaScript), mapped to ATT&CK",
+        facts=(IndicatorFacts,),
         loose_kinds=("script", "script_behaviour", "script_stage", "script_part"),
         strong=words(
             rf"\b(?:{_VERBS})\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",

@@ -26,8 +26,10 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.indicators import tool as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.behaviours import Behaviour, Seen, Verdict, behaviours_in, verdict_on
 from svc.assistant.skills.script.commands import parts_of
 from svc.assistant.skills.script.explain import program_of, words_for
@@ -256,14 +258,14 @@ def _parts(stages: Sequence[Stage], source: str, first_line: int) -> tuple[list[
     return found, False
 
 
-def _indicators(stages: Sequence[Stage]) -> Iterator[Finding]:
+def _indicators(stages: Sequence[Stage]) -> Iterator[TypedFinding[IndicatorFacts]]:
     """The indicators of the stages from which nothing further was decoded."""
     parents = {stage.parent for stage in stages if stage.parent is not None and stage.is_hidden}
     seen: set[tuple[object, object]] = set()
     for index, stage in enumerate(stages):
         if index in parents or not stage.text:
             continue
-        for item in indicators.extract(stage.text, source=f"stage {index + 1}"):
-            if isinstance(item, Finding) and (key := (item.attributes["type"], item.attributes["value"])) not in seen:
+        for item in indicators.inspect(stage.text, source=f"stage {index + 1}"):
+            if isinstance(item, TypedFinding) and (key := (item.facts.type, item.facts.value)) not in seen:
                 seen.add(key)
                 yield item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.file_answer import body, kinds, next_steps, verdict
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"lnk"})
@@ -15,6 +16,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Shortcut",
         can="inspect a Windows shortcut (LNK): what it starts, its arguments, what hides",
+        facts=(IndicatorFacts,),
         loose_kinds=kinds("shortcut"),
         strong=words(r"\b(?:this|these|the|attached) (?:windows )?(?:\.?lnk|shortcuts?)\b", r"\blnk files?\b"),
         labels=LABELS,

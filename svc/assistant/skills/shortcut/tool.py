@@ -19,9 +19,11 @@ from uuid import UUID
 import msgspec
 
 from svc.assistant.findings import Confidence, Gap, Progress, Scalar, Severity, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy, kind_of, read, started
-from svc.assistant.skills.indicators.tool import extract
+from svc.assistant.skills.indicators import tool as indicators
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.embedded import from_code
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.techniques import rank_techniques
@@ -345,7 +347,7 @@ def _techniques(command: str, inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _indicators(texts: list[str], source: str) -> Iterator[Finding]:
-    for item in extract("\n".join(texts), source=source):
-        if isinstance(item, Finding) and item.attributes["type"] in ("url", "ipv4", "domain", "email"):
+def _indicators(texts: list[str], source: str) -> Iterator[TypedFinding[IndicatorFacts]]:
+    for item in indicators.inspect("\n".join(texts), source=source):
+        if isinstance(item, TypedFinding) and item.facts.type in ("url", "ipv4", "domain", "email"):
             yield item

@@ -6,19 +6,20 @@ import logging
 import time
 from contextlib import aclosing
 
-import msgspec
 import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.analyst.render import findings_json
-from svc.assistant.findings import Evidence
+from svc.assistant.findings import Evidence, with_facts
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.model import conversation
 from svc.assistant.model.evidence import MARK
 from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS
 from svc.assistant.model.toolbox import GIVEN, QUOTED, SUMMARY_CHARS
+from svc.assistant.skills.catalogue import decode_findings
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.errors import UpstreamError
 from svc.messages import MessageType, MimeType, State
@@ -66,7 +67,7 @@ async def ask(assistant, prompt, *files, **fields):
 def findings_of(steps):
     found = [step for step in steps if step.message_type == MessageType.SOURCE and step.mime_type == MimeType.JSON]
     assert len(found) == 1
-    return msgspec.json.decode(found[0].content, type=list[Finding])
+    return decode_findings(found[0].content)
 
 
 def texts(steps, kind=MessageType.INFO):
@@ -197,7 +198,7 @@ async def test_call_ids_that_come_again_do_not_bring_old_results(start_upstream,
     files = (file_of(first, "one.txt", "txt"), file_of(second, "two.txt", "txt"))
     for prompt, history in (("one", ()), ("two", (Exchange(prompt="one", answer="both"),))):
         steps, _ = await ask(assistant, prompt, *files, history=history)
-        upstream_requests.append({f.attributes["value"] for f in findings_of(steps)})
+        upstream_requests.append({f.facts.value for f in with_facts(findings_of(steps), IndicatorFacts)})
     assert upstream_requests == [{"198.51.100.1", "198.51.100.2"}, {"198.51.100.2"}]
 
 

@@ -54,7 +54,7 @@ def test_a_broken_vector_says_the_metric_and_the_values_allowed():
 
 
 def test_indicators_are_counted_by_type_and_shown_harmless():
-    found = of(indicators.extract("http://evil.top/a and 45.9.148.3:8080, 10.0.0.1", source="r.txt"))
+    found = of(indicators.inspect("http://evil.top/a and 45.9.148.3:8080, 10.0.0.1", source="r.txt"))
     assert indicators_section.verdict(found).startswith("**4 indicators:** 2 IPv4 addresses, 1 URL, 1 domain.")
     section = indicators_section.SECTION.body(found)
     assert "`hxxp://evil[.]top/a`" in section
@@ -83,7 +83,7 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     wrapped = base64.b64encode(f"whoami the user {HOSTILE}".encode()).decode()
     items = {
         cvss_section: [*cvss.inspect(f"{HOSTILE} {vector}", source=HOSTILE)],
-        indicators_section: [*indicators.extract(f"hxxp://evil.top/a {HOSTILE}", source=HOSTILE)],
+        indicators_section: [*indicators.inspect(f"hxxp://evil.top/a {HOSTILE}", source=HOSTILE)],
         decode_section: [*decode.unwrap(f"decode this: {wrapped}", source=HOSTILE)],
     }[section]
     found = of(items)

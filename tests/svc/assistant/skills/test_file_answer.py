@@ -6,10 +6,12 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst.plan import plan
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.findings import Severity
 from svc.assistant.skills.file_answer import body, next_steps, verdict
 from svc.assistant.skills.file_traits import Inspection
+from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.office import answer as office
 from svc.assistant.skills.pdf import answer as pdf
 from svc.assistant.skills.program import answer as program
@@ -25,6 +27,11 @@ def hostile(family: str) -> list[Finding]:
         inspection.facts("a file", {"format": HOSTILE, "names": [HOSTILE], "size": 3}),
         inspection.part("link", HOSTILE, note=HOSTILE, text=HOSTILE, size=1),
         *inspection.trait("x", HOSTILE, severity=Severity.CRITICAL, why=HOSTILE, value=HOSTILE),
+        *(
+            item
+            for item in indicators.inspect(f"http://evil.top/a {HOSTILE}", source=HOSTILE)
+            if isinstance(item, TypedFinding)
+        ),
         inspection.verdict(),
     ]
 

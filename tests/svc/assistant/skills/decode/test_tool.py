@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import Gap, Severity
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.decode import tool as decode
@@ -23,7 +24,11 @@ WIDE = base64.b64encode("IEX $x; whoami".encode("utf-16-le")).decode()
 
 
 def findings(text: str, kind: str = "decoded") -> list[Finding]:
-    return [item for item in decode.unwrap(text, source="prompt") if isinstance(item, Finding) and item.kind == kind]
+    return [
+        item
+        for item in decode.unwrap(text, source="prompt")
+        if isinstance(item, (Finding, TypedFinding)) and item.kind == kind
+    ]
 
 
 def results(text: str) -> list[str]:
@@ -127,7 +132,7 @@ def test_ordinary_text_is_left_alone(text):
 def test_noise_gives_a_gap_that_says_what_was_tried():
     noise = random.Random(3).randbytes(300).hex()
     items = list(decode.unwrap(f"decode this: {noise}", source="prompt"))
-    assert not [item for item in items if isinstance(item, Finding)]
+    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
     assert any(isinstance(item, Gap) and "a key may be missing" in item.text for item in items)
 
 
@@ -139,7 +144,7 @@ def test_each_layer_is_shown_in_order_and_the_indicators_of_the_last():
     (result,) = findings(wrapped)
     assert (result.attributes["path"], result.attributes["text"]) == ("hex, Base64, gzip", plain)
     assert result.severity == Severity.HIGH
-    assert "http://evil.top/x.sh" in [f.attributes["value"] for f in findings(wrapped, "indicator")]
+    assert "http://evil.top/x.sh" in [f.facts.value for f in findings(wrapped, "indicator")]
 
 
 def test_a_guess_says_that_it_is_one():

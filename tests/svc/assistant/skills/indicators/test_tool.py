@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, Progress
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, Gap, Progress
 from svc.assistant.skills.indicators import tool as indicators
 from svc.untrusted.defang import defang, plain, refang
 
@@ -18,14 +17,14 @@ from svc.untrusted.defang import defang, plain, refang
 def found(text: str) -> dict[str, list[str]]:
     """The values by type, in the order of the findings."""
     values: dict[str, list[str]] = {}
-    for item in indicators.extract(text, source="report"):
+    for item in indicators.inspect(text, source="report"):
         if isinstance(item, Finding):
-            values.setdefault(str(item.attributes["type"]), []).append(str(item.attributes["value"]))
+            values.setdefault(item.facts.type, []).append(item.facts.value)
     return values
 
 
 def gaps(text: str) -> str:
-    return "\n".join(item.text for item in indicators.extract(text, source="report") if isinstance(item, Gap))
+    return "\n".join(item.text for item in indicators.inspect(text, source="report") if isinstance(item, Gap))
 
 
 @pytest.mark.parametrize(
@@ -164,8 +163,8 @@ def test_what_was_left_out_is_said_with_its_reason():
     ],
 )  # fmt: skip
 def test_each_address_and_name_is_marked_with_its_range(text, scope):
-    (finding,) = (item for item in indicators.extract(text, source="r") if isinstance(item, Finding))
-    assert finding.attributes["scope"] == scope
+    (finding,) = (item for item in indicators.inspect(text, source="r") if isinstance(item, Finding))
+    assert finding.facts.scope == scope
 
 
 def test_the_host_of_a_url_is_an_indicator_too_and_a_redirect_target_as_well():
@@ -192,7 +191,7 @@ def test_what_is_shown_cannot_be_clicked(value, kind, shown):
 
 def test_evidence_has_the_line_as_it_stands_in_the_file():
     text = "one\ntwo hxxp://evil[.]top here\nthree"
-    first = next(item for item in indicators.extract(text, source="r.txt") if isinstance(item, Finding))
+    first = next(item for item in indicators.inspect(text, source="r.txt") if isinstance(item, Finding))
     assert (first.evidence[0].line, first.evidence[0].excerpt) == (2, "two hxxp://evil[.]top here")
 
 
@@ -209,10 +208,10 @@ def test_counts_and_first_lines_of_a_large_log_are_those_it_was_made_with():
         counts[ip] = counts.get(ip, 0) + 1
         first.setdefault(ip, number)
         lines.append(f"Nov 20 10:00:00 web sshd[{number}]: Failed password for root from {ip} port {number} ssh2")
-    items = list(indicators.extract("\n".join(lines), source="auth.log"))
-    ips = [i for i in items if isinstance(i, Finding) and i.attributes["type"] == "ipv4"]
-    assert {i.attributes["value"]: i.attributes["count"] for i in ips} == counts
-    assert {i.attributes["value"]: i.attributes["line"] for i in ips} == first
+    items = list(indicators.inspect("\n".join(lines), source="auth.log"))
+    ips = [i for i in items if isinstance(i, Finding) and i.facts.type == "ipv4"]
+    assert {i.facts.value: i.facts.count for i in ips} == counts
+    assert {i.facts.value: i.facts.line for i in ips} == first
     assert any(isinstance(item, Progress) and "20,000 lines" in item.text for item in items)
 
 
@@ -231,7 +230,7 @@ def test_more_indicators_than_the_bound_are_counted_and_said(monkeypatch):
 )  # fmt: skip
 @pytest.mark.timeout(20)
 def test_hostile_repetition_ends_soon(text):
-    assert list(indicators.extract(text, source="x"))
+    assert list(indicators.inspect(text, source="x"))
 
 
 PIECES = [
@@ -242,10 +241,10 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 @settings(max_examples=200, deadline=None)
 def test_no_text_makes_it_raise(text):
-    for item in indicators.extract(text, source="x"):
+    for item in indicators.inspect(text, source="x"):
         if isinstance(item, Finding):
-            assert 1 <= item.attributes["line"] <= text.count("\n") + 1
-            assert item.attributes["value"]
+            assert 1 <= item.facts.line <= text.count("\n") + 1
+            assert item.facts.value
 
 
 def test_thousands_of_indicators_in_one_line_are_found_soon_each_with_what_stands_around_it():
@@ -253,7 +252,7 @@ def test_thousands_of_indicators_in_one_line_are_found_soon_each_with_what_stand
     started = time.process_time()
     urls = [
         item
-        for item in indicators.extract(text, source="a")
+        for item in indicators.inspect(text, source="a")
         if isinstance(item, Finding) and item.title.startswith("url")
     ]
     assert time.process_time() - started < 4

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, ToolEvent, columns, with_facts
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.office import answer as section
 from svc.assistant.skills.office.tool import inspect
 from svc.assistant.skills.office.vba import decompress
@@ -37,7 +39,7 @@ def run(data: bytes, name: str = "a.docm") -> list[ToolEvent]:
 
 
 def found(data: bytes) -> list[Finding]:
-    return [item for item in run(data) if isinstance(item, Finding)]
+    return [item for item in run(data) if isinstance(item, (Finding, TypedFinding))]
 
 
 def traits(data: bytes) -> set[str]:
@@ -94,9 +96,9 @@ def test_a_dropper_is_malicious_with_its_source_and_its_address():
     data = word({"word/vbaProject.bin": ole.project(DROPPER)})
     items = found(data)
     assert verdict(data) == "malicious"
-    [macro] = [f for f in items if f.attributes.get("part") == "macro"]
+    [macro] = [f for f in items if columns(f).get("part") == "macro"]
     assert "Sub AutoOpen()" in str(macro.attributes["text"])
-    assert "http://evil-host.top/a.ps1" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+    assert "http://evil-host.top/a.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
     assert "```" in section.SECTION.body(items)
 
 
@@ -212,7 +214,7 @@ def test_hyperlinks_are_shown_defanged():
 
 def test_what_is_no_document_is_a_gap():
     items = run(b"just words")
-    assert not [item for item in items if isinstance(item, Finding)]
+    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
     assert any(isinstance(item, Gap) for item in items)
 
 

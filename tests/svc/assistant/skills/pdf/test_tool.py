@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, ToolEvent, with_facts
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.pdf import answer as section
 from svc.assistant.skills.pdf.tool import inspect
 from tests.support import program_files as made
@@ -30,7 +32,7 @@ def run(data: bytes, name: str = "a.pdf") -> list[ToolEvent]:
 
 
 def found(data: bytes) -> list[Finding]:
-    return [item for item in run(data) if isinstance(item, Finding)]
+    return [item for item in run(data) if isinstance(item, (Finding, TypedFinding))]
 
 
 def traits(data: bytes) -> set[str]:
@@ -107,7 +109,7 @@ def test_an_attack_is_called_malicious_and_shown_as_a_block():
 def test_links_are_shown_defanged_and_are_indicators():
     items = found(TRAITS["a link to a program"][0])
     assert "https://" not in section.SECTION.body(items).replace("`", "").split("Evidence")[0]
-    assert "https://files.evil.top/a/invoice.zip" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+    assert "https://files.evil.top/a/invoice.zip" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
 def test_a_file_with_a_broken_table_still_tells_its_scripts():
@@ -117,7 +119,7 @@ def test_a_file_with_a_broken_table_still_tells_its_scripts():
 
 def test_what_is_no_pdf_is_a_gap():
     items = run(b"a text about a PDF")
-    assert not [item for item in items if isinstance(item, Finding)]
+    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
     assert any(isinstance(item, Gap) for item in items)
 
 

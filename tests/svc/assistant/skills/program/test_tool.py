@@ -12,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, Progress, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, Progress, ToolEvent, with_facts
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import entropy
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.program import answer as section
 from svc.assistant.skills.program.tool import inspect
 from tests.support import program_files as made
@@ -27,7 +29,7 @@ def run(data: bytes, name: str = "sample.exe") -> list[ToolEvent]:
 
 
 def found(data: bytes, name: str = "sample.exe") -> list[Finding]:
-    return [item for item in run(data, name) if isinstance(item, Finding)]
+    return [item for item in run(data, name) if isinstance(item, (Finding, TypedFinding))]
 
 
 def facts(data: bytes, name: str = "sample.exe") -> dict[str, object]:
@@ -133,8 +135,8 @@ def test_a_name_that_hides_a_program_is_told(name: str, trait: str):
 
 def test_addresses_in_strings_are_indicators_with_their_offset():
     data = made.elf(extra=b"\0http://evil-host.top/gate.php\0")
-    [url] = [item for item in found(data) if item.kind == "indicator" and item.attributes["type"] == "url"]
-    assert url.attributes["value"] == "http://evil-host.top/gate.php"
+    [url] = [item for item in with_facts(found(data), IndicatorFacts) if item.facts.type == "url"]
+    assert url.facts.value == "http://evil-host.top/gate.php"
     assert url.evidence[0].offset == data.index(b"http://")
 
 
@@ -154,7 +156,7 @@ def test_a_macho_tells_its_libraries():
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x00" * 1_000, b"%PDF-1.7"], ids=["empty", "text", "zeros", "pdf"])
 def test_what_is_no_program_is_a_gap_and_no_finding(data: bytes):
     items = run(data)
-    assert [item for item in items if isinstance(item, Finding)] == []
+    assert [item for item in items if isinstance(item, (Finding, TypedFinding))] == []
     assert any(isinstance(item, Gap) for item in items)
 
 

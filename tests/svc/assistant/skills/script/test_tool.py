@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, Progress
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, Progress, with_facts
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.commands import parts_of
 from svc.assistant.skills.script.explain import words_for
 from svc.assistant.skills.script.language import Language, language_of, script_in
@@ -34,7 +36,7 @@ def plain64(data: bytes) -> str:
 
 
 def explained(text: str, source: str = "prompt") -> list[Finding]:
-    return [item for item in explain(text, source=source) if isinstance(item, Finding)]
+    return [item for item in explain(text, source=source) if isinstance(item, (Finding, TypedFinding))]
 
 
 def of(findings: list[Finding], kind: str) -> list[Finding]:
@@ -78,7 +80,7 @@ HIDDEN = {
 def test_what_is_hidden_is_read_and_called_bad(text: str):
     found = explained(f"explain this:\n{text}")
     assert of(found, "script")[0].attributes["verdict"] in ("malicious", "suspicious")
-    assert any("evil.example.net" in str(one.attributes["value"]) for one in of(found, "indicator"))
+    assert any("evil.example.net" in one.facts.value for one in with_facts(found, IndicatorFacts))
     assert of(found, "script_stage")
 
 
@@ -209,7 +211,7 @@ def test_no_script_is_a_gap(text: str):
     items = list(explain(text, source="prompt"))
     assert isinstance(items[0], Progress)
     assert any(isinstance(item, Gap) for item in items)
-    assert not of([item for item in items if isinstance(item, Finding)], "script")
+    assert not of([item for item in items if isinstance(item, (Finding, TypedFinding))], "script")
 
 
 @pytest.mark.parametrize(

