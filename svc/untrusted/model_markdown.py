@@ -30,7 +30,7 @@ _LIVE = frozenset({"image", "html_inline", "html_block", "link_open"})
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
-class Form(StrEnum):
+class PartKind(StrEnum):
     """How Markdown reads a part of a text."""
 
     TEXT = "text"
@@ -38,16 +38,16 @@ class Form(StrEnum):
     BLOCK = "block"
 
 
-class Part(msgspec.Struct, frozen=True):
+class MarkdownPart(msgspec.Struct, frozen=True):
     """A part of a text; all parts in order are the text."""
 
-    form: Form
+    form: PartKind
     text: str
 
 
 def harmless(markdown: str) -> str:
     """The text with nothing live in it. What cannot be made so part by part is shown as a block of code."""
-    by_part = "".join(part.text if part.form is not Form.TEXT else _disarmed(part.text) for part in parts(markdown))
+    by_part = "".join(part.text if part.form is not PartKind.TEXT else _disarmed(part.text) for part in parts(markdown))
     if is_harmless(by_part):
         return by_part
     everywhere = _disarmed(markdown)
@@ -59,9 +59,9 @@ def is_harmless(markdown: str) -> bool:
     return not any(token.type in _LIVE for token in _all_tokens(_parser().parse(markdown)))
 
 
-def parts(markdown: str) -> list[Part]:
+def parts(markdown: str) -> list[MarkdownPart]:
     """Text, code spans and fenced blocks, in order."""
-    found: list[Part] = []
+    found: list[MarkdownPart] = []
     gathered: list[str] = []
     fence = ""
     for line in markdown.splitlines(keepends=True):
@@ -70,7 +70,7 @@ def parts(markdown: str) -> list[Part]:
             gathered.append(line)
             if opening is None or not _closes(opening[1], fence, line):
                 continue
-            found.append(Part(Form.BLOCK, "".join(gathered)))
+            found.append(MarkdownPart(PartKind.BLOCK, "".join(gathered)))
             gathered, fence = [], ""
         elif opening is not None:
             found += _with_spans("".join(gathered))
@@ -78,20 +78,20 @@ def parts(markdown: str) -> list[Part]:
         else:
             gathered.append(line)
     rest = "".join(gathered)
-    return [*found, Part(Form.BLOCK, rest)] if fence else [*found, *_with_spans(rest)]
+    return [*found, MarkdownPart(PartKind.BLOCK, rest)] if fence else [*found, *_with_spans(rest)]
 
 
 def _closes(ticks: str, fence: str, line: str) -> bool:
     return ticks[0] == fence[0] and len(ticks) >= len(fence) and not line.strip().strip(fence[0])
 
 
-def _with_spans(text: str) -> Iterator[Part]:
+def _with_spans(text: str) -> Iterator[MarkdownPart]:
     """A text's parts; a code span ends within its paragraph."""
     for paragraph in re.split(r"(\n[ \t]*\n)", text):
         yield from _spans(paragraph)
 
 
-def _spans(text: str) -> Iterator[Part]:
+def _spans(text: str) -> Iterator[MarkdownPart]:
     runs = [(match.start(), match.end()) for match in _TICKS.finditer(text)]
     partner: list[int | None] = [None] * len(runs)
     nearest: dict[int, int] = {}
@@ -107,11 +107,11 @@ def _spans(text: str) -> Iterator[Part]:
             continue
         start, end = runs[index][0], runs[closing][1]
         if start > done:
-            yield Part(Form.TEXT, text[done:start])
-        yield Part(Form.SPAN, text[start:end])
+            yield MarkdownPart(PartKind.TEXT, text[done:start])
+        yield MarkdownPart(PartKind.SPAN, text[start:end])
         done, index = end, closing + 1
     if done < len(text):
-        yield Part(Form.TEXT, text[done:])
+        yield MarkdownPart(PartKind.TEXT, text[done:])
 
 
 def _disarmed(text: str) -> str:

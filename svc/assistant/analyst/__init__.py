@@ -15,11 +15,11 @@ import msgspec
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
-from svc.assistant.analyst.answer_format import Form, Wanted, wanted_form
+from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.plan import Ask, Call, Plan, plan
-from svc.assistant.analyst.render import Part
-from svc.assistant.analyst.structured_answer import formed, last_line
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, plan, read_question
+from svc.assistant.analyst.render import SkillResult
+from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.findings import AnyFinding, Finding, Gap, LooseFinding, Progress, ToolEvent
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
@@ -59,42 +59,45 @@ class Analyst(Assistant):
 
     async def answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
         """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
-        wanted = wanted_form(turn.prompt)
+        requested = requested_format(turn.prompt)
         back = history.follow_up(
-            wanted.prompt,
+            requested.prompt,
             turn.history,
-            is_form_given=wanted.form is not Form.PROSE,
+            is_form_given=requested.format is not AnswerFormat.PROSE,
             has_new_files=any(file.is_new for file in turn.files),
         )
-        steps = self._follow(turn, wanted, back) if back is not None else self._question(turn, wanted)
+        steps = self._follow(turn, requested, back) if back is not None else self._question(turn, requested)
         async with aclosing(steps):
             async for step in steps:
-                yield _in_language(step, turn.language) if wanted.form is Form.PROSE else step
+                yield _in_language(step, turn.language) if requested.format is AnswerFormat.PROSE else step
 
-    def _question(self, turn: Turn, wanted: Wanted) -> AsyncGenerator[Step | Answer, None]:
+    def _question(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
         now = self._now().isoformat(timespec="seconds")
-        planned = plan(
-            wanted.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
+        question = read_question(
+            requested.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
         )
-        return self._investigate(turn, wanted, planned)
+        planned = plan(question)
+        return self._investigate(turn, requested, planned)
 
-    async def _investigate(self, turn: Turn, wanted: Wanted, planned: Plan) -> AsyncGenerator[Step | Answer, None]:
+    async def _investigate(
+        self, turn: Turn, requested: RequestedFormat, planned: Plan
+    ) -> AsyncGenerator[Step | Answer, None]:
         yield _say(_plan_in_words(planned, turn), State.PLANNING)
         if not planned.asks:
             yield Answer(markdown=render.cannot(planned, turn))
             return
-        parts: list[Part] = []
+        parts: list[SkillResult] = []
         for ask in planned.asks:
             async with aclosing(self.run_ask(ask)) as outcomes:
                 async for outcome in outcomes:
-                    if isinstance(outcome, Part):
+                    if isinstance(outcome, SkillResult):
                         parts.append(outcome)
                     else:
                         yield outcome
-        for step in _told(_without_covered(parts), wanted, planned, turn.language):
+        for step in _told(_without_covered(parts), requested, planned, turn.language):
             yield step
 
-    async def run_ask(self, ask: Ask) -> AsyncGenerator[Step | Part, None]:
+    async def run_ask(self, ask: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
         """The ask's tool over its inputs: steps as it works, then the one Part."""
         findings: list[AnyFinding] = []
         gaps: list[tuple[str, str]] = []
@@ -112,7 +115,7 @@ class Analyst(Assistant):
         found = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _say(f"{ask.skill.name}: {found}", State.TOOL_RESULT, actor=ask.skill.name)
         names = tuple(call.name for call in ask.calls)
-        yield Part(skill=ask.skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
+        yield SkillResult(skill=ask.skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
 
     def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
@@ -128,7 +131,9 @@ class Analyst(Assistant):
             )
         )
 
-    async def _follow(self, turn: Turn, wanted: Wanted, back: FollowUp) -> AsyncGenerator[Step | Answer, None]:
+    async def _follow(
+        self, turn: Turn, requested: RequestedFormat, back: FollowUp
+    ) -> AsyncGenerator[Step | Answer, None]:
         """Answer from what the session knows already."""
         yield _say(f"looking back over {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
         if back.kind is FollowUpKind.ASKED:
@@ -142,52 +147,56 @@ class Analyst(Assistant):
         calls = history.again(exchange, findings, turn.files, back.options) if back.options else []
         if calls:
             asks = [_again(calls, skill) for skill in dict.fromkeys(call.skill for call in calls)]
-            async with aclosing(self._investigate(turn, wanted, Plan(asks=tuple(asks)))) as steps:
+            async with aclosing(self._investigate(turn, requested, Plan(asks=tuple(asks)))) as steps:
                 async for step in steps:
                     yield step
             return
-        for step in _from_known(wanted, back, findings):
+        for step in _from_known(requested, back, findings):
             yield step
 
 
-def _without_covered(parts: Sequence[Part]) -> list[Part]:
+def _without_covered(parts: Sequence[SkillResult]) -> list[SkillResult]:
     """Without the asks that found nothing where another one's answer has what they were for (``Skill.covers``)."""
     told = {name for part in parts if part.findings for name in part.skill.covers}
     return [part for part in parts if part.findings or part.skill.name not in told]
 
 
-def _again(calls: Sequence[Call], skill: Skill) -> Ask:
+def _again(calls: Sequence[Call], skill: Skill) -> PlannedSkill:
     mine = tuple(call for call in calls if call.skill == skill)
-    return Ask(skill=skill, calls=mine, because="the earlier log, another time of day")
+    return PlannedSkill(skill=skill, calls=mine, because="the earlier log, another time of day")
 
 
-def _from_known(wanted: Wanted, back: FollowUp, findings: Sequence[AnyFinding]) -> list[Step | Answer]:
+def _from_known(requested: RequestedFormat, back: FollowUp, findings: Sequence[AnyFinding]) -> list[Step | Answer]:
     """The last messages of a turn that only looks at earlier findings."""
     is_whole = back.kind is FollowUpKind.FOUND
     if not is_whole and not back.conditions and back.limit is None and back.kind is not FollowUpKind.COUNT:
-        return [Answer(markdown=render.not_understood(wanted.prompt, len(findings)))]
-    kept = list(findings) if is_whole else history.filtered(wanted.prompt, findings)
+        return [Answer(markdown=render.not_understood(requested.prompt, len(findings)))]
+    kept = list(findings) if is_whole else history.filtered(requested.prompt, findings)
     kept = kept[: back.limit] if back.limit is not None else kept  # they are stored worst first
     told: list[Step | Answer] = [
         _say(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
         findings_step(render.findings_json(kept)[0]),
     ]
     grouped = history.by_skill(kept)
-    if wanted.form is not Form.PROSE:
-        return [*told, Answer(markdown=formed(wanted, grouped))]
-    return [*told, Answer(markdown=render.refined(wanted.prompt, back.conditions, grouped, len(findings)))]
+    if requested.format is not AnswerFormat.PROSE:
+        return [*told, Answer(markdown=structured_answer(requested, grouped))]
+    return [*told, Answer(markdown=render.refined(requested.prompt, back.conditions, grouped, len(findings)))]
 
 
-def _told(parts: Sequence[Part], wanted: Wanted, planned: Plan, language: str) -> list[Step | Answer]:
+def _told(
+    parts: Sequence[SkillResult], requested: RequestedFormat, planned: Plan, language: str
+) -> list[Step | Answer]:
     """The last messages of a turn that ran tools."""
     findings = [finding for part in parts for finding in part.findings]
     encoded, left_out = render.findings_json(findings)
     drawn = [picture_step(picture) for part in parts for picture in section_of(part.skill).pictures(render.shown(part))]
-    if wanted.form is not Form.PROSE:
+    if requested.format is not AnswerFormat.PROSE:
         groups = [(part.skill, part.findings) for part in parts]
-        return [findings_step(encoded), *drawn, Answer(markdown=formed(wanted, groups))]
+        return [findings_step(encoded), *drawn, Answer(markdown=structured_answer(requested, groups))]
     told = [gist(findings, language), render.answer(parts, planned, left_out=left_out)]
-    told += [last_line(wanted.last_line, [(part.skill, part.findings) for part in parts])] if wanted.last_line else []
+    told += (
+        [last_line(requested.last_line, [(part.skill, part.findings) for part in parts])] if requested.last_line else []
+    )
     return [findings_step(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
 
 

@@ -14,7 +14,7 @@ MAX_TEMPLATE_CHARS = 4_000  # a longer "format" is material that follows a colon
 _ENDS_CHARS = 4_000  # of a prompt, first and last: where people say how to answer
 
 
-class Form(StrEnum):
+class AnswerFormat(StrEnum):
     """How an answer looks."""
 
     PROSE = "prose"
@@ -24,14 +24,14 @@ class Form(StrEnum):
     TEMPLATE = "template"
 
 
-class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
     """The form, with the format that the prompt gives for TEMPLATE, and ``prompt`` without the words about it.
 
     ``last_line`` names what alone the last line of an answer in prose shall hold ("CWE ID"); "" for no such wish.
     """
 
     prompt: str
-    form: Form = Form.PROSE
+    format: AnswerFormat = AnswerFormat.PROSE
     template: str = ""
     last_line: str = ""
 
@@ -49,11 +49,11 @@ _AS = (
     r" (?:the results? (?:as|in) )?(?:an? |one )?(?:valid |pure |plain |markdown )?"
 )
 _FORMS = tuple(
-    (form, re.compile(_AS + words + r"\b(?: (?:format|form|object|list|array|file|only))*", re.IGNORECASE))
-    for form, words in (
-        (Form.JSON, r"json"),
-        (Form.CSV, r"(?:csv|comma[- ]separated (?:values|list))"),
-        (Form.TABLE, r"table"),
+    (kind, re.compile(_AS + words + r"\b(?: (?:format|form|object|list|array|file|only))*", re.IGNORECASE))
+    for kind, words in (
+        (AnswerFormat.JSON, r"json"),
+        (AnswerFormat.CSV, r"(?:csv|comma[- ]separated (?:values|list))"),
+        (AnswerFormat.TABLE, r"table"),
     )
 )
 _ANY_FORM = re.compile(r"\b(?:json|csv|table)\b|comma[- ]separated", re.IGNORECASE)
@@ -80,26 +80,26 @@ _LAST_LINE = re.compile(
 )
 
 
-def wanted_form(prompt: str) -> Wanted:
+def requested_format(prompt: str) -> RequestedFormat:
     """What the prompt says about the form of its answer; PROSE and the prompt as it is where it says nothing."""
     if (given := _given_format(prompt)) is not None:
         return given
     if (match := _LAST_LINE.search(prompt)) is not None and _is_at_an_end(prompt, match):
-        return Wanted(prompt=prompt[: match.start()] + prompt[match.end() :], last_line=match["thing"].strip())
+        return RequestedFormat(prompt=prompt[: match.start()] + prompt[match.end() :], last_line=match["thing"].strip())
     if (match := _ONLY.search(prompt)) is not None and _is_at_an_end(prompt, match):
         rest = prompt[: match.start()] + prompt[match.end() :]
         if (known := _ONE_FORM.fullmatch(match["thing"])) is None:
-            return Wanted(prompt=rest, form=Form.TEMPLATE, template=f"<{match['thing'].strip()}>")
-        return Wanted(prompt=rest, form=Form(known[0].lower()))
+            return RequestedFormat(prompt=rest, format=AnswerFormat.TEMPLATE, template=f"<{match['thing'].strip()}>")
+        return RequestedFormat(prompt=rest, format=AnswerFormat(known[0].lower()))
     if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
-        return Wanted(prompt="", form=Form(bare[1].lower()))
+        return RequestedFormat(prompt="", format=AnswerFormat(bare[1].lower()))
     if not _ANY_FORM.search(prompt, 0, _ENDS_CHARS) and not _ANY_FORM.search(prompt[-_ENDS_CHARS:]):
-        return Wanted(prompt=prompt)
-    for form, words in _FORMS:
+        return RequestedFormat(prompt=prompt)
+    for kind, words in _FORMS:
         for match in words.finditer(prompt):
             if _is_at_an_end(prompt, match):
-                return Wanted(prompt=prompt[: match.start()] + prompt[match.end() :], form=form)
-    return Wanted(prompt=prompt)
+                return RequestedFormat(prompt=prompt[: match.start()] + prompt[match.end() :], format=kind)
+    return RequestedFormat(prompt=prompt)
 
 
 def _is_at_an_end(prompt: str, match: re.Match[str]) -> bool:
@@ -107,7 +107,7 @@ def _is_at_an_end(prompt: str, match: re.Match[str]) -> bool:
     return "\n\n" not in prompt[: match.start()].strip("\n") or "\n\n" not in prompt[match.end() :].strip("\n")
 
 
-def _given_format(prompt: str) -> Wanted | None:
+def _given_format(prompt: str) -> RequestedFormat | None:
     match = next(reversed([*_TEMPLATE.finditer(prompt)]), None)
     if match is None or not _is_at_an_end(prompt, match):
         return None
@@ -120,7 +120,9 @@ def _given_format(prompt: str) -> Wanted | None:
     template = fenced[1] if fenced else template.strip()
     if not is_template(template):
         return None
-    return Wanted(prompt=prompt[: match.start()] + after[length:], form=Form.TEMPLATE, template=template)
+    return RequestedFormat(
+        prompt=prompt[: match.start()] + after[length:], format=AnswerFormat.TEMPLATE, template=template
+    )
 
 
 def _length(after: str) -> int:

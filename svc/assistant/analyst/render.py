@@ -23,7 +23,7 @@ PROMPT_CHARS = 200  # of an earlier question
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of one ask: what was found, where, and per input what was not looked at."""
 
     skill: Skill
@@ -32,7 +32,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[tuple[str, str], ...] = ()
 
 
-def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
+def answer(parts: Sequence[SkillResult], plan: Plan, *, left_out: int = 0) -> str:
     """The whole answer to a question that had at least one ask."""
     verdicts = [_verdict(part) for part in parts]
     blocks = verdicts if len(parts) == 1 else [bullets(verdicts)]
@@ -49,7 +49,7 @@ def answer(parts: Sequence[Part], plan: Plan, *, left_out: int = 0) -> str:
     return "\n\n".join(block for block in blocks if block) + "\n"
 
 
-def _next_steps(parts: Sequence[Part]) -> list[str]:
+def _next_steps(parts: Sequence[SkillResult]) -> list[str]:
     """What each section advises, said once."""
     steps = dict.fromkeys(step for part in parts for step in section_of(part.skill).next_steps(shown(part)))
     if any(with_facts(part.findings, ToolFailure) for part in parts):
@@ -57,12 +57,12 @@ def _next_steps(parts: Sequence[Part]) -> list[str]:
     return list(steps)
 
 
-def shown(part: Part) -> list[AnyFinding]:
+def shown(part: SkillResult) -> list[AnyFinding]:
     """What the part's section shows: all but the one about a tool that did not finish, which has no section."""
     return [finding for finding in part.findings if finding.kind != kind_of(ToolFailure)]
 
 
-def _verdict(part: Part) -> str:
+def _verdict(part: SkillResult) -> str:
     where = ", ".join(code_span(name, limit=80) for name in part.inputs[:4])
     failed = len(part.findings) - len(shown(part))
     if not shown(part):
@@ -73,7 +73,7 @@ def _verdict(part: Part) -> str:
     return section_of(part.skill).verdict(shown(part)) + note
 
 
-def _body(part: Part) -> str:
+def _body(part: SkillResult) -> str:
     broken = with_facts(part.findings, ToolFailure)
     blocks = [section_of(part.skill).body(shown(part))] if shown(part) else []
     if broken:
@@ -82,7 +82,7 @@ def _body(part: Part) -> str:
     return "\n\n".join(blocks)
 
 
-def _gaps(parts: Sequence[Part], plan: Plan, left_out: int) -> list[str]:
+def _gaps(parts: Sequence[SkillResult], plan: Plan, left_out: int) -> list[str]:
     seen = dict.fromkeys(f"{code_span(name, limit=80)}: {escape(gap)}" for part in parts for name, gap in part.gaps)
     gaps = [*seen, *(f"{_file(file)}: no tool that was asked reads this kind of file" for file in plan.unread)]
     gaps += [f"it cannot yet {escape(what)}" for what in plan.cannot]

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
-from svc.assistant.analyst.answer_format import PLACEHOLDER, Form, Wanted
+from svc.assistant.analyst.answer_format import PLACEHOLDER, AnswerFormat, RequestedFormat
 from svc.assistant.findings import AnyFinding, Scalar, Severity, columns
 from svc.assistant.skills.skill import Skill
 from svc.untrusted.characters import on_one_line
@@ -78,16 +78,16 @@ def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFindi
     return []
 
 
-def formed(wanted: Wanted, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
+def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
     """The answer in the form that is wanted; it says so where nothing was found to put into it."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
-    match wanted.form:
-        case Form.TEMPLATE:
+    match requested.format:
+        case AnswerFormat.TEMPLATE:
             every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_LOOKED_AT]]
-            return _filled(wanted.template, rows, every) + "\n"
-        case Form.JSON:
+            return _filled(requested.template, rows, every) + "\n"
+        case AnswerFormat.JSON:
             return _json_block([_without_empty(row) for row in rows])
-        case Form.CSV:
+        case AnswerFormat.CSV:
             return _csv_block(rows)
         case _:
             return _tables(groups)
@@ -280,14 +280,14 @@ def _normal(name: str) -> str:
 
 def _value(name: str, row: Row) -> Value:
     """What a row has under a name: that very attribute, one of its other names, or one whose words hold it."""
-    wanted = _normal(name)
-    tried = [wanted, *_OTHER_NAMES.get(wanted, ())]
-    if wanted.endswith("s"):
-        tried += [wanted[:-1], *_OTHER_NAMES.get(wanted[:-1], ())]
-    tried += [other for word in wanted.split("_") for other in (word, *_OTHER_NAMES.get(word, ()))]
+    requested = _normal(name)
+    tried = [requested, *_OTHER_NAMES.get(requested, ())]
+    if requested.endswith("s"):
+        tried += [requested[:-1], *_OTHER_NAMES.get(requested[:-1], ())]
+    tried += [other for word in requested.split("_") for other in (word, *_OTHER_NAMES.get(word, ()))]
     for candidate in tried:
         value = row.get(candidate)
         if value not in (None, "", []):
-            is_one = isinstance(value, list) and not wanted.endswith("s")
+            is_one = isinstance(value, list) and not requested.endswith("s")
             return value[0] if is_one and isinstance(value, list) else value
     return None

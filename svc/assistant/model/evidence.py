@@ -16,7 +16,7 @@ from svc.assistant.findings import AnyFinding, Finding, columns
 from svc.assistant.skills.indicators import tool as indicators
 from svc.untrusted.defang import defang, plain, refang
 from svc.untrusted.markup import bullets, code_span, plural
-from svc.untrusted.model_markdown import Form, Part, parts
+from svc.untrusted.model_markdown import MarkdownPart, PartKind, parts
 
 MARK = "⚠ not found in the evidence"
 MAX_EVIDENCE_CHARS = 12_000_000  # a lower-case copy is made for the check; the newest goes first
@@ -176,13 +176,13 @@ def _marked(markdown: str, missing: Sequence[Claim]) -> str:
     return "".join(_marked_part(part, pattern) for part in parts(markdown))
 
 
-def _marked_part(part: Part, pattern: re.Pattern[str]) -> str:
+def _marked_part(part: MarkdownPart, pattern: re.Pattern[str]) -> str:
     match part.form:
-        case Form.TEXT:
+        case PartKind.TEXT:
             return pattern.sub(lambda found: f"{found.group()} ({MARK})", part.text)
-        case Form.SPAN:
+        case PartKind.SPAN:
             return f"{part.text} ({MARK})" if pattern.search(part.text) else part.text
-        case Form.BLOCK:
+        case PartKind.BLOCK:
             names = list(dict.fromkeys(found.group() for found in pattern.finditer(part.text)))
             if not names:
                 return part.text

@@ -15,14 +15,15 @@ from datetime import datetime
 
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
-from svc.assistant.analyst.plan import PROMPT, Ask, Call, Plan, question_of
-from svc.assistant.analyst.render import Part
+from svc.assistant.analyst.matching import reads
+from svc.assistant.analyst.plan import PROMPT, Call, Plan, PlannedSkill, question_of
+from svc.assistant.analyst.render import SkillResult
 from svc.assistant.findings import AnyFinding
 from svc.assistant.model.evidence import Ledger
 from svc.assistant.model.local_toolset import LocalToolset
 from svc.assistant.model.offer import Offer, Tell
 from svc.assistant.model.turn_clock import TurnClock
-from svc.assistant.skills.catalogue import enabled, reads, section_of
+from svc.assistant.skills.catalogue import enabled, section_of
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Step, Turn, TurnFile
 from svc.errors import UnavailableError
@@ -53,7 +54,7 @@ class Toolbox:
         self._mark = secrets.token_hex(8)
         self._skills = {skill.name: skill for skill in enabled(use_experimental=turn.use_experimental)}
         self._summaries: dict[tuple[str, str, str, str], str] = {}
-        self._parts: list[Part] = []
+        self._parts: list[SkillResult] = []
         self._own: LocalToolset | None = None
         if turn.local_tools is not None:
             self._own = LocalToolset(
@@ -85,7 +86,7 @@ class Toolbox:
 
     async def _run(self, call: Call) -> str:
         try:
-            part = await self._part(Ask(skill=call.skill, calls=(call,), because="the model asked"))
+            part = await self._part(PlannedSkill(skill=call.skill, calls=(call,), because="the model asked"))
             summary = self._summary(part, call.name)
         except UnavailableError as error:
             return f"Not run: {error}"
@@ -98,15 +99,15 @@ class Toolbox:
         self._parts.append(part)
         return summary
 
-    async def _part(self, ask: Ask) -> Part:
+    async def _part(self, ask: PlannedSkill) -> SkillResult:
         async with aclosing(self._analyst.run_ask(ask)) as outcomes:
             async for outcome in outcomes:
-                if isinstance(outcome, Part):
+                if isinstance(outcome, SkillResult):
                     return outcome
                 await self._tell(outcome)
         raise AssertionError("an ask ends with its part")
 
-    def _summary(self, part: Part, name: str) -> str:
+    def _summary(self, part: SkillResult, name: str) -> str:
         shown = cut(render.answer([part], Plan()), SUMMARY_CHARS)
         return (
             f"{part.skill.name} over {on_one_line(name)!r}: {len(part.findings):,} findings. Between the marks stands "

@@ -28,10 +28,9 @@ from svc.assistant.skills.pdf import answer as pdf
 from svc.assistant.skills.program import answer as program
 from svc.assistant.skills.script import answer as script
 from svc.assistant.skills.shortcut import answer as shortcut
-from svc.assistant.skills.skill import PACKED_LABELS, READABLE_LABELS, Section, Skill, words
+from svc.assistant.skills.skill import Section, Skill
 from svc.assistant.skills.token import answer as token
 from svc.assistant.skills.versions import answer as versions
-from svc.assistant.turn import TurnFile
 from svc.messages import Toolset, Vendor
 
 SECTIONS: tuple[Section, ...] = (
@@ -64,55 +63,16 @@ SKILLS: tuple[Skill, ...] = tuple(section.skill for section in SECTIONS)
 FACTS: tuple[type[Facts], ...] = tuple(dict.fromkeys(facts for skill in SKILLS for facts in skill.facts))
 _FINDINGS: msgspec.json.Decoder[list[AnyFinding]] = msgspec.json.Decoder(list[LooseFinding | finding_type(FACTS)])  # type: ignore[misc]
 _BY_NAME = {section.skill.name: section for section in SECTIONS}
-_TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
-_UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # only unpacking, or reading on, would tell
+
+
+def skill_named(name: str) -> Skill:
+    """Return the skill with this name; KeyError if there is none."""
+    return _BY_NAME[name].skill
 
 
 def section_of(skill: Skill) -> Section:
     """How the findings of ``skill`` are shown."""
     return _BY_NAME[skill.name]
-
-
-def reads(skill: Skill, file: TurnFile) -> bool:
-    """Whether the skill's tool can read the file; one for text reads every kind of text."""
-    return file.label in skill.labels or (skill.labels >= READABLE_LABELS and file.mime_type.startswith(_TEXT_TYPES))
-
-
-def is_for(skill: Skill, file: TurnFile) -> bool:
-    """Whether the file is what the skill is made for: by its content, or its name where content does not tell."""
-    return file.label in skill.claims or (
-        file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name) is not None
-    )
-
-
-def is_readable(file: TurnFile) -> bool:
-    """Whether any tool here can read it."""
-    return any(reads(skill, file) for skill in SKILLS)
-
-
-FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
-"""A clause with one of these means the files, though the prompt brings material of its own."""
-
-LOOK = words(
-    r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
-    r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
-)
-"""Asks for whatever fits the content."""
-
-NOT_YET = (
-    (
-        "say who owns an address or whether it is known as malicious (no data offline)",
-        words(
-            r"\breputation\b",
-            r"\bknown (?:bad|malicious)\b",
-            r"\bwhois\b",
-            r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
-            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!`\n]{0,80}\bmalicious\b",
-            r"\bgeo-?locat\w*",
-        ),
-    ),
-)
-"""What people ask that no tool here does yet, in words that end "it cannot yet …"."""
 
 
 def decode_findings(content: str | bytes) -> list[AnyFinding]:

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.analyst import Analyst, render
-from svc.assistant.analyst.plan import Ask, Call, Plan
-from svc.assistant.analyst.render import Part
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
+from svc.assistant.analyst.render import SkillResult
 from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.findings import LooseFinding as Finding
@@ -60,8 +60,8 @@ def show(section: Section, items: list[ToolEvent]) -> str:
     skill = section.skill
     findings = tuple(item for item in items if isinstance(item, (Finding, TypedFinding)))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
-    part = Part(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
-    ask = Ask(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
+    part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
+    ask = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
     section.pictures(findings)
     render.findings_json(list(findings))
     return render.answer([part], Plan(asks=(ask,)))

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from svc.untrusted.model_markdown import Form, harmless, is_harmless, parts
+from svc.untrusted.model_markdown import PartKind, harmless, is_harmless, parts
 
 LEAKS = [
     pytest.param("![a](https://evil.example/?q=1)", id="an image"),
@@ -66,8 +66,8 @@ def test_parts_are_the_whole_text_in_order():
     text = "a `b` c\n```\nd\n```\n`` e ` f `` g\n\n` h\n\ni `"
     found = parts(text)
     assert "".join(part.text for part in found) == text
-    assert [part.text for part in found if part.form is Form.SPAN] == ["`b`", "`` e ` f ``"]
-    assert [part.text for part in found if part.form is Form.BLOCK] == ["```\nd\n```\n"]
+    assert [part.text for part in found if part.form is PartKind.SPAN] == ["`b`", "`` e ` f ``"]
+    assert [part.text for part in found if part.form is PartKind.BLOCK] == ["```\nd\n```\n"]
 
 
 MARKUP = st.lists(

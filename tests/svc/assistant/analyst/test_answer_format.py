@@ -6,30 +6,38 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.analyst.answer_format import Form, wanted_form
+from svc.assistant.analyst.answer_format import AnswerFormat, requested_format
 
 VECTOR = "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"
 ARTICLE = "Extract the indicators from this:\n\nThe loot was saved as JSON in a folder.\n\nIt called 192.0.2.7."
 
 
 @pytest.mark.parametrize(
-    ("prompt", "form", "left"),
+    ("prompt", "kind", "left"),
     [
-        pytest.param("as JSON", Form.JSON, "", id="alone"),
-        pytest.param("and now as a table, please", Form.TABLE, "and now, please", id="politely"),
-        pytest.param("Which sources failed? as csv", Form.CSV, "Which sources failed?", id="after a question"),
-        pytest.param("Extract the indicators, in JSON format.", Form.JSON, "Extract the indicators.", id="in JSON"),
-        pytest.param("Give me only failures after 03:00", Form.PROSE, "Give me only failures after 03:00", id="a time"),
-        pytest.param("List the URLs and return JSON:", Form.JSON, "List the URLs and:", id="return JSON"),
-        pytest.param("csv please", Form.CSV, "", id="one word"),
-        pytest.param("which accounts were brute-forced?", Form.PROSE, "which accounts were brute-forced?", id="none"),
-        pytest.param(ARTICLE, Form.PROSE, ARTICLE, id="words of a pasted text"),
-        pytest.param("what is in the table?", Form.PROSE, "what is in the table?", id="a table that is asked about"),
+        pytest.param("as JSON", AnswerFormat.JSON, "", id="alone"),
+        pytest.param("and now as a table, please", AnswerFormat.TABLE, "and now, please", id="politely"),
+        pytest.param("Which sources failed? as csv", AnswerFormat.CSV, "Which sources failed?", id="after a question"),
+        pytest.param(
+            "Extract the indicators, in JSON format.", AnswerFormat.JSON, "Extract the indicators.", id="in JSON"
+        ),
+        pytest.param(
+            "Give me only failures after 03:00", AnswerFormat.PROSE, "Give me only failures after 03:00", id="a time"
+        ),
+        pytest.param("List the URLs and return JSON:", AnswerFormat.JSON, "List the URLs and:", id="return JSON"),
+        pytest.param("csv please", AnswerFormat.CSV, "", id="one word"),
+        pytest.param(
+            "which accounts were brute-forced?", AnswerFormat.PROSE, "which accounts were brute-forced?", id="none"
+        ),
+        pytest.param(ARTICLE, AnswerFormat.PROSE, ARTICLE, id="words of a pasted text"),
+        pytest.param(
+            "what is in the table?", AnswerFormat.PROSE, "what is in the table?", id="a table that is asked about"
+        ),
     ],
 )
-def test_a_form_is_taken_out_of_the_prompt(prompt, form, left):
-    wanted = wanted_form(prompt)
-    assert (wanted.form, wanted.prompt) == (form, left)
+def test_a_form_is_taken_out_of_the_prompt(prompt, kind, left):
+    requested = requested_format(prompt)
+    assert (requested.format, requested.prompt) == (kind, left)
 
 
 @pytest.mark.parametrize(
@@ -68,18 +76,18 @@ def test_a_form_is_taken_out_of_the_prompt(prompt, form, left):
     ],
 )
 def test_a_format_of_the_users_own_is_taken_out_whole(prompt, template, left):
-    wanted = wanted_form(prompt)
-    assert (wanted.form, wanted.template, wanted.prompt) == (Form.TEMPLATE, template, left)
+    requested = requested_format(prompt)
+    assert (requested.format, requested.template, requested.prompt) == (AnswerFormat.TEMPLATE, template, left)
 
 
 def test_a_format_without_a_place_to_fill_is_part_of_the_question():
     prompt = "Describe the following format: a header and then lines."
-    assert wanted_form(prompt).form is Form.PROSE
+    assert requested_format(prompt).format is AnswerFormat.PROSE
 
 
 @given(st.text(max_size=300))
 def test_any_prompt_has_a_form(prompt):
-    assert isinstance(wanted_form(prompt).form, Form)
+    assert isinstance(requested_format(prompt).format, AnswerFormat)
 
 
 @pytest.mark.parametrize(
@@ -91,25 +99,25 @@ def test_any_prompt_has_a_form(prompt):
     ],
 )
 def test_only_one_thing(prompt, template):
-    wanted = wanted_form(prompt)
-    assert (wanted.form, wanted.template) == (Form.TEMPLATE, template)
+    requested = requested_format(prompt)
+    assert (requested.format, requested.template) == (AnswerFormat.TEMPLATE, template)
 
 
 def test_only_json_is_a_form():
-    assert wanted_form("List the indicators. Output only JSON.").form is Form.JSON
+    assert requested_format("List the indicators. Output only JSON.").format is AnswerFormat.JSON
 
 
 def test_what_the_last_line_shall_hold():
     prompt = (
         "Map this to a CWE. Ensure the last line of your response contains only the CWE ID.\n\nText: a double free."
     )
-    wanted = wanted_form(prompt)
-    assert (wanted.form, wanted.last_line) == (Form.PROSE, "CWE ID")
-    assert wanted.prompt == "Map this to a CWE.\n\nText: a double free."
+    requested = requested_format(prompt)
+    assert (requested.format, requested.last_line) == (AnswerFormat.PROSE, "CWE ID")
+    assert requested.prompt == "Map this to a CWE.\n\nText: a double free."
 
 
 @pytest.mark.parametrize("piece", ["a ", "give me only ", "last line ", "return "])
 def test_a_long_prompt_is_looked_at_in_no_time(piece):
     start = time.process_time()
-    wanted_form(piece * 20_000)
+    requested_format(piece * 20_000)
     assert time.process_time() - start < 1

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from svc.assistant.analyst.answer_format import Form, Wanted
-from svc.assistant.analyst.structured_answer import formed
+from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat
+from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.findings import Evidence, LooseFinding, Severity
 from svc.assistant.skills.cvss import answer as cvss
 from svc.assistant.skills.indicators import answer as indicators
@@ -29,8 +29,8 @@ FOUND = [indicator("domain", "evil.example"), indicator("ipv4", "192.0.2.7"), in
 
 
 def fill(template, findings, section=cvss):
-    wanted = Wanted(prompt="", form=Form.TEMPLATE, template=template)
-    return formed(wanted, [(section.SECTION.skill, findings)])
+    requested = RequestedFormat(prompt="", format=AnswerFormat.TEMPLATE, template=template)
+    return structured_answer(requested, [(section.SECTION.skill, findings)])
 
 
 def data(markdown):
@@ -76,24 +76,28 @@ def test_evidence_that_would_be_markup_stays_in_a_code_span():
     assert fill("<value>", [hostile], indicators).startswith("`` x]")
 
 
-@pytest.mark.parametrize("form", [Form.JSON, Form.CSV])
-def test_data_cannot_end_its_block(form):
+@pytest.mark.parametrize("kind", [AnswerFormat.JSON, AnswerFormat.CSV])
+def test_data_cannot_end_its_block(kind):
     hostile = indicator("url", "```\n# heading")
-    markdown = formed(Wanted(prompt="", form=form), [(indicators.SECTION.skill, [hostile])])
+    markdown = structured_answer(RequestedFormat(prompt="", format=kind), [(indicators.SECTION.skill, [hostile])])
     fence = markdown.split("\n")[0].removesuffix("json").removesuffix("csv")
     assert markdown.count(f"\n{fence}\n") == 1
 
 
 def test_csv_has_every_attribute_and_no_formula():
     hostile = indicator("domain", "=cmd|' /C calc'!A0")
-    markdown = formed(Wanted(prompt="", form=Form.CSV), [(indicators.SECTION.skill, [*FOUND, hostile])])
+    markdown = structured_answer(
+        RequestedFormat(prompt="", format=AnswerFormat.CSV), [(indicators.SECTION.skill, [*FOUND, hostile])]
+    )
     rows = list(csv.DictReader(io.StringIO(data(markdown))))
     assert [row["value"] for row in rows] == ["evil.example", "192.0.2.7", "bad.example", "'=cmd|' /C calc'!A0"]
     assert rows[0]["count"] == "2"
 
 
 def test_a_table_has_a_row_a_finding():
-    markdown = formed(Wanted(prompt="", form=Form.TABLE), [(indicators.SECTION.skill, FOUND)])
+    markdown = structured_answer(
+        RequestedFormat(prompt="", format=AnswerFormat.TABLE), [(indicators.SECTION.skill, FOUND)]
+    )
     assert len([line for line in markdown.splitlines() if line.startswith("|")]) == 2 + len(FOUND)
 
 

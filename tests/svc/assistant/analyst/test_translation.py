@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc.assistant.analyst.plan import plan
+from svc.assistant.analyst.plan import plan, read_question
 from svc.assistant.analyst.translation import gist, glossed, languages, translated
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.findings import Severity
@@ -77,7 +77,7 @@ def test_the_gist_counts_by_severity():
 )
 def test_questions_in_the_sessions_language_find_their_tool(question, language, skill):
     files = () if skill == "decode" else (AUTH,)
-    assert [ask.skill.name for ask in plan(question, files, language=language).asks] == [skill]
+    assert [ask.skill.name for ask in plan(read_question(question, files, language=language)).asks] == [skill]
 
 
 def test_an_english_question_is_left_alone():

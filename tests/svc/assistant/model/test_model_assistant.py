@@ -203,8 +203,8 @@ async def test_call_ids_that_come_again_do_not_bring_old_results(start_upstream,
 
 
 async def test_two_calls_with_one_id_in_one_response_both_get_their_own_result(start_upstream, assistant_for):
-    wanted = [("indicators", {"input": "one.txt"}), ("indicators", {"input": "two.txt"})]
-    upstream = start_upstream(calls(*wanted, ids=["same", "same"]), says("Done."))
+    requested = [("indicators", {"input": "one.txt"}), ("indicators", {"input": "two.txt"})]
+    upstream = start_upstream(calls(*requested, ids=["same", "same"]), says("Done."))
     files = (file_of("call 198.51.100.1", "one.txt", "txt"), file_of("call 198.51.100.2", "two.txt", "txt"))
     await ask(assistant_for(upstream), "indicators", *files)
     told = "\n".join(tool_results(upstream.requests[1]))
@@ -457,8 +457,8 @@ async def test_what_a_turn_takes_of_the_model_is_bounded(start_upstream, assista
 
 
 async def test_beyond_its_tool_calls_the_model_is_told_to_answer(start_upstream, assistant_for):
-    wanted = [("indicators", {"input": "prompt"}), ("decode", {"input": "prompt"}), ("cve", {"input": "prompt"})]
-    upstream = start_upstream(calls(*wanted), says("Done."))
+    requested = [("indicators", {"input": "prompt"}), ("decode", {"input": "prompt"}), ("cve", {"input": "prompt"})]
+    upstream = start_upstream(calls(*requested), says("Done."))
     _, answer = await ask(assistant_for(upstream, tool_calls=2), "198.51.100.1")
     refused = [told for told in tool_results(upstream.requests[1]) if told.startswith("Not run")]
     assert refused == ["Not run: this turn has used its 2 tool calls. Answer with what you have."]

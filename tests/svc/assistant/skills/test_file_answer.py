@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.analyst.plan import plan
+from svc.assistant.analyst.plan import plan, read_question
 from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.findings import Severity
@@ -89,4 +89,4 @@ def test_parts_alone_have_a_verdict_line_too():
 @pytest.mark.parametrize("prompt", ["is this malicious?", "Is this file malicious?", "analyze the attached file", ""])
 def test_a_file_goes_to_the_tool_that_is_made_for_it(prompt: str, label: str, skill: str):
     file = TurnFile(name="sample.bin", size=9, sha256="0" * 64, mime_type="application/x", label=label, source=b"")
-    assert [ask.skill.name for ask in plan(prompt, [file], use_experimental=True).asks] == [skill]
+    assert [ask.skill.name for ask in plan(read_question(prompt, [file], use_experimental=True)).asks] == [skill]

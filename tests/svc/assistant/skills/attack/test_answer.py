@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.analyst.plan import plan
+from svc.assistant.analyst.plan import plan, read_question
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.attack.answer import SECTION
 from svc.assistant.skills.attack.tool import look_up
@@ -83,9 +83,9 @@ def test_an_unknown_id_leads_to_a_newer_table() -> None:
     ],
 )
 def test_a_question_about_attack_is_a_look_up_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
-    assert [ask.skill.name for ask in plan(prompt, []).asks] == [skill]
+    assert [ask.skill.name for ask in plan(read_question(prompt, [])).asks] == [skill]
 
 
 def test_a_flaw_that_attackers_could_use_is_no_told_behaviour() -> None:
     prompt = "A flaw in the login form allows remote attackers to execute arbitrary SQL commands."
-    assert "behaviours" not in [ask.skill.name for ask in plan(prompt, []).asks]
+    assert "behaviours" not in [ask.skill.name for ask in plan(read_question(prompt, [])).asks]

@@ -1,0 +1,52 @@
+"""Which skill can read a file, which is made for it, and the words that mean "the files" or "look at it". Pure."""
+
+from __future__ import annotations
+
+from svc.assistant.skills.catalogue import SKILLS
+from svc.assistant.skills.skill import PACKED_LABELS, READABLE_LABELS, Skill, words
+from svc.assistant.turn import TurnFile
+
+_TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
+_UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # only unpacking, or reading on, would tell
+
+
+def reads(skill: Skill, file: TurnFile) -> bool:
+    """Whether the skill's tool can read the file; one for text reads every kind of text."""
+    return file.label in skill.labels or (skill.labels >= READABLE_LABELS and file.mime_type.startswith(_TEXT_TYPES))
+
+
+def is_for(skill: Skill, file: TurnFile) -> bool:
+    """Whether the file is what the skill is made for: by its content, or its name where content does not tell."""
+    return file.label in skill.claims or (
+        file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name) is not None
+    )
+
+
+def is_readable(file: TurnFile) -> bool:
+    """Whether any tool here can read it."""
+    return any(reads(skill, file) for skill in SKILLS)
+
+
+FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
+"""A clause with one of these means the files, though the prompt brings material of its own."""
+
+LOOK = words(
+    r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
+    r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
+)
+"""Asks for whatever fits the content."""
+
+NOT_YET = (
+    (
+        "say who owns an address or whether it is known as malicious (no data offline)",
+        words(
+            r"\breputation\b",
+            r"\bknown (?:bad|malicious)\b",
+            r"\bwhois\b",
+            r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
+            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!`\n]{0,80}\bmalicious\b",
+            r"\bgeo-?locat\w*",
+        ),
+    ),
+)
+"""What people ask that no tool here does yet, in words that end "it cannot yet …"."""
