@@ -243,5 +243,6 @@ def test_the_table_of_candidates_says_which_words_name_a_skill_and_where():
     table = [(one.skill.name, one.word, one.clause.strip(), one.is_strong) for one in candidates(question)]
     assert table == [
         ("auth_log", "brute-forced", "Which accounts were brute-forced", True),
+        ("events", "brute-forced", "Which accounts were brute-forced", True),
         ("decode", "decode", "decode aGVsbG8gd29ybGQ=", True),
     ]
