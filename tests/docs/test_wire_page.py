@@ -16,7 +16,7 @@ from svc.service.access import sign_in_codes, stream_tickets, user_keys
 from svc.service.app import OPERATIONS
 from svc.service.http.openapi import build_document
 from svc.service.observability.metrics import Metrics
-from svc.service.server.connection_limits import MAX_PIPELINED
+from svc.service.server.uvicorn_protocols import MAX_PIPELINED
 from svc.service.settings import Settings, describe
 from svc.service.turns.local_tool_calls import MAX_ARGUMENTS_BYTES
 from tests.docs import pages

@@ -1,23 +1,14 @@
-"""uvicorn's websocket, with all frames of one turn of the loop in one write: a write to the system for each costs most.
+"""A transport that writes all frames of one turn of the loop at once: a system call for each frame costs the most.
 
-Messages that are ready together come in one event, since an event costs as much as a frame: ``TEXTS`` is the key of its
-encoded texts, each to be a frame.
-Decides no frames and no flow: a buffer that fills is written at once, so that the transport can say that it is full.
-A peer that does not take what was written before the end is not waited for longer than ``close_seconds``.
+Messages that are ready together also come in one event (``stream/outbox.py``), because an event costs as much as a
+frame. The websocket that uses this is in ``uvicorn_protocols.py``. Decides nothing about frames or flow: a buffer that
+fills is written at once, so that the transport can say that it is full. When the connection closes, a peer that does
+not read the rest is disconnected after ``close_seconds``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from typing import Unpack, cast
-
-from uvicorn._types import ASGISendEvent
-from uvicorn.protocols.utils import ClientDisconnected
-from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
-
-from svc.service.server.connection_limits import ProtocolState
-from svc.service.stream.outbox import TEXTS
 
 FULL_BYTES = 65_536  # the transport's own mark for "full", by default
 
@@ -77,29 +68,3 @@ class CoalescingTransport(asyncio.Transport):
     def get_extra_info(self, name: str, default: object = None) -> object:
         """What the transport knows of itself."""
         return self._transport.get_extra_info(name, default)
-
-
-class CoalescingProtocol(WebSocketsSansIOProtocol):
-    """One websocket connection."""
-
-    def __init__(self, close_seconds: float, **made: Unpack[ProtocolState]) -> None:
-        super().__init__(**made)
-        self.close_timeout = close_seconds  # for the peer's own closing frame
-        self._close_seconds = close_seconds
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The connection was upgraded."""
-        super().connection_made(CoalescingTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """Send an ASGI event, or many texts; raises ClientDisconnected where nobody is there to read them."""
-        texts = cast(Mapping[str, Sequence[bytes] | None], message).get(TEXTS)
-        if texts is None:
-            await super().send(message)
-            return
-        await self.writable.wait()
-        if self.disconnected or self.conn.state.name != "OPEN":
-            raise ClientDisconnected
-        for text in texts:
-            self.conn.send_text(text)
-        self.transport.write(b"".join(self.conn.data_to_send()))

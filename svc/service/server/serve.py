@@ -16,7 +16,6 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
 from pathlib import Path
 from types import FrameType
 
@@ -33,8 +32,7 @@ from svc.service.http.endpoints import VERSION
 from svc.service.http.guard import allowed_hosts, is_loopback
 from svc.service.observability.logs import set_up_logs
 from svc.service.observability.telemetry import traced
-from svc.service.server.connection_limits import bounded_protocol
-from svc.service.server.frame_batching import CoalescingProtocol
+from svc.service.server.uvicorn_protocols import http_protocol, websocket_protocol
 from svc.service.settings import Settings
 from svc.service.store.records import KeyRecord
 
@@ -208,8 +206,8 @@ class Server(uvicorn.Server):
 def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=bounded_protocol(settings),  # type: ignore[arg-type]  # what makes one serves as well as its class
-        ws=partial(CoalescingProtocol, settings.close_seconds),  # type: ignore[arg-type]  # the same
+        http=http_protocol(settings),  # type: ignore[arg-type]  # uvicorn only calls it, so a factory will do
+        ws=websocket_protocol(settings),  # type: ignore[arg-type]  # the same
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.ping_seconds,

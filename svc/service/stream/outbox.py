@@ -14,7 +14,7 @@ from svc.service.close_codes import TOO_SLOW
 from svc.service.store.records import StoredMessage
 
 TEXTS = "svc.texts"
-"""Key of a send event that carries several text frames; the server writes them at once (``server/frame_batching``)."""
+"""Key of a send event that carries several text frames; the server writes them at once (``server/uvicorn_protocols.py``)."""
 
 
 class Outbox:

@@ -1,20 +1,99 @@
-"""Connections that send slowly, too much, or nothing that can be read are ended; everybody else is served."""
+"""What the adapter relies on in uvicorn, and its limits: connections that are slow, large or unreadable are ended."""
 
 from __future__ import annotations
 
+import ast
 import asyncio
+import inspect
 import json
 import socket as sockets
 import time
+import tomllib
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
 
 import pytest
+import uvicorn
+from packaging.requirements import Requirement
+from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
-from svc.service.server.connection_limits import MAX_PIPELINED
+from svc.service.server.uvicorn_protocols import MAX_PIPELINED
 from tests.support.assistants.scripted import Echo, Slow
 from tests.support.live import StartService, ThreadService, wait_until
 from tests.support.wire_client import ask, opened, register
 
+REPOSITORY = Path(__file__).parents[4]
 HEAD = b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+
+
+ADAPTER = "svc/service/server/uvicorn_protocols.py"
+HOOKS: dict[Callable[..., object], list[str]] = {
+    HttpToolsProtocol.__init__: ["self", "config", "server_state", "app_state", "_loop"],
+    HttpToolsProtocol.connection_made: ["self", "transport"],
+    HttpToolsProtocol.connection_lost: ["self", "exc"],
+    HttpToolsProtocol.data_received: ["self", "data"],
+    HttpToolsProtocol.handle_websocket_upgrade: ["self"],
+    HttpToolsProtocol.pause_writing: ["self"],
+    HttpToolsProtocol.resume_writing: ["self"],
+    HttpToolsProtocol.on_message_begin: ["self"],
+    HttpToolsProtocol.on_headers_complete: ["self"],
+    HttpToolsProtocol.on_body: ["self", "body"],
+    HttpToolsProtocol.on_message_complete: ["self"],
+    HttpToolsProtocol.on_response_complete: ["self"],
+    HttpToolsProtocol.send_400_response: ["self", "msg"],
+    WebSocketsSansIOProtocol.__init__: ["self", "config", "server_state", "app_state", "_loop"],
+    WebSocketsSansIOProtocol.connection_made: ["self", "transport"],
+    WebSocketsSansIOProtocol.send: ["self", "message"],
+    uvicorn.Server.startup: ["self", "sockets"],
+    uvicorn.Server.on_tick: ["self", "counter"],
+    uvicorn.Server.shutdown: ["self", "sockets"],
+    uvicorn.Server.handle_exit: ["self", "sig", "frame"],
+}
+"""Methods that are overridden, with their parameters."""
+
+ATTRIBUTES = {
+    HttpToolsProtocol: {"transport", "loop", "pipeline", "cycle", "scope"},
+    RequestResponseCycle: {"more_body", "response_complete"},
+    WebSocketsSansIOProtocol: {"transport", "loop", "conn", "writable", "disconnected", "close_timeout"},
+    uvicorn.Server: {"config", "should_exit", "force_exit"},
+}
+"""Attributes that are read or set, and made by ``__init__``."""
+
+
+@pytest.mark.parametrize(("hook", "parameters"), HOOKS.items(), ids=[hook.__qualname__ for hook in HOOKS])
+def test_uvicorn_calls_the_hooks_that_are_overridden(hook: Callable[..., object], parameters: list[str]):
+    assert list(inspect.signature(hook).parameters) == parameters
+
+
+@pytest.mark.parametrize(("kind", "names"), ATTRIBUTES.items(), ids=[kind.__name__ for kind in ATTRIBUTES])
+def test_uvicorn_sets_the_attributes_that_are_used(kind: type, names: set[str]):
+    assert names <= set(inspect.getattr_static(kind, "__init__").__code__.co_names)
+
+
+def test_a_websocket_that_is_gone_raises_what_starlette_expects():
+    assert issubclass(ClientDisconnected, OSError)  # starlette turns an OSError into a WebSocketDisconnect
+
+
+def test_uvicorns_minor_version_is_pinned_and_installed():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+    [pin] = [one for one in map(Requirement, project["project"]["dependencies"]) if one.name == "uvicorn"]
+    major, minor = (int(part) for part in version("uvicorn").split(".")[:2])
+    assert pin.specifier.contains(f"{major}.{minor}.99")
+    assert not pin.specifier.contains(f"{major}.{minor + 1}.0")
+
+
+def test_no_other_module_imports_the_private_modules_of_uvicorn():
+    importing = set()
+    for path in (REPOSITORY / "svc").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            if any(name.startswith("uvicorn.") for name in names):
+                importing.add(path.relative_to(REPOSITORY).as_posix())
+    assert importing == {ADAPTER}
 
 
 @pytest.fixture

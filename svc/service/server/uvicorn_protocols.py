@@ -1,54 +1,70 @@
-"""What a connection may cost before its request is known: time and bytes, where uvicorn has no bound of its own.
+"""The adapter to uvicorn's connection classes, and the only module that imports them.
 
-A request's head must be complete within ``head_seconds``, and between two parts of a body no more than
-``max_head_bytes`` may come (heads, trailers, the sizes of chunks). A body that goes on after its request was answered
-is taken for ``body_idle_seconds``, so that the client can read the answer; an answer that the client does not take on
-is dropped after as long. Bodies themselves: ``http.py``.
+These classes are not part of uvicorn's public API, so ``pyproject.toml`` pins its minor version, and the test beside
+this module names every hook and attribute that is used here or in ``serve.py``.
 
-Of connections that no valid key was shown on there are ``max_keyless_connections``; for one more, the oldest is cut:
-whoever has a key shows it at once, whoever wants to fill the memory does not.
+Limits on HTTP, because uvicorn has none for a connection whose request is not known yet. A request's head must be
+complete within ``head_seconds``, and between two parts of a body at most ``max_head_bytes`` may arrive (heads,
+trailers, the sizes of chunks). A body that continues after its request was answered is read for ``body_idle_seconds``,
+so that the client can read the answer. A client that does not read its answer is disconnected after the same time. The
+limits on bodies are in ``http/``.
+
+At most ``max_keyless_connections`` connections may be open without a valid key. One more closes the oldest of them: a
+client with a key sends it at once, and a client that only fills memory does not.
+
+Websockets write all frames of one turn of the loop at once (``frame_batching.py``).
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TypedDict, Unpack
+from typing import TypedDict, Unpack, cast
 
 import uvicorn
+from uvicorn._types import ASGISendEvent
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.utils import ClientDisconnected
+from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
 from svc.errors import InvalidRequestError
 from svc.service.http.replies import error_reply
+from svc.service.server.frame_batching import CoalescingTransport
 from svc.service.settings import Settings
+from svc.service.stream.outbox import TEXTS
 
 MAX_PIPELINED = 16  # requests that wait for an earlier one of their connection: each has its head in memory
 
 
-class ProtocolState(TypedDict, total=False):
-    """What uvicorn makes a protocol from."""
+class ProtocolArguments(TypedDict, total=False):
+    """What uvicorn passes to a protocol class."""
 
     config: uvicorn.Config
     server_state: ServerState
     app_state: dict[str, object]
 
 
-def bounded_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
-    """What makes uvicorn's HTTP protocol, with the bounds of these settings over all that it makes."""
-    return partial(_BoundedHttp, settings, _UnauthenticatedConnections(settings.max_keyless_connections))
+def http_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
+    """A factory of HTTP connections, which share the limit on connections without a key."""
+    return partial(_HttpConnection, settings, _UnauthenticatedConnections(settings.max_keyless_connections))
+
+
+def websocket_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
+    """A factory of websocket connections."""
+    return partial(_WebsocketConnection, settings.close_seconds)
 
 
 class _UnauthenticatedConnections:
-    """The connections that no key was shown on so far, oldest first; also some that have one by now."""
+    """The connections that have shown no key so far, oldest first; some may have shown one since."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
-        self._open: dict[_BoundedHttp, None] = {}
+        self._open: dict[_HttpConnection, None] = {}
 
-    def add(self, connection: _BoundedHttp) -> None:
-        """Count it; where that is one too many, cut the oldest."""
+    def add(self, connection: _HttpConnection) -> None:
+        """Count it; if that is one too many, abort the oldest."""
         self._open[connection] = None
         while len(self._open) > self._limit:
             oldest = next(iter(self._open))
@@ -56,14 +72,16 @@ class _UnauthenticatedConnections:
             if not oldest.has_key:
                 oldest.transport.abort()
 
-    def discard(self, connection: _BoundedHttp) -> None:
-        """Count it no longer."""
+    def discard(self, connection: _HttpConnection) -> None:
+        """Stop counting it."""
         self._open.pop(connection, None)
 
 
-class _BoundedHttp(HttpToolsProtocol):
-    def __init__(self, settings: Settings, keyless: _UnauthenticatedConnections, **made: Unpack[ProtocolState]) -> None:
-        super().__init__(**made)
+class _HttpConnection(HttpToolsProtocol):
+    def __init__(
+        self, settings: Settings, keyless: _UnauthenticatedConnections, **arguments: Unpack[ProtocolArguments]
+    ) -> None:
+        super().__init__(**arguments)
         self._settings = settings
         self._keyless = keyless
         self._beside_bodies = 0  # bytes since the last that counted as progress
@@ -168,3 +186,26 @@ class _BoundedHttp(HttpToolsProtocol):
         elif not self.transport.is_closing():
             self.transport.close()
             self.loop.call_later(self._settings.close_seconds, self.transport.abort)
+
+
+class _WebsocketConnection(WebSocketsSansIOProtocol):
+    def __init__(self, close_seconds: float, **arguments: Unpack[ProtocolArguments]) -> None:
+        super().__init__(**arguments)
+        self.close_timeout = close_seconds  # for the peer's own closing frame
+        self._close_seconds = close_seconds
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(CoalescingTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send an ASGI event, or many texts at once; raises ClientDisconnected if the peer is gone."""
+        texts = cast(Mapping[str, Sequence[bytes] | None], message).get(TEXTS)
+        if texts is None:
+            await super().send(message)
+            return
+        await self.writable.wait()
+        if self.disconnected or self.conn.state.name != "OPEN":
+            raise ClientDisconnected
+        for text in texts:
+            self.conn.send_text(text)
+        self.transport.write(b"".join(self.conn.data_to_send()))
