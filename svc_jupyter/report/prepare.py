@@ -9,9 +9,10 @@ from __future__ import annotations
 import copy
 import html
 import os
+import re
 from datetime import UTC, datetime
 
-import bleach
+import nh3
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
@@ -38,6 +39,8 @@ _TAGS = (
 )
 _ATTRIBUTES = ("align", "alt", "class", "colspan", "height", "id", "lang", "open", "rowspan", "scope", "start", "title")
 _IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;", "data:image/svg+xml;")
+_REMOVED = ("script", "style")  # with their content, which is not meant for readers
+_UNKNOWN_TAG = re.compile(rf"<(?!!--|/?(?:{'|'.join((*_TAGS, *_REMOVED))})(?![^\s/>]))", re.IGNORECASE)
 
 
 class Prepare(Preprocessor):
@@ -73,12 +76,8 @@ class Prepare(Preprocessor):
 
 
 def clean(fragment: object) -> str:
-    """HTML from a cell with nothing in it but known elements and attributes; others are shown as text."""
-    soup = BeautifulSoup(str(fragment), "html.parser")
-    for element in soup(["style", "script"]):  # their text is no text for people
-        element.decompose()
-    cleaned: str = bleach.clean(str(soup), tags=_TAGS, attributes=_is_allowed, protocols=["http", "https", "data"])
-    return cleaned
+    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
+    return _CLEANER.clean(_UNKNOWN_TAG.sub("&lt;", str(fragment)))
 
 
 def _sign(output: NotebookNode) -> None:
@@ -152,10 +151,20 @@ def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
     return list(found.values())
 
 
-def _is_allowed(tag: str, name: str, value: str) -> bool:
-    """Whether an attribute may stay: an image only where its bytes are in the page."""
+def _allowed_value(tag: str, name: str, value: str) -> str | None:
+    """The value, or None to drop the attribute: an image must carry its bytes, a link must be http, https or local."""
     if tag == "img" and name == "src":
-        return value.startswith(_IMAGES)
+        return value if value.startswith(_IMAGES) else None
     if tag == "a" and name == "href":
-        return value.startswith(("#", "https://", "http://"))
-    return name in _ATTRIBUTES
+        return value if value.startswith(("#", "https://", "http://")) else None
+    return value
+
+
+_CLEANER = nh3.Cleaner(
+    tags=set(_TAGS),
+    clean_content_tags=set(_REMOVED),
+    attributes={"*": set(_ATTRIBUTES), "a": {"href"}, "img": {"src"}},
+    attribute_filter=_allowed_value,
+    url_schemes={"http", "https", "data"},
+    link_rel=None,
+)

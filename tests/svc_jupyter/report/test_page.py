@@ -118,6 +118,34 @@ def test_cleaning_keeps_text_and_drops_what_acts():
     assert clean('<b onclick="x">a</b> <script>x</script><a href="javascript:x">l</a>') == "<b>a</b> <a>l</a>"
 
 
+CLEANED = {
+    "an unknown tag is shown": ("From <a@b.example> <svg>", "From &lt;a@b.example&gt; &lt;svg&gt;"),
+    "a form is shown": ("<form action=//x><input>", "&lt;form action=//x&gt;&lt;input&gt;"),
+    "a name that begins like a known one": ("<pre-x>", "&lt;pre-x&gt;"),
+    "a style goes with its text": ("<style>td {}</style>a", "a"),
+    "a style within another namespace": ("<svg><style><img src=x onerror=x></style>", "&lt;svg&gt;"),
+    "a comment": ("a<!-- <b> -->c", "ac"),
+    "an image by its address": ('<img src="https://x.example/a.png" alt="a">', '<img alt="a">'),
+    "an image with a page in it": ('<img src="data:text/html,x">', "<img>"),
+    "another scheme": ('<a href="ftp://x.example">l</a>', "<a>l</a>"),
+    "a scheme with a tab in it": ('<a href="java\tscript:x">l</a>', "<a>l</a>"),
+    "a style attribute": ('<p style="position:fixed" class="a">x</p>', '<p class="a">x</p>'),
+    "an entity stays one": ("&lt;script&gt;", "&lt;script&gt;"),
+    "a number that is less": ("1 < 2", "1 &lt; 2"),
+}
+
+
+@pytest.mark.parametrize(("fragment", "cleaned"), CLEANED.values(), ids=CLEANED)
+def test_cleaning_shows_what_is_unknown_and_drops_what_loads(fragment: str, cleaned: str):
+    assert clean(fragment) == cleaned
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("fragment", ["<a ", "<!--", "<", '<a href="', "<b><i>", "<form>"])
+def test_cleaning_broken_html_takes_no_time(fragment: str):
+    clean(fragment * 20_000)
+
+
 def test_redacting_leaves_other_words():
     assert redact(f"svc_jupyter {KEY}x svc_short") == "svc_jupyter svc_[redacted]x svc_short"
 
