@@ -14,7 +14,7 @@ from svc.service.close_codes import TOO_SLOW
 from svc.service.store.records import StoredMessage
 
 TEXTS = "svc.texts"
-"""Key of a send event that carries several text frames; the server writes them at once (``server/uvicorn_protocols.py``)."""
+"""Key of a send event with several text frames, which ``server/uvicorn_protocols.py`` writes at once."""
 
 
 class Outbox:

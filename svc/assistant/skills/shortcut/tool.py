@@ -1,7 +1,7 @@
 """Inspect a Windows shortcut (LNK): what it starts, with which arguments, and how it hides that. Nothing runs.
 
-Own parser by MS-SHLLINK; every part is optional and read for itself. Names and arguments are what the file holds,
-whether or not the target exists.
+The structure is read by ``link_file.py``. Names and arguments are what the file holds, whether or not the target
+exists.
 Kinds: ``shortcut_facts``, ``shortcut_part``, ``shortcut_trait``, ``shortcut_verdict`` (attributes:
 ``inspection.py``) and ``indicator``. Facts: target, arguments, working_folder, icon, description, relative_path,
 window, machine, mac_address, created, modified, accessed (str or null), target_size (int).
@@ -14,31 +14,25 @@ import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
-from uuid import UUID
-
-import msgspec
 
 from svc.assistant.findings import Confidence, Gap, Progress, Scalar, Severity, ToolEvent
 from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy, kind_of, read, started
+from svc.assistant.skills.file_traits import Inspection, digests, entropy, kind_of, read, started
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.embedded import from_code
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.techniques import rank_techniques
+from svc.assistant.skills.shortcut.link_file import TEXTS, Shortcut, read_shortcut
 
 HEAD = b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46"
-MAX_BLOCKS = 60
 MAX_COMMAND_CHARS = 8_000  # of target and arguments together that are judged
 PADDING_CHARS = 100  # of white space in arguments: Windows shows the first 255 characters
 LONG_ARGUMENTS = 260
 LARGE_BYTES = 16 * 1024  # a shortcut has one or two thousand
 TECHNIQUES = 5
 _WINDOWS = {1: "normal", 3: "maximised", 7: "minimised"}
-_NAMES = ("description", "relative_path", "working_folder", "arguments", "icon")
-_HAS_LIST, _HAS_INFORMATION, _FIRST_STRING, _IS_WIDE = 1, 2, 4, 0x80
-_ENVIRONMENT, _TRACKER = 0xA0000001, 0xA0000003
 _HOSTS = re.compile(
     r"\b(?:cmd|powershell|pwsh|mshta|wscript|cscript|rundll32|regsvr32|msiexec|certutil|bitsadmin|conhost|forfiles|pcalua"
     r"|explorer|ftp|curl|ssh|wmic|msbuild|installutil|cmstp|schtasks|hh|control|odbcconf|msedge|python\w*|node)(?:\.exe)?\b",
@@ -61,16 +55,6 @@ _DOCUMENT_NAME = re.compile(
 _REMOTE = re.compile(r"(?:\\\\|//)[\w.-]+[\\/@]|https?://", re.IGNORECASE)
 
 
-class _Shortcut(msgspec.Struct):
-    """What has been read so far; ``end`` is where the known parts end."""
-
-    words: dict[str, str] = {}
-    target: str = ""
-    machine: str = ""
-    mac_address: str = ""
-    end: int = 76
-
-
 def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """The shortcut's facts, traits and indicators; its verdict last."""
     data, gap = read(feed)
@@ -81,11 +65,9 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     if not data.startswith(HEAD):
         yield Gap(text="it is no Windows shortcut")
         return
-    shortcut = _Shortcut()
-    try:
-        _parse(data, shortcut)
-    except DAMAGE as error:
-        yield from inspection.damaged("structure", error, offset=shortcut.end)
+    shortcut = read_shortcut(data)
+    for damage in shortcut.damage[:1]:
+        yield from inspection.damaged("structure", damage.reason, offset=damage.offset)
     yield inspection.facts("Windows shortcut", {"format": "LNK", **digests(data), **_facts(data, shortcut)})
     arguments = shortcut.words.get("arguments", "")
     command = f"{shortcut.target or shortcut.words.get('relative_path', '')} {arguments}".strip()
@@ -108,106 +90,12 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield inspection.verdict()
 
 
-def _parse(data: bytes, shortcut: _Shortcut) -> None:
-    flags = struct.unpack_from("<I", data, 20)[0]
-    position = 76
-    if flags & _HAS_LIST:
-        size = struct.unpack_from("<H", data, position)[0]
-        shortcut.target = _from_list(data[position + 2 : position + 2 + size])
-        position += 2 + size
-    shortcut.end = position
-    if flags & _HAS_INFORMATION:
-        size = struct.unpack_from("<I", data, position)[0]
-        shortcut.target = _from_information(data[position : position + size]) or shortcut.target
-        position += size
-    shortcut.end = position
-    for number, name in enumerate(_NAMES):
-        if flags & (_FIRST_STRING << number):
-            count = struct.unpack_from("<H", data, position)[0]
-            size = count * (2 if flags & _IS_WIDE else 1)
-            raw = data[position + 2 : position + 2 + size]
-            shortcut.words[name] = raw.decode("utf-16-le" if flags & _IS_WIDE else "cp1252", errors="replace")
-            position += 2 + size
-            shortcut.end = position
-    for _ in range(MAX_BLOCKS):
-        size = int.from_bytes(data[position : position + 4], "little")
-        if size < 8:
-            shortcut.end = min(position + 4, len(data))
-            return
-        _block(data[position : position + size], shortcut)
-        position += size
-        shortcut.end = position
-
-
-def _from_list(items: bytes) -> str:
-    """A path out of the shell's items: the short names, or the wide ones where there are."""
-    pieces = []
-    position = 0
-    while position + 2 <= len(items):
-        size = struct.unpack_from("<H", items, position)[0]
-        if size < 3:
-            break
-        pieces.append(_item(items[position + 2 : position + size]))
-        position += size
-    return "\\".join(piece.rstrip("\\") for piece in pieces if piece)
-
-
-def _item(item: bytes) -> str:
-    """One level of the path: a drive, or a file or folder with its long name; ``""`` for places of the shell."""
-    kind = item[0] & 0x70
-    if kind == 0x20:
-        return clean_text(item[1:]) if len(item) > 2 and item[2:3] == b":" else ""
-    if kind != 0x30:
-        return ""
-    at = item.find(b"\x04\x00\xef\xbe")
-    if at >= 4:
-        wide = re.findall(rb"((?:[^\x00].|.[^\x00]){2,260})\x00\x00", item[at + 14 :], re.DOTALL)
-        names = [one.decode("utf-16-le", errors="replace") for one in wide if len(one) % 2 == 0]
-        named = next((name for name in names if name.isprintable() and ("." in name or name.isascii())), "")
-        if named:
-            return named
-    return clean_text(item[12:])
-
-
-def _from_information(block: bytes) -> str:
-    """The local path, or the share and the path on it (MS-SHLLINK 2.3)."""
-    head, flags, _, local_at, network_at, suffix_at = struct.unpack_from("<6I", block, 4)
-    if flags & 1 and local_at:
-        if head >= 0x24:
-            wide_at, wide_suffix_at = struct.unpack_from("<2I", block, 28)
-            local = _wide(block[wide_at:]) + (_wide(block[wide_suffix_at:]) if wide_suffix_at else "")
-            if local:
-                return local
-        return clean_text(block[local_at:]) + clean_text(block[suffix_at:])
-    if flags & 2 and network_at:
-        name_at = struct.unpack_from("<I", block, network_at + 8)[0]
-        suffix = clean_text(block[suffix_at:])
-        return clean_text(block[network_at + name_at :]) + (f"\\{suffix}" if suffix else "")
-    return ""
-
-
-def _wide(data: bytes) -> str:
-    return data[:4_096].decode("utf-16-le", errors="replace").split("\x00")[0]
-
-
-def _block(block: bytes, shortcut: _Shortcut) -> None:
-    signature = int.from_bytes(block[4:8], "little")
-    if signature == _ENVIRONMENT and len(block) >= 788:
-        path = _wide(block[268:788]) or clean_text(block[8:268])
-        shortcut.target = shortcut.target or path
-    elif signature == _TRACKER and len(block) >= 96:
-        shortcut.machine = clean_text(block[16:32])
-        node = UUID(bytes_le=block[48:64])
-        if node.version == 1:
-            shortcut.mac_address = ":".join(f"{byte:02x}" for byte in node.node.to_bytes(6, "big"))
-
-
-def _facts(data: bytes, shortcut: _Shortcut) -> dict[str, Scalar | list[Scalar]]:
+def _facts(data: bytes, shortcut: Shortcut) -> dict[str, Scalar | list[Scalar]]:
     padded = data[:76].ljust(76, b"\x00")
     created, accessed, modified, size = struct.unpack_from("<QQQI", padded, 28)
     return {
         "target": shortcut.target or None,
-        **{name: shortcut.words.get(name, "")[:1_000] or None for name in _NAMES},
+        **{name: shortcut.words.get(name, "")[:1_000] or None for name in TEXTS},
         "window": _WINDOWS.get(struct.unpack_from("<I", padded, 60)[0], "normal"),
         "target_size": size,
         "created": _time(created),
@@ -228,7 +116,7 @@ def _time(ticks: int) -> str | None:
     return (datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _target_traits(shortcut: _Shortcut, command: str, inspection: Inspection) -> Iterator[Finding]:
+def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> Iterator[Finding]:
     target = shortcut.target or shortcut.words.get("relative_path", "")
     arguments = shortcut.words.get("arguments", "").strip()
     is_script_host = _SCRIPT_HOSTS.search(target) is not None
@@ -270,7 +158,7 @@ def _target_traits(shortcut: _Shortcut, command: str, inspection: Inspection) ->
             )
 
 
-def _hidden_arguments(shortcut: _Shortcut, inspection: Inspection) -> Iterator[Finding]:
+def _hidden_arguments(shortcut: Shortcut, inspection: Inspection) -> Iterator[Finding]:
     arguments = shortcut.words.get("arguments", "")
     if re.search(rf"\s{{{PADDING_CHARS},}}", arguments):
         yield from inspection.trait(
@@ -292,7 +180,7 @@ def _hidden_arguments(shortcut: _Shortcut, inspection: Inspection) -> Iterator[F
         )
 
 
-def _hidden_looks(data: bytes, shortcut: _Shortcut, inspection: Inspection, source: str) -> Iterator[Finding]:
+def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, source: str) -> Iterator[Finding]:
     target = shortcut.target or shortcut.words.get("relative_path", "")
     if struct.unpack_from("<I", data.ljust(76, b"\x00"), 60)[0] == 7 and _SCRIPT_HOSTS.search(target):
         yield from inspection.trait(
@@ -317,7 +205,7 @@ def _hidden_looks(data: bytes, shortcut: _Shortcut, inspection: Inspection, sour
         )
 
 
-def _appended(data: bytes, shortcut: _Shortcut, inspection: Inspection) -> Iterator[Finding]:
+def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterator[Finding]:
     rest = data[shortcut.end :]
     if len(rest) < 256 and len(data) < LARGE_BYTES:
         return

@@ -93,6 +93,13 @@ def test_a_date_that_no_calendar_has_is_left_out():
     assert facts.attributes["created"] is None
 
 
+def test_damaged_link_information_leaves_the_arguments():
+    data = bytearray(made.shortcut(POWERSHELL, CRADLE))
+    data[80:104] = b"\xff" * 24  # everything but its size
+    [facts] = [item for item in found(bytes(data)) if item.kind == "shortcut_facts"]
+    assert facts.attributes["arguments"] == CRADLE
+
+
 def test_what_is_no_shortcut_is_a_gap():
     items = run(b"[InternetShortcut]")
     assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
