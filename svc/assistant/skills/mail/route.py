@@ -125,16 +125,20 @@ def date_mismatch_hours(mail: Mail, hops: Sequence[Hop]) -> int | None:
     return round(minutes / 60) if abs(minutes) > _DATE_MINUTES else None
 
 
-_METHOD = re.compile(
-    r"\b(spf|dkim|dmarc|arc|compauth|domainkeys|sender-id)\s*=\s*([a-z]+)((?:[^;\"]|\"[^\"]*\")*)", re.IGNORECASE
-)
+MAX_FIELD_CHARS = 20_000
+MAX_RESULTS = 30  # of one field
+_METHODS = frozenset(["spf", "dkim", "dmarc", "arc", "compauth", "domainkeys", "sender-id"])
 _DOMAINS = {
-    "spf": re.compile(
-        r"\b(?:smtp\.mailfrom|smtp\.mail|smtp\.helo|envelope-from)\s*=\s*\"?<?([^\s;\">]+)", re.IGNORECASE
-    ),
-    "dkim": re.compile(r"\bheader\.(?:d|i)\s*=\s*\"?@?([^\s;\"]+)", re.IGNORECASE),
-    "dmarc": re.compile(r"\bheader\.from\s*=\s*\"?([^\s;\"]+)", re.IGNORECASE),
+    "spf": ("smtp.mailfrom", "smtp.mail", "smtp.helo", "envelope-from"),
+    "dkim": ("header.d", "header.i"),
+    "dmarc": ("header.from",),
 }
+"""The properties that name the domain, best first."""
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_PLAIN = re.compile(r'[^"(]+')
+_INSIDE_COMMENT = re.compile(r"\\.|[()]", re.DOTALL)
+_CLAUSE = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^;])+', re.DOTALL)
+_PAIR = re.compile(r'([A-Za-z][\w.-]*)\s*(?:/\s*\d+\s*)?=\s*((?:"(?:[^"\\]|\\.)*+"|[^\s";])*)', re.DOTALL)
 _SPF_FIELD = re.compile(r"\s*(pass|fail|softfail|neutral|none|temperror|permerror|error)\b(.*)", re.IGNORECASE)
 _SPF_DOMAIN = re.compile(
     r"(?:domain of (?:transitioning )?|envelope-from=\"?<?|domain of\s+)([^\s\"<>;]+)", re.IGNORECASE
@@ -156,21 +160,66 @@ def read_auth(mail: Mail) -> list[Auth]:
 
 
 def _results(name: str, value: str, *, is_latest: bool) -> list[Auth]:
-    server = "" if re.match(r"\s*(?:spf|dkim|dmarc|arc)\s*=", value, re.IGNORECASE) else value.partition(";")[0].strip()
-    if server.lower().startswith("i="):
-        server = value.split(";")[1].strip() if value.count(";") else ""
-    found = []
-    for match in list(_METHOD.finditer(value))[:30]:
-        method = match[1].lower()
-        pattern = _DOMAINS.get(method)
-        domain = _group(pattern, match[3]).rpartition("@")[2].lower() if pattern else ""
-        found.append(
-            Auth(
-                method=method, result=match[2].lower(), domain=domain.strip("."), server=server[:200], field=name,
-                value=value, is_latest=is_latest,
-            )
-        )  # fmt: skip
-    return found
+    """What one field says. A comment or a quoted text in it may be the sender's own words, so neither counts."""
+    server = ""
+    found: list[tuple[str, str, str]] = []
+    for number, clause in enumerate(_CLAUSE.findall(_without_comments(value[:MAX_FIELD_CHARS]))):
+        pairs = list(_PAIR.finditer(clause))
+        if not server and number < 2 and (not pairs or clause[: pairs[0].start()].strip()):
+            server = clause.split()[0] if clause.strip() else ""
+        if not pairs or len(found) >= MAX_RESULTS:
+            continue
+        method, result = pairs[0][1].lower(), re.match(r"[a-z]*", pairs[0][2].lower())
+        if method in _METHODS and result and result[0]:
+            properties = {pair[1].lower(): pair[2] for pair in reversed(pairs[1:])}
+            found.append((method, result[0], _domain(method, properties)))
+    return [
+        Auth(
+            method=method, result=result, domain=domain, server=server[:200], field=name, value=value,
+            is_latest=is_latest,
+        )
+        for method, result, domain in found
+    ]  # fmt: skip
+
+
+def _domain(method: str, properties: dict[str, str]) -> str:
+    named = next((properties[name] for name in _DOMAINS.get(method, ()) if properties.get(name)), "")
+    return named.strip('"<>').rpartition("@")[2].lower().strip(".")
+
+
+def _without_comments(text: str) -> str:
+    """The text with a space for each comment (RFC 5322), and without quotation marks that are never closed.
+
+    A comment that is never closed ends at the next parenthesis: a sender's address in it must not hide later results.
+    """
+    kept = []
+    position = 0
+    can_quote = can_nest = True  # false after the first that is never closed: no second search to the end
+    while position < len(text):
+        if text[position] == "(":
+            end = _end_of_comment(text, position) if can_nest else None
+            can_nest = end is not None
+            position = end or text.find(")", position) + 1 or len(text)
+            kept.append(" ")
+        elif text[position] == '"':
+            quoted = _QUOTED.match(text, position) if can_quote else None
+            can_quote = quoted is not None
+            kept.append(quoted[0] if quoted else " ")
+            position = quoted.end() if quoted else position + 1
+        else:
+            plain = _PLAIN.match(text, position)
+            kept.append(plain[0] if plain else "")
+            position = plain.end() if plain else position + 1
+    return "".join(kept)
+
+
+def _end_of_comment(text: str, start: int) -> int | None:
+    depth = 0
+    for match in _INSIDE_COMMENT.finditer(text, start):
+        depth += {"(": 1, ")": -1}.get(match[0], 0)
+        if depth == 0 and match[0] == ")":
+            return match.end()
+    return None
 
 
 def _spf(value: str, *, is_latest: bool) -> list[Auth]:
