@@ -1,7 +1,7 @@
 """What a mail's HTML shows, where it leads, and what it hides. Pure.
 
 Links with the words over them, forms with what they ask for, scripts, pictures from elsewhere, text that no eye sees.
-Nothing is fetched or run. Tags: ``mail_tags.py``.
+Nothing is fetched or run. Tags: ``html_tags.py``.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ class _Reader:
         match tag:
             case "a":
                 self.end_anchor()
-                if given.get("href"):
-                    self._anchor = (given["href"], "a", [], [])
+                if address := given.get("href") or given.get("xlink:href"):  # the second in SVG
+                    self._anchor = (address, "a", [], [])
             case "area" if given.get("href"):
                 self._add(Link(url=given["href"], text=given.get("alt", ""), place="area", has_image=True))
             case "form":

@@ -18,8 +18,9 @@ MAX_UNCLOSED_QUOTES = 50  # after that many, quotes no longer protect a ">"
 _NAME = re.compile(r"/?[A-Za-z][A-Za-z0-9:_-]{0,40}")
 _TAG_REST = re.compile(r"""(?:[^>"']|"[^"]*+"|'[^']*+')*+>""")
 _ATTRIBUTE = re.compile(
-    r"""([A-Za-z_:@][\w:.\-]{0,60}+)(?:\s{0,20}=\s{0,20}(?:"([^"]*+)"|'([^']*+)'|([^\s"'>]{1,8000}+)))?""",
+    r"""([A-Za-z_:@][\w:.\-]{0,60}+)(?:\s{0,20}=\s{0,20}(?:"([^"]*+)(?:"|\Z)|'([^']*+)(?:'|\Z)|([^\s"'>]{1,8000}+)))?""",
 )
+_COMMENT_END = re.compile(r"--!?>")
 _RAW = frozenset(["script", "style", "textarea", "title", "xmp"])
 
 
@@ -63,10 +64,10 @@ class _Scanner:
     def _tag(self) -> Tag | str | None:
         markup, start = self._markup, self._position
         if markup.startswith("!--", start):
-            self._skip("-->", start + 3)
+            self._skip_comment(start + 3)
             return None
         if markup[start : start + 1] in ("!", "?"):
-            self._skip(">", start)
+            self._skip_to_bracket(start)
             return None
         name = _NAME.match(markup, start)
         if name is None:
@@ -98,11 +99,20 @@ class _Scanner:
             self._without.add(wanted)
         return found
 
-    def _skip(self, wanted: str, start: int) -> None:
-        found = self._find(wanted, start)
-        if found >= 0:
-            self._position = found + len(wanted)
+    def _skip_comment(self, start: int) -> None:
+        """Browsers end a comment at ``-->``, at ``--!>``, and at once if it begins with ``>`` or ``->``."""
+        for ending in (">", "->"):
+            if self._markup.startswith(ending, start):
+                self._position = start + len(ending)
+                return
+        found = None if "-->" in self._without else _COMMENT_END.search(self._markup, start)
+        if found is not None:
+            self._position = found.end()
             return
+        self._without.add("-->")
+        self._skip_to_bracket(start)
+
+    def _skip_to_bracket(self, start: int) -> None:
         end = self._find(">", start)
         self._position = len(self._markup) if end < 0 else end + 1
 
