@@ -1,4 +1,4 @@
-"""HTTP calls and websocket connections: alone imports httpx and websockets, and translates their errors once.
+"""HTTP calls and websocket connections: alone imports httpx2 and websockets, and translates their errors once.
 
 Decides nothing of its own: what is sent and how it reads is ``_requests``', what is tried again ``_retry``'s, what a
 frame means ``_protocol``'s. The key travels in headers only and is kept out of reprs, logs and tracebacks here.
@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import BinaryIO, TypeVar
 from urllib.parse import urlencode, urlsplit
 
-import httpx
+import httpx2
 import websockets
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.datastructures import Headers
@@ -45,7 +45,7 @@ MAX_FRAME_BYTES = 8 * 1_048_576  # a content of 1,000,000 bytes takes up to six 
 UPLOAD_CHUNK_BYTES = 262_144
 CONNECT_SECONDS = 10.0
 REPLY_SECONDS = 60.0  # without a byte; /session/generate, which is held longer, is not called by this SDK
-_TRANSIENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError, httpx.PoolTimeout)  # nothing was sent
+_TRANSIENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, httpx2.PoolTimeout)  # nothing was sent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,13 +77,13 @@ class _KeyHeaders(Headers):
         return "<headers with the key>"
 
 
-class _KeyAuth(httpx.Auth):
+class _KeyAuth(httpx2.Auth):
     """Puts the key into each request at the last moment."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
 
-    def auth_flow(self, request: httpx.Request) -> Iterator[httpx.Request]:  # type: ignore[override]
+    def auth_flow(self, request: httpx2.Request) -> Iterator[httpx2.Request]:  # type: ignore[override]
         request.headers["Authorization"] = f"Bearer {self._config.api_key}"
         yield request
 
@@ -157,7 +157,7 @@ class Transport:
         self._log = log
         self._settings = settings or StreamSettings()
         self._lock = threading.Lock()
-        self._client: httpx.Client | None = None
+        self._client: httpx2.Client | None = None
         self._tls: ssl.SSLContext | None = None
 
     @property
@@ -252,36 +252,36 @@ class Transport:
                 headers={"Content-Type": call.content_type} if call.method == "POST" else None,
             )
         except _TRANSIENT as error:
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):  # httpx keeps no more of ssl's error than its text
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):  # httpx2 keeps no more of ssl's error than its text
                 raise _untrusted(config.base_url, error) from _bare(error)
             raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
-        except httpx.TransportError as error:
+        except httpx2.TransportError as error:
             if call.is_repeatable:
                 raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
             raise UnreachableError(
                 f"{config.base_url} took {call.method} {call.target.partition('?')[0]}, then the connection was lost "
                 f"({_words(error)}): it may or may not be done. Look at the session before you try again."
             ) from _bare(error)
-        except (httpx.InvalidURL, httpx.DecodingError, httpx.TooManyRedirects) as error:
+        except (httpx2.InvalidURL, httpx2.DecodingError, httpx2.TooManyRedirects) as error:
             raise ProtocolError(f"{config.base_url}: {_words(error)}. Check base_url.") from _bare(error)
         finally:
             if body is not None and not isinstance(body, bytes):
                 body.close()
         return Reply(response.status_code, response.content, parse_retry_after(response.headers.get("Retry-After")))
 
-    def _http(self) -> httpx.Client:
+    def _http(self) -> httpx2.Client:
         with self._lock:
             if self._client is None:
                 self._client = self._new_client(self._config)
             return self._client
 
-    def _new_client(self, config: Config) -> httpx.Client:
+    def _new_client(self, config: Config) -> httpx2.Client:
         parts = urlsplit(config.base_url)
         try:
-            return httpx.Client(
+            return httpx2.Client(
                 auth=_KeyAuth(config),
                 verify=self._context(is_secure=parts.scheme == "https"),
-                timeout=httpx.Timeout(self._reply_seconds, connect=min(CONNECT_SECONDS, self._reply_seconds)),
+                timeout=httpx2.Timeout(self._reply_seconds, connect=min(CONNECT_SECONDS, self._reply_seconds)),
                 trust_env=not is_loopback(parts.hostname or ""),  # a proxy cannot reach this machine's loopback
             )
         except ImportError as error:
@@ -306,11 +306,11 @@ class Transport:
         )
 
     def _context(self, *, is_secure: bool) -> ssl.SSLContext:
-        """One set of trusted certificates for both: httpx's, SSL_CERT_FILE or SSL_CERT_DIR, and the config's."""
+        """One set of trusted certificates for both: the system's, SSL_CERT_FILE or SSL_CERT_DIR, and the config's."""
         if not is_secure:
             return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # plain http: trusts nobody, costs nothing
         if self._tls is None:
-            context = httpx.create_ssl_context()
+            context = httpx2.create_ssl_context()
             if self._config.ca_file is not None:
                 _trust(context, self._config)
             self._tls = context

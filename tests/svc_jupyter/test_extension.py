@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-HEAVY = ("svc", "msgspec", "httpx", "websockets", "pandas", "markdown_it", "filelock", "platformdirs", "nbclient")
+HEAVY = ("svc", "msgspec", "httpx2", "websockets", "pandas", "markdown_it", "filelock", "platformdirs", "nbclient")
 
 
 def in_ipython(program: str) -> list[str]:

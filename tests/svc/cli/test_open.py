@@ -11,7 +11,7 @@ import sys
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 
 from svc.cli.open import write_form
 
@@ -41,7 +41,7 @@ def test_the_browser_is_given_a_file_that_posts_a_code_and_no_key(local_state: P
     assert code not in address + done.stdout
 
     target = re.search(r'action="([^"]+)"', form)[1]
-    first, second = (httpx.post(target, data={"code": code}, headers={"origin": "null"}) for _ in range(2))
+    first, second = (httpx2.post(target, data={"code": code}, headers={"origin": "null"}) for _ in range(2))
     assert (first.status_code, second.status_code) == (200, 401)
     assert key not in first.text
     assert "svc_" in first.text

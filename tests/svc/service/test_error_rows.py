@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import httpx
+import httpx2
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -86,58 +86,58 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     world.close()
 
 
-def post(world: World, path: str, key: str | None = None, **body: object) -> httpx.Response:
+def post(world: World, path: str, key: str | None = None, **body: object) -> httpx2.Response:
     with world.service.http(key) as http:
         return http.post(path, json=body)
 
 
-def get(world: World, path: str, key: str | None = None, **params: str) -> httpx.Response:
+def get(world: World, path: str, key: str | None = None, **params: str) -> httpx2.Response:
     with world.service.http(key) as http:
         return http.get(path, params=params)
 
 
-def generate(world: World, session_id: str, prompt: str, key: str | None = None) -> httpx.Response:
+def generate(world: World, session_id: str, prompt: str, key: str | None = None) -> httpx2.Response:
     return post(world, "/session/generate", key, id=session_id, messages=[{"message_type": "query", "content": prompt}])
 
 
-def upload(world: World, session_id: str, content: bytes) -> httpx.Response:
+def upload(world: World, session_id: str, content: bytes) -> httpx2.Response:
     with world.service.http() as http:
         params = {"session_id": session_id, "filename": "b"}
         return http.post("/session/upload_file", params=params, content=content)
 
 
-def bare(world: World, headers: dict[str, str]) -> httpx.Response:
-    return httpx.get(f"{world.service.base_url}/user/info", headers=headers, trust_env=False)
+def bare(world: World, headers: dict[str, str]) -> httpx2.Response:
+    return httpx2.get(f"{world.service.base_url}/user/info", headers=headers, trust_env=False)
 
 
 def bearer(key: str) -> dict[str, str]:
     return {"Authorization": f"Bearer {key}"}
 
 
-def with_revoked_key(world: World) -> httpx.Response:
+def with_revoked_key(world: World) -> httpx2.Response:
     key_id, key = world.service.make_key("mallory")
     asyncio.run(revoke_key(world.service.database, key_id))
     return bare(world, bearer(key))
 
 
-def over_rpm(world: World) -> httpx.Response:
+def over_rpm(world: World) -> httpx2.Response:
     key = world.key("quick", rpm=1)
     get(world, "/session/list", key)
     return get(world, "/session/list", key)
 
 
-def over_tpm(world: World) -> httpx.Response:
+def over_tpm(world: World) -> httpx2.Response:
     key = world.key("wordy", tpm=10)
     session_id = register(world.service, key)
     generate(world, session_id, "x" * 100, key)
-    replies: list[httpx.Response] = []
+    replies: list[httpx2.Response] = []
     wait_until(lambda: replies.append(generate(world, session_id, "y", key)) or not replies[-1].is_success, "429")
     return replies[-1]
 
 
-def cancelled_meanwhile(world: World) -> httpx.Response:
+def cancelled_meanwhile(world: World) -> httpx2.Response:
     session_id = register(world.service)
-    replies: list[httpx.Response] = []
+    replies: list[httpx2.Response] = []
     asking = threading.Thread(target=lambda: replies.append(generate(world, session_id, "wait")))
     asking.start()
     wait_until(lambda: session_id in world.service.running.service.turns.running, "the turn")
@@ -146,7 +146,7 @@ def cancelled_meanwhile(world: World) -> httpx.Response:
     return replies[0]
 
 
-def while_stopping(world: World) -> httpx.Response:
+def while_stopping(world: World) -> httpx2.Response:
     turns = world.service.running.service.turns
     turns.is_stopping = True
     try:
@@ -155,7 +155,7 @@ def while_stopping(world: World) -> httpx.Response:
         turns.is_stopping = False
 
 
-def while_the_store_is_held(world: World) -> httpx.Response:
+def while_the_store_is_held(world: World) -> httpx2.Response:
     with contextlib.closing(sqlite3.connect(world.service.database, isolation_level=None)) as connection:
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -164,7 +164,7 @@ def while_the_store_is_held(world: World) -> httpx.Response:
             connection.execute("ROLLBACK")
 
 
-def chat(world: World, **fields: object) -> httpx.Response:
+def chat(world: World, **fields: object) -> httpx2.Response:
     asked = {"model": "stable", "messages": [{"role": "user", "content": "x"}]}
     return post(world, "/chat/completions", **(asked | fields))
 
@@ -174,7 +174,7 @@ class Row(NamedTuple):
 
     status: int
     code: str
-    send: Callable[[World], httpx.Response]
+    send: Callable[[World], httpx2.Response]
     says: tuple[str, ...]
     param: str | None = None
 
@@ -288,7 +288,7 @@ ROWS = {
 }
 
 
-def raw(world: World, path: str, body: bytes) -> httpx.Response:
+def raw(world: World, path: str, body: bytes) -> httpx2.Response:
     with world.service.http() as http:
         return http.post(path, content=body)
 

@@ -11,7 +11,7 @@ import socket as sockets
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -219,7 +219,7 @@ async def upload_at_the_limit(folder: Path, limit: int) -> None:
         session_id = await asyncio.to_thread(register, service)
         params = {"session_id": session_id, "filename": "a"}
 
-        def upload(size: int, **headers: str) -> httpx.Response:
+        def upload(size: int, **headers: str) -> httpx2.Response:
             with service.http() as http:
                 return http.post("/session/upload_file", params=params, content=parts(size), headers=headers)
 

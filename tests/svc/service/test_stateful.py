@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -120,7 +120,7 @@ class Sessions(RuleBasedStateMachine):
         owner = session.user if session else "anna"
         return owner if caller == "owner" else {"anna": "bert", "bert": "anna"}[owner]
 
-    def post(self, user: str, path: str, **body: object) -> httpx.Response:
+    def post(self, user: str, path: str, **body: object) -> httpx2.Response:
         given = {name: value for name, value in body.items() if value is not None}
         return self.world.clients[user].post(path, json=given)
 

@@ -6,7 +6,7 @@ import asyncio
 import time
 import zlib
 
-import httpx
+import httpx2
 import pytest
 
 from svc.errors import InvalidRequestError
@@ -60,7 +60,7 @@ def bad_headers(service: ThreadService) -> dict[str, dict[str, str]]:
 def test_every_bad_key_gets_one_answer(service: ThreadService):
     bodies = set()
     for headers in bad_headers(service).values():
-        reply = httpx.get(f"{service.base_url}/user/info", headers=headers, trust_env=False)
+        reply = httpx2.get(f"{service.base_url}/user/info", headers=headers, trust_env=False)
         assert reply.status_code == 401
         bodies.add(reply.text)
     assert len(bodies) == 1
@@ -68,7 +68,7 @@ def test_every_bad_key_gets_one_answer(service: ThreadService):
 
 
 def test_a_bad_key_is_refused_before_anything_of_the_body_is_read(service: ThreadService):
-    reply = httpx.post(f"{service.base_url}/session/register", content=b"{", trust_env=False)
+    reply = httpx2.post(f"{service.base_url}/session/register", content=b"{", trust_env=False)
     assert reply.json()["error"]["code"] == "invalid_api_key"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-import httpx
+import httpx2
 import pytest
 
 from svc.service.access.key_admin import revoke_key
@@ -15,14 +15,14 @@ from tests.support.live import StartService, ThreadService
 NOW = 1_800_000_000.0
 
 
-def make(http: httpx.Client, **wanted: object) -> dict[str, object]:
+def make(http: httpx2.Client, **wanted: object) -> dict[str, object]:
     reply = http.post("/key/create", json=wanted)
     assert reply.status_code == 200, reply.text
     assert reply.headers["cache-control"] == "no-store"
     return reply.json()["data"]
 
 
-def listed(http: httpx.Client) -> list[dict[str, object]]:
+def listed(http: httpx2.Client) -> list[dict[str, object]]:
     return http.get("/key/list").json()["keys"]
 
 

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import threading
 
-import httpx
+import httpx2
 import pytest
 
 import svc
@@ -15,20 +15,20 @@ from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import register
 
 
-def error_of(reply: httpx.Response) -> tuple[int, str, str | None]:
+def error_of(reply: httpx2.Response) -> tuple[int, str, str | None]:
     error = reply.json()["error"]
     assert set(error) == {"code", "message", "type", "param"}
     assert error["message"]
     return reply.status_code, error["code"], error["param"]
 
 
-def ask(http: httpx.Client, session_id: str, content: str, **fields: object) -> httpx.Response:
+def ask(http: httpx2.Client, session_id: str, content: str, **fields: object) -> httpx2.Response:
     message = {"message_type": "query", "content": content, **fields}
     return http.post("/session/generate", json={"id": session_id, "messages": [message]})
 
 
 def test_health_needs_no_key(service: ThreadService):
-    reply = httpx.get(f"{service.base_url}/health", trust_env=False)
+    reply = httpx2.get(f"{service.base_url}/health", trust_env=False)
     assert (reply.status_code, reply.json()) == (200, {"status": "ok", "version": svc.__version__})
 
 
@@ -192,7 +192,7 @@ def test_generate_with_a_known_query_id_gives_the_same_turn(service: ThreadServi
 def test_generate_repeated_while_the_turn_runs_waits_for_it(start_service):
     service = start_service(Slow)
     session_id = register(service)
-    replies: list[httpx.Response] = []
+    replies: list[httpx2.Response] = []
 
     def generate() -> None:
         with service.http() as http:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
-import httpx
+import httpx2
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -76,7 +76,7 @@ def module_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadS
 
 @pytest.fixture(scope="module")
 def document(module_service: ThreadService) -> dict[str, object]:
-    return httpx.get(f"{module_service.base_url}/openapi.json", trust_env=False).json()
+    return httpx2.get(f"{module_service.base_url}/openapi.json", trust_env=False).json()
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +104,7 @@ def test_all_but_the_open_operations_want_the_key(document: dict[str, object]):
 
 def test_the_document_says_the_limits_that_the_service_has(start_service):
     service = start_service(Echo, max_name_chars=7, min_ttl_seconds=400)
-    document = httpx.get(f"{service.base_url}/openapi.json", trust_env=False).json()
+    document = httpx2.get(f"{service.base_url}/openapi.json", trust_env=False).json()
     fields = document["components"]["schemas"]["RegisterRequest"]["properties"]
     assert fields["name"]["anyOf"][0]["maxLength"] == 7
     assert fields["ttl"]["anyOf"][0]["minimum"] == 400
@@ -177,7 +177,7 @@ def test_every_one_of_many_answers_is_one_that_the_document_has(schema, module_s
 @pytest.mark.parametrize("path", sorted(path for _, path in TABLE - {("GET", path) for path in OPEN}))
 def test_without_a_key_the_answer_is_the_documents_401(document, module_service: ThreadService, path: str):
     (method,) = document["paths"][path]
-    reply = httpx.request(method, f"{module_service.base_url}{path}", trust_env=False)
+    reply = httpx2.request(method, f"{module_service.base_url}{path}", trust_env=False)
     assert reply.status_code == 401
     assert "401" in document["paths"][path][method]["responses"]
 

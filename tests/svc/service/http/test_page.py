@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from svc.service.http import page
@@ -33,8 +33,8 @@ def code_of(service: ThreadService) -> str:
     return reply.json()["code"]
 
 
-def enter(service: ThreadService, code: str, **headers: str) -> httpx.Response:
-    return httpx.post(f"{service.base_url}/", data={"code": code}, headers=headers, trust_env=False)
+def enter(service: ThreadService, code: str, **headers: str) -> httpx2.Response:
+    return httpx2.post(f"{service.base_url}/", data={"code": code}, headers=headers, trust_env=False)
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 
 def test_the_page_needs_no_key_and_has_none(service: ThreadService):
-    reply = httpx.get(f"{service.base_url}/", trust_env=False)
+    reply = httpx2.get(f"{service.base_url}/", trust_env=False)
     assert (reply.status_code, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
     assert start_of(reply.text) == {}
     assert reply.headers["cache-control"] == "no-store"
@@ -57,7 +57,7 @@ def test_the_page_needs_no_key_and_has_none(service: ThreadService):
 
 
 def test_the_page_runs_its_own_scripts_alone_and_stands_in_no_frame(service: ThreadService):
-    policy = httpx.get(f"{service.base_url}/", trust_env=False).headers["content-security-policy"]
+    policy = httpx2.get(f"{service.base_url}/", trust_env=False).headers["content-security-policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert (rules["default-src"], rules["script-src"], rules["style-src"]) == ("'none'", "'self'", "'self'")
     assert (rules["frame-ancestors"], rules["base-uri"], rules["form-action"]) == ("'none'", "'none'", "'none'")
@@ -101,13 +101,13 @@ def test_a_form_of_another_page_is_refused_and_no_other_address_takes_null(servi
     code = code_of(service)
     assert enter(service, code, origin="https://elsewhere.example").status_code == 400
     headers = {**service.headers, "origin": "null"}
-    assert httpx.post(f"{service.base_url}/page/code", headers=headers, trust_env=False).status_code == 400
+    assert httpx2.post(f"{service.base_url}/page/code", headers=headers, trust_env=False).status_code == 400
     assert enter(service, code, origin="null").status_code == 200  # it was not used up
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe" * 200, b"&=&=;%%%", b"x" * 2_000], ids=["binary", "odd", "long"])
 def test_a_hostile_form_gets_an_answer_without_a_key(service: ThreadService, body: bytes):
-    reply = httpx.post(f"{service.base_url}/", content=body, trust_env=False)
+    reply = httpx2.post(f"{service.base_url}/", content=body, trust_env=False)
     assert reply.status_code in (401, 413)
     assert "svc_" not in reply.text
 
@@ -126,8 +126,8 @@ def test_neither_code_nor_key_is_logged_or_kept(service: ThreadService, caplog: 
 
 def test_a_built_file_is_sent_with_its_type_and_asked_for_again_by_its_etag(service: ThreadService, built: Path):
     (built / "swc.css").write_text("svc-chat { display: block }" * 50, encoding="utf-8")
-    first = httpx.get(f"{service.base_url}/dist/swc.css", trust_env=False)
-    again = httpx.get(
+    first = httpx2.get(f"{service.base_url}/dist/swc.css", trust_env=False)
+    again = httpx2.get(
         f"{service.base_url}/dist/swc.css", headers={"if-none-match": first.headers["etag"]}, trust_env=False
     )
     assert (first.status_code, first.headers["content-type"]) == (200, "text/css; charset=utf-8")
@@ -139,17 +139,17 @@ def test_a_built_file_is_sent_with_its_type_and_asked_for_again_by_its_etag(serv
 
 def test_a_client_that_knows_no_gzip_gets_the_file_as_it_is(service: ThreadService, built: Path):
     (built / "swc.iife.js").write_text("void 0;", encoding="utf-8")
-    reply = httpx.get(f"{service.base_url}/dist/swc.iife.js", headers={"accept-encoding": ""}, trust_env=False)
+    reply = httpx2.get(f"{service.base_url}/dist/swc.iife.js", headers={"accept-encoding": ""}, trust_env=False)
     assert (reply.text, reply.headers["content-type"]) == ("void 0;", "text/javascript; charset=utf-8")
     assert "content-encoding" not in reply.headers
 
 
 def test_a_checkout_that_was_not_built_says_how(service: ThreadService, built: Path):
-    reply = httpx.get(f"{service.base_url}/dist/swc.iife.js", trust_env=False)
+    reply = httpx2.get(f"{service.base_url}/dist/swc.iife.js", trust_env=False)
     assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
     assert "npm run build" in reply.json()["error"]["message"]
 
 
 def test_nothing_else_of_the_package_is_served(service: ThreadService):
     for path in ("/dist/", "/dist/page.html", "/dist/../page.html", "/dist/%2e%2e/keys.py", "/static/swc.css"):
-        assert httpx.get(f"{service.base_url}{path}", trust_env=False).status_code == 404, path
+        assert httpx2.get(f"{service.base_url}{path}", trust_env=False).status_code == 404, path

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 
 from tests.support.live import ProcessService, live_process, wait_until
@@ -88,7 +88,7 @@ async def use_everything(service: ProcessService, traces: Traces, key: str | Non
     return session_id
 
 
-def refuse_some(http: httpx.Client, session_id: str, traces: Traces) -> None:
+def refuse_some(http: httpx2.Client, session_id: str, traces: Traces) -> None:
     """Requests that fail carry words, too."""
     http.post("/session/register", json={"language": traces.word()})
     http.post("/session/register", content=f'{{"name": {traces.word()}'.encode())
