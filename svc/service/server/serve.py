@@ -285,7 +285,11 @@ def listen(host: str, port: int) -> socket.socket:
     """A socket that listens there; port 0 takes a free one. Raises ConfigError."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        return socket.create_server((host, port), family=family, backlog=2_048)
+        listener = socket.create_server((host, port), family=family, backlog=2_048)
+        # Connections inherit it. asyncio does not set it for a listener that it did not create (uvloop does), and then
+        # each reply on a kept connection waits 40 ms for the client's acknowledgement.
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return listener
     except (OSError, OverflowError) as error:
         raise ConfigError(
             f"cannot listen on {host} port {port}: {error}. Choose another with --host, --port"

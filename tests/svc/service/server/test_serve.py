@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import socket as sockets
 import stat
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from svc.service.server.serve import listen
 from tests.support import ASSISTANTS
 from tests.support.live import ProcessService, live_process, process_that_dies, wait_until
 from tests.support.wire_client import ask, opened, read, read_turn, register, send, seqs, until_closed
@@ -47,6 +49,20 @@ async def test_a_service_says_where_it_is_and_leaves_nothing_behind_but_its_data
         assert service.terminate() == 0
         assert not service.connection_file.exists()
         assert not (tmp_path / "service.db-wal").exists()
+
+
+def test_replies_do_not_wait_for_an_acknowledgement():
+    with listen("127.0.0.1", 0) as listener, sockets.create_connection(listener.getsockname()):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(sockets.IPPROTO_TCP, sockets.TCP_NODELAY)
+
+
+async def test_a_service_without_uvloop_answers(tmp_path: Path):
+    (tmp_path / "uvloop.py").write_text("raise ImportError('not installed')")
+    with live_process(tmp_path, "Echo", PYTHONPATH=f"{tmp_path}{os.pathsep}{ASSISTANTS}") as service:
+        async with opened(service, register(service)) as connection:
+            assert len(await ask(connection, "one")) == 6
 
 
 async def test_the_log_is_json_and_tells_neither_key_nor_content(tmp_path: Path):
