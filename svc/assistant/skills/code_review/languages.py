@@ -96,9 +96,31 @@ def _python(text: str) -> list[tuple[int, str]] | None:
     """The statements of Python as its own grammar writes them; None where it is no Python of today."""
     try:
         tree = ast.parse(text)
-        return sorted(_python_statements(tree))
+        return sorted(_python_statements(_ImportedNames(tree).visit(tree)))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
+
+
+class _ImportedNames(ast.NodeTransformer):
+    """Writes imported names in full, so that ``from os import system as go`` does not hide ``go(command)``."""
+
+    def __init__(self, tree: ast.AST) -> None:
+        self._full: dict[str, str] = {}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Import):
+                self._full.update({one.asname: one.name for one in node.names if one.asname})
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                self._full.update({one.asname or one.name: f"{node.module}.{one.name}" for one in node.names})
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """Replace the name of what is called, or the name that its attributes belong to."""
+        self.generic_visit(node)
+        owner: ast.expr = node.func
+        while isinstance(owner, ast.Attribute):
+            owner = owner.value
+        if isinstance(owner, ast.Name):
+            owner.id = self._full.get(owner.id, owner.id)
+        return node
 
 
 def _python_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -119,8 +141,20 @@ def _python_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             for decorator in node.decorator_list:
                 yield decorator.lineno, f"@{ast.unparse(decorator)}"[:MAX_STATEMENT_CHARS]
+            if not isinstance(node, ast.ClassDef):
+                yield from _default_texts(node.args)
         elif isinstance(node, ast.stmt) and not isinstance(node, (ast.Try, ast.Match)) and not _is_documentation(node):
             yield node.lineno, ast.unparse(node)[:MAX_STATEMENT_CHARS].replace("\n", "\\n")
+
+
+def _default_texts(arguments: ast.arguments) -> Iterator[tuple[int, str]]:
+    """Defaults of arguments that are texts, as assignments: a password may be one."""
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]  # the last ones have defaults
+    pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
+    for name, value in pairs:
+        if isinstance(value, ast.Constant) and isinstance(value.value, str):
+            yield value.lineno, f"{name.arg} = {ast.unparse(value)}"[:MAX_STATEMENT_CHARS]
 
 
 def _is_documentation(node: ast.stmt) -> bool:

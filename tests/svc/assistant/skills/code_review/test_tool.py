@@ -43,6 +43,26 @@ WEAK = {
         {(3, "CWE-89"), (4, "CWE-78"), (5, "CWE-78"), (8, "CWE-502"), (9, "CWE-22"), (10, "CWE-918"), (11, "CWE-328"),
          (12, "CWE-295"), (13, "CWE-95"), (14, "CWE-502"), (15, "CWE-338")},
     ),
+    "names.py": (
+        ("import subprocess as sp\nfrom os import system as go, popen\nfrom Crypto.PublicKey import RSA as keys\n"
+        "sp.call(command, shell=True)\n"
+        "go('ls ' + x)\n"
+        "popen('ls ' + x)\n"
+        "keys.generate(1024)\n"),
+        {(4, "CWE-78"), (5, "CWE-78"), (6, "CWE-78"), (7, "CWE-326")},
+    ),
+    "rules.py": (
+        ("rsa.generate_private_key(65537, 1024)\n"
+        "client.exec_command('ls ' + x)\n"
+        "CommunityData('public', mpModel=0)\n"
+        "AutoModel.from_pretrained(name, trust_remote_code=True)\n"
+        "logging.config.listen(9999)\n"
+        "os.system('/bin/chown root: *')\n"
+        "User.objects.annotate(v=RawSQL('%s' % x, []))\n"
+        "def connect(host, *, password='hunter2hunter2'):\n    pass\n"),
+        {(1, "CWE-326"), (2, "CWE-78"), (3, "CWE-319"), (4, "CWE-94"), (5, "CWE-94"), (6, "CWE-155"), (7, "CWE-89"),
+         (8, "CWE-798")},
+    ),
     "a.js": (
         ("const { exec } = require('child_process');\n"
         "app.get('/', (req, res) => {\n"
@@ -95,6 +115,9 @@ def test_each_weakness_is_found_on_its_line(name: str):
 
 
 SOUND = {
+    "names.py": "from shlex import quote as q\nfrom mine import system, popen as p\nsystem('ls ' + x)\np('ls ' + x)\n"
+    "rsa.generate_private_key(65537, 3072)\nclient.exec_command('uptime')\nos.system('tar cf a.tar -- *')\n"
+    "RawSQL('SELECT 1', [])\ndef f(name='x', *, mode='r', password=None):\n    return name\n",
     "a.py": "import subprocess\n# os.system('ping ' + name)\n\"\"\"eval(name)\"\"\"\nsubprocess.run(['ls', '--', name], check=True)\n"
     "db.execute('SELECT * FROM t WHERE id = ?', (name,))\nyaml.safe_load(handle)\ntoken = secrets.token_hex(16)\n"
     "h = hashlib.sha256(x)\npassword = os.environ['PASSWORD']\njson.loads(text)\nn = int(request.args['n'])\nopen(n)\n",
