@@ -283,11 +283,13 @@ def _is_our_word(word: str) -> bool:
 
 
 def _values(finding: AnyFinding) -> list[str]:
-    """What a finding is about: every word or name among its attributes, and the file that it stands in."""
-    values = [value for value in columns(finding).values() if isinstance(value, str)]
-    listed = [value for value in columns(finding).values() if isinstance(value, list)]
-    values += [one for many in listed for one in many if isinstance(one, str)]
-    return values + [evidence.source for evidence in finding.evidence if evidence.source != PROMPT]
+    """What a finding is about: every text among its facts, rows of tables included, and the names of its inputs."""
+    cells: list[object] = []
+    for value in columns(finding).values():
+        for item in value if isinstance(value, list) else [value]:
+            cells += item.values() if isinstance(item, dict) else [item]
+    inputs = [evidence.source for evidence in finding.evidence if evidence.source != PROMPT]
+    return [cell for cell in cells if isinstance(cell, str)] + inputs
 
 
 def scope_of(finding: AnyFinding) -> str:

@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.analyst.render import SkillResult
+from svc.assistant.findings import AnyFinding, Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.catalogue import SECTIONS, decode_findings
 from svc.assistant.skills.skill import Section
@@ -122,9 +122,9 @@ def file(content: bytes) -> TurnFile:
     )
 
 
-async def ask(analyst: Analyst, *, content: bytes, is_killed: bool = False) -> tuple[list[Finding], str]:
+async def ask(analyst: Analyst, *, content: bytes, is_killed: bool = False) -> tuple[list[AnyFinding], str]:
     """The findings and the answer; with ``is_killed``, every worker is killed as soon as the tool tells something."""
-    findings: list[Finding] = []
+    findings: list[AnyFinding] = []
     markdown = ""
     async for step in analyst.answer(Turn(session_id="s", prompt=QUESTION, files=(file(content),))):
         if isinstance(step, Answer):

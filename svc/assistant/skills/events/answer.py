@@ -16,7 +16,7 @@ from svc.assistant.skills.charts import Bar, Branch, Mark
 from svc.assistant.skills.events import answer_activity as event_activity
 from svc.assistant.skills.events import answer_tables as event_tables
 from svc.assistant.skills.events.answer_tables import number, of_kind, technique_words, text, texts, time_words
-from svc.assistant.skills.logins.answer import ASK_FOR_LOGINS
+from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.markup import code_span, defang, escape, plural
 
@@ -197,7 +197,7 @@ SECTION = Section(
         can="read event logs (Windows, Linux, web servers, CloudTrail): attacks by tactic, logons, processes, gaps",
         loose_kinds=_KINDS,
         strong=words(
-            *ASK_FOR_LOGINS,
+            *LOGIN_QUESTIONS,
             r"\bevtx\b",
             r"\bevent ?logs?\b",
             r"\bwindows (?:security )?(?:events?|logs?)\b",

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 
 from svc.assistant.findings import Evidence, Scalar, Severity
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers.login_counting import BURST, BURST_SECONDS, MANY, SPRAYED_ACCOUNTS, SPRAYED_TRIES
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, Span, account_of
-from svc.assistant.skills.logins.counting import BURST, BURST_SECONDS, MANY, SPRAYED_ACCOUNTS, SPRAYED_TRIES
 
 PAIR_SECONDS = 3.0  # between the check and the 4625 of one attempt, which may stand in the logs of two hosts
 MAX_TALLIES = 50_000  # sources, accounts and pairs told apart; a bigger flood is counted under OTHERS

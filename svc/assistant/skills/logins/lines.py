@@ -1,9 +1,8 @@
-"""Say what one log line tells about a login: a failure, a success, an attempt that came to neither, or nothing. Pure.
+"""Parse one log line about a login: a failure, a success, or an attempt that came to neither.
 
-Texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and their like;
-sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``auth_services.py``; rsyslog's "message
-repeated". Names of accounts are written by whoever knocks, so a pattern takes the last address of a line, which the
-server wrote.
+Message texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and
+similar; sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``services.py``; rsyslog's "message
+repeated". Clients choose account names freely, so a pattern takes the last address of a line: the server wrote that.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ from enum import StrEnum
 import msgspec
 
 from svc.assistant.log_readers.timestamps import Stamp, Stamps
-from svc.assistant.skills.logins import services as auth_services
+from svc.assistant.skills.logins import services
 
 MAX_NAME_CHARS = 256
-MAX_REPEATS = 10_000_000  # of one line; more is no log daemon's number
+MAX_REPEATS = 10_000_000  # of one line; no log daemon writes a higher number
 
-# A line without any of these says nothing about a login; the test is cheap, and most lines of a syslog fail it.
+# A line without any of these is not about a login; the test is cheap, and most lines of a syslog fail it.
 _MARKS = (
     "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
     "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
     "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
-    *auth_services.MARKS,
+    *services.MARKS,
 )  # fmt: skip
 
 
-class EventKind(StrEnum):
-    """What a line tells. OWN, ERROR and PAM may tell of the same attempt; ``auth_log`` counts it once."""
+class LoginEventKind(StrEnum):
+    """What a line reports. OWN, ERROR and PAM may report the same attempt; ``counting`` counts it once."""
 
     OWN = "failure, as the server logs it"
     ERROR = "failure, as the server's error log has it"
@@ -40,10 +39,10 @@ class EventKind(StrEnum):
     NO_ACCOUNT = "connection that named no account"
 
 
-class Event(msgspec.Struct, frozen=True):
-    """What a line says. ``account`` None: not named. ``source`` is an address, a host name or ``local …``."""
+class LoginEvent(msgspec.Struct, frozen=True):
+    """One parsed line. ``account`` is None if not named; ``source`` is an address, a host name or ``local …``."""
 
-    kind: EventKind
+    kind: LoginEventKind
     service: str
     host: str
     pid: str
@@ -104,46 +103,46 @@ _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+
 
 
 class AuthLines:
-    """Reads the lines of one log in order; remembers the stamps' state and the line before."""
+    """Parses the lines of one log in order; keeps the timestamps' state and the previous line."""
 
     def __init__(self) -> None:
         self.stamps = Stamps()
-        self._before = ""
+        self._previous = ""
 
-    def read(self, line: str) -> Event | None:
-        """The event of ``line``, or None where it tells nothing about a login."""
-        before, self._before = self._before, line
+    def read(self, line: str) -> LoginEvent | None:
+        """Return the event of ``line``, or None if it is not about a login."""
+        previous, self._previous = self._previous, line
         if not any(mark in line for mark in _MARKS):
             return None
         stamp, end = self.stamps.read(line)
         if "last message" in line and (again := _LAST_REPEATED.match(line, end)) is not None:
-            self._before = before  # several such lines in a row all mean the same one
-            return self._again(before, again, stamp)
-        return _plain(line, stamp, end)
+            self._previous = previous  # several such lines in a row all mean the same one
+            return self._repeated(previous, again, stamp)
+        return _parse_line(line, stamp, end)
 
-    def _again(self, before: str, again: re.Match[str], stamp: Stamp | None) -> Event | None:
-        """An old syslog daemon's "last message repeated 3 times": the line before, so many times more."""
-        event = _plain(before, stamp, self.stamps.read(before)[1])
+    def _repeated(self, previous: str, again: re.Match[str], stamp: Stamp | None) -> LoginEvent | None:
+        """Return the previous line's event for an old syslog daemon's "last message repeated 3 times"."""
+        event = _parse_line(previous, stamp, self.stamps.read(previous)[1])
         if event is None or event.host != (again["host"] or ""):
             return None
         return msgspec.structs.replace(event, count=min(int(again["times"]), MAX_REPEATS))
 
 
-def _plain(line: str, stamp: Stamp | None, end: int) -> Event | None:
-    """The event of a line whose stamp ends at ``end``."""
+def _parse_line(line: str, stamp: Stamp | None, end: int) -> LoginEvent | None:
+    """Parse a line whose timestamp ends at ``end``."""
     header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
-    if header is not None and (event := _named(line[header.end() :], header, stamp)) is not None:
+    if header is not None and (event := _parse_with_header(line[header.end() :], header, stamp)) is not None:
         return event
-    message = line[end:].strip()  # of a log without such a head, or a line that somebody cut out of its log
-    event = (_sshd(message) if header is None else None) or _other(message)
+    message = line[end:].strip()  # from a log without syslog headers, or a line copied without its header
+    event = (_sshd(message) if header is None else None) or _other_service(message)
     return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
 
-def _named(message: str, header: re.Match[str], stamp: Stamp | None) -> Event | None:
+def _parse_with_header(message: str, header: re.Match[str], stamp: Stamp | None) -> LoginEvent | None:
     times = 1
     if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
         times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2]
-    event = _event(message.rstrip(), _service(header["program"]), header["module"] or "")
+    event = _parse_message(message.rstrip(), _service(header["program"]), header["module"] or "")
     if event is None:
         return None
     host, pid = header["host"] or "", header["pid"] or ""
@@ -151,22 +150,24 @@ def _named(message: str, header: re.Match[str], stamp: Stamp | None) -> Event | 
 
 
 def _service(program: str) -> str:
-    """``sshd`` for each of OpenSSH's processes; a path's last part for the rest."""
+    """Return ``sshd`` for all of OpenSSH's processes, otherwise the last part of the program's path."""
     name = program.rsplit("/", 1)[-1]
     return "sshd" if name.startswith("sshd") else name or "vsftpd"
 
 
-def _event(message: str, service: str, module: str) -> Event | None:
-    """The event of a message without its head; host, pid and time are still missing."""
+def _parse_message(message: str, service: str, module: str) -> LoginEvent | None:
+    """Parse a message without its header; host, pid and time are filled in by the caller."""
     if service == "sshd":
         found = _sshd(message)
         if found is not None:
             return found
-    return _other(message) or _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
+    return (
+        _other_service(message) or _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
+    )
 
 
-def _made(
-    kind: EventKind,
+def _event(
+    kind: LoginEventKind,
     service: str,
     account: str | None,
     source: str,
@@ -175,8 +176,8 @@ def _made(
     method: str = "",
     module: str = "",
     count: int = 1,
-) -> Event:
-    return Event(kind, service, "", "", _address(source), _account(account), port or "", method, module, count)
+) -> LoginEvent:
+    return LoginEvent(kind, service, "", "", _address(source), _account(account), port or "", method, module, count)
 
 
 def _account(name: str | None) -> str | None:
@@ -184,38 +185,38 @@ def _account(name: str | None) -> str | None:
 
 
 def _address(source: str) -> str:
-    """An address as people write it: IPv4 in IPv6 as IPv4, IPv6 in small letters."""
+    """Return an address in its usual form: IPv4-mapped IPv6 as IPv4, IPv6 in lower case."""
     source = source.strip("[]")[:MAX_NAME_CHARS]
     if ":" in source:
         source = source.lower().removeprefix("::ffff:") if "." in source else source.lower()
     return source
 
 
-def _sshd(message: str) -> Event | None:
+def _sshd(message: str) -> LoginEvent | None:
     if message.startswith("pam_"):
         return None
-    kind = EventKind
+    kind = LoginEventKind
     if (m := _FAILED.match(message)) is not None:
         method, user, source, port = m.groups()
         if method == "publickey":
-            return _made(kind.KEY_REFUSED, "sshd", user, source, port=port, method=method)
+            return _event(kind.KEY_REFUSED, "sshd", user, source, port=port, method=method)
         if method == "none":
-            return _made(kind.ATTEMPT, "sshd", user, source, port=port, method=method)
-        return _made(kind.OWN, "sshd", user, source, port=port, method=method)
+            return _event(kind.ATTEMPT, "sshd", user, source, port=port, method=method)
+        return _event(kind.OWN, "sshd", user, source, port=port, method=method)
     if (m := _ACCEPTED.match(message)) is not None:
-        return _made(kind.SUCCESS, "sshd", m[2], m[3], port=m[4], method=m[1])
+        return _event(kind.SUCCESS, "sshd", m[2], m[3], port=m[4], method=m[1])
     if (m := _INVALID.match(message)) is not None:
-        return _made(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+        return _event(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
     if (m := _PAM_ERROR.match(message)) is not None:
-        return _made(kind.ERROR, "sshd", m[1], m[2], method="pam")
+        return _event(kind.ERROR, "sshd", m[1], m[2], method="pam")
     if (m := _MAXIMUM.match(message) or _ENDED.match(message)) is not None:
-        return _made(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+        return _event(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
     if (m := _UNNAMED.match(message)) is not None:
-        return _made(kind.NO_ACCOUNT, "sshd", None, m[1])
+        return _event(kind.NO_ACCOUNT, "sshd", None, m[1])
     return None
 
 
-def _pam(message: str, service: str, module: str) -> Event | None:
+def _pam(message: str, service: str, module: str) -> LoginEvent | None:
     count, fields = 1, ""
     if (m := _PAM.match(message)) is not None:
         module, service, fields = m[1], _service(m[2]), m[3]
@@ -229,58 +230,60 @@ def _pam(message: str, service: str, module: str) -> Event | None:
     name = user[1] if user else None
     remote = _RHOST.search(fields)
     if remote is not None and remote[1]:
-        return _made(EventKind.PAM, service, name, remote[1], module=module, count=count)
+        return _event(LoginEventKind.PAM, service, name, remote[1], module=module, count=count)
     by, tty = _RUSER.search(fields), _TTY.search(fields)
     if by is not None and by[1]:
-        return _made(EventKind.PAM, service, name, f"local user {by[1]}", module=module, count=count)
-    return _made(EventKind.PAM, service, name, f"local {_terminal(tty[1] if tty else '')}", module=module, count=count)
+        return _event(LoginEventKind.PAM, service, name, f"local user {by[1]}", module=module, count=count)
+    return _event(
+        LoginEventKind.PAM, service, name, f"local {_terminal(tty[1] if tty else '')}", module=module, count=count
+    )
 
 
 def _terminal(tty: str) -> str:
     return tty.removeprefix("/dev/") or "console"
 
 
-def _local(message: str, service: str) -> Event | None:
-    """sudo, su and login: the source is who was there already, or the terminal."""
+def _local(message: str, service: str) -> LoginEvent | None:
+    """Parse sudo, su and login: the source is the user who was logged in already, or the terminal."""
     if service == "sudo" and (m := _SUDO.match(message)) is not None and not _SUDO_REFUSED.search(message):
         if m[2]:
-            return _made(EventKind.OWN, service, m[1], f"local user {m[1]}", method="password", count=int(m[2]))
-        return _made(EventKind.SUCCESS, service, m[1], f"local user {m[1]}", method="sudo")
+            return _event(LoginEventKind.OWN, service, m[1], f"local user {m[1]}", method="password", count=int(m[2]))
+        return _event(LoginEventKind.SUCCESS, service, m[1], f"local user {m[1]}", method="sudo")
     if service == "su":
         if (m := _SU_FAILED.search(message)) is not None:
-            return _made(EventKind.OWN, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="password")
+            return _event(LoginEventKind.OWN, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="password")
         if (m := _SU_DONE.search(message)) is not None:
-            return _made(EventKind.SUCCESS, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="su")
+            return _event(LoginEventKind.SUCCESS, service, m[1] or m[3], f"local user {m[2] or m[4]}", method="su")
     if service == "login":
         if (m := _LOGIN_FAILED.search(message)) is not None:
-            return _made(EventKind.OWN, service, m[2], f"local {_terminal(m[1])}", method="password")
+            return _event(LoginEventKind.OWN, service, m[2], f"local {_terminal(m[1])}", method="password")
         if (m := _LOGIN_DONE.search(message)) is not None:
-            return _made(
-                EventKind.SUCCESS, service, m[3] or "root", f"local {_terminal(m[1] or m[2])}", method="password"
+            return _event(
+                LoginEventKind.SUCCESS, service, m[3] or "root", f"local {_terminal(m[1] or m[2])}", method="password"
             )
     return None
 
 
-def _other(message: str) -> Event | None:
-    """Services of ``auth_services``: what they refuse and let in."""
-    if not any(mark in message for mark in auth_services.MARKS):
+def _other_service(message: str) -> LoginEvent | None:
+    """Parse the messages of ``services``: rejected and accepted logins."""
+    if not any(mark in message for mark in services.MARKS):
         return None
-    for form in auth_services.FORMS:
-        if (m := form.pattern.search(message, 0, auth_services.MAX_CHARS)) is not None:
-            kind = EventKind.SUCCESS if form.is_success else EventKind.OWN
+    for form in services.PATTERNS:
+        if (m := form.pattern.search(message, 0, services.MAX_CHARS)) is not None:
+            kind = LoginEventKind.SUCCESS if form.is_success else LoginEventKind.OWN
             named = m.groupdict()
-            return _made(
+            return _event(
                 kind, form.service, named.get("user"), m["source"], port=named.get("port") or "", method="password"
             )
     return None
 
 
-def _mail_or_ftp(message: str) -> Event | None:
+def _mail_or_ftp(message: str) -> LoginEvent | None:
     if (m := _VSFTPD.search(message)) is not None:
-        kind = EventKind.SUCCESS if m[2] == "OK" else EventKind.OWN
-        return _made(kind, "vsftpd", m[1], m[3], method="password")
+        kind = LoginEventKind.SUCCESS if m[2] == "OK" else LoginEventKind.OWN
+        return _event(kind, "vsftpd", m[1], m[3], method="password")
     if (m := _DOVECOT_FAILED.search(message)) is not None:
-        return _made(EventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
+        return _event(LoginEventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
     if (m := _DOVECOT_DONE.search(message)) is not None:
-        return _made(EventKind.SUCCESS, "dovecot", m[1], m[2], method="password")
+        return _event(LoginEventKind.SUCCESS, "dovecot", m[1], m[2], method="password")
     return None

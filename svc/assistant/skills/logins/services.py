@@ -1,7 +1,7 @@
-"""How further services of a Unix host write about a login: FTP, mail, databases, file shares, small SSH servers. Pure.
+"""Login messages of further Unix services: FTP, mail, databases, file shares, small SSH servers.
 
-Texts: dropbear, pure-ftpd, ProFTPD, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE, Samba's authentication log.
-What sshd, PAM, sudo, su, login, vsftpd and dovecot write is ``auth_lines.py``'s.
+Message texts: dropbear, pure-ftpd, ProFTPD, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE, Samba's authentication
+log. sshd, PAM, sudo, su, login, vsftpd and dovecot are in ``lines.py``.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import re
 
 import msgspec
 
-MAX_CHARS = 1_000  # of a line that are looked at; Samba's, the longest, have 400
+MAX_CHARS = 1_000  # searched in a line; Samba's messages, the longest, have 400
 MARKS = (
     "authenticator failed for", "Authentication failed for user", "authentication failure; rhost=",
     "password attempt for", "auth succeeded for", "nonexistent user", "is now logged in", "(Login failed)",
     "no such user found", "Login successful", "SASL ", "sasl_username=", "Access denied for user", "NT_STATUS_",
 )  # fmt: skip
-"""A line about such a login has one of these."""
+"""Every login message of these services contains one of them."""
 
 
-class Form(msgspec.Struct, frozen=True):
-    """One text: the service, whether it was let in, and a pattern with ``source`` and perhaps ``user`` and ``port``."""
+class ServiceMessage(msgspec.Struct, frozen=True):
+    """One message text; its pattern has the group ``source`` and may have ``user`` and ``port``."""
 
     service: str
     is_success: bool
@@ -33,8 +33,8 @@ _SAMBA_USER = rf"Auth: \[[^\]]*\] user \[[^\]]*\]\\\[{_USER}\].*?"
 _SAMBA_HOST = rf".*?remote host \[ipv[46]:{_ADDRESS}:(?P<port>\d+)\]"
 _PROFTPD = rf"\[{_ADDRESS}\]\)[: -]+USER (?P<user>.{{0,256}}?)"
 _MAILER = r"sasl_username=(?P<user>[^,\s]{1,256})"
-FORMS: tuple[Form, ...] = tuple(
-    Form(service, is_success, re.compile(pattern))
+PATTERNS: tuple[ServiceMessage, ...] = tuple(
+    ServiceMessage(service, is_success, re.compile(pattern))
     for service, is_success, pattern in (
         ("dropbear", False, rf"Bad (?:PAM )?password attempt for '{_USER}' from {_ADDRESS}:(?P<port>\d+)"),
         ("dropbear", False, rf"[Ll]ogin attempt for nonexistent user (?:'{_USER}' )?from {_ADDRESS}:(?P<port>\d+)"),

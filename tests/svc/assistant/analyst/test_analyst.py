@@ -51,7 +51,8 @@ def findings_of(steps):
 async def test_brute_force_end_to_end(analyst):
     steps, markdown = await ask(analyst, "which accounts were brute-forced?", log_file())
     assert markdown.startswith(
-        "**1 account let in an attacker: `root`, from 1 source.** 12 failed logins from 1 source"
+        "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures).** "
+        "12 failed logins from 1 source (1 attacking). Targeted account: `root` (12)."
     )
     assert "192[.]0[.]2[.]7" in markdown
     assert "| critical | `root` |" in markdown
@@ -90,7 +91,7 @@ async def test_a_file_it_does_not_understand_is_named(analyst):
 
 async def test_a_log_that_has_no_logins_has_no_made_up_answer(analyst):
     _, markdown = await ask(analyst, "which accounts were brute-forced?", log_file("hello\n"))
-    assert markdown.startswith("**No failed login.**")
+    assert markdown.startswith("**No failed logins.**")
 
 
 async def test_history_answers_what_was_asked_and_found(analyst):

@@ -6,18 +6,24 @@ import pytest
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.follow_up import FollowUpKind
 from svc.assistant.findings import Evidence, Severity
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.skills.logins.findings import AccountFailures, AuthSource
 from svc.assistant.turn import Exchange, TurnFile
 
 
 def source(address, *, let_in=False, severity=Severity.HIGH):
-    return Finding(
-        kind="auth_source",
+    return TypedFinding(
         title=address,
         severity=severity,
         evidence=(Evidence(source="auth.log", excerpt="x", line=1),),
-        attributes={"source": address, "account_names": ["root"], "success_accounts": ["root"] if let_in else []},
-    )
+        facts=AuthSource(
+            source=address, failures=5, attempts=0, accounts=1, by_account=[AccountFailures("root", 5)], first=None,
+            last=None, first_line=1, last_line=1, per_minute=None, pattern=LoginPattern.BRUTE_FORCE,
+            successes=int(let_in), success_accounts=["root"] if let_in else [],
+        ),
+    )  # fmt: skip
 
 
 def indicator(kind, value, scope=""):
@@ -83,6 +89,7 @@ def test_a_reference_to_nothing_is_a_question_of_its_own():
         pytest.param("which of these are critical?", HOST, ["lsass read"], id="severity, without what sums up"),
         pytest.param("which of these are T1003?", HOST, ["lsass read"], id="technique, without what sums up"),
         pytest.param("only those from 10.0.0.7", LOGINS, ["10.0.0.7"], id="named address"),
+        pytest.param("only those of root", LOGINS, ["8.8.8.8", "10.0.0.7", "2606:4700::1111"], id="named account"),
         pytest.param("only those from 10[.]0[.]0[.]7", LOGINS, ["10.0.0.7"], id="named address, defanged"),
         pytest.param("which of these are external?", REPORT, ["8.8.4.4"], id="external indicators"),
         pytest.param("only the hashes", REPORT, ["0" * 32], id="type"),

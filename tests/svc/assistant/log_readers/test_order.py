@@ -6,11 +6,10 @@ import json
 
 import pytest
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Progress
+from svc.assistant.findings import Finding, Progress
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.timestamps import Stamps
-from svc.assistant.skills.logins.tool import brute_force
+from svc.assistant.skills.logins.tool import inspect
 
 SECONDS = 1_763_600_000
 
@@ -51,7 +50,7 @@ def attack(form) -> list[str]:
 
 
 def found(lines: list[str], kind: str) -> list[Finding]:
-    return [i for i in brute_force(lines, source="auth.log") if isinstance(i, Finding) and i.kind == kind]
+    return [i for i in inspect(lines, source="auth.log") if isinstance(i, Finding) and i.kind == kind]
 
 
 @pytest.mark.parametrize("is_backwards", [False, True], ids=["oldest first", "newest first"])
@@ -60,22 +59,22 @@ def test_counts_streaks_and_times_are_the_same_in_either_direction(form, is_back
     lines = attack(form)[::-1] if is_backwards else attack(form)
     [source] = found(lines, "auth_source")
     [success] = found(lines, "auth_success")
-    assert (source.attributes["failures"], success.attributes["streak"]) == (9, 8)
-    assert str(source.attributes["first"]) < str(source.attributes["last"])
-    assert success.attributes["line"] == (2 if is_backwards else 9)
-    assert source.attributes["first_line"] == (10 if is_backwards else 1)
+    assert (source.facts.failures, success.facts.streak) == (9, 8)
+    assert str(source.facts.first) < str(source.facts.last)
+    assert success.facts.line == (2 if is_backwards else 9)
+    assert source.facts.first_line == (10 if is_backwards else 1)
     assert "Failed password" in source.evidence[0].excerpt
 
 
 def test_that_a_log_runs_backwards_is_said():
-    texts = [i.text for i in brute_force(attack(plain)[::-1], source="auth.log") if isinstance(i, Progress)]
-    assert "newest line to the oldest" in texts[0]
+    texts = [i.text for i in inspect(attack(plain)[::-1], source="auth.log") if isinstance(i, Progress)]
+    assert "newest line first" in texts[0]
 
 
 def test_a_repeated_message_belongs_to_the_line_before_it_in_time():
     lines = [*attack(plain)[:1], "Nov 20 03:00:05 web1 last message repeated 4 times", plain(9, "x")]
     for run in (lines, lines[::-1]):
-        assert found(run, "auth_source")[0].attributes["failures"] == 5
+        assert found(run, "auth_source")[0].facts.failures == 5
 
 
 def test_a_backwards_log_may_pass_the_new_year():
@@ -86,7 +85,7 @@ def test_a_backwards_log_may_pass_the_new_year():
             for n in (9, 8, 7)
         ],
     ]
-    assert found(lines, "auth_success")[0].attributes["streak"] == 3
+    assert found(lines, "auth_success")[0].facts.streak == 3
 
 
 def test_single_late_lines_do_not_turn_a_log_around():
@@ -103,8 +102,8 @@ def test_lines_without_times_run_forwards(lines: list[str]):
 
 def test_a_long_log_that_runs_backwards_is_cut_and_said(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("svc.assistant.log_readers.order.MAX_HELD_CHARS", 300)
-    items = list(brute_force(attack(plain)[::-1], source="auth.log"))
-    assert any("newest first and is long" in getattr(item, "text", "") for item in items)
+    items = list(inspect(attack(plain)[::-1], source="auth.log"))
+    assert any("newest first and too long" in getattr(item, "text", "") for item in items)
 
 
 def test_the_name_of_a_zone_is_known_and_no_host():

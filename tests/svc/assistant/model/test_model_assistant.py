@@ -357,7 +357,7 @@ async def test_where_the_model_fails_the_analyst_answers_and_says_so(
     steps, answer = await ask(assistant_for(upstream), "who was brute-forced?", file_of())
     said = f"the model at {upstream.host} did not answer ({reason}"
     assert answer.markdown.startswith(f"*T{said[1:]}")
-    assert "; the embedded analyst answers.*\n\n**1 account let in an attacker: `root`" in answer.markdown
+    assert "; the embedded analyst answers.*\n\n**Compromised account: `root`" in answer.markdown
     assert [text for text in texts(steps) if text.startswith(said) and text.endswith(": the embedded analyst answers")]
     assert findings_of(steps)
     assert len(upstream.requests) == requests
@@ -453,7 +453,7 @@ BOUNDS = [
 async def test_what_a_turn_takes_of_the_model_is_bounded(start_upstream, assistant_for, script, limits, reason):
     _, answer = await ask(assistant_for(start_upstream(*script), **limits), "who was brute-forced?", file_of())
     assert reason in answer.markdown.partition("\n")[0]
-    assert "**1 account let in an attacker" in answer.markdown
+    assert "**Compromised account: " in answer.markdown
 
 
 async def test_beyond_its_tool_calls_the_model_is_told_to_answer(start_upstream, assistant_for):

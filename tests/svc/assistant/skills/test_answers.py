@@ -94,9 +94,9 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
 def test_an_account_that_many_sources_force_together_is_in_the_verdict():
     line = "Nov 20 0{hour}:{minute:02}:45 web1 sshd[{pid}]: Failed password for root from 192.0.2.{n} port 22 ssh2"
     lines = [line.format(hour=n // 4, minute=n % 4 * 15, pid=n + 100, n=n) for n in range(30)]
-    said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.brute_force(lines, source="auth.log")))
-    assert said.startswith("**Passwords were guessed, and no attacking source got in.**")
-    assert "Brute-forced 1 account: `root` (30)" in said
+    said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.inspect(lines, source="auth.log")))
+    assert said.startswith("**Password guessing; no attacking source logged in.**")
+    assert "Targeted account: `root` (30)" in said
 
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)

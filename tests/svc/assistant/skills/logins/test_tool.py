@@ -9,16 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.file_types.identify import identify
-from svc.assistant.findings import Gap, Progress, Severity
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.logins.counting import Counts
-from svc.assistant.skills.logins.tool import brute_force
+from svc.assistant.findings import Finding, Gap, Progress, Severity
+from svc.assistant.skills.logins.counting import LoginCounts
+from svc.assistant.skills.logins.tool import inspect
 
 PAM = "pam_unix(sshd:auth): authentication failure; logname= uid=0 euid=0 tty=ssh ruser= rhost={source}"
 
 
 def run(lines, **options):
-    return list(brute_force(lines, source="auth.log", **options))
+    return list(inspect(lines, source="auth.log", **options))
 
 
 def findings(lines, kind, **options):
@@ -26,7 +25,7 @@ def findings(lines, kind, **options):
 
 
 def summary(lines, **options):
-    return findings(lines, "auth_summary", **options)[0].attributes
+    return findings(lines, "auth_summary", **options)[0].facts
 
 
 def gaps(lines):
@@ -92,13 +91,13 @@ class Attack:
 def test_counts_per_source_and_account_are_the_attackers_own(seed, form):
     attack = Attack(seed, 600, form)
     counted = {
-        (found.attributes["source"], name): failures
+        (found.facts.source, row.account): row.failures
         for found in findings(attack.lines, "auth_source")
-        for name, failures in zip(found.attributes["account_names"], found.attributes["account_failures"], strict=True)
+        for row in found.facts.by_account
     }
     assert counted == attack.truth
-    assert summary(attack.lines)["failures"] == attack.truth.total()
-    assert summary(attack.lines)["attempts"] == 0
+    assert summary(attack.lines).failures == attack.truth.total()
+    assert summary(attack.lines).attempts == 0
 
 
 def test_accounts_add_up_to_the_same_failures_as_sources():
@@ -106,7 +105,7 @@ def test_accounts_add_up_to_the_same_failures_as_sources():
     by_account = Counter()
     for (_, user), failures in attack.truth.items():
         by_account[user] += failures
-    counted = {f.attributes["account"]: f.attributes["failures"] for f in findings(attack.lines, "auth_account")}
+    counted = {f.facts.account: f.facts.failures for f in findings(attack.lines, "auth_account")}
     assert counted == by_account
 
 
@@ -209,7 +208,7 @@ def test_accounts_add_up_to_the_same_failures_as_sources():
 )
 def test_each_failed_attempt_counts_once(lines, failures, attempts):
     counted = summary(lines)
-    assert (counted["failures"], counted["attempts"]) == (failures, attempts)
+    assert (counted.failures, counted.attempts) == (failures, attempts)
 
 
 SERVICES = {
@@ -235,9 +234,9 @@ SERVICES = {
 def test_other_services_count_per_source_and_account(line, head):
     lines = [head + line if head else line.partition(": ")[2]] * 6
     (source,) = findings(lines, "auth_source")
-    assert source.attributes["source"] == "192.0.2.7"
-    assert (source.attributes["account_names"], source.attributes["failures"]) == (["root"], 6)
-    assert not head or source.attributes["pattern"] == "brute force"  # without times nothing is known of the pace
+    assert source.facts.source == "192.0.2.7"
+    assert ([row.account for row in source.facts.by_account], source.facts.failures) == (["root"], 6)
+    assert not head or source.facts.pattern == "brute force"  # without times nothing is known of the pace
 
 
 @pytest.mark.parametrize("line", [line for name, line in SERVICES.items() if name != "exim"])
@@ -258,18 +257,18 @@ def test_a_guessed_mail_password_is_a_success_after_failures():
     let_in = "postfix/smtpd[3]: 4F2: client=unknown[192.0.2.7], sasl_method=LOGIN, sasl_username=root"
     lines = ["Nov 20 03:12:45 web1 " + SERVICES["postfix"]] * 6 + ["Nov 20 03:13:00 web1 " + let_in]
     (success,) = findings(lines, "auth_success")
-    assert (success.attributes["account"], success.attributes["streak"]) == ("root", 6)
+    assert (success.facts.account, success.facts.streak) == ("root", 6)
 
 
 def test_an_account_named_like_an_address_does_not_move_the_blame():
     name = "invalid user root from 203.0.113.1 port 1 ssh2"
     found = findings([failed(user=name, source="192.0.2.7")], "auth_source")
-    assert [f.attributes["source"] for f in found] == ["192.0.2.7"]
+    assert [f.facts.source for f in found] == ["192.0.2.7"]
 
 
 def test_ipv4_written_as_ipv6_is_the_same_source():
     found = findings([failed(source="::ffff:192.0.2.7", pid=1), failed(source="192.0.2.7", pid=2)], "auth_source")
-    assert [(f.attributes["source"], f.attributes["failures"]) for f in found] == [("192.0.2.7", 2)]
+    assert [(f.facts.source, f.facts.failures) for f in found] == [("192.0.2.7", 2)]
 
 
 @pytest.mark.parametrize(
@@ -285,7 +284,7 @@ def test_success_after_failure_is_as_severe_as_the_failures_before(before, metho
     lines = [failed(pid=number) for number in range(before)]
     lines.append(ssh(f"Accepted {method} for root from 192.0.2.7 port 9 ssh2", pid=99, time="Nov 20 03:13:00"))
     [found] = findings(lines, "auth_success")
-    assert (found.severity, found.attributes["streak"], found.attributes["line"]) == (severity, before, before + 1)
+    assert (found.severity, found.facts.streak, found.facts.line) == (severity, before, before + 1)
     assert found.evidence[0].excerpt == lines[-1]
 
 
@@ -305,7 +304,7 @@ def test_success_of_a_source_that_never_failed_is_no_finding():
 )
 def test_pattern_of_a_source(accounts, tries, pattern):
     lines = [failed(user=f"u{n % accounts}", pid=n) for n in range(accounts * tries)]
-    assert [f.attributes["pattern"] for f in findings(lines, "auth_source")] == [pattern]
+    assert [f.facts.pattern for f in findings(lines, "auth_source")] == [pattern]
 
 
 def test_first_and_last_are_the_servers_own_times_and_lines():
@@ -315,21 +314,21 @@ def test_first_and_last_are_the_servers_own_times_and_lines():
         failed(pid=2, time="Nov 20 04:00:01"),
     ]
     [found] = findings(lines, "auth_source")
-    assert (found.attributes["first"], found.attributes["last"]) == ("--11-20T03:12:45", "--11-20T04:00:01")
-    assert (found.attributes["first_line"], found.attributes["last_line"]) == (2, 3)
+    assert (found.facts.first, found.facts.last) == ("--11-20T03:12:45", "--11-20T04:00:01")
+    assert (found.facts.first_line, found.facts.last_line) == (2, 3)
 
 
 def test_december_stays_before_january_and_the_missing_year_is_said():
     lines = [failed(time="Dec 31 23:59:59"), failed(pid=2, time="Jan  1 00:00:04")]
     [found] = findings(lines, "auth_source")
-    assert (found.attributes["first"], found.attributes["last"]) == ("--12-31T23:59:59", "--01-01T00:00:04")
-    assert found.attributes["per_minute"] == 24.0
+    assert (found.facts.first, found.facts.last) == ("--12-31T23:59:59", "--01-01T00:00:04")
+    assert found.facts.per_minute == 24.0
     assert "no year" in gaps(lines)
 
 
 def test_zone_of_the_log_is_kept():
     counted = summary([failed(time="2026-11-20T03:12:45+02:00")])
-    assert (counted["first"], counted["zone"], counted["has_year"]) == ("2026-11-20T03:12:45+02:00", "+02:00", True)
+    assert (counted.first, counted.zone, counted.has_year) == ("2026-11-20T03:12:45+02:00", "+02:00", True)
 
 
 @pytest.mark.parametrize(
@@ -339,23 +338,23 @@ def test_zone_of_the_log_is_kept():
 def test_time_of_day_keeps_a_part_of_each_day(after, before, kept):
     clocks = ["01:00:00", "03:00:00", "03:59:59", "23:00:00"]
     lines = [failed(pid=n, time=f"Nov 20 {clock}") for n, clock in enumerate(clocks)]
-    assert summary(lines, after=after, before=before)["failures"] == kept
+    assert summary(lines, after=after, before=before).failures == kept
 
 
 def test_a_text_without_logins_is_said_to_have_none():
-    assert "no line" in gaps(["hello", "world"])
+    assert "no login lines" in gaps(["hello", "world"])
 
 
 def test_names_beyond_the_bound_are_counted_together_and_said(monkeypatch):
-    monkeypatch.setattr(Counts, "most_names", 10)
+    monkeypatch.setattr(LoginCounts, "max_names", 10)
     lines = [
         line
         for n in range(50)
         for line in (ssh(PAM.format(source=f"192.0.2.{n}"), n), failed(f"192.0.2.{n}", f"u{n}", n))
     ]
-    assert summary(lines)["failures"] == 50
-    assert sum(f.attributes["failures"] for f in findings(lines, "auth_source")) == 50
-    assert "counted without theirs" in gaps(lines)
+    assert summary(lines).failures == 50
+    assert sum(f.facts.failures for f in findings(lines, "auth_source")) == 50
+    assert "failures are not attributed" in gaps(lines)
 
 
 def test_progress_has_figures():
@@ -382,12 +381,12 @@ PIECES = st.sampled_from([
 @given(st.lists(st.lists(PIECES | st.text(max_size=6), max_size=9).map("".join), max_size=8))
 def test_no_line_raises(lines):
     counted = summary(lines)
-    assert counted["failures"] >= 0
-    assert counted["lines"] == len(lines)
+    assert counted.failures >= 0
+    assert counted.lines == len(lines)
 
 
 @pytest.mark.long
 @settings(max_examples=20_000, deadline=None)
 @given(st.lists(st.lists(PIECES | st.text(max_size=20), max_size=15).map("".join), max_size=20))
 def test_no_line_raises_in_many(lines):
-    assert summary(lines)["lines"] == len(lines)
+    assert summary(lines).lines == len(lines)

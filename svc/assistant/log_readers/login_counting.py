@@ -1,0 +1,132 @@
+"""Count failed logins and decide what is an attack: shared by sshd and Linux logs and by Windows logons.
+
+An attack is 5 failures within 10 minutes (fail2ban's defaults), 20 failures at any pace, or failures for 5 accounts.
+Which log lines or events describe the same attempt is decided before counting, by each log's own code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import TypeVar
+
+BURST = 5  # failures: fail2ban's maxretry
+BURST_SECONDS = 600.0  # fail2ban's findtime
+MANY = 20  # failures at any pace: low and slow
+SPRAYED_ACCOUNTS = 5
+SPRAYED_TRIES = 5.0  # failures per account up to which many accounts are sprayed rather than brute-forced
+SURE_STREAK = 5  # consecutive failures before a success; people mistype once or twice
+DOUBTFUL_STREAK = 3
+OTHERS = "(all others)"  # stands for every name beyond the limit of names counted separately
+NO_ACCOUNT = "(not named)"
+MAX_NAMES = 50  # in one finding's lists
+
+WHY_COMPROMISED = "A source that guessed passwords logged in: treat the account as compromised."
+WHY_DOUBTFUL = "Some failures and then a success from a source that is not attacking otherwise: ask the user."
+
+TallyT = TypeVar("TallyT", bound="LoginTally")
+
+
+class LoginPattern(StrEnum):
+    """What the failed logins of one source look like."""
+
+    BRUTE_FORCE = "brute force"
+    SPRAYING = "password spraying"
+    FEW = "few failures"
+
+
+TECHNIQUES = {LoginPattern.BRUTE_FORCE: ("T1110.001",), LoginPattern.SPRAYING: ("T1110.003",), LoginPattern.FEW: ()}
+
+
+class LoginTally:
+    """Failed logins of one source, or of one account.
+
+    ``others`` counts failures by the accounts that a source tried, or by the sources that tried an account.
+    ``entered`` holds those of them that logged in after failures.
+    A name is None if the log gives none.
+    """
+
+    __slots__ = ("attempts", "entered", "failures", "is_burst", "others", "recent", "streak")
+
+    def __init__(self) -> None:
+        self.failures = self.attempts = self.streak = 0
+        self.is_burst = False
+        self.others: dict[str | None, int] = {}
+        self.entered: frozenset[str] = frozenset()  # small: there may be 100,000 tallies
+        self.recent: list[float] = []
+
+    @property
+    def is_many(self) -> bool:
+        """Whether there are too many failures for a person, at any pace."""
+        return self.failures >= MANY
+
+    @property
+    def is_brute_forced(self) -> bool:
+        """Whether an account with these failures was the target of a brute-force attack."""
+        return self.is_burst or self.is_many
+
+    @property
+    def is_attack(self) -> bool:
+        """Whether a source with these failures is more than a person who mistypes."""
+        return self.is_burst or self.failures + self.attempts >= MANY or len(self.others) >= SPRAYED_ACCOUNTS
+
+    @property
+    def pattern(self) -> LoginPattern:
+        """The kind of attack, or FEW."""
+        if not self.is_attack:
+            return LoginPattern.FEW
+        is_wide = len(self.others) >= SPRAYED_ACCOUNTS
+        is_sprayed = is_wide and self.failures + self.attempts <= SPRAYED_TRIES * len(self.others)
+        return LoginPattern.SPRAYING if is_sprayed else LoginPattern.BRUTE_FORCE
+
+    def ranked_others(self) -> list[tuple[str | None, int]]:
+        """The accounts of a source or the sources of an account, most failures first."""
+        return sorted(self.others.items(), key=lambda item: (-item[1], item[0] or ""))
+
+    def add_failures(self, seconds: float | None, count: int = 1) -> None:
+        """Count failures at one moment; ``seconds`` is None if the log states no time."""
+        self.failures += count
+        self.streak += count
+        if self.is_burst:
+            return
+        if seconds is None:
+            self.is_burst = count >= BURST
+            return
+        self.recent = (self.recent + [seconds] * min(count, BURST))[-BURST:]
+        self.is_burst = len(self.recent) == BURST and abs(self.recent[-1] - self.recent[0]) <= BURST_SECONDS
+
+    def add_other(self, name: str | None, count: int = 1) -> None:
+        """Count failures for an account of this source, or for a source of this account."""
+        self.others[name] = self.others.get(name, 0) + count
+
+    def add_entered(self, name: str) -> None:
+        """Remember a login after failures."""
+        self.entered |= {name}
+
+    def entered_names(self) -> list[str]:
+        """The first names of ``entered`` in alphabetical order."""
+        return sorted(self.entered)[:MAX_NAMES]
+
+    def rate_per_minute(self, first: float | None, last: float | None) -> float | None:
+        """Failures per minute between two times in seconds; None unless the times differ."""
+        if first is None or last is None or last <= first:
+            return None
+        return round(self.failures / (last - first) * 60, 2)
+
+
+def tally_for(
+    tallies: dict[str | None, TallyT], name: str | None, make: Callable[[str | None], TallyT], *, limit: int
+) -> TallyT:
+    """Return the tally of ``name``; beyond ``limit`` names the common one of OTHERS."""
+    tally = tallies.get(name)
+    if tally is None:
+        if len(tallies) >= limit:
+            name = OTHERS
+        tally = tallies.setdefault(name, make(name))
+    return tally
+
+
+def ranked(tallies: Mapping[str | None, TallyT], *, limit: int) -> list[tuple[str | None, TallyT]]:
+    """Return the names with failures or attempts, most failures first."""
+    tried = [(name, tally) for name, tally in tallies.items() if tally.failures or tally.attempts]
+    return sorted(tried, key=lambda item: (-item[1].failures, -item[1].attempts, item[0] or ""))[:limit]
