@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from svc.assistant.findings import Gap
-from svc.assistant.skills.events.tool import investigate
+from svc.assistant.skills.events.tool import inspect
 from svc.cli.main import main
 
 RULE = """\
@@ -148,8 +148,8 @@ def test_a_damaged_set_is_said_to_be_damaged_and_ours_run(rules: Path, knowledge
     assert "team-rules: cannot be read" in run("list").stdout
     assert "User account made" in run("test", log).stdout
     with log.open("rb") as feed:
-        gaps = [item.text for item in investigate(feed, source="events.json") if isinstance(item, Gap)]
-    assert any("the set of rules team-rules cannot be read and did not run" in gap for gap in gaps)
+        gaps = [item.text for item in inspect(feed, source="events.json") if isinstance(item, Gap)]
+    assert any("rule set team-rules cannot be read and did not run" in gap for gap in gaps)
 
 
 @pytest.fixture
@@ -271,4 +271,4 @@ def test_a_log_of_no_known_form_is_said_to_be_one(tmp_path: Path):
     done = run("test", tmp_path / "noise.bin")
 
     assert done.exit_code == 0
-    assert "no event log that can be read here" in done.stderr
+    assert "not a supported event log" in done.stderr

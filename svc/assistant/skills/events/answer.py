@@ -1,55 +1,78 @@
-"""The answer about an event log: which tactics it shows and by what, who got in, what to do.
-
-Kinds: ``tools/events.py``; the tables are ``event_tables.py``'s.
-"""
+"""The answer about an event log: the tactics it shows, compromised accounts, what to do next."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
 
-from svc.assistant.findings import InputKind, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
-from svc.assistant.skills import charts as picture
+from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.skills import charts
 from svc.assistant.skills.charts import Bar, Branch, Mark
-from svc.assistant.skills.events import answer_activity as event_activity
-from svc.assistant.skills.events import answer_tables as event_tables
-from svc.assistant.skills.events.answer_tables import number, of_kind, technique_words, text, texts, time_words
+from svc.assistant.skills.events import answer_activity, answer_tables
+from svc.assistant.skills.events.answer_tables import position, technique_words, time_words
+from svc.assistant.skills.events.findings import (
+    CloudCall,
+    CloudIdentity,
+    CloudLogin,
+    CloudRefusals,
+    EventsSummary,
+    EventTactics,
+    LogGap,
+    Logon,
+    LogonAccount,
+    LogonSource,
+    LogonSuccess,
+    ProcessTree,
+    RareValue,
+    RemoteAccess,
+    RuleHit,
+    Timeline,
+    UnixChange,
+    UnixSummary,
+    WeakTickets,
+    WebClient,
+    WebSummary,
+)
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.markup import code_span, defang, escape, plural
 
 NAMED = 3  # rules, accounts or hosts in one sentence
 _BAD = (Severity.CRITICAL, Severity.HIGH)
-_FAINT = (Severity.LOW, Severity.INFO)
+_WEAK = (Severity.LOW, Severity.INFO)
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """The tactics with their techniques, who got in, and how much was read."""
-    sentences = [*_tactic_sentences(findings), *_logon_sentences(findings), *event_activity.sentences(findings)]
-    if not sentences and not sum(number(f, "events") for f in of_kind(findings, "events_summary")):
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The tactics with their techniques, compromised accounts, and how much was read."""
+    summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
+    sentences = [
+        *_tactic_sentences(findings),
+        *_logon_sentences(findings),
+        *answer_activity.sentences(findings),
+    ]
+    if not sentences and not sum(summary.events for summary in summaries):
         return "**No event could be read**, so nothing is known about what happened."
     if not sentences:
-        rules = sum(number(f, "rules") for f in of_kind(findings, "events_summary"))
-        sentences = [f"**Nothing stands out:** none of {plural(rules, 'rule')} matched."]
-    return " ".join([*sentences, *_read(findings)])
+        rules = sum(summary.rules for summary in summaries)
+        sentences = [f"**No detections** (0 of {plural(rules, 'rule')})."]
+    return " ".join([*sentences, *map(_coverage, summaries)])
 
 
-def _tactic_sentences(findings: Sequence[Finding]) -> list[str]:
-    shown = of_kind(findings, "event_tactics")
-    named = list(dict.fromkeys(name for finding in shown for name in texts(finding, "named")))
+def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    shown = with_facts(findings, EventTactics)
+    named = list(dict.fromkeys(name for finding in shown for name in finding.facts.named))
     if not named:
         return []
     techniques = list(dict.fromkeys(one for finding in shown for one in finding.techniques))
-    is_faint = all(finding.severity in _FAINT for finding in shown)
-    lead = "Faint signs of" if is_faint else "Likely"
+    lead = "Weak signs of" if all(finding.severity in _WEAK for finding in shown) else "Likely"
     tactics = " and ".join(filter(None, [", ".join(map(_tactic, named[:-1])), _tactic(named[-1])]))
     sentences = [f"**{lead} {tactics}**: {technique_words(techniques)}."]
-    hits = of_kind(findings, "rule_hit")
+    hits = with_facts(findings, RuleHit)
     if hits:
         worst = [code_span(hit.title, limit=90) for hit in hits[:NAMED]]
-        sentences.append(f"{plural(len(hits), 'rule')} matched; the worst: {', '.join(worst)}.")
+        sentences.append(f"{plural(len(hits), 'rule')} matched; most severe: {', '.join(worst)}.")
     return sentences
 
 
@@ -57,41 +80,49 @@ def _tactic(name: str) -> str:
     return escape(tactic_name(name))
 
 
-def _logon_sentences(findings: Sequence[Finding]) -> list[str]:
-    sources = of_kind(findings, "logon_source")
-    attackers = [f for f in sources if f.attributes.get("pattern") != "few failures"]
-    entered = [f for f in of_kind(findings, "logon_success") if f.severity in _BAD]
-    failures = sum(number(f, "failures") for f in sources)
+def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    sources = [finding.facts for finding in with_facts(findings, LogonSource)]
+    failures = sum(source.failures for source in sources)
     if not failures:
         return []
+    attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)
     counted = f"{plural(failures, 'failed logon')} from {plural(len(sources), 'source')}"
-    sentences = [f"{counted}, {f'{len(attackers):,} attacking' if attackers else 'none of them an attack'}."]
-    forced = [f for f in of_kind(findings, "logon_account") if f.attributes.get("is_brute_forced")]
-    if forced:
-        names = ", ".join(f"{_name(text(f, 'account'))} ({number(f, 'failures'):,})" for f in forced[:NAMED])
-        sentences.append(f"Brute-forced: {names}{_more(len(forced))}.")
+    sentences = [f"{counted} ({f'{attacking:,} attacking' if attacking else 'none attacking'})."]
+    targeted = [f.facts for f in with_facts(findings, LogonAccount) if f.facts.is_brute_forced]
+    if targeted:
+        names = ", ".join(f"{_name(account.account)} ({account.failures:,})" for account in targeted[:NAMED])
+        sentences.append(f"Targeted {_accounts(len(targeted))}: {names}{_more(len(targeted))}.")
+    entered = _compromised_accounts(findings)
     if entered:
-        names = ", ".join(dict.fromkeys(_name(text(f, "account")) for f in entered[:NAMED]))
-        sentences.insert(0, f"**An attacker got in as {names}{_more(len(entered))}.**")
-    elif attackers:
-        sentences.append("No attacking source got in.")
+        names = ", ".join(map(_name, entered[:NAMED]))
+        sentences.insert(0, f"**Compromised {_accounts(len(entered))}: {names}{_more(len(entered))}.**")
+    elif attacking:
+        sentences.append("No attacking source logged on.")
     return sentences
 
 
-def _read(findings: Sequence[Finding]) -> list[str]:
-    sentences = []
-    for summary in of_kind(findings, "events_summary"):
-        hosts = ", ".join(_name(host) for host in texts(summary, "hosts")[:NAMED])
-        zone = " UTC" if text(summary, "last").endswith("Z") else " in the log's own zone"
-        sentence = (
-            f"Read {plural(number(summary, 'events'), 'event')}{f' of {hosts}' if hosts else ''}, "
-            f"{time_words(text(summary, 'first'))} to {time_words(text(summary, 'last'))}{zone}."
-        )
-        after, before = text(summary, "after"), text(summary, "before")
-        if after or before:
-            sentence += f" Only events {f'from {after}' if after else ''}{f' before {before}' if before else ''} count."
-        sentences.append(sentence)
-    return sentences
+def _compromised_accounts(findings: Sequence[AnyFinding]) -> list[str]:
+    logons = [finding.facts for finding in with_facts(findings, LogonSuccess) if finding.severity in _BAD]
+    return list(dict.fromkeys(logon.account for logon in logons))
+
+
+def _accounts(count: int) -> str:
+    return "account" if count == 1 else "accounts"
+
+
+def _coverage(summary: EventsSummary) -> str:
+    """How many events were read, from which hosts and period."""
+    hosts = ", ".join(_name(row.host) for row in summary.by_host[:NAMED])
+    zone = " UTC" if (summary.last or "").endswith("Z") else " in the log's own time zone"
+    sentence = (
+        f"Read {plural(summary.events, 'event')}{f' from {hosts}' if hosts else ''}, "
+        f"{time_words(summary.first)} to {time_words(summary.last)}{zone}."
+    )
+    if summary.after or summary.before:
+        after = f" from {summary.after}" if summary.after else ""
+        before = f" before {summary.before}" if summary.before else ""
+        sentence += f" Only events{after}{before} of each day are counted."
+    return sentence
 
 
 def _more(count: int) -> str:
@@ -102,100 +133,101 @@ def _name(value: str) -> str:
     return code_span(defang(value), limit=50)
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to lock, collect and look at, from what was found."""
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to lock, collect and check, from what was found."""
     steps: list[str] = []
-    entered = [f for f in of_kind(findings, "logon_success") if f.severity in _BAD]
+    entered = _compromised_accounts(findings)
     if entered:
-        names = ", ".join(dict.fromkeys(_name(text(f, "account")) for f in entered[:NAMED]))
-        steps.append(f"Lock {names} and read everything that the account did from its logon on.")
-    for hit in of_kind(findings, "rule_hit")[:NAMED]:
-        if hit.severity in _FAINT or not hit.evidence:
+        names = ", ".join(map(_name, entered[:NAMED]))
+        steps.append(f"Lock {names} and review everything the account did since its logon.")
+    for hit in with_facts(findings, RuleHit)[:NAMED]:
+        if hit.severity in _WEAK or not hit.evidence:
             continue
-        first = hit.evidence[0]
-        place = f"record {first.record:,}" if first.record is not None else f"line {first.line:,}" if first.line else ""
-        benign = next(iter(texts(hit, "false_positives")), "")
-        note = f" Harmless where: {escape(benign.removesuffix('.'))}." if benign else ""
-        steps.append(f"Check {place} ({code_span(hit.title, limit=90)}) with the machine's owner.{note}")
-    return steps + _steps_by_kind(findings) + event_activity.steps(findings)
+        benign = next(iter(hit.facts.false_positives), "")
+        note = f" Known false positive: {escape(benign.removesuffix('.'))}." if benign else ""
+        rule = code_span(hit.title, limit=90)
+        steps.append(f"Check {position(hit.evidence[0])} ({rule}) with the system's owner.{note}")
+    return steps + _collection_steps(findings) + answer_activity.steps(findings)
 
 
-def _body(findings: Sequence[Finding]) -> str:
-    return "\n\n".join(filter(None, (event_activity.body(findings), event_tables.body(findings))))
+def body(findings: Sequence[AnyFinding]) -> str:
+    """All tables, those about other logs than Windows' first."""
+    return "\n\n".join(filter(None, (answer_activity.body(findings), answer_tables.body(findings))))
 
 
-def _steps_by_kind(findings: Sequence[Finding]) -> list[str]:
+def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
     steps: list[str] = []
-    sources = dict.fromkeys(text(f, "source") for f in of_kind(findings, "remote_access") if number(f, "weight") >= 2)
-    named = [_name(source) for source in sources if source][:NAMED]
-    if named:
-        steps.append(f"Get the logs of {', '.join(named)}, from where this computer was reached, for the same time.")
-    if any(text(f, "gap") == "cleared" for f in of_kind(findings, "log_gap")):
-        steps.append("Look for forwarded copies of the cleared log, and for who logged on just before.")
-    if of_kind(findings, "weak_tickets"):
-        steps.append("Change the passwords of the services whose tickets were asked for, and refuse RC4 and DES.")
-    if texts_of_trees := [f for f in of_kind(findings, "process_tree") if number(f, "flagged")]:
-        hosts = ", ".join(dict.fromkeys(_name(text(f, "host")) for f in texts_of_trees[:NAMED]))
-        steps.append(f"Collect the programs that the process tree marks from {hosts}, with their hashes.")
+    uses = [finding.facts for finding in with_facts(findings, RemoteAccess) if finding.facts.weight >= 2]
+    sources = [_name(source) for source in dict.fromkeys(use.source for use in uses) if source][:NAMED]
+    if sources:
+        steps.append(f"Collect the logs of {', '.join(sources)}, which accessed this host, for the same period.")
+    if any(finding.facts.gap == "cleared" for finding in with_facts(findings, LogGap)):
+        steps.append("Look for forwarded copies of the cleared log, and check who logged on just before.")
+    if with_facts(findings, WeakTickets):
+        steps.append("Reset the passwords of the services whose tickets were requested, and disable RC4 and DES.")
+    flagged = [finding.facts for finding in with_facts(findings, ProcessTree) if finding.facts.flagged]
+    if flagged:
+        hosts = ", ".join(dict.fromkeys(_name(tree.host) for tree in flagged[:NAMED]))
+        steps.append(f"Collect the programs flagged in the process tree from {hosts}, with their hashes.")
     return steps
 
 
-def pictures(findings: Sequence[Finding]) -> list[Picture]:
-    """What matters over time, the worst process trees, failed logons by source: each where there are enough items."""
+def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
+    """The timeline, the most severe process tree, failed logons by source; each only if there are enough items."""
     drawn: list[Picture] = []
-    for finding in of_kind(findings, "timeline"):
-        drawn += picture.lanes("What matters over time (UTC)", _marks(finding))
-    for finding in [f for f in of_kind(findings, "process_tree") if number(f, "flagged")][:1]:
-        drawn += picture.tree(f"Processes on {text(finding, 'host')}", _branches(finding))
+    for found in with_facts(findings, Timeline):
+        drawn += charts.lanes("Most severe moments (UTC)", _marks(found.facts))
+    trees = [finding.facts for finding in with_facts(findings, ProcessTree) if finding.facts.flagged]
+    for tree in trees[:1]:
+        drawn += charts.tree(f"Processes on {tree.host}", _branches(tree))
     rows = [
-        Bar(label=text(f, "source"), value=number(f, "failures"), severity=f.severity)
-        for f in of_kind(findings, "logon_source")
+        Bar(label=finding.facts.source, value=finding.facts.failures, severity=finding.severity)
+        for finding in with_facts(findings, LogonSource)
     ]
-    return drawn + picture.bars("Failed logons by source", rows)
+    return drawn + charts.bars("Failed logons by source", rows)
 
 
-def _marks(finding: Finding) -> list[Mark]:
+def _marks(timeline: Timeline) -> list[Mark]:
     marks = []
-    for time, what, host, severity in zip(
-        *(texts(finding, name) for name in ("times", "whats", "hosts", "severities")), strict=False
-    ):
+    for moment in timeline.moments:
         try:
-            moment = datetime.fromisoformat(time)
+            time = datetime.fromisoformat(moment.time)
         except ValueError:
             continue
-        if moment.tzinfo is not None:
-            marks.append(Mark(time=moment, lane=what, label=host, severity=Severity(severity)))
+        if time.tzinfo is not None:
+            marks.append(Mark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
     return marks
 
 
-def _branches(finding: Finding) -> list[Branch]:
-    """The tree from its list of depths, built from its end, so that no node waits for its children."""
-    columns = [texts(finding, name) for name in ("depths", "commands", "images", "rules", "severities")]
+def _branches(tree: ProcessTree) -> list[Branch]:
+    """The tree from its list of depths, built from the end, so that the children of each node are complete."""
     waiting: dict[int, list[Branch]] = {}
-    for depth_text, command, image, rules, severity in reversed(list(zip(*columns, strict=False))):
-        depth = int(depth_text)
-        children = tuple(reversed(waiting.pop(depth + 1, [])))
-        shade = Severity(severity) if rules else Severity.INFO
-        waiting.setdefault(depth, []).append(
-            Branch(label=command or image, note=rules, severity=shade, children=children)
+    for node in reversed(tree.nodes):
+        branch = Branch(
+            label=node.command or node.image,
+            note="; ".join(node.rules),
+            severity=node.severity if node.rules else Severity.INFO,
+            children=tuple(reversed(waiting.pop(node.depth + 1, []))),
         )
+        waiting.setdefault(node.depth, []).append(branch)
     return list(reversed(waiting.get(0, [])))
 
 
-_KINDS = (
-    "rule_hit", "logon_account", "logon_source", "logon_success", "logon", "weak_tickets", "remote_access", "log_gap",
-    *event_activity.ACTIVITY_KINDS, "event_tactics", "process_tree", "rare", "timeline", "events_summary",
+_FACTS = (
+    RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, RemoteAccess, LogGap, WebClient, UnixChange,
+    CloudCall, CloudLogin, CloudRefusals, CloudIdentity, WebSummary, UnixSummary, EventTactics, ProcessTree, RareValue,
+    Timeline, EventsSummary,
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
 _CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail"})
 SECTION = Section(
     skill=Skill(
         name="events",
-        tool="svc.assistant.skills.events.tool:investigate",
+        tool="svc.assistant.skills.events.tool:inspect",
         input=InputKind.BINARY,
         title="Events",
         can="read event logs (Windows, Linux, web servers, CloudTrail): attacks by tactic, logons, processes, gaps",
-        loose_kinds=_KINDS,
+        facts=_FACTS,
         strong=words(
             *LOGIN_QUESTIONS,
             r"\bevtx\b",
@@ -229,7 +261,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=_body,
+    body=body,
     next_steps=next_steps,
     pictures=pictures,
 )

@@ -1,209 +1,233 @@
-"""The tables about what people did by logs that are not Windows': web requests, commands, calls of a cloud.
-
-Kinds: ``tools/events.py``.
-"""
+"""Sentences, steps and tables about logs other than Windows': web requests, Unix commands and changes, cloud calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
-from svc.assistant.skills.events.answer_tables import number, of_kind, text, texts, time_words
+from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
+from svc.assistant.skills.events.answer_tables import TitledTable, position, time_words, titled_tables
+from svc.assistant.skills.events.findings import (
+    CloudCall,
+    CloudIdentity,
+    CloudLogin,
+    CloudRefusals,
+    EventTactics,
+    UnixChange,
+    UnixSummary,
+    WebClient,
+    WebSummary,
+)
 from svc.untrusted.markup import code_span, defang, escape, plural, table
 
 NAMED = 3
-ACTIVITY_KINDS = (
-    "web_client", "unix_deed", "cloud_call", "cloud_login", "cloud_refused", "cloud_identity", "web_summary",
-    "unix_summary",
-)  # fmt: skip
-_BAD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
+COUNTED = 5  # values with counts in one cell
+_NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
+_NOTABLE_FACTS = (
+    (UnixChange, "notable change"),
+    (CloudCall, "risky call"),
+    (CloudLogin, "notable console login"),
+)
 
 
-def sentences(findings: Sequence[Finding]) -> list[str]:
-    """What the verdict says of them; nothing where a log has none of these."""
-    said = []
-    for summary in of_kind(findings, "web_summary"):
-        attackers = [f for f in of_kind(findings, "web_client") if f.severity in _BAD]
-        answered = sum(number(f, "answered") for f in attackers)
-        counted = "request" if number(summary, "requests") else "error"
-        clients = plural(number(summary, "clients"), "client")
-        requests = f"{plural(number(summary, f'{counted}s'), counted)} of {clients}"
-        if attackers:
-            names = ", ".join(code_span(defang(text(f, "client"))) for f in attackers[:NAMED])
-            worked = (
-                f"{plural(answered, 'attack')} answered with 2xx" if answered else "no attack was answered with 2xx"
-            )
-            said.append(f"{requests}; {plural(len(attackers), 'client')} attacked or probed: {names}; {worked}.")
-        elif of_kind(findings, "event_tactics"):  # a rule matched, though no client stands out by all it did
-            said.append(f"{requests}.")
-        else:
-            said.append(f"{requests}; none looks like an attack.")
-    guessers = [f for f in of_kind(findings, "web_client") if number(f, "denied")]
+def sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    """The verdict's sentences about them; none if the log has none of these."""
+    said = [_web_sentence(summary.facts, findings) for summary in with_facts(findings, WebSummary)]
+    guessers = [finding.facts for finding in with_facts(findings, WebClient) if finding.facts.denied]
     if guessers:
-        refused = plural(sum(number(f, "denied") for f in guessers), "refused login")
-        tried = dict.fromkeys(name for f in guessers for name in texts(f, "accounts"))
-        accounts = f" for {', '.join(code_span(name, limit=40) for name in list(tried)[:NAMED])}" if tried else ""
-        said.append(f"Passwords were guessed: {refused}{accounts}.")
-    for kind, words in (("unix_deed", "deed"), ("cloud_call", "risky call"), ("cloud_login", "login")):
-        bad = [f for f in of_kind(findings, kind) if f.severity in _BAD]
-        if bad:
-            shown = "; ".join(escape(f.title) for f in bad[:NAMED])
-            said.append(f"{plural(len(bad), words)} worth a look: {shown}.")
+        rejected = plural(sum(client.denied for client in guessers), "rejected login")
+        tried = list(dict.fromkeys(name for client in guessers for name in client.accounts))
+        accounts = f" for {', '.join(code_span(name, limit=40) for name in tried[:NAMED])}" if tried else ""
+        said.append(f"Password guessing: {rejected}{accounts}.")
+    for facts, noun in _NOTABLE_FACTS:
+        notable = [finding for finding in with_facts(findings, facts) if finding.severity in _NOTABLE]
+        if notable:
+            shown = "; ".join(escape(finding.title) for finding in notable[:NAMED])
+            said.append(f"{plural(len(notable), noun)}: {shown}.")
     return said
 
 
-def steps(findings: Sequence[Finding]) -> list[str]:
+def _web_sentence(summary: WebSummary, findings: Sequence[AnyFinding]) -> str:
+    attackers = [finding.facts for finding in with_facts(findings, WebClient) if finding.severity in _NOTABLE]
+    counted = plural(summary.requests, "request") if summary.requests else plural(summary.errors, "error")
+    requests = f"{counted} from {plural(summary.clients, 'client')}"
+    if attackers:
+        names = ", ".join(code_span(defang(client.client)) for client in attackers[:NAMED])
+        answered = sum(client.answered for client in attackers)
+        worked = f"{plural(answered, 'attack')} got a 2xx response" if answered else "no attack got a 2xx response"
+        return f"{requests}; {plural(len(attackers), 'client')} attacked or probed: {names}; {worked}."
+    if with_facts(findings, EventTactics):  # a rule matched, although no client stands out by its requests
+        return f"{requests}."
+    return f"{requests}; none looks like an attack."
+
+
+def steps(findings: Sequence[AnyFinding]) -> list[str]:
     """What to do about them."""
     found = []
-    answered = [f for f in of_kind(findings, "web_client") if number(f, "answered")]
+    answered = [finding.facts for finding in with_facts(findings, WebClient) if finding.facts.answered]
     if answered:
-        names = ", ".join(code_span(defang(text(f, "client"))) for f in answered[:NAMED])
-        found.append(f"Ask for the same pages as {names} did, and look at what they give away.")
-    if any(f.severity in _BAD for f in of_kind(findings, "unix_deed")):
-        found.append("Ask who made these accounts and changes; compare with the tickets of that day.")
-    if any(f.severity in _BAD for f in of_kind(findings, "cloud_call")):
-        found.append(
-            "Turn off the keys of the identities that made risky calls until their owners have explained them."
-        )
+        names = ", ".join(code_span(defang(client.client)) for client in answered[:NAMED])
+        found.append(f"Repeat the requests that {names} sent, and check what the responses disclose.")
+    if any(finding.severity in _NOTABLE for finding in with_facts(findings, UnixChange)):
+        found.append("Confirm these accounts and changes with their owners and that day's change tickets.")
+    if any(finding.severity in _NOTABLE for finding in with_facts(findings, CloudCall)):
+        found.append("Disable the access keys of the identities with risky calls until their owners explain the calls.")
     return found
 
 
-def body(findings: Sequence[Finding]) -> str:
-    """All tables, each where there is something for it."""
-    parts: list[str] = []
-    for kind, title, show in _TABLES:
-        if mine := of_kind(findings, kind):
-            parts += [f"**{title}**", show(mine)]
-    return "\n\n".join(parts)
+def body(findings: Sequence[AnyFinding]) -> str:
+    """All tables that have rows, each under its title."""
+    return titled_tables(_TABLES, findings)
 
 
-def _place(finding: Finding) -> str:
-    first = finding.evidence[0] if finding.evidence else None
-    if first is None:
+def _place(finding: AnyFinding) -> str:
+    if not finding.evidence:
         return ""
-    at = f"record {first.record:,}" if first.record is not None else f"line {first.line:,}" if first.line else ""
-    return f"{at}: {code_span(first.excerpt, limit=140)}"
+    first = finding.evidence[0]
+    return f"{position(first)}: {code_span(first.excerpt, limit=140)}"
 
 
-def _clients(findings: Sequence[Finding]) -> str:
+def _addresses(addresses: Sequence[str]) -> str:
+    return ", ".join(code_span(defang(address)) for address in addresses[:NAMED])
+
+
+def _clients(findings: Sequence[Finding[WebClient]]) -> str:
     rows = [
         (
-            f.severity.value,
-            code_span(defang(text(f, "client"))),
-            escape(", ".join(texts(f, "what"))),
-            f"{number(f, 'requests'):,}",
-            f"{number(f, 'failed'):,}",
-            f"{number(f, 'answered'):,}",
-            time_words(text(f, "first")),
-            time_words(text(f, "last")),
-            _place(f),
+            finding.severity.value,
+            code_span(defang(finding.facts.client)),
+            escape(", ".join(finding.facts.what)),
+            f"{finding.facts.requests:,}",
+            f"{finding.facts.failed:,}",
+            f"{finding.facts.answered:,}",
+            time_words(finding.facts.first),
+            time_words(finding.facts.last),
+            _place(finding),
         )
-        for f in findings
+        for finding in findings
     ]
     headers = ("Severity", "Client", "What", "Requests", "Failed", "Attacks answered", "First", "Last", "Evidence")
     return table(headers, rows)
 
 
-def _counted(finding: Finding, names: str, counts: str) -> str:
-    pairs = zip(texts(finding, names)[:5], texts(finding, counts)[:5], strict=False)
-    return ", ".join(f"{code_span(defang(name) or '-', limit=50)} {int(count):,}" for name, count in pairs)
+def _counted(values: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(f"{code_span(defang(name) or '-', limit=50)} {count:,}" for name, count in values[:COUNTED])
 
 
-def _web(findings: Sequence[Finding]) -> str:
-    rows = []
-    for f in findings:
-        rows += [
-            ("Statuses", _counted(f, "statuses", "status_counts")),
-            ("Methods", _counted(f, "methods", "method_counts")),
-            ("Clients with the most requests", _counted(f, "client_names", "client_requests")),
-            ("Paths asked for most", _counted(f, "paths", "path_counts")),
-        ]
-    return table(("What", "Most"), [row for row in rows if row[1]])
+def _web(findings: Sequence[Finding[WebSummary]]) -> str:
+    rows = [
+        row
+        for facts in (finding.facts for finding in findings)
+        for row in (
+            ("Statuses", _counted([(one.status, one.count) for one in facts.by_status])),
+            ("Methods", _counted([(one.method, one.count) for one in facts.by_method])),
+            ("Busiest clients", _counted([(one.client, one.requests) for one in facts.by_client])),
+            ("Most requested paths", _counted([(one.path, one.count) for one in facts.by_path])),
+        )
+        if row[1]
+    ]
+    return table(("What", "Most frequent"), rows)
 
 
-def _deeds(findings: Sequence[Finding]) -> str:
+def _changes(findings: Sequence[Finding[UnixChange]]) -> str:
     rows = [
         (
-            f.severity.value,
-            escape(text(f, "what")),
-            code_span(text(f, "whom"), limit=80),
-            escape(text(f, "host")),
-            f"{number(f, 'count'):,}",
-            time_words(text(f, "first")),
-            _place(f),
+            finding.severity.value,
+            escape(finding.facts.what),
+            code_span(finding.facts.whom, limit=80),
+            escape(finding.facts.host),
+            f"{finding.facts.count:,}",
+            time_words(finding.facts.first),
+            _place(finding),
         )
-        for f in findings
+        for finding in findings
     ]
-    return table(("Severity", "What", "Whom", "Host", "Count", "First", "Evidence"), rows)
+    return table(("Severity", "Change", "Object", "Host", "Count", "First", "Evidence"), rows)
 
 
-def _commands(findings: Sequence[Finding]) -> str:
+def _commands(findings: Sequence[Finding[UnixSummary]]) -> str:
     parts = []
-    for f in findings:
-        sudo = zip(
-            *(texts(f, f"sudo_{name}") for name in ("users", "targets", "commands", "counts", "lines")), strict=False
-        )
-        rows = [
-            (code_span(user), code_span(target), code_span(defang(command), limit=120), count, line)
-            for user, target, command, count, line in sudo
+    for facts in (finding.facts for finding in findings):
+        sudo = [
+            (code_span(run.user), code_span(run.target), _command(run.command), str(run.count), str(run.line))
+            for run in facts.sudo
         ]
-        if rows:
-            parts.append(table(("By sudo: who", "As", "Command", "Count", "First line"), rows, limit=15))
-        run = zip(*(texts(f, name) for name in ("command_users", "commands", "command_counts")), strict=False)
-        commands = [(code_span(user), code_span(defang(command), limit=120), count) for user, command, count in run]
+        if sudo:
+            parts.append(table(("sudo user", "Run as", "Command", "Count", "First line"), sudo, limit=15))
+        commands = [(code_span(run.user), _command(run.command), str(run.count)) for run in facts.commands]
         if commands:
-            parts.append(table(("Commands: login user", "Command", "Count"), commands, limit=15))
-    return "\n\n".join(parts) or "No command that was run stands in the log."
+            parts.append(table(("Login user", "Command", "Count"), commands, limit=15))
+    return "\n\n".join(parts) or "The log contains no executed command."
 
 
-def _calls(findings: Sequence[Finding]) -> str:
+def _command(command: str) -> str:
+    return code_span(defang(command), limit=120)
+
+
+def _calls(findings: Sequence[Finding[CloudCall]]) -> str:
     rows = [
         (
-            f.severity.value,
-            code_span(text(f, "identity"), limit=60),
-            escape(text(f, "what")),
-            code_span(text(f, "call")),
-            "refused" if f.attributes.get("is_refused") else "done",
-            f"{number(f, 'count'):,}",
-            ", ".join(code_span(defang(one)) for one in texts(f, "addresses")[:NAMED]),
-            time_words(text(f, "first")),
-            _place(f),
+            finding.severity.value,
+            code_span(finding.facts.identity, limit=60),
+            escape(finding.facts.what),
+            code_span(finding.facts.call),
+            "denied" if finding.facts.is_refused else "done",
+            f"{finding.facts.count:,}",
+            _addresses(finding.facts.addresses),
+            time_words(finding.facts.first),
+            _place(finding),
         )
-        for f in findings
+        for finding in findings
     ]
-    headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "From", "First (UTC)", "Evidence")
+    headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "Source", "First (UTC)", "Evidence")
     return table(headers, rows)
 
 
-def _logins(findings: Sequence[Finding]) -> str:
-    rows = [(f.severity.value, escape(f.title), time_words(text(f, "first")), _place(f)) for f in findings]
+def _logins(findings: Sequence[Finding[CloudLogin]]) -> str:
+    rows = [
+        (finding.severity.value, escape(finding.title), time_words(finding.facts.first), _place(finding))
+        for finding in findings
+    ]
     return table(("Severity", "Login", "First (UTC)", "Evidence"), rows)
 
 
-def _identities(findings: Sequence[Finding]) -> str:
+def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> str:
     rows = [
         (
-            code_span(text(f, "identity"), limit=60),
-            f"{number(f, 'count'):,}",
-            f"{number(f, 'errors'):,}",
-            ", ".join(code_span(defang(one)) for one in texts(f, "addresses")[:NAMED]),
-            ", ".join(code_span(one, limit=50) for one in texts(f, "calls")[:5]),
-            time_words(text(f, "first")),
-            time_words(text(f, "last")),
+            finding.severity.value,
+            code_span(finding.facts.identity, limit=60),
+            f"{finding.facts.count:,}",
+            ", ".join(code_span(one, limit=50) for one in finding.facts.calls[:COUNTED]),
+            _addresses(finding.facts.addresses),
+            _place(finding),
         )
-        for f in findings
+        for finding in findings
     ]
-    return table(("Identity", "Calls", "Errors", "From", "Most", "First (UTC)", "Last (UTC)"), rows)
+    return table(("Severity", "Identity", "Denied calls", "Most frequent", "Source", "Evidence"), rows)
 
 
-_TABLES: tuple[tuple[str, str, Callable[[Sequence[Finding]], str]], ...] = (
-    ("web_client", "Clients that attack or probe", _clients),
-    ("web_summary", "Requests", _web),
-    ("unix_deed", "Changes on the host", _deeds),
-    ("unix_summary", "Commands", _commands),
-    ("cloud_call", "Calls that carry risk", _calls),
-    ("cloud_login", "Logins to the console", _logins),
-    ("cloud_refused", "Identities that were refused often", _logins),
-    ("cloud_identity", "Who called", _identities),
+def _identities(findings: Sequence[Finding[CloudIdentity]]) -> str:
+    rows = [
+        (
+            code_span(facts.identity, limit=60),
+            f"{facts.count:,}",
+            f"{facts.errors:,}",
+            _addresses(facts.addresses),
+            ", ".join(code_span(one, limit=50) for one in facts.calls[:COUNTED]),
+            time_words(facts.first),
+            time_words(facts.last),
+        )
+        for facts in (finding.facts for finding in findings)
+    ]
+    return table(("Identity", "Calls", "Errors", "Source", "Most frequent", "First (UTC)", "Last (UTC)"), rows)
+
+
+_TABLES: tuple[TitledTable, ...] = (
+    (WebClient, "Clients that attack or probe", _clients),
+    (WebSummary, "Requests", _web),
+    (UnixChange, "Changes on the host", _changes),
+    (UnixSummary, "Commands", _commands),
+    (CloudCall, "Risky calls", _calls),
+    (CloudLogin, "Console logins", _logins),
+    (CloudRefusals, "Identities with many denied calls", _refusals),
+    (CloudIdentity, "Identities", _identities),
 )

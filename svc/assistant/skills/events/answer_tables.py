@@ -1,16 +1,32 @@
-"""The tables of the answer about an event log: tactics, moments, rules, logons, ways in, processes, gaps.
-
-Kinds: ``tools/events.py``.
-"""
+"""The tables of the answer about an event log: tactics, timeline, rules, logons, remote access, processes, gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Scalar
+from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, LooseFinding, with_facts
 from svc.assistant.knowledge.attack_names import attack_name, tactic_name
+from svc.assistant.log_readers.login_counting import NO_ACCOUNT
 from svc.assistant.log_readers.timestamps import MONTH_NAMES
+from svc.assistant.skills.events.findings import (
+    EventsSummary,
+    EventTactics,
+    LogGap,
+    Logon,
+    LogonAccount,
+    LogonSource,
+    LogonSuccess,
+    ProcessTree,
+    RareValue,
+    RemoteAccess,
+    RuleHit,
+    TacticIndicator,
+    Timeline,
+    TimelineMoment,
+    WeakTickets,
+)
+from svc.assistant.skills.events.rule_hits import RANK
 from svc.untrusted.markup import code_block, code_span, cut, defang, escape, plural, table
 
 EVIDENCE_CHARS = 140
@@ -20,42 +36,27 @@ TREES = 4
 TIMELINE_ROWS = 30
 
 
-def body(findings: Sequence[Finding]) -> str:
-    """All tables, each where there is something for it."""
+def body(findings: Sequence[AnyFinding]) -> str:
+    """All tables that have rows, each under its title."""
+    return titled_tables(_TABLES, findings)
+
+
+TitledTable = tuple[type[Facts], str, Callable[[Sequence[Finding[Any]]], str]]
+
+
+def titled_tables(tables: Sequence[TitledTable], findings: Sequence[AnyFinding]) -> str:
+    """Render each table whose facts occur among the findings, under its title."""
     parts: list[str] = []
-    for kind, title, show in _TABLES:
-        if mine := of_kind(findings, kind):
-            parts += [f"**{title}**", show(mine)] if title else [show(mine)]
+    for facts, title, render in tables:
+        if found := with_facts(findings, facts):
+            parts += [f"**{title}**", render(found)]
     return "\n\n".join(parts)
 
 
-def of_kind(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    """The findings of one kind, in their order."""
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def number(finding: Finding, name: str) -> int:
-    """An attribute that is a count; 0 where it is none."""
-    value = finding.attributes.get(name)
-    return int(value) if isinstance(value, int | float) else 0
-
-
-def texts(finding: Finding, name: str) -> list[str]:
-    """An attribute that is a list, as texts."""
-    value = finding.attributes.get(name)
-    return ["" if item is None else str(item) for item in value] if isinstance(value, list) else []
-
-
-def text(finding: Finding, name: str) -> str:
-    """An attribute as text; "" for None."""
-    value = finding.attributes.get(name)
-    return "" if value is None else str(value)
-
-
-def time_words(value: Scalar) -> str:
-    """A time as people read it, to the second."""
-    stamp = str(value or "")
-    if stamp.startswith("--"):  # a syslog's, without a year
+def time_words(value: str | None) -> str:
+    """A time as people read it, to the second; one without a year as in a syslog: ``Nov 20 03:12:45``."""
+    stamp = value or ""
+    if stamp.startswith("--"):
         return f"{MONTH_NAMES[int(stamp[2:4]) - 1]} {stamp[5:7]} {stamp[8:16]}"
     return stamp[:19].replace("T", " ") if stamp else "not stated"
 
@@ -66,245 +67,287 @@ def technique_words(techniques: Sequence[str]) -> str:
     return ", ".join(shown) or "—"
 
 
-def _where(finding: Finding) -> str:
+def position(evidence: Evidence) -> str:
+    """``record 41`` or ``line 7``."""
+    if evidence.record is not None:
+        return f"record {evidence.record:,}"
+    return f"line {evidence.line:,}" if evidence.line else ""
+
+
+def _first_evidence(finding: AnyFinding) -> str:
     if not finding.evidence:
         return "—"
     first = finding.evidence[0]
-    place = f"record {first.record:,}" if first.record is not None else f"line {first.line:,}" if first.line else ""
-    return f"{code_span(first.source, limit=40)} {place}: {_excerpt(first.excerpt)}"
+    return f"{code_span(first.source, limit=40)} {position(first)}: {_excerpt(first.excerpt)}"
 
 
 def _excerpt(excerpt: str) -> str:
     return code_span(excerpt, limit=EVIDENCE_CHARS)
 
 
-def _name(value: str, limit: int = 60) -> str:
+def _name(value: str | None, limit: int = 60) -> str:
     return code_span(value, limit=limit) if value else "—"
 
 
-def _address(value: str, limit: int = 60) -> str:
+def _address(value: str | None, limit: int = 60) -> str:
     return code_span(defang(value), limit=limit) if value else "—"
 
 
-def _names(values: Sequence[str], counts: Sequence[str] = ()) -> str:
-    """The first names, with their counts where there are some."""
-    pairs = [(value, counts[place] if place < len(counts) else "") for place, value in enumerate(values[:NAMED])]
-    shown = ", ".join(f"{_address(value or '(not named)', 40)}{f' {count}' if count else ''}" for value, count in pairs)
+def _names(values: Sequence[str]) -> str:
+    """The first names."""
+    shown = ", ".join(_address(value or NO_ACCOUNT, 40) for value in values[:NAMED])
     return f"{shown}{' …' if len(values) > NAMED else ''}" or "—"
 
 
-def _tactics(findings: Sequence[Finding]) -> str:
-    rows = []
-    for finding in findings:
-        source = finding.evidence[0].source if finding.evidence else ""
-        has_records = bool(finding.evidence and finding.evidence[0].record is not None)
-        columns = [
-            texts(finding, f"row_{name}")
-            for name in ("tactics", "techniques", "whats", "severities", "counts", "firsts", "numbers", "excerpts")
-        ]
-        for tactic, techniques, what, severity, count, first, place, excerpt in zip(*columns, strict=False):
-            where = f"{code_span(source, limit=40)} {'record' if has_records else 'line'} {place}: {_excerpt(excerpt)}"
-            rows.append(
-                (
-                    escape(tactic_name(tactic)), technique_words([one for one in techniques.split(", ") if one]),
-                    _name(what, 90), severity, f"{int(count):,}", time_words(first), where,
-                )
-            )  # fmt: skip
+def _counted(values: Sequence[tuple[str, int]]) -> str:
+    """The first names with their counts."""
+    shown = ", ".join(f"{_address(value or NO_ACCOUNT, 40)} {count:,}" for value, count in values[:NAMED])
+    return f"{shown}{' …' if len(values) > NAMED else ''}" or "—"
+
+
+def _tactics(findings: Sequence[Finding[EventTactics]]) -> str:
+    rows = [_tactic_row(finding, indicator) for finding in findings for indicator in finding.facts.indicators]
     return table(("Tactic", "Technique", "Rule or fact", "Severity", "Count", "First (UTC)", "Evidence"), rows)
 
 
-def _timeline(findings: Sequence[Finding]) -> str:
-    rows = []
-    for finding in findings:
-        columns = [
-            texts(finding, name) for name in ("times", "severities", "hosts", "whats", "counts", "numbers", "excerpts")
-        ]
-        moments = list(zip(*columns, strict=False))
-        if len(moments) > TIMELINE_ROWS:  # the worst of them, still in time
-            order = ["critical", "high", "medium", "low", "info"]
-            worst = sorted(range(len(moments)), key=lambda place: order.index(moments[place][1]))[:TIMELINE_ROWS]
-            moments = [moments[place] for place in sorted(worst)]
-        rows += [
-            (time_words(time), severity, _address(host, 40), _name(what, 80), count, place, _excerpt(excerpt))
-            for time, severity, host, what, count, place, excerpt in moments
-        ]
-    total = sum(len(texts(finding, "times")) for finding in findings)
-    shown = table(
-        ("Time (UTC)", "Severity", "Host", "What", "Times", "Record or line", "Evidence"), rows, limit=TIMELINE_ROWS
+def _tactic_row(finding: Finding[EventTactics], indicator: TacticIndicator) -> tuple[str, ...]:
+    source = finding.evidence[0].source if finding.evidence else ""
+    has_records = bool(finding.evidence and finding.evidence[0].record is not None)
+    at = f"{'record' if has_records else 'line'} {'' if indicator.number is None else indicator.number}"
+    return (
+        escape(tactic_name(indicator.tactic)),
+        technique_words(indicator.techniques),
+        _name(indicator.what, 90),
+        indicator.severity.value,
+        f"{indicator.count:,}",
+        time_words(indicator.first),
+        f"{code_span(source, limit=40)} {at}: {_excerpt(indicator.excerpt)}",
     )
-    return shown + (f"\n\nThe worst {TIMELINE_ROWS} of {total:,} moments." if total > TIMELINE_ROWS else "")
 
 
-def _rules(findings: Sequence[Finding]) -> str:
+def _timeline(findings: Sequence[Finding[Timeline]]) -> str:
     rows = [
         (
-            f.severity.value, _name(f.title, 90),
-            ", ".join(escape(tactic_name(one)) for one in texts(f, "tactics")) or "—",
-            technique_words(f.techniques), f"{number(f, 'count'):,}", time_words(text(f, "first")),
-            _names(texts(f, "hosts")), escape(text(f, "author") or "not stated"), _name(text(f, "license")),
+            time_words(moment.time), moment.severity.value, _address(moment.host, 40), _name(moment.what, 80),
+            str(moment.count), "" if moment.number is None else str(moment.number), _excerpt(moment.excerpt),
         )
-        for f in findings
+        for finding in findings for moment in _most_severe(finding.facts.moments)
+    ]  # fmt: skip
+    total = sum(len(finding.facts.moments) for finding in findings)
+    headers = ("Time (UTC)", "Severity", "Host", "What", "Count", "Record or line", "Evidence")
+    shown = table(headers, rows, limit=TIMELINE_ROWS)
+    return shown + (f"\n\nThe {TIMELINE_ROWS} most severe of {total:,} moments." if total > TIMELINE_ROWS else "")
+
+
+def _most_severe(moments: Sequence[TimelineMoment]) -> list[TimelineMoment]:
+    """The TIMELINE_ROWS most severe moments, still in chronological order."""
+    worst = sorted(range(len(moments)), key=lambda index: RANK[moments[index].severity])[:TIMELINE_ROWS]
+    return [moments[index] for index in sorted(worst)]
+
+
+def _rules(findings: Sequence[Finding[RuleHit]]) -> str:
+    rows = [
+        (
+            finding.severity.value, _name(finding.title, 90),
+            ", ".join(escape(tactic_name(one)) for one in finding.facts.tactics) or "—",
+            technique_words(finding.techniques), f"{finding.facts.count:,}", time_words(finding.facts.first),
+            _names(finding.facts.hosts), escape(finding.facts.author or "not stated"), _name(finding.facts.license),
+        )
+        for finding in findings
     ]  # fmt: skip
     headers = ("Severity", "Rule", "Tactics", "Techniques", "Matches", "First (UTC)", "Hosts", "Author", "Licence")
     return table(headers, rows)
 
 
-def _successes(findings: Sequence[Finding]) -> str:
+def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
     rows = [
         (
-            f.severity.value, _name(text(f, "account")), _address(text(f, "source")), time_words(text(f, "time")),
-            f"{number(f, 'record'):,}", escape(text(f, "logon_type")), f"{number(f, 'streak'):,}",
-            f"{number(f, 'account_failures_before'):,}",
+            finding.severity.value, _name(finding.facts.account), _address(finding.facts.source),
+            time_words(finding.facts.time), f"{finding.facts.record:,}", escape(finding.facts.logon_type),
+            f"{finding.facts.streak:,}", f"{finding.facts.account_failures_before:,}",
         )
-        for f in findings
+        for finding in findings
     ]  # fmt: skip
-    headers = ("Severity", "Account", "Source", "Logged on (UTC)", "Record or line", "How", "Failures in a row before",
-               "On this account")  # fmt: skip
+    headers = (
+        "Severity", "Account", "Source", "Logged on (UTC)", "Record or line", "Logon type", "Preceding failures",
+        "Failures (account)",
+    )  # fmt: skip
     return table(headers, rows)
 
 
-def _sources(findings: Sequence[Finding]) -> str:
+def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
     rows = [
         (
-            _address(text(f, "source")), f"{number(f, 'failures'):,}",
-            f"{number(f, 'accounts'):,}: {_names(texts(f, 'account_names'), texts(f, 'account_failures'))}",
-            time_words(text(f, "first")), time_words(text(f, "last")), text(f, "per_minute") or "—",
-            escape(", ".join(texts(f, "logon_types")[:NAMED])), escape(", ".join(texts(f, "reasons")[:NAMED])),
-            escape(text(f, "pattern")), _names(texts(f, "success_accounts")),
+            _address(facts.source), f"{facts.failures:,}",
+            f"{facts.accounts:,}: {_counted([(row.account, row.failures) for row in facts.by_account])}",
+            time_words(facts.first), time_words(facts.last),
+            "—" if facts.per_minute is None else str(facts.per_minute), escape(", ".join(facts.logon_types[:NAMED])),
+            escape(", ".join(row.reason for row in facts.by_reason[:NAMED])), facts.pattern.value,
+            _names(facts.success_accounts),
         )
-        for f in findings
+        for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
-    headers = ("Source", "Failures", "Accounts", "First (UTC)", "Last (UTC)", "A minute", "How", "Why refused",
-               "Pattern", "Got in")  # fmt: skip
+    headers = (
+        "Source", "Failures", "Accounts", "First (UTC)", "Last (UTC)", "Rate/min", "Logon type", "Reason", "Pattern",
+        "Logged on",
+    )  # fmt: skip
     return table(headers, rows)
 
 
-def _accounts(findings: Sequence[Finding]) -> str:
+def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
     rows = [
         (
-            _name(text(f, "account") or "(not named)"), f"{number(f, 'failures'):,}",
-            f"{number(f, 'sources'):,}: {_names(texts(f, 'source_names'), texts(f, 'source_failures'))}",
-            time_words(text(f, "first")), time_words(text(f, "last")),
-            "yes" if f.attributes.get("is_brute_forced") else "no", f"{number(f, 'lockouts'):,}",
-            _names(texts(f, "success_sources")),
+            _name(facts.account or NO_ACCOUNT), f"{facts.failures:,}",
+            f"{facts.sources:,}: {_counted([(row.source, row.failures) for row in facts.by_source])}",
+            time_words(facts.first), time_words(facts.last), "yes" if facts.is_brute_forced else "no",
+            f"{facts.lockouts:,}", _names(facts.success_sources),
         )
-        for f in findings
+        for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
-    headers = ("Account", "Failures", "Sources", "First (UTC)", "Last (UTC)", "Brute-forced", "Lockouts", "Let in")
+    headers = (
+        "Account", "Failures", "Sources", "First (UTC)", "Last (UTC)", "Brute force", "Lockouts", "Logged on from",
+    )  # fmt: skip
     return table(headers, rows)
 
 
-def _tickets(findings: Sequence[Finding]) -> str:
+def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
     rows = [
         (
-            _name(text(f, "account")), _address(text(f, "source")), f"{number(f, 'count'):,}",
-            _names(texts(f, "services")), time_words(text(f, "first")), _where(f),
+            _name(finding.facts.account), _address(finding.facts.source), f"{finding.facts.count:,}",
+            _names(finding.facts.services), time_words(finding.facts.first), _first_evidence(finding),
         )
-        for f in findings
+        for finding in findings
     ]  # fmt: skip
     return table(("Account", "Source", "Requests", "Services", "First (UTC)", "Evidence"), rows)
 
 
-def _logons(findings: Sequence[Finding]) -> str:
+def _logons(findings: Sequence[Finding[Logon]]) -> str:
     rows = [
         (
-            _name(text(f, "account")), escape(text(f, "type_words")), _address(text(f, "source")),
-            _address(text(f, "host")),
-            f"{number(f, 'count'):,}", time_words(text(f, "first")), time_words(text(f, "last")),
-            "yes" if f.attributes.get("is_privileged") else "no",
+            _name(facts.account), escape(facts.type_words), _address(facts.source), _address(facts.host),
+            f"{facts.count:,}", time_words(facts.first), time_words(facts.last), "yes" if facts.is_privileged else "no",
         )
-        for f in findings
+        for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
-    return table(("Account", "How", "From", "On", "Times", "First (UTC)", "Last (UTC)", "Privileged"), rows, limit=15)
+    headers = ("Account", "Logon type", "Source", "Host", "Count", "First (UTC)", "Last (UTC)", "Privileged")
+    return table(headers, rows, limit=15)
 
 
-def _remote(findings: Sequence[Finding]) -> str:
+def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
     rows = [
         (
-            escape(text(f, "way")), _name(text(f, "detail")), _name(text(f, "account")), _address(text(f, "source")),
-            _address(text(f, "host")), f"{number(f, 'count'):,}", time_words(text(f, "first")), _where(f),
+            escape(finding.facts.way), _name(finding.facts.detail), _name(finding.facts.account),
+            _address(finding.facts.source), _address(finding.facts.host), f"{finding.facts.count:,}",
+            time_words(finding.facts.first), _first_evidence(finding),
         )
-        for f in findings
+        for finding in findings
     ]  # fmt: skip
-    return table(("Way", "What", "Account", "From", "On", "Times", "First (UTC)", "Evidence"), rows, limit=15)
+    headers = ("Method", "Detail", "Account", "Source", "Host", "Count", "First (UTC)", "Evidence")
+    return table(headers, rows, limit=15)
 
 
-def _trees(findings: Sequence[Finding]) -> str:
+def _trees(findings: Sequence[Finding[ProcessTree]]) -> str:
     blocks = []
-    for finding in findings[:TREES]:
-        lead = (
-            f"{plural(number(finding, 'processes'), 'process', 'processes')} on {_address(text(finding, 'host'), 40)}"
-        )
-        flagged = number(finding, "flagged")
-        lead += f", {flagged:,} of them named by rules:" if flagged else ":"
-        blocks += [lead, code_block("\n".join(_tree_lines(finding)), limit=12_000)]
+    for facts in (finding.facts for finding in findings[:TREES]):
+        lead = f"{plural(facts.processes, 'process', 'processes')} on {_address(facts.host, 40)}"
+        lead += f", {facts.flagged:,} of them flagged by rules:" if facts.flagged else ":"
+        blocks += [lead, code_block("\n".join(_tree_lines(facts)), limit=12_000)]
     if len(findings) > TREES:
         blocks.append(f"… and {len(findings) - TREES:,} more trees (in the findings).")
     return "\n\n".join(blocks)
 
 
-def _tree_lines(finding: Finding) -> list[str]:
-    columns = [
-        texts(finding, name) for name in ("depths", "pids", "images", "commands", "times", "rules", "severities")
-    ]
+def _tree_lines(tree: ProcessTree) -> list[str]:
     lines = []
-    for depth, pid, image, command, time, rules, severity in list(zip(*columns, strict=False))[:TREE_LINES]:
-        branch = f"{'  ' * (min(int(depth), 20) - 1)}└─ " if int(depth) else ""
-        clock = f" {time[11:19]}" if time else " (before the log)"
-        mark = f"   ◄ {severity}: {rules}" if rules else ""
-        lines.append(f"{branch}{cut(command or image or '?', 160)}  [{pid}]{clock}{mark}")
+    for node in tree.nodes[:TREE_LINES]:
+        branch = f"{'  ' * (min(node.depth, 20) - 1)}└─ " if node.depth else ""
+        clock = f" {node.time[11:19]}" if node.time else " (before the log)"
+        mark = f"   ◄ {node.severity}: {'; '.join(node.rules)}" if node.rules else ""
+        lines.append(f"{branch}{cut(node.command or node.image or '?', 160)}  [{node.pid}]{clock}{mark}")
     return lines
 
 
-def _gaps(findings: Sequence[Finding]) -> str:
+def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
     rows = [
-        (f.severity.value, escape(text(f, "gap")), escape(f.title), time_words(text(f, "from")),
-         time_words(text(f, "to")), escape(f.why), _where(f))
-        for f in findings
+        (finding.severity.value, finding.facts.gap, escape(finding.title), time_words(finding.facts.start),
+         time_words(finding.facts.end), escape(finding.why), _first_evidence(finding))
+        for finding in findings
     ]  # fmt: skip
-    return table(("Severity", "What", "Where", "From (UTC)", "To (UTC)", "Why", "Evidence"), rows, limit=12)
+    return table(("Severity", "Gap", "What", "From (UTC)", "To (UTC)", "Why", "Evidence"), rows, limit=12)
 
 
-def _rare(findings: Sequence[Finding]) -> str:
+def _rare(findings: Sequence[Finding[RareValue]]) -> str:
     rows = [
-        (escape(text(f, "what")), _name(text(f, "value"), 100), f"{number(f, 'count'):,} of {number(f, 'total'):,}",
-         time_words(text(f, "first")), _where(f))
-        for f in findings
+        (escape(finding.facts.what), _name(finding.facts.value, 100),
+         f"{finding.facts.count:,} of {finding.facts.total:,}", time_words(finding.facts.first),
+         _first_evidence(finding))
+        for finding in findings
     ]  # fmt: skip
-    return table(("What", "Value", "Seen", "First (UTC)", "Evidence"), rows, limit=15)
+    return table(("Type", "Value", "Count", "First (UTC)", "Evidence"), rows, limit=15)
 
 
-def _summaries(findings: Sequence[Finding]) -> str:
+def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
     blocks = []
-    for finding in findings:
-        columns = [texts(finding, name) for name in ("logs", "ids", "words", "counts")]
+    for facts in (finding.facts for finding in findings):
         rows = [
-            (_name(log, 60), event_id or "—", escape(words) or "—", f"{int(count):,}")
-            for log, event_id, words, count in zip(*columns, strict=False)
+            (
+                _name(row.log, 60),
+                "—" if row.id is None else str(row.id),
+                escape(row.meaning) or "—",
+                f"{row.count:,}",
+            )
+            for row in facts.by_kind
         ]
-        hosts, accounts = texts(finding, "hosts"), texts(finding, "accounts")
+        period = f"{time_words(facts.first)} to {time_words(facts.last)}{_zone(facts)}"
+        hosts = _counted([(row.host, row.count) for row in facts.by_host])
+        accounts = _counted([(row.account, row.count) for row in facts.by_account])
         lead = (
-            f"Read {plural(number(finding, 'events'), 'event')} ({escape(text(finding, 'form'))}) from "
-            f"{time_words(text(finding, 'first'))} to {time_words(text(finding, 'last'))} UTC; hosts: "
-            f"{_names(hosts, texts(finding, 'host_counts'))}; accounts: "
-            f"{_names(accounts, texts(finding, 'account_counts'))}. {plural(number(finding, 'rules'), 'rule')} ran."
+            f"Read {plural(facts.events, 'event')} ({escape(facts.form)}) from {period}; hosts: {hosts}; "
+            f"accounts: {accounts}. {plural(facts.rules, 'rule')} ran."
         )
-        blocks += [lead, table(("Log", "Id", "What", "Events"), rows, limit=15)]
+        blocks += [lead, table(("Log", "ID", "Meaning", "Events"), rows, limit=15)]
     return "\n\n".join(blocks)
 
 
-_TABLES: tuple[tuple[str, str, Callable[[Sequence[Finding]], str]], ...] = (
-    ("event_tactics", "Tactics", _tactics),
-    ("timeline", "Timeline", _timeline),
-    ("rule_hit", "Rules that matched", _rules),
-    ("logon_success", "Logon after failures", _successes),
-    ("logon_source", "Failed logons by source", _sources),
-    ("logon_account", "Failed logons by account", _accounts),
-    ("weak_tickets", "Tickets in a weak cipher", _tickets),
-    ("remote_access", "Access from or to other computers", _remote),
-    ("process_tree", "Processes", _trees),
-    ("logon", "Logons", _logons),
-    ("log_gap", "What is missing from the log", _gaps),
-    ("rare", "Rare in this log", _rare),
-    ("events_summary", "What was read", _summaries),
+def _zone(facts: EventsSummary) -> str:
+    return " UTC" if (facts.last or "").endswith("Z") else " in the log's own time zone"
+
+
+_TABLES: tuple[TitledTable, ...] = (
+    (EventTactics, "Tactics", _tactics),
+    (Timeline, "Timeline", _timeline),
+    (RuleHit, "Rules that matched", _rules),
+    (LogonSuccess, "Logon after failures", _successes),
+    (LogonSource, "Failed logons by source", _sources),
+    (LogonAccount, "Failed logons by account", _accounts),
+    (WeakTickets, "Kerberos tickets with weak encryption", _tickets),
+    (RemoteAccess, "Remote access", _remote),
+    (ProcessTree, "Processes", _trees),
+    (Logon, "Logons", _logons),
+    (LogGap, "Log gaps", _gaps),
+    (RareValue, "Rare values", _rare),
+    (EventsSummary, "What was read", _summaries),
 )
+
+
+def of_kind(findings: Sequence[LooseFinding], kind: str) -> list[LooseFinding]:
+    """The findings of one kind, in their order."""
+    return [finding for finding in findings if finding.kind == kind]
+
+
+def number(finding: LooseFinding, name: str) -> int:
+    """An attribute that is a count; 0 where it is none."""
+    value = finding.attributes.get(name)
+    return int(value) if isinstance(value, int | float) else 0
+
+
+def texts(finding: LooseFinding, name: str) -> list[str]:
+    """An attribute that is a list, as texts."""
+    value = finding.attributes.get(name)
+    return ["" if item is None else str(item) for item in value] if isinstance(value, list) else []
+
+
+def text(finding: LooseFinding, name: str) -> str:
+    """An attribute as text; "" for None."""
+    value = finding.attributes.get(name)
+    return "" if value is None else str(value)

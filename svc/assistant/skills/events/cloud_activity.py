@@ -1,6 +1,6 @@
-"""Who did what in an AWS account by its CloudTrail: identities, addresses, refusals, and calls that carry risk. Pure.
+"""Report who did what in an AWS account by its CloudTrail: identities, addresses, denied and risky calls.
 
-Finding kinds: ``events``. Calls and techniques: ``skills/events/cloud_calls.toml``.
+Risky calls and their techniques: ``cloud_calls.toml``.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
+from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, CloudLogin, CloudRefusals
 
 MAX_IDENTITIES = 10_000
 MAX_LISTED = 100
-REFUSED = 10  # calls of one identity: somebody tries what the keys can do
+REFUSED = 10  # denied calls of one identity: someone is testing its permissions
 REFUSED_KINDS = 5  # different ones of them
 _REFUSALS = ("AccessDenied", "UnauthorizedOperation", "Client.UnauthorizedOperation", "AccessDeniedException")
 
 
-class Call(msgspec.Struct, frozen=True):
-    """What a call does, and how much that matters by itself."""
+class RiskyCall(msgspec.Struct, frozen=True):
+    """What a call does, and how risky it is by itself."""
 
     what: str
     severity: Severity
@@ -33,12 +33,12 @@ class Call(msgspec.Struct, frozen=True):
 
 
 class CloudCalls(msgspec.Struct, frozen=True):
-    """``skills/events/cloud_calls.toml``: calls by ``service:name``."""
+    """``cloud_calls.toml``: calls by ``service:name``."""
 
     source: str
     version: str
     date: date
-    calls: dict[str, Call]
+    calls: dict[str, RiskyCall]
 
 
 @cache
@@ -55,17 +55,16 @@ class _Identity(msgspec.Struct):
 
 
 class CloudActivity:
-    """Counts of CloudTrail's records; tells nothing about other logs."""
+    """Counts CloudTrail records; ignores other logs."""
 
     def __init__(self) -> None:
-        self.count = self.untold = 0
+        self.count = 0
         self._identities: dict[str, _Identity] = {}
         self._risky: dict[tuple[str, str, bool], Span] = {}
         self._consoles: dict[tuple[str, str, str], Span] = {}
-        self._regions: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
-        """Count a record; other events are not looked at."""
+        """Count a record; other events are ignored."""
         if event.service != "cloudtrail":
             return
         self.count += 1
@@ -74,7 +73,6 @@ class CloudActivity:
         identity = self._identities.get(name)
         if identity is None:
             if len(self._identities) >= MAX_IDENTITIES:
-                self.untold += 1
                 return
             identity = self._identities[name] = _Identity()
         call = f"{fields.get('eventSource', '').partition('.')[0]}:{fields.get('eventName', '')}"
@@ -82,7 +80,6 @@ class CloudActivity:
         identity.span.add(event)
         _count(identity.calls, call)
         _count(identity.addresses, fields.get("sourceIPAddress", ""))
-        _count(self._regions, fields.get("awsRegion", ""))
         if error:
             _count(identity.errors, error)
         if error in _REFUSALS:
@@ -94,100 +91,96 @@ class CloudActivity:
             mfa = fields.get("additionalEventData.MFAUsed", "")
             self._consoles.setdefault((name, result, mfa), Span()).add(event)
 
-    def findings(self, place: Place) -> list[Finding]:
-        """Calls that carry risk, logins, refusals, then each identity."""
+    def findings(self, place: Place) -> list[Finding[Facts]]:
+        """Return risky calls, logins, denied calls, then each identity."""
         if not self.count:
             return []
-        found = [self._call(key, span, place) for key, span in self._risky.items()]
+        found: list[Finding[Facts]] = [self._call(key, span, place) for key, span in self._risky.items()]
         found += [self._login(key, span, place) for key, span in self._consoles.items()]
-        found += [self._refused(name, one, place) for name, one in self._identities.items() if _is_trying(one)]
+        found += [self._refused(name, one, place) for name, one in self._identities.items() if _is_probing(one)]
         order = list(Severity)
         found.sort(key=lambda finding: order.index(finding.severity))
         ranked = sorted(self._identities.items(), key=lambda item: -item[1].span.count)[:MAX_LISTED]
         return [*found[: 2 * MAX_LISTED], *(self._who(name, identity, place) for name, identity in ranked)]
 
     @staticmethod
-    def _call(key: tuple[str, str, bool], span: Span, place: Place) -> Finding:
+    def _call(key: tuple[str, str, bool], span: Span, place: Place) -> Finding[CloudCall]:
         name, call, is_refused = key
         known = _table().calls[call]
         return Finding(
-            kind="cloud_call",
-            title=f"{name} {'tried to: ' if is_refused else ''}{known.what} ({call})",
+            title=f"{name}: {known.what} ({call}{', denied' if is_refused else ''})",
             severity=Severity.LOW if is_refused and known.severity is not Severity.INFO else known.severity,
-            why="It was refused." if is_refused else "",
+            why="The call was denied." if is_refused else "",
             evidence=tuple(place.evidence(event) for event in span.events),
             techniques=tuple(known.techniques),
-            attributes={
-                "identity": name,
-                "call": call,
-                "what": known.what,
-                "is_refused": is_refused,
-                "count": span.count,
-                "addresses": [*dict.fromkeys(event.fields.get("sourceIPAddress", "") for event in span.events)],
-                "first": span.first or None,
-                "last": span.last or None,
-            },
+            facts=CloudCall(
+                identity=name,
+                call=call,
+                what=known.what,
+                is_refused=is_refused,
+                count=span.count,
+                addresses=list(dict.fromkeys(event.fields.get("sourceIPAddress", "") for event in span.events)),
+                first=span.first or None,
+                last=span.last or None,
+            ),
         )
 
     @staticmethod
-    def _login(key: tuple[str, str, str], span: Span, place: Place) -> Finding:
+    def _login(key: tuple[str, str, str], span: Span, place: Place) -> Finding[CloudLogin]:
         name, result, mfa = key
         is_bare = result == "Success" and mfa == "No"
         is_guessed = result == "Failure" and span.count >= REFUSED
         severity = Severity.MEDIUM if is_bare or is_guessed else Severity.INFO
         words = f"{result or 'not stated'}, {span.count:,} times{', without MFA' if is_bare else ''}"
         return Finding(
-            kind="cloud_login",
-            title=f"{name} at the console: {words}",
+            title=f"console login by {name}: {words}",
             severity=Severity.HIGH if name.startswith("root") and result == "Success" else severity,
             evidence=tuple(place.evidence(event) for event in span.events),
             techniques=("T1110",) if is_guessed else ("T1078.004",),
-            attributes={
-                "identity": name,
-                "result": result,
-                "mfa": mfa,
-                "count": span.count,
-                "first": span.first or None,
-                "last": span.last or None,
-            },
+            facts=CloudLogin(
+                identity=name,
+                result=result,
+                mfa=mfa,
+                count=span.count,
+                first=span.first or None,
+                last=span.last or None,
+            ),
         )
 
     @staticmethod
-    def _refused(name: str, identity: _Identity, place: Place) -> Finding:
+    def _refused(name: str, identity: _Identity, place: Place) -> Finding[CloudRefusals]:
         return Finding(
-            kind="cloud_refused",
-            title=f"{name} was refused {identity.refused.total():,} times at {len(identity.refused):,} different calls",
+            title=f"{name} was denied {identity.refused.total():,} times on {len(identity.refused):,} different calls",
             severity=Severity.MEDIUM,
-            why="Somebody tries what the keys can do, or a program lacks a right.",
+            why="Someone is testing what these credentials can do, or a program lacks a permission.",
             evidence=tuple(place.evidence(event) for event in identity.span.events),
             techniques=("T1580", "T1526"),
-            attributes={
-                "identity": name,
-                "count": identity.refused.total(),
-                "calls": [call for call, _ in identity.refused.most_common(20)],
-                "addresses": [address for address, _ in identity.addresses.most_common(10)],
-            },
+            facts=CloudRefusals(
+                identity=name,
+                count=identity.refused.total(),
+                calls=[call for call, _ in identity.refused.most_common(20)],
+                addresses=[address for address, _ in identity.addresses.most_common(10)],
+            ),
         )
 
     @staticmethod
-    def _who(name: str, identity: _Identity, place: Place) -> Finding:
+    def _who(name: str, identity: _Identity, place: Place) -> Finding[CloudIdentity]:
         return Finding(
-            kind="cloud_identity",
             title=f"{name}: {identity.span.count:,} calls from {len(identity.addresses):,} addresses",
             evidence=tuple(place.evidence(event) for event in identity.span.events),
-            attributes={
-                "identity": name,
-                "count": identity.span.count,
-                "calls": [call for call, _ in identity.calls.most_common(10)],
-                "addresses": [address for address, _ in identity.addresses.most_common(10)],
-                "errors": identity.errors.total(),
-                "first": identity.span.first or None,
-                "last": identity.span.last or None,
-            },
+            facts=CloudIdentity(
+                identity=name,
+                count=identity.span.count,
+                calls=[call for call, _ in identity.calls.most_common(10)],
+                addresses=[address for address, _ in identity.addresses.most_common(10)],
+                errors=identity.errors.total(),
+                first=identity.span.first or None,
+                last=identity.span.last or None,
+            ),
         )
 
 
-def _is_trying(identity: _Identity) -> bool:
+def _is_probing(identity: _Identity) -> bool:
     return identity.refused.total() >= REFUSED and len(identity.refused) >= REFUSED_KINDS
 
 
@@ -197,9 +190,9 @@ def _count(counter: Counter[str], name: str) -> None:
 
 
 def identity_of(fields: dict[str, str]) -> str:
-    """Who called, as people read it."""
+    """Return a readable name of the caller."""
     kind = fields.get("userIdentity.type", "")
     if kind == "Root":
         return f"root of {fields.get('userIdentity.accountId', 'the account')}"
     name = fields.get("userIdentity.userName") or fields.get("userIdentity.arn", "").rpartition(":")[2]
-    return name or fields.get("userIdentity.invokedBy") or fields.get("userIdentity.principalId") or kind or "(nobody)"
+    return name or fields.get("userIdentity.invokedBy") or fields.get("userIdentity.principalId") or kind or "(unknown)"

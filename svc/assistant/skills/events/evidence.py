@@ -1,4 +1,4 @@
-"""Where an event stands, for findings: evidence, and first and last times. Pure."""
+"""Where an event is in its log, for findings: evidence, first and last times."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from svc.assistant.sigma.event import Event
 
 
 class Place(msgspec.Struct, frozen=True):
-    """The log that is read. ``has_records``: its events have numbers of their own, not those of lines."""
+    """The log being read. ``has_records``: its events have record numbers; otherwise the number is the line's."""
 
     source: str
     has_records: bool
 
     def evidence(self, event: Event) -> Evidence:
-        """The event as evidence."""
+        """Return the event as evidence."""
         return Evidence(
             source=self.source,
             excerpt=event.excerpt,
@@ -26,7 +26,7 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Span:
-    """How many events, the first and last of them by time, and the first ones as evidence."""
+    """Number of events, their first and last times, and the first of them as evidence."""
 
     __slots__ = ("count", "events", "first", "last", "limit")
 
@@ -37,7 +37,7 @@ class Span:
         self.limit = limit
 
     def add(self, event: Event) -> None:
-        """Count it."""
+        """Count an event."""
         self.count += 1
         if event.time:
             if not self.first or event.time < self.first:
@@ -49,7 +49,7 @@ class Span:
 
 
 def account_of(event: Event, side: str) -> str:
-    """``DOMAIN\\\\name`` of ``Subject`` or ``Target``; "" where it is not there."""
+    """Return ``DOMAIN\\\\name`` of ``Subject`` or ``Target``; "" if the event has none."""
     name = event.fields.get(f"{side}UserName", "-")
     domain = event.fields.get(f"{side}DomainName", "-")
     if name in ("-", ""):
@@ -58,5 +58,5 @@ def account_of(event: Event, side: str) -> str:
 
 
 def base_name(path: str) -> str:
-    """``cmd.exe`` of ``C:\\\\Windows\\\\System32\\\\cmd.exe``, lower case."""
+    """Return ``cmd.exe`` for ``C:\\\\Windows\\\\System32\\\\cmd.exe``, in lower case."""
     return path.replace("/", "\\").rpartition("\\")[2].lower().strip('"')

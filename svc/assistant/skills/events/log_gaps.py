@@ -1,30 +1,30 @@
-"""What is missing from a log: clearing, record numbers that are left out, silences, clocks that went back. Pure.
+"""Find what is missing from a log: clearings, missing record numbers, silences, clocks set back.
 
-A log that was filtered on its way out has holes everywhere: that is said once and does not count as tampering. Finding
-kind: see ``events``.
+A log that was filtered on export has holes everywhere: that is reported once and does not count as tampering.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from typing import Literal
 
-from svc.assistant.findings import Confidence, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, account_of
+from svc.assistant.skills.events.findings import LogGap
 
-SILENCE_SECONDS = 3_600.0  # shorter ones are nothing to look at
-SILENCE_FACTOR = 10.0  # times what 99 of 100 pauses of this log stay under
-LEAST_EVENTS = 200  # of a log whose rhythm is to be known
-BACK_SECONDS = 300.0  # Kerberos' tolerance: a clock that is further off is put right
-FILTERED_SHARE = 0.05  # of the steps from record to record; more holes than that come from an export
-MAX_LISTED = 5  # a kind and log
-BEGINNING = 2  # events of a log, after which a clearing is no longer what it begins with
+SILENCE_SECONDS = 3_600.0  # shorter ones are normal
+SILENCE_FACTOR = 10.0  # times the 99th percentile of this log's pauses
+MIN_EVENTS = 200  # fewer do not show a log's usual pauses
+BACK_SECONDS = 300.0  # Kerberos' tolerance: a clock that is further off gets corrected
+FILTERED_SHARE = 0.05  # of the steps from record to record; more holes than that are the export's
+MAX_LISTED = 5  # per type of gap and log
+BEGINNING = 2  # events; a clearing within them counts as the log's beginning
 MAX_PAUSES = 1_000_000
 
 
-class _Log:
+class _HostLog:
     """One log of one host."""
 
     def __init__(self) -> None:
@@ -40,19 +40,19 @@ class _Log:
 
 
 class Continuity:
-    """Follows each log of each host; needs events in the order of their logs."""
+    """Follows each log of each host; needs the events in the order of their logs."""
 
     def __init__(self, place: Place) -> None:
         self._place = place
-        self._logs: dict[tuple[str, str], _Log] = {}
+        self._logs: dict[tuple[str, str], _HostLog] = {}
         self._cleared: list[tuple[Event, bool]] = []
 
     def add(self, event: Event) -> None:
-        """Compare it with the one before it in its log."""
+        """Compare an event with the previous one of its log."""
         key = event.host, event.fields.get("Channel", event.service)
         log = self._logs.get(key)
         if log is None:
-            log = self._logs[key] = _Log()
+            log = self._logs[key] = _HostLog()
         if event.event_id in (104, 1102) and event.service in ("security", "system"):
             self._cleared.append((event, log.count <= BEGINNING))
         seconds = seconds_of(event.time) if event.time else None
@@ -62,7 +62,7 @@ class Continuity:
         log.last = event
         log.last_seconds = seconds if seconds is not None else log.last_seconds
 
-    def _compare(self, log: _Log, before: Event, event: Event, seconds: float | None) -> None:
+    def _compare(self, log: _HostLog, before: Event, event: Event, seconds: float | None) -> None:
         step = event.number - before.number
         if self._place.has_records and step > 1:
             log.hole_count += 1
@@ -81,65 +81,64 @@ class Continuity:
 
     @property
     def is_cleared_first(self) -> bool:
-        """Whether each clearing is the first thing that its log tells: what a log looks like that was begun anew."""
+        """Whether every clearing is the first event of its log, as in a log that was started anew."""
         return all(is_first for _, is_first in self._cleared)
 
-    def findings(self) -> Iterator[Finding]:
-        """Clearings first, then what is left out, silences, clocks."""
+    def findings(self) -> Iterator[Finding[LogGap]]:
+        """Yield clearings first, then missing records, silences and clock changes."""
         for event, is_first in self._cleared[:MAX_LISTED]:
             yield self._clearing(event, is_first=is_first)
         for (host, name), log in self._logs.items():
-            yield from self._left_out(host, name, log)
+            yield from self._missing_records(name, log)
             yield from self._silences(host, name, log)
             for pause, before, event in log.back:
                 yield self._finding(
-                    "clock went back", f"the clock of {host} went back by {-pause:,.0f} s", before, event, name,
+                    "clock set back", f"clock of {host} set back by {-pause:,.0f} s", before, event, name,
                     severity=Severity.LOW, techniques=("T1070.006",), seconds=round(pause),
                     why=f"record {event.number:,} is earlier than record {before.number:,}",
                 )  # fmt: skip
 
-    def _clearing(self, event: Event, *, is_first: bool) -> Finding:
-        channel = "Security" if event.event_id == 1102 else event.fields.get("Channel", "a log")
-        who = account_of(event, "Subject") or "somebody"
+    def _clearing(self, event: Event, *, is_first: bool) -> Finding[LogGap]:
+        channel = "Security" if event.event_id == 1102 else event.fields.get("Channel", "Unnamed")
+        who = account_of(event, "Subject") or "an unknown account"
         return self._finding(
-            "cleared", f"the log {channel} was cleared by {who}", None, event, channel,
+            "cleared", f"{channel} log cleared by {who}", None, event, channel,
             severity=Severity.MEDIUM if is_first else Severity.HIGH, techniques=("T1070.001",), account=who,
-            why="what was in the log before that is not in it any more"
-            + ("; this log begins with it" if is_first else ""),
+            why="earlier events are gone" + ("; this log begins with the clearing" if is_first else ""),
         )  # fmt: skip
 
-    def _left_out(self, host: str, name: str, log: _Log) -> Iterator[Finding]:
+    def _missing_records(self, name: str, log: _HostLog) -> Iterator[Finding[LogGap]]:
         if not log.hole_count:
             return
         is_filtered = log.hole_count > max(3, FILTERED_SHARE * log.count)
         before, event = log.holes[0]
         why = f"record {event.number:,} follows record {before.number:,}" + (
-            "; so many holes come from a filter or a selection when the log was exported" if is_filtered else ""
+            "; so many holes mean that the log was filtered when it was exported" if is_filtered else ""
         )
-        is_telling = not is_filtered and log.count >= LEAST_EVENTS
+        is_suspicious = not is_filtered and log.count >= MIN_EVENTS
         yield self._finding(
-            "records missing", f"{log.missing:,} records are missing in {log.hole_count:,} places of {name}",
-            before, event, name, severity=Severity.MEDIUM if is_telling else Severity.INFO,
-            techniques=("T1070.001",) if is_telling else (), missing=log.missing, places=log.hole_count,
-            is_filtered=is_filtered, why=why, host=host,
+            "records missing", f"{log.missing:,} records missing at {log.hole_count:,} places in {name}",
+            before, event, name, severity=Severity.MEDIUM if is_suspicious else Severity.INFO,
+            techniques=("T1070.001",) if is_suspicious else (), missing=log.missing, places=log.hole_count,
+            is_filtered=is_filtered, why=why,
         )  # fmt: skip
 
-    def _silences(self, host: str, name: str, log: _Log) -> Iterator[Finding]:
-        if log.count < LEAST_EVENTS or not log.longest:
+    def _silences(self, host: str, name: str, log: _HostLog) -> Iterator[Finding[LogGap]]:
+        if log.count < MIN_EVENTS or not log.longest:
             return
         usual = sorted(log.pauses)[int(len(log.pauses) * 0.99)] if log.pauses else 0.0
         for pause, before, event in log.longest:
             if pause >= SILENCE_FACTOR * usual:
                 yield self._finding(
-                    "silence", f"{name} of {host} is silent for {pause / 3600:,.1f} hours", before, event, name,
+                    "silence", f"no events in {name} on {host} for {pause / 3600:,.1f} hours", before, event, name,
                     severity=Severity.LOW, confidence=Confidence.LOW, seconds=round(pause),
-                    why=f"99 of 100 pauses of this log are shorter than {usual:,.0f} s; a machine that was off looks "
+                    why=f"99 % of this log's pauses are shorter than {usual:,.0f} s; a host that was off looks "
                     "the same",
                 )  # fmt: skip
 
     def _finding(
         self,
-        gap: str,
+        gap: Literal["cleared", "records missing", "silence", "clock set back"],
         title: str,
         before: Event | None,
         event: Event,
@@ -149,23 +148,30 @@ class Continuity:
         why: str,
         confidence: Confidence = Confidence.HIGH,
         techniques: tuple[str, ...] = (),
-        **more: Scalar,
-    ) -> Finding:
+        account: str | None = None,
+        missing: int | None = None,
+        places: int | None = None,
+        is_filtered: bool | None = None,
+        seconds: int | None = None,
+    ) -> Finding[LogGap]:
         events = [event] if before is None else [before, event]
         return Finding(
-            kind="log_gap",
             title=title,
             severity=severity,
             confidence=confidence,
             why=why,
             evidence=tuple(self._place.evidence(one) for one in events),
             techniques=techniques,
-            attributes={
-                "gap": gap,
-                "log": log,
-                "host": event.host,
-                "from": before.time if before else None,
-                "to": event.time or None,
-                **more,
-            },
+            facts=LogGap(
+                gap=gap,
+                log=log,
+                host=event.host,
+                start=before.time if before else None,
+                end=event.time or None,
+                account=account,
+                missing=missing,
+                places=places,
+                is_filtered=is_filtered,
+                seconds=seconds,
+            ),
         )

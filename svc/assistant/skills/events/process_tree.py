@@ -1,24 +1,24 @@
-"""Which process started which: from Sysmon 1 and Security 4688, parents by GUID, else by process id and time. Pure.
+"""Build process trees from Sysmon 1 and Security 4688: parents by GUID, otherwise by process ID and time.
 
-One start is often told twice, by Sysmon and by Security: the same id, program and host within SAME_SECONDS are one. A
-parent that started before the log begins stands as a node of its own, without a record. Finding kind: see ``events``.
+Sysmon and Security often both log a start: the same ID, program and host within SAME_SECONDS are one process. A parent
+that started before the log begins is a node without a record.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from svc.assistant.findings import Evidence, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, Severity
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, account_of, base_name
+from svc.assistant.skills.events.findings import ProcessNode, ProcessTree
 from svc.assistant.skills.events.rule_hits import RANK
 
-MAX_PROCESSES = 50_000  # of one log; later ones are counted alone
-MAX_TREES = 10  # shown, the worst first
-UNFLAGGED_TREES = 4  # where no rule names a process: the biggest
-MAX_NODES = 60  # of one tree: those that rules name, what leads to them, what comes from them
+MAX_PROCESSES = 50_000  # in one log; later ones are counted but not kept
+MAX_TREES = 10  # reported, the most severe first
+UNFLAGGED_TREES = 4  # if no rule matched a process: the largest
+MAX_NODES = 60  # of one tree: flagged processes with their ancestors and children
 MAX_DEPTH = 40
 MAX_COMMAND_CHARS = 500
 SAME_SECONDS = 2.0
@@ -26,7 +26,7 @@ _NO_GUIDS = ("", "-", "{00000000-0000-0000-0000-000000000000}", "00000000-0000-0
 
 
 class Process:
-    """One process; ``event`` is None for a parent that the log names and does not hold."""
+    """One process; ``event`` is None for a parent that the log names but whose start it does not contain."""
 
     __slots__ = ("children", "command", "event", "host", "image", "parent", "pid", "rules", "user", "worst")
 
@@ -44,8 +44,8 @@ class Process:
         return seconds_of(self.event.time) if self.event else None
 
 
-class ProcessTree:
-    """Needs events in the order of time."""
+class ProcessTreeBuilder:
+    """Builds the trees; needs the events in chronological order."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -55,7 +55,7 @@ class ProcessTree:
         self._roots: dict[int, Process] = {}
 
     def add(self, event: Event) -> None:
-        """A new node, where the event is the start of a process."""
+        """Add a node if the event is the start of a process."""
         if event.category != "process_creation":
             return
         fields = event.fields
@@ -70,7 +70,7 @@ class ProcessTree:
             return
         user = fields.get("User", "") or account_of(event, "Subject")
         process = Process(host, pid, image, fields.get("CommandLine", ""), user, event)
-        self._hang(process, self._parent(host, fields))
+        self._attach(process, self._parent(host, fields))
         self._by_pid[host, pid] = process
         self._by_event[event.number] = process
         self._name(fields.get("ProcessGuid", ""), process)
@@ -96,7 +96,7 @@ class ProcessTree:
         self._roots[id(parent)] = parent
         return parent
 
-    def _hang(self, process: Process, parent: Process | None) -> None:
+    def _attach(self, process: Process, parent: Process | None) -> None:
         depth, above = 0, parent
         while above is not None and depth <= MAX_DEPTH:
             depth, above = depth + 1, above.parent
@@ -107,22 +107,22 @@ class ProcessTree:
         parent.children.append(process)
 
     def mark(self, event: Event, rule: Rule) -> None:
-        """A rule matched the event: its process is worth a look."""
-        process = self._by_event.get(event.number) or self._of_guid(event)
+        """Flag the process of an event that a rule matched."""
+        process = self._by_event.get(event.number) or self._by_other_event_guid(event)
         if process is not None:
             process.rules[rule.title] = None
             process.worst = min(process.worst, RANK[rule.severity])
 
-    def _of_guid(self, event: Event) -> Process | None:
-        """The process that did what another kind of event tells of."""
+    def _by_other_event_guid(self, event: Event) -> Process | None:
+        """Return the process that caused an event of another kind."""
         for field in ("ProcessGuid", "SourceProcessGUID", "SourceProcessGuid"):
             guid = event.fields.get(field, "")
             if guid not in _NO_GUIDS:
                 return self._by_guid.get(guid.strip("{}").lower())
         return None
 
-    def findings(self, place: Place) -> Iterator[Finding]:
-        """The trees with the worst processes; without any, the biggest few."""
+    def findings(self, place: Place) -> Iterator[Finding[ProcessTree]]:
+        """Yield the trees with the most severe processes; if none is flagged, the largest few."""
         scored = []
         for root in self._roots.values():
             nodes = list(_walk(root))
@@ -143,7 +143,7 @@ def _is_same(known: Process, event: Event, image: str) -> bool:
 
 
 def _walk(root: Process) -> Iterator[tuple[int, Process]]:
-    """Every process of a tree with its depth, parents first."""
+    """Yield every process of a tree with its depth, parents first."""
     waiting = [(0, root)]
     while waiting:
         depth, process = waiting.pop()
@@ -151,35 +151,37 @@ def _walk(root: Process) -> Iterator[tuple[int, Process]]:
         waiting += [(depth + 1, child) for child in reversed(process.children)]
 
 
-def _tree(root: Process, nodes: list[tuple[int, Process]], place: Place) -> Finding:
-    shown = _chosen(nodes)
+def _tree(root: Process, nodes: list[tuple[int, Process]], place: Place) -> Finding[ProcessTree]:
     worst = min(process.worst for _, process in nodes)
     flagged = sorted((p for _, p in nodes if p.rules and p.event), key=lambda process: process.worst)
-    evidence: tuple[Evidence, ...] = tuple(place.evidence(p.event) for p in flagged[:3] if p.event)
     return Finding(
-        kind="process_tree",
         title=f"{len(nodes):,} processes under {base_name(root.image) or 'an unnamed process'} on {root.host}",
         severity=list(Severity)[worst],
-        evidence=evidence,
-        attributes={
-            "host": root.host,
-            "processes": len(nodes),
-            "flagged": sum(1 for _, process in nodes if process.rules),
-            "depths": [depth for depth, _ in shown],
-            "pids": [process.pid for _, process in shown],
-            "images": [process.image for _, process in shown],
-            "commands": [process.command for _, process in shown],
-            "users": [process.user for _, process in shown],
-            "times": [process.event.time if process.event else "" for _, process in shown],
-            "records": [process.event.number if process.event else None for _, process in shown],
-            "severities": [list(Severity)[process.worst].value for _, process in shown],
-            "rules": ["; ".join(list(process.rules)[:3]) for _, process in shown],
-        },
+        evidence=tuple(place.evidence(p.event) for p in flagged[:3] if p.event),
+        facts=ProcessTree(
+            host=root.host,
+            processes=len(nodes),
+            flagged=sum(1 for _, process in nodes if process.rules),
+            nodes=[
+                ProcessNode(
+                    depth=depth,
+                    pid=process.pid,
+                    image=process.image,
+                    command=process.command,
+                    user=process.user,
+                    time=process.event.time if process.event else "",
+                    record=process.event.number if process.event else None,
+                    severity=list(Severity)[process.worst],
+                    rules=list(process.rules)[:3],
+                )
+                for depth, process in _chosen(nodes)
+            ],
+        ),
     )
 
 
 def _chosen(nodes: list[tuple[int, Process]]) -> list[tuple[int, Process]]:
-    """All nodes where they are few; else those that rules name, their ancestors and children, in the tree's order."""
+    """Return all nodes if they are few; otherwise the flagged ones with their ancestors and children, in order."""
     if len(nodes) <= MAX_NODES:
         return nodes
     wanted: set[int] = set()

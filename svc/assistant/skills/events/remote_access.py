@@ -1,7 +1,7 @@
-"""How one computer was reached from another: the ways that intruders move, each with who, from where, how often. Pure.
+"""Collect how hosts were reached from one another: the ways of lateral movement, with account, source and count.
 
-Facts, not judgements: an administrator moves the same way; only what hardly anybody does by hand weighs more. Ways and
-techniques: MITRE ATT&CK, lateral movement. Finding kind: see ``events``.
+These are facts, not judgements, because administrators use the same ways; only rarely legitimate ones weigh more. Ways
+and techniques: MITRE ATT&CK, lateral movement.
 """
 
 from __future__ import annotations
@@ -10,47 +10,47 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
+from svc.assistant.findings import Finding, Severity
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span, account_of, base_name
+from svc.assistant.skills.events.findings import RemoteAccess
 
-MAX_WAYS = 20_000  # told apart; further ones are not kept
+MAX_WAYS = 20_000  # different ones; further ones are not kept
 MAX_LISTED = 300
 _LOOPBACK = ("", "-", "::1", "127.0.0.1", "0.0.0.0", "localhost")  # noqa: S104 - an address in a log
 _CONTROL_PIPES = {
-    "svcctl": ("a service controlled over a pipe", "T1543.003"),
-    "atsvc": ("a task controlled over a pipe", "T1053.005"),
-    "winreg": ("the registry reached over a pipe", "T1112"),
-    "samr": ("accounts listed over a pipe", "T1087"),
-    "lsarpc": ("policies listed over a pipe", "T1087"),
-    "srvsvc": ("shares and sessions listed over a pipe", "T1135"),
-    "spoolss": ("the print service reached over a pipe", "T1187"),
-    "efsrpc": ("the encryption service reached over a pipe", "T1187"),
-    "eventlog": ("the event log reached over a pipe", "T1070.001"),
+    "svcctl": ("remote service control", "T1543.003"),
+    "atsvc": ("remote scheduled task", "T1053.005"),
+    "winreg": ("remote registry access", "T1112"),
+    "samr": ("account enumeration (SAMR)", "T1087"),
+    "lsarpc": ("policy enumeration (LSARPC)", "T1087"),
+    "srvsvc": ("share and session enumeration (SRVSVC)", "T1135"),
+    "spoolss": ("remote print spooler access (MS-RPRN)", "T1187"),
+    "efsrpc": ("remote EFS access (MS-EFSR)", "T1187"),
+    "eventlog": ("remote event log access", "T1070.001"),
 }
 _TOOL_PIPES = ("psexesvc", "paexec", "remcom", "csexec", "xcmd", "winexesvc")
 _PORTS = {
-    "135": ("remote procedure calls", "T1021.003"),
-    "445": ("file sharing", "T1021.002"),
-    "139": ("file sharing", "T1021.002"),
-    "3389": ("remote desktop", "T1021.001"),
+    "135": ("RPC", "T1021.003"),
+    "445": ("SMB", "T1021.002"),
+    "139": ("SMB", "T1021.002"),
+    "3389": ("RDP", "T1021.001"),
     "5985": ("WinRM", "T1021.006"),
     "5986": ("WinRM", "T1021.006"),
     "22": ("SSH", "T1021.004"),
 }
 _SYSTEM_CLIENTS = frozenset({"system", "svchost.exe", "lsass.exe", "dns.exe", "dfsrs.exe", "spoolsv.exe", "", "-"})
 _REMOTE_PARENTS = {
-    "wmiprvse.exe": ("a process started by WMI", "T1047"),
-    "wsmprovhost.exe": ("a process started over WinRM", "T1021.006"),
-    "winrshost.exe": ("a process started over WinRM", "T1021.006"),
-    "psexesvc.exe": ("a process started by PsExec's service", "T1569.002"),
-    "paexec.exe": ("a process started by PAExec's service", "T1569.002"),
+    "wmiprvse.exe": ("process started via WMI", "T1047"),
+    "wsmprovhost.exe": ("process started via WinRM", "T1021.006"),
+    "winrshost.exe": ("process started via WinRM", "T1021.006"),
+    "psexesvc.exe": ("process started via PsExec", "T1569.002"),
+    "paexec.exe": ("process started via PAExec", "T1569.002"),
 }
 
 
 class _Way(msgspec.Struct, frozen=True):
-    """``name`` is how; ``detail`` what was reached; ``weight`` 1 (everyday) to 4 (hardly anybody does it)."""
+    """A way of access; ``detail`` is what was reached, ``weight`` from 1 (everyday) to 4 (rarely legitimate)."""
 
     name: str
     technique: str
@@ -60,8 +60,8 @@ class _Way(msgspec.Struct, frozen=True):
     weight: int = 1
 
 
-class RemoteAccess:
-    """Reads the events that tell of access from another computer; others pass by."""
+class RemoteAccessCollector:
+    """Collects the events about access from or to another host."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[str, _Way], Span] = {}
@@ -86,12 +86,12 @@ class RemoteAccess:
             ("terminalservices-remoteconnectionmanager", 1149): _desktop,
             ("terminalservices-localsessionmanager", 21): _desktop,
             ("terminalservices-localsessionmanager", 25): _desktop,
-            ("winrm", 6): lambda event: _Way("a WinRM session to another computer", "T1021.006", detail=_data(event)),
-            ("winrm", 91): lambda event: _Way("a WinRM shell on this computer", "T1021.006", weight=2),
+            ("winrm", 6): lambda event: _Way("outbound WinRM session", "T1021.006", detail=_data(event)),
+            ("winrm", 91): lambda event: _Way("WinRM shell on this host", "T1021.006", weight=2),
         }
 
     def add(self, event: Event) -> None:
-        """Keep the way, where the event tells of one."""
+        """Keep the way of access that the event shows, if any."""
         reader = self._readers.get((event.service, event.event_id))
         way = reader(event) if reader is not None else None
         if way is None:
@@ -104,28 +104,27 @@ class RemoteAccess:
             span = self._spans[key] = Span(limit=2)
         span.add(event)
 
-    def findings(self, place: Place) -> Iterator[Finding]:
-        """The weightiest ways first, then in time."""
+    def findings(self, place: Place) -> Iterator[Finding[RemoteAccess]]:
+        """Yield the ways with the highest weight first, then in chronological order."""
         ranked = sorted(self._spans.items(), key=lambda item: (-item[0][1].weight, item[1].first))
         for (host, way), span in ranked[:MAX_LISTED]:
             what = f"{way.name}{f': {way.detail}' if way.detail else ''}"
             yield Finding(
-                kind="remote_access",
                 title=what,
                 severity=(Severity.INFO, Severity.INFO, Severity.LOW, Severity.MEDIUM, Severity.HIGH)[way.weight],
                 evidence=tuple(place.evidence(event) for event in span.events),
                 techniques=(way.technique,),
-                attributes={
-                    "way": way.name,
-                    "weight": way.weight,
-                    "account": way.account or None,
-                    "source": way.source or None,
-                    "host": host,
-                    "detail": way.detail or None,
-                    "count": span.count,
-                    "first": span.first or None,
-                    "last": span.last or None,
-                },
+                facts=RemoteAccess(
+                    way=way.name,
+                    weight=way.weight,
+                    account=way.account or None,
+                    source=way.source or None,
+                    host=host,
+                    detail=way.detail or None,
+                    count=span.count,
+                    first=span.first or None,
+                    last=span.last or None,
+                ),
             )
 
 
@@ -142,7 +141,7 @@ def _logon(event: Event) -> _Way | None:
         case "10" | "12":
             return _Way("remote desktop logon", "T1021.001", account, source, weight=2)
         case "3" if account.lower().endswith("anonymous logon"):
-            return _Way("network logon without an account", "T1021.002", account, source, weight=2)
+            return _Way("anonymous network logon", "T1021.002", account, source, weight=2)
         case "3":
             return _Way("network logon", "T1021.002", account, source)
         case _:
@@ -154,7 +153,7 @@ def _explicit(event: Event) -> _Way | None:
     if target.lower() in _LOOPBACK or target.lower().partition(".")[0] == event.host.lower().partition(".")[0]:
         return None
     detail = f"to {target} as {account_of(event, 'Target')}"
-    return _Way("logon elsewhere with explicit credentials", "T1021", account_of(event, "Subject"), "", detail)
+    return _Way("logon to another host with explicit credentials", "T1021", account_of(event, "Subject"), "", detail)
 
 
 def _service(event: Event) -> _Way:
@@ -165,7 +164,7 @@ def _service(event: Event) -> _Way:
         part in lowered for part in ("%comspec%", "cmd.exe", "powershell", "\\\\127.0.0.1", "admin$", "\\temp\\")
     )
     detail = f"{fields.get('ServiceName', '')} {path[:120]}".strip()
-    return _Way("a service was installed", "T1543.003", account_of(event, "Subject"), "", detail, 3 if is_odd else 1)
+    return _Way("service installed", "T1543.003", account_of(event, "Subject"), "", detail, 3 if is_odd else 1)
 
 
 def _share(event: Event) -> _Way | None:
@@ -178,7 +177,7 @@ def _share(event: Event) -> _Way | None:
     pipe = target.rpartition("\\")[2].lower()
     if share == "IPC$":
         if any(pipe.startswith(name) for name in _TOOL_PIPES):
-            return _Way("the pipe of a remote execution tool", "T1569.002", account, source, target, 4)
+            return _Way("named pipe of a remote execution tool", "T1569.002", account, source, target, 4)
         known = _CONTROL_PIPES.get(pipe)
         return (
             _Way(known[0], known[1], account, source, pipe, 2 if pipe in ("svcctl", "atsvc") else 1) if known else None
@@ -186,7 +185,7 @@ def _share(event: Event) -> _Way | None:
     if share == "ADMIN$" or (len(share) == 2 and share[1] == "$"):
         is_program = target.lower().endswith((".exe", ".dll", ".ps1", ".bat", ".vbs", ".sys", ".job"))
         detail = f"{share} {target}" if is_program else share
-        return _Way("an administrative share", "T1021.002", account, source, detail, 3 if is_program else 2)
+        return _Way("administrative share access", "T1021.002", account, source, detail, 3 if is_program else 2)
     return None
 
 
@@ -199,35 +198,35 @@ def _connection(event: Event) -> _Way | None:
     program = base_name(fields.get("Image", ""))
     if program in _SYSTEM_CLIENTS or fields.get("SourceIp") == target:
         return None
-    return _Way(f"connection to {known[0]}", known[1], fields.get("User", ""), "", f"{program} to {target}", 2)
+    return _Way(f"outbound {known[0]} connection", known[1], fields.get("User", ""), "", f"{program} to {target}", 2)
 
 
-_INBOUND = "%%14592"  # of a connection's direction, in the message table of the filtering platform
+_INBOUND = "%%14592"  # a connection's direction, in the message table of the filtering platform
 
 
 def _refused(event: Event) -> _Way | None:
-    """A connection to an administrative service here that the firewall refused."""
+    """Return a connection to an administrative service of this host that the firewall blocked."""
     fields = event.fields
     if fields.get("Direction") != _INBOUND or fields.get("SourceAddress") == fields.get("DestAddress"):
         return None
     for port, other in (("DestPort", "SourceAddress"), ("SourcePort", "DestAddress")):  # older Windows: local first
         known, source = _PORTS.get(fields.get(port, "")), fields.get(other, "")
         if known is not None and source.lower() not in _LOOPBACK:
-            return _Way(f"a refused connection to {known[0]}", known[1], "", source, weight=2)
+            return _Way(f"blocked inbound {known[0]} connection", known[1], "", source, weight=2)
     return None
 
 
 def _objects(event: Event) -> _Way:
-    """Distributed objects asked for across computers, in vain: 10028 names the other computer."""
+    """Return a failed DCOM activation across hosts; event 10028 names the other host."""
     other = event.fields.get("param1", event.fields.get("Data", "").partition("\n")[0])
-    return _Way("distributed objects (DCOM) of another computer", "T1021.003", "", "", other[:120], 2)
+    return _Way("failed DCOM activation on another host", "T1021.003", "", "", other[:120], 2)
 
 
 def _pipe(event: Event) -> _Way | None:
     pipe = event.fields.get("PipeName", "").strip("\\")
     if not pipe.lower().startswith(_TOOL_PIPES):
         return None
-    return _Way("the pipe of a remote execution tool", "T1569.002", event.fields.get("User", ""), "", pipe, 4)
+    return _Way("named pipe of a remote execution tool", "T1569.002", event.fields.get("User", ""), "", pipe, 4)
 
 
 def _process(event: Event) -> _Way | None:
@@ -248,7 +247,9 @@ def _desktop(event: Event) -> _Way | None:
 
 
 def _desktop_client(event: Event) -> _Way:
-    return _Way("remote desktop client", "T1021.001", detail=f"to {event.fields.get('Value', '')}", weight=2)
+    return _Way(
+        "outbound remote desktop connection", "T1021.001", detail=f"to {event.fields.get('Value', '')}", weight=2
+    )
 
 
 def _data(event: Event) -> str:

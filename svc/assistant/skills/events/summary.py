@@ -1,27 +1,24 @@
-"""What is in an event log: counts by log and id with our words, hosts, accounts, first and last time. Pure.
-
-Finding kind: see ``events``.
-"""
+"""Count the events of a log by log and ID, host and account, with the first and last time."""
 
 from __future__ import annotations
 
 from collections import Counter
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Scalar
+from svc.assistant.findings import Finding
 from svc.assistant.log_readers.windows import windows_events, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.events.findings import AccountEvents, EventsSummary, HostEvents, KindCount
 
 MAX_KINDS = 100  # of events in the summary
 MAX_NAMES = 50  # hosts and accounts in it
-MAX_TRACKED = 20_000  # different accounts or hosts; more are a flood and say no more
+MAX_TRACKED = 20_000  # different accounts or hosts; more are a flood and add nothing
 _ACCOUNT_FIELDS = ("TargetUserName", "SubjectUserName", "User", "user", "userIdentity.arn")
 _NOBODY = frozenset({"-", "", "system", "local service", "network service", "anonymous logon", "nt authority\\system"})
 
 
-class Overview:
-    """Counts of everything that was read."""
+class EventCounts:
+    """Counts of all events that were read."""
 
     def __init__(self) -> None:
         self.count = 0
@@ -31,7 +28,7 @@ class Overview:
         self.accounts: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
-        """Count it."""
+        """Count an event."""
         self.count += 1
         time = event.time
         if time:
@@ -50,29 +47,35 @@ class Overview:
                 if short in self.accounts or len(self.accounts) < MAX_TRACKED:
                     self.accounts[short] += 1
 
-    def finding(self, place: Place, *, form: str, rules: int, window: tuple[str, str]) -> Finding:
-        """The one ``events_summary``."""
+    def finding(self, place: Place, *, form: str, rules: int, window: tuple[str, str]) -> Finding[EventsSummary]:
+        """Return the summary of the log.
+
+        Args:
+            place: The log.
+            form: Name of the log's format.
+            rules: How many rules ran.
+            window: Start and end of the time of day that was asked for, or "".
+        """
         kinds = self.kinds.most_common()
-        hosts, accounts = self.hosts.most_common(MAX_NAMES), self.accounts.most_common(MAX_NAMES)
         table = windows_events()
-        attributes: dict[str, Scalar | list[Scalar]] = {
-            "events": self.count,
-            "form": form,
-            "first": self.first or None,
-            "last": self.last or None,
-            "kinds": len(kinds),
-            "logs": [log for (log, _, _), _ in kinds[:MAX_KINDS]],
-            "ids": [event_id for (_, _, event_id), _ in kinds[:MAX_KINDS]],
-            "counts": [count for _, count in kinds[:MAX_KINDS]],
-            "words": [words_for(service, event_id) for (_, service, event_id), _ in kinds[:MAX_KINDS]],
-            "hosts": [host for host, _ in hosts],
-            "host_counts": [count for _, count in hosts],
-            "accounts": [account for account, _ in accounts],
-            "account_counts": [count for _, count in accounts],
-            "rules": rules,
-            "after": window[0] or None,
-            "before": window[1] or None,
-            "table_version": table.version,
-            "table_date": table.date.isoformat(),
-        }
-        return Finding(kind="events_summary", title=f"{self.count:,} events in {place.source}", attributes=attributes)
+        return Finding(
+            title=f"{self.count:,} events in {place.source}",
+            facts=EventsSummary(
+                events=self.count,
+                form=form,
+                first=self.first or None,
+                last=self.last or None,
+                kinds=len(kinds),
+                by_kind=[
+                    KindCount(log, event_id, words_for(service, event_id), count)
+                    for (log, service, event_id), count in kinds[:MAX_KINDS]
+                ],
+                by_host=[HostEvents(*item) for item in self.hosts.most_common(MAX_NAMES)],
+                by_account=[AccountEvents(*item) for item in self.accounts.most_common(MAX_NAMES)],
+                rules=rules,
+                after=window[0] or None,
+                before=window[1] or None,
+                table_version=table.version,
+                table_date=table.date.isoformat(),
+            ),
+        )

@@ -1,8 +1,8 @@
-"""What a log shows as a whole: the tactics, ranked, and what matters in the order of time. Pure.
+"""Rank the tactics that a log points to, and put the most severe moments in chronological order.
 
-A tactic's score is the sum over what points to it: a rule's severity, a way of access's weight, an event id that is
-worth a look and that no rule speaks about. Often does not count as often, but with its logarithm. Clearing a log before
-anything else is how a collection begins, and weighs little beside other findings. Finding kinds: see ``events``.
+A tactic's score is the sum over everything that points to it: a rule's severity, the weight of a way of access, a
+notable event ID that no rule covers. Repeats add only logarithmically. Clearing a log before anything else is how many
+collections begin, so it weighs little beside other findings.
 """
 
 from __future__ import annotations
@@ -12,12 +12,29 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, Severity, with_facts
 from svc.assistant.knowledge.attack_names import attack_version, tactic, tactics_of
 from svc.assistant.log_readers.windows import Notable, notable, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.events.findings import (
+    CloudCall,
+    CloudLogin,
+    CloudRefusals,
+    EventTactics,
+    LogGap,
+    LogonSource,
+    LogonSuccess,
+    RemoteAccess,
+    RuleHit,
+    TacticIndicator,
+    TacticScore,
+    Timeline,
+    TimelineMoment,
+    UnixChange,
+    WeakTickets,
+    WebClient,
+)
 from svc.assistant.skills.events.rule_hits import RANK
 
 WEIGHTS = {
@@ -28,21 +45,21 @@ WEIGHTS = {
     Severity.INFO: 0.5,
 }
 NOTABLE_WEIGHT = 1.0  # times the table's weight (1 to 4)
-ACCESS_WEIGHTS = (0.0, 0.3, 1.5, 3.0, 8.0)  # by a way's weight; everyday network logons say little
-CLEARED_SHARE = 0.15  # of its score, where the clearing is what the log begins with
-NAMED_SHARE = 0.4  # of the best score, from which a tactic is named beside it
+ACCESS_WEIGHTS = (0.0, 0.3, 1.5, 3.0, 8.0)  # by the weight of a way of access; everyday network logons say little
+CLEARED_SHARE = 0.15  # of its score, if the log begins with the clearing
+NAMED_SHARE = 0.4  # of the best score; tactics from there on are named, too
 MAX_NAMED = 3
 MAX_ROWS = 300  # of the timeline
 MAX_NOTABLE = 2_000  # kinds of event
 _ACCESS_TACTIC = "lateral-movement"
 _CLEARED = "T1070.001"
-_LOGON_KINDS = ("logon_source", "logon_success", "weak_tickets")
-_POINTING = (*_LOGON_KINDS, "web_client", "unix_deed", "cloud_call", "cloud_login", "cloud_refused")
-"""Kinds that point to a tactic by their techniques, beside rules."""
+_LOGON_FACTS = (LogonSource, LogonSuccess, WeakTickets)
+_SCORED_FACTS = (*_LOGON_FACTS, WebClient, UnixChange, CloudCall, CloudLogin, CloudRefusals)
+"""Facts that point to a tactic by the techniques of their finding, as rules do."""
 
 
-class Sign(msgspec.Struct, frozen=True):
-    """One thing that points to a tactic."""
+class ScoredIndicator(msgspec.Struct, frozen=True):
+    """One finding or event that points to a tactic, with its score."""
 
     tactic: str
     techniques: tuple[str, ...]
@@ -55,13 +72,13 @@ class Sign(msgspec.Struct, frozen=True):
 
 
 class NotableEvents:
-    """Events whose id alone is worth a look."""
+    """Collects events whose ID alone is notable."""
 
     def __init__(self) -> None:
         self._spans: dict[tuple[str, int | None], Span] = {}
 
     def add(self, event: Event) -> None:
-        """Count it, where its id is notable."""
+        """Count an event if its ID is notable."""
         if notable(event.service, event.event_id) is None:
             return
         key = event.service, event.event_id
@@ -72,164 +89,189 @@ class NotableEvents:
             span.add(event)
 
     def uncovered(self, covered: set[tuple[str, int | None]]) -> Iterator[tuple[Notable, str, Span]]:
-        """Those of which no rule speaks: what the id says, the event in words."""
+        """Yield the notable events that no rule covers, with their meaning."""
         for (service, event_id), span in self._spans.items():
             entry = notable(service, event_id)
             if entry is not None and (service, event_id) not in covered:
                 yield entry, f"{words_for(service, event_id)} ({event_id})", span
 
 
-def signs(
-    findings: Iterable[Finding],
+def scored_indicators(
+    findings: Sequence[AnyFinding],
     uncovered: Iterable[tuple[Notable, str, Span]],
     place: Place,
     *,
     begins_cleared: bool,
-) -> list[Sign]:
-    """Everything that points to a tactic, the strongest first."""
-    found: list[Sign] = []
-    ways: dict[str, list[Finding]] = {}
+) -> list[ScoredIndicator]:
+    """Return everything that points to a tactic, the strongest first."""
+    found: list[ScoredIndicator] = []
+    ways: dict[str, list[Finding[RemoteAccess]]] = {}
+    for use in with_facts(findings, RemoteAccess):
+        ways.setdefault(use.facts.way, []).append(use)
     for finding in findings:
-        if finding.kind == "remote_access":
-            ways.setdefault(str(finding.attributes["way"]), []).append(finding)
-        else:
-            found += _of_finding(finding, begins_cleared=begins_cleared)
-    found += [_of_way(way, uses) for way, uses in ways.items()]
+        if isinstance(finding, Finding):
+            found += _from_finding(finding, begins_cleared=begins_cleared)
+    found += [_from_way(way, uses) for way, uses in ways.items()]
     for entry, what, span in uncovered:
-        score = entry.weight * NOTABLE_WEIGHT * _often(span.count)
+        score = entry.weight * NOTABLE_WEIGHT * _repeat_factor(span.count)
         if begins_cleared and entry.technique == _CLEARED:
             score *= CLEARED_SHARE
-        severity = Severity.LOW if entry.weight >= 3 else Severity.INFO
-        evidence = place.evidence(span.events[0])
-        found.append(Sign(entry.tactic, (entry.technique,), what, score, severity, span.count, span.first, evidence))
-    return sorted(found, key=lambda sign: (-sign.score, sign.first))
+        found.append(
+            ScoredIndicator(
+                tactic=entry.tactic,
+                techniques=(entry.technique,),
+                what=what,
+                score=score,
+                severity=Severity.LOW if entry.weight >= 3 else Severity.INFO,
+                count=span.count,
+                first=span.first,
+                evidence=place.evidence(span.events[0]),
+            )
+        )
+    return sorted(found, key=lambda indicator: (-indicator.score, indicator.first))
 
 
-def _often(count: int) -> float:
+def _repeat_factor(count: int) -> float:
     return 1.0 + min(1.0, 0.25 * math.log10(max(1, count)))
 
 
-def _of_finding(finding: Finding, *, begins_cleared: bool) -> Iterator[Sign]:
-    attributes = finding.attributes
-    count, first = attributes.get("count") or attributes.get("failures") or 1, attributes.get("first")
-    score, tactics = WEIGHTS[finding.severity], _tactics(finding)
-    if finding.kind != "rule_hit" and not (finding.kind in _POINTING and finding.techniques):
+def _from_finding(finding: Finding[Facts], *, begins_cleared: bool) -> Iterator[ScoredIndicator]:
+    facts = finding.facts
+    if not isinstance(facts, RuleHit) and not (isinstance(facts, _SCORED_FACTS) and finding.techniques):
         return
+    score, tactics = WEIGHTS[finding.severity], _tactics(finding)
     if begins_cleared and _CLEARED in finding.techniques:
         score *= CLEARED_SHARE
-    number = count if isinstance(count, int) else 1
+    count, first = _count_and_first(facts)
     for name in tactics:
-        yield Sign(
+        yield ScoredIndicator(
             tactic=name,
             techniques=finding.techniques,
             what=finding.title,
-            score=score * _often(number) / math.sqrt(len(tactics)),
+            score=score * _repeat_factor(count) / math.sqrt(len(tactics)),
             severity=finding.severity,
-            count=number,
-            first=str(first or ""),
+            count=count,
+            first=first,
             evidence=finding.evidence[0],
         )
 
 
-def _of_way(way: str, uses: list[Finding]) -> Sign:
-    """One way in from elsewhere with all its uses, which are ranked already: the weightiest first."""
-    first = min((str(use.attributes["first"] or "") for use in uses), default="")
-    count = sum(int(str(use.attributes["count"])) for use in uses)
-    score = ACCESS_WEIGHTS[int(str(uses[0].attributes["weight"]))] * _often(count)
-    what = uses[0].title if len(uses) == 1 else f"{way}: {len(uses):,} uses that differ"
-    evidence = uses[0].evidence[0]
-    return Sign(_ACCESS_TACTIC, uses[0].techniques, what, score, uses[0].severity, count, first, evidence)
+def _count_and_first(facts: Facts) -> tuple[int, str]:
+    """How often it happened, and when first; 1 and "" if the facts do not say."""
+    match facts:
+        case RuleHit() | WeakTickets() | UnixChange() | CloudCall() | CloudLogin():
+            return facts.count, facts.first or ""
+        case LogonSource():
+            return facts.failures, facts.first or ""
+        case WebClient():
+            return 1, facts.first or ""
+        case CloudRefusals():
+            return facts.count, ""
+        case _:
+            return 1, ""
 
 
-def _tactics(finding: Finding) -> tuple[str, ...]:
-    """The rule's own, by their short names; else the technique's first."""
-    if finding.kind in _LOGON_KINDS:
+def _from_way(way: str, uses: Sequence[Finding[RemoteAccess]]) -> ScoredIndicator:
+    """Join all uses of one way of access; they are ranked already, the highest weight first."""
+    count = sum(use.facts.count for use in uses)
+    return ScoredIndicator(
+        tactic=_ACCESS_TACTIC,
+        techniques=uses[0].techniques,
+        what=uses[0].title if len(uses) == 1 else f"{way}: {len(uses):,} different uses",
+        score=ACCESS_WEIGHTS[uses[0].facts.weight] * _repeat_factor(count),
+        severity=uses[0].severity,
+        count=count,
+        first=min((use.facts.first or "" for use in uses), default=""),
+        evidence=uses[0].evidence[0],
+    )
+
+
+def _tactics(finding: Finding[Facts]) -> tuple[str, ...]:
+    """The rule's own tactics by their short names; otherwise the first tactic of the first technique."""
+    if isinstance(finding.facts, _LOGON_FACTS):
         return ("credential-access",)
-    named = finding.attributes.get("tactics")
-    own = [str(name) for name in named] if isinstance(named, list) else []
+    own = finding.facts.tactics if isinstance(finding.facts, RuleHit) else []
     if not own:
         own = [tactics_of(technique)[0] for technique in finding.techniques[:1] if tactics_of(technique)]
     return tuple(dict.fromkeys(known.short if (known := tactic(name)) else name for name in own))
 
 
-def tactics_finding(found: Sequence[Sign], place: Place) -> Finding | None:
-    """The one ``event_tactics``; None where nothing points anywhere."""
+def tactics_finding(found: Sequence[ScoredIndicator], place: Place) -> Finding[EventTactics] | None:
+    """Return the ranked tactics; None if nothing points to any."""
     scores: dict[str, float] = {}
-    for sign in found:
-        scores[sign.tactic] = scores.get(sign.tactic, 0.0) + sign.score
-    ranked = sorted(scores.items(), key=lambda item: -item[1])
-    if not ranked:
+    for indicator in found:
+        scores[indicator.tactic] = scores.get(indicator.tactic, 0.0) + indicator.score
+    by_score = sorted(scores.items(), key=lambda item: -item[1])
+    if not by_score:
         return None
-    named = [name for name, score in ranked if score >= NAMED_SHARE * ranked[0][1]][:MAX_NAMED]
-    worst = min((sign.severity for sign in found if sign.tactic in named), key=RANK.__getitem__)
-    rows = found[:MAX_ROWS]
-    best = [next(sign for sign in found if sign.tactic == name) for name in named]
-    attributes: dict[str, Scalar | list[Scalar]] = {
-        "named": [*named],
-        "tactics": [name for name, _ in ranked],
-        "scores": [round(score, 1) for _, score in ranked],
-        "row_tactics": [sign.tactic for sign in rows],
-        "row_techniques": [", ".join(sign.techniques) for sign in rows],
-        "row_whats": [sign.what for sign in rows],
-        "row_counts": [sign.count for sign in rows],
-        "row_firsts": [sign.first for sign in rows],
-        "row_severities": [sign.severity.value for sign in rows],
-        "row_numbers": [sign.evidence.record or sign.evidence.line for sign in rows],
-        "row_excerpts": [sign.evidence.excerpt for sign in rows],
-        "attack_version": attack_version(),
-    }
+    named = [name for name, score in by_score if score >= NAMED_SHARE * by_score[0][1]][:MAX_NAMED]
+    best = [next(indicator for indicator in found if indicator.tactic == name) for name in named]
     return Finding(
-        kind="event_tactics",
         title=f"{place.source} shows {', '.join(named)}",
-        severity=worst,
-        evidence=tuple(sign.evidence for sign in best),
-        techniques=tuple(dict.fromkeys(one for sign in best for one in sign.techniques)),
-        attributes=attributes,
+        severity=min((one.severity for one in found if one.tactic in named), key=RANK.__getitem__),
+        evidence=tuple(indicator.evidence for indicator in best),
+        techniques=tuple(dict.fromkeys(technique for indicator in best for technique in indicator.techniques)),
+        facts=EventTactics(
+            named=named,
+            by_tactic=[TacticScore(name, round(score, 1)) for name, score in by_score],
+            indicators=[
+                TacticIndicator(
+                    tactic=one.tactic,
+                    techniques=list(one.techniques),
+                    what=one.what,
+                    count=one.count,
+                    first=one.first,
+                    severity=one.severity,
+                    number=one.evidence.record or one.evidence.line,
+                    excerpt=one.evidence.excerpt,
+                )
+                for one in found[:MAX_ROWS]
+            ],
+            attack_version=attack_version(),
+        ),
     )
 
 
-class _Row(msgspec.Struct, frozen=True):
-    time: str
-    severity: Severity
-    host: str
-    what: str
-    number: int | None
-    excerpt: str
-    count: int = 1
+def timeline(
+    hits: Iterable[tuple[Event, Severity, str]], findings: Sequence[AnyFinding], place: Place
+) -> Finding[Timeline] | None:
+    """Return the MAX_ROWS most severe moments in chronological order; None if there are none.
 
-
-def _joined(rows: Iterable[_Row]) -> list[_Row]:
-    """The same on the same host within a minute as one row with its count."""
-    joined: dict[tuple[str, str, str], _Row] = {}
-    for row in rows:
-        key = row.time[:16], row.host, row.what
-        known = joined.get(key)
-        joined[key] = msgspec.structs.replace(known, count=known.count + 1) if known else row
-    return list(joined.values())
-
-
-def timeline(hits: Iterable[tuple[Event, Severity, str]], findings: Iterable[Finding], place: Place) -> Finding | None:
-    """What matters in the order of time: the worst MAX_ROWS of what rules and counts found; None where nothing does."""
-    rows = [_Row(event.time, severity, event.host, what, event.number, event.excerpt) for event, severity, what in hits]
-    for finding in findings:
-        if finding.kind in ("logon_success", "log_gap") and finding.evidence and finding.severity is not Severity.INFO:
-            mark = finding.evidence[-1]
-            time = str(finding.attributes.get("time") or finding.attributes.get("to") or "")
-            host = str(finding.attributes.get("host") or "")
-            rows.append(_Row(time, finding.severity, host, finding.title, mark.record or mark.line, mark.excerpt))
-    rows = _joined(sorted(rows, key=lambda row: row.time))
-    kept = sorted(rows, key=lambda row: (RANK[row.severity], row.time))[:MAX_ROWS]
-    kept.sort(key=lambda row: row.time)
+    Args:
+        hits: Events that rules matched, with the severity and title of the rule.
+        findings: Logons after failures and log gaps are taken from them.
+        place: The log.
+    """
+    moments = [
+        TimelineMoment(event.time, severity, event.host, what, 1, event.number, event.excerpt)
+        for event, severity, what in hits
+    ]
+    for logon in with_facts(findings, LogonSuccess):
+        moments += _moment(logon, logon.facts.time, "")
+    for gap in with_facts(findings, LogGap):
+        moments += _moment(gap, gap.facts.end, gap.facts.host)
+    joined = _join_repeats(sorted(moments, key=lambda moment: moment.time))
+    kept = sorted(joined, key=lambda moment: (RANK[moment.severity], moment.time))[:MAX_ROWS]
+    kept.sort(key=lambda moment: moment.time)
     if not kept:
         return None
-    attributes: dict[str, Scalar | list[Scalar]] = {
-        "times": [row.time for row in kept],
-        "severities": [row.severity.value for row in kept],
-        "hosts": [row.host for row in kept],
-        "whats": [row.what for row in kept],
-        "counts": [row.count for row in kept],
-        "numbers": [row.number for row in kept],
-        "excerpts": [row.excerpt for row in kept],
-        "left_out": len(rows) - len(kept),
-    }
-    return Finding(kind="timeline", title=f"{len(kept):,} moments of {place.source}", attributes=attributes)
+    facts = Timeline(moments=kept, left_out=len(joined) - len(kept))
+    return Finding(title=f"{len(kept):,} moments of {place.source}", facts=facts)
+
+
+def _moment(finding: Finding[Facts], time: str | None, host: str) -> list[TimelineMoment]:
+    if not finding.evidence or finding.severity is Severity.INFO:
+        return []
+    last = finding.evidence[-1]
+    number = last.record or last.line
+    return [TimelineMoment(time or "", finding.severity, host, finding.title, 1, number, last.excerpt)]
+
+
+def _join_repeats(moments: Iterable[TimelineMoment]) -> list[TimelineMoment]:
+    """Join the same on the same host within a minute into one row with its count."""
+    joined: dict[tuple[str, str, str], TimelineMoment] = {}
+    for moment in moments:
+        key = moment.time[:16], moment.host, moment.what
+        known = joined.get(key)
+        joined[key] = msgspec.structs.replace(known, count=known.count + 1) if known else moment
+    return list(joined.values())

@@ -1,8 +1,7 @@
-"""What a web server's log shows as a whole: who asks most, what fails, who probes, and what answered an attack. Pure.
+"""Summarise a web server's log: the busiest clients, failures, and clients that probe, attack or guess passwords.
 
-Decides: a client probes when it asks for many different things that are not there, or sends attacks
-(``knowledge/network.toml``), or calls itself a scanner; an attack that was answered with 2xx may have worked. Finding
-kinds: ``events``.
+A client probes if it requests many different missing paths, sends attacks (``knowledge/network.toml``), or has a
+scanner's user agent. An attack that got a 2xx response may have worked.
 """
 
 from __future__ import annotations
@@ -12,26 +11,34 @@ from datetime import datetime
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.knowledge.network import Mark, mark_of_agent, mark_of_request
 from svc.assistant.log_readers.web_errors import ComplaintKind, complaint
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.events.findings import (
+    AttackCount,
+    ClientTraffic,
+    MethodCount,
+    PathCount,
+    StatusCount,
+    WebClient,
+    WebSummary,
+)
 
 MAX_CLIENTS = 50_000
-MAX_PATHS = 2_000  # different ones kept of one client
+MAX_PATHS = 2_000  # different ones kept per client
 MAX_LISTED = 100
-PROBED_PATHS = 20  # different ones that are not there: more than a page with broken links
+PROBED_PATHS = 20  # different missing ones: more than from a page with broken links
 PROBE_SHARE = 0.3  # of all requests of that client
-GUESSED_LOGINS = 20  # POSTs to one path, or refusals with 401: more than a person who mistypes
-DENIED_LOGINS = 5  # names and passwords that the error log says were wrong
+GUESSED_LOGINS = 20  # POSTs to one path, or 401 responses: more than from a person who mistypes
+DENIED_LOGINS = 5  # wrong names or passwords in the error log
 HASTY_LOGINS = 5  # POSTs to a login path within HASTY_SECONDS: faster than a person types
 HASTY_SECONDS = 10.0
 _SCANNER = "a scanner"
 
 
-class _Client(msgspec.Struct):
+class _ClientCounts(msgspec.Struct):
     requests: int = 0
     failed: int = 0
     missing: set[str] = msgspec.field(default_factory=set)
@@ -48,11 +55,11 @@ class _Client(msgspec.Struct):
 
 
 class WebActivity:
-    """Counts of a web server's log; tells nothing about other logs."""
+    """Counts the requests and errors of a web server's log; ignores other logs."""
 
     def __init__(self) -> None:
-        self.requests = self.errors = self.untold = 0
-        self._clients: dict[str, _Client] = {}
+        self.requests = self.errors = self.left_out = 0
+        self._clients: dict[str, _ClientCounts] = {}
         self._statuses: Counter[str] = Counter()
         self._methods: Counter[str] = Counter()
         self._paths: Counter[str] = Counter()
@@ -61,7 +68,7 @@ class WebActivity:
         self._all = Span(limit=1)
 
     def add(self, event: Event) -> None:
-        """Count a request; other events are not looked at."""
+        """Count a request or an error; other events are ignored."""
         if event.category != "webserver":
             return
         if event.service == "error":
@@ -79,37 +86,37 @@ class WebActivity:
         if (client := self._client(fields.get("c-ip", ""))) is not None:
             self._count(client, event, status, method, path)
 
-    def _client(self, address: str) -> _Client | None:
+    def _client(self, address: str) -> _ClientCounts | None:
         client = self._clients.get(address)
         if client is None:
             if len(self._clients) >= MAX_CLIENTS:
-                self.untold += 1
+                self.left_out += 1
                 return None
-            client = self._clients[address] = _Client()
+            client = self._clients[address] = _ClientCounts()
         return client
 
     def _count_error(self, event: Event) -> None:
-        """A line of an error log: whom it refused, what was not there, and what was tried."""
+        """Count a line of an error log: rejected logins, missing paths, refused requests and attacks."""
         self.errors += 1
         self._all.add(event)
         client = self._client(event.fields["c-ip"]) if event.fields.get("c-ip") else None
-        said = complaint(event.fields.get("message", ""))
-        if client is None or said is None:
+        problem = complaint(event.fields.get("message", ""))
+        if client is None or problem is None:
             return
         client.requests += 1
         client.failed += 1
         client.span.add(event)
-        match said.kind:
+        match problem.kind:
             case ComplaintKind.LOGIN:
-                client.denied[said.account if len(client.denied) < MAX_LISTED else ""] += 1
+                client.denied[problem.account if len(client.denied) < MAX_LISTED else ""] += 1
             case ComplaintKind.MISSING if len(client.missing) < MAX_PATHS:
-                client.missing.add(said.path)
+                client.missing.add(problem.path)
             case _:
                 client.refused += 1
-        if (mark := self._mark(_target(event) or said.path)) is not None:
+        if (mark := self._mark(_target(event) or problem.path)) is not None:
             client.attacks.setdefault(mark.what, Span(limit=2)).add(event)
 
-    def _count(self, client: _Client, event: Event, status: str, method: str, path: str) -> None:
+    def _count(self, client: _ClientCounts, event: Event, status: str, method: str, path: str) -> None:
         client.requests += 1
         client.span.add(event)
         size = event.fields.get("sc-bytes", "")
@@ -133,7 +140,7 @@ class WebActivity:
                 client.worked.setdefault(mark.what, Span(limit=2)).add(event)
 
     def _mark(self, target: str) -> Mark | None:
-        """What attack a target is a sign of; targets repeat."""
+        """Return the attack that a request target shows; remembered, because targets repeat."""
         if target in self._marks:
             return self._marks[target]
         if len(self._marks) >= MAX_CLIENTS:
@@ -141,26 +148,26 @@ class WebActivity:
         mark = self._marks[target] = mark_of_request(target[:2_000])
         return mark
 
-    def findings(self, place: Place) -> list[Finding]:
-        """The summary, then clients that probe or attack, the worst first."""
+    def findings(self, place: Place) -> list[Finding[Facts]]:
+        """Return the summary, then the clients that probe or attack, the most severe first."""
         if not self.requests and not self.errors:
             return []
-        judged = [
-            finding for address, client in self._clients.items() for finding in self._judged(address, client, place)
+        assessed = [
+            finding for address, client in self._clients.items() for finding in self._assess(address, client, place)
         ]
         order = list(Severity)
-        judged.sort(key=lambda finding: (order.index(finding.severity), -int(str(finding.attributes["requests"]))))
-        return [self._summary(place), *judged[:MAX_LISTED]]
+        assessed.sort(key=lambda finding: (order.index(finding.severity), -finding.facts.requests))
+        return [self._summary(place), *assessed[:MAX_LISTED]]
 
-    def _judged(self, address: str, client: _Client, place: Place) -> list[Finding]:
+    def _assess(self, address: str, client: _ClientCounts, place: Place) -> list[Finding[WebClient]]:
         is_scanner = any((mark := self._agent(name)) and mark.what == _SCANNER for name in client.agents)
         is_probing = len(client.missing) >= PROBED_PATHS and len(client.missing) >= PROBE_SHARE * client.requests
         guessing = _guessing(client)
         if not (is_scanner or is_probing or client.attacks or guessing):
             return []
-        looks = "looks for what is there" if is_probing else ""
-        calls = "calls itself a scanner" if is_scanner else ""
-        what = [*client.attacks, *(word for word in (looks, calls, guessing) if word)]
+        probing = "probes for paths" if is_probing else ""
+        scanning = "has a scanner's user agent" if is_scanner else ""
+        what = [*client.attacks, *(word for word in (probing, scanning, guessing) if word)]
         techniques = dict.fromkeys(
             technique
             for span in client.attacks.values()
@@ -182,8 +189,8 @@ class WebActivity:
             self._agents[name] = mark_of_agent(name[:500])
         return self._agents[name]
 
-    def _severity(self, client: _Client, *, is_guessing: bool, is_scan: bool) -> Severity:
-        """The worst of the attacks; one step up where they were answered."""
+    def _severity(self, client: _ClientCounts, *, is_guessing: bool, is_scan: bool) -> Severity:
+        """Return the severity of the worst attack, one step higher if an attack was answered."""
         order = list(Severity)
         marks = [self._mark(_target(span.events[0])) for span in client.attacks.values() if span.events]
         worst = min((order.index(mark.severity) for mark in marks if mark), default=order.index(Severity.LOW))
@@ -193,100 +200,90 @@ class WebActivity:
             worst = min(worst, order.index(Severity.MEDIUM))
         return order[worst]
 
-    def _summary(self, place: Place) -> Finding:
-        clients = sorted(self._clients.items(), key=lambda item: -item[1].requests)[:MAX_LISTED]
-        statuses, paths = self._statuses.most_common(20), self._paths.most_common(20)
-        methods = self._methods.most_common(10)
+    def _summary(self, place: Place) -> Finding[WebSummary]:
+        clients = sorted(self._clients.items(), key=lambda item: -item[1].requests)[:20]
+        counted = f"{self.requests:,} requests" if self.requests else f"{self.errors:,} errors"
         return Finding(
-            kind="web_summary",
-            title=f"{self.requests:,} requests of {len(self._clients):,} clients"
-            if self.requests
-            else f"{self.errors:,} errors, of {len(self._clients):,} clients",
+            title=f"{counted} from {len(self._clients):,} clients",
             evidence=tuple(place.evidence(event) for event in self._all.events),
-            attributes={
-                "requests": self.requests,
-                "errors": self.errors,
-                "clients": len(self._clients),
-                "first": self._all.first or None,
-                "last": self._all.last or None,
-                "statuses": [name for name, _ in statuses],
-                "status_counts": [count for _, count in statuses],
-                "methods": [name for name, _ in methods],
-                "method_counts": [count for _, count in methods],
-                "paths": [name for name, _ in paths],
-                "path_counts": [count for _, count in paths],
-                "client_names": [name for name, _ in clients[:20]],
-                "client_requests": [client.requests for _, client in clients[:20]],
-                "client_failed": [client.failed for _, client in clients[:20]],
-                "client_bytes": [client.size for _, client in clients[:20]],
-                "untold": self.untold,
-            },
+            facts=WebSummary(
+                requests=self.requests,
+                errors=self.errors,
+                clients=len(self._clients),
+                first=self._all.first or None,
+                last=self._all.last or None,
+                by_status=[StatusCount(*item) for item in self._statuses.most_common(20)],
+                by_method=[MethodCount(*item) for item in self._methods.most_common(10)],
+                by_path=[PathCount(*item) for item in self._paths.most_common(20)],
+                by_client=[
+                    ClientTraffic(address, client.requests, client.failed, client.size) for address, client in clients
+                ],
+                untold=self.left_out,
+            ),
         )
 
 
 def _target(event: Event) -> str:
-    """What was asked for, as the table of attacks reads it; said before it where it asks a web server to be a proxy."""
+    """Return the request target for the table of attacks, marked if the client uses the web server as a proxy."""
     target = event.fields.get("cs-uri", "")
     if event.fields.get("cs-method") == "CONNECT":
         return f"CONNECT {target}"
     return f"via a proxy: {target}" if target[:8].lower().startswith(("http://", "https://")) else target
 
 
-def _guessing(client: _Client) -> str:
-    """How a client guesses passwords, with the count; "" where it does not."""
+def _guessing(client: _ClientCounts) -> str:
+    """Describe how a client guesses passwords, with the count; "" if it does not."""
     if (denied := client.denied.total()) >= DENIED_LOGINS:
         names = ", ".join(name[:40] for name, _ in client.denied.most_common(3) if name)
-        return f"guesses passwords ({denied:,} refused{f': {names}' if names else ''})"
+        return f"guesses passwords ({denied:,} rejected{f': {names}' if names else ''})"
     path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
     is_login = _is_login(path)
     if client.is_hasty or (posts >= GUESSED_LOGINS and is_login) or client.refused >= GUESSED_LOGINS:
-        return f"guesses passwords at {path[:80]} ({posts:,} times)" if is_login else "was refused often"
+        return f"guesses passwords at {path[:80]} ({posts:,} times)" if is_login else "was often refused"
     return ""
 
 
 def _finding(
-    address: str, client: _Client, place: Place, *, what: list[str], techniques: tuple[str, ...], severity: Severity
-) -> Finding:
+    address: str,
+    client: _ClientCounts,
+    place: Place,
+    *,
+    what: list[str],
+    techniques: tuple[str, ...],
+    severity: Severity,
+) -> Finding[WebClient]:
     answered = sum(span.count for span in client.worked.values())
-    seen = [event for span in (*client.worked.values(), *client.attacks.values()) for event in span.events]
+    attacks = [event for span in (*client.worked.values(), *client.attacks.values()) for event in span.events]
     return Finding(
-        kind="web_client",
         title=f"{address}: {', '.join(what)}",
         severity=severity,
         confidence=Confidence.MEDIUM,
-        why=f"{answered:,} attacks were answered with 2xx: look at what came back."
+        why=f"{answered:,} attacks got a 2xx response: check what was returned."
         if answered
-        else "None of its attacks was answered with 2xx.",
-        evidence=tuple(place.evidence(event) for event in [*seen, *client.span.events][:4]),
+        else "No attack got a 2xx response.",
+        evidence=tuple(place.evidence(event) for event in [*attacks, *client.span.events][:4]),
         techniques=techniques,
-        attributes=_figures(address, client)
-        | {
-            "what": [*what],
-            "attacks": [*client.attacks],
-            "attack_counts": [span.count for span in client.attacks.values()],
-            "answered": answered,
-        },
+        facts=WebClient(
+            client=address,
+            what=what,
+            by_attack=[AttackCount(attack, span.count) for attack, span in client.attacks.items()],
+            answered=answered,
+            requests=client.requests,
+            failed=client.failed,
+            missing=len(client.missing),
+            refused=client.refused,
+            denied=client.denied.total(),
+            accounts=[name for name, _ in client.denied.most_common(10) if name],
+            bytes=client.size,
+            first=client.span.first or None,
+            last=client.span.last or None,
+            agents=[name for name, _ in client.agents.most_common(3)],
+        ),
     )
 
 
-def _figures(address: str, client: _Client) -> dict[str, Scalar | list[Scalar]]:
-    return {
-        "client": address,
-        "requests": client.requests,
-        "failed": client.failed,
-        "missing": len(client.missing),
-        "refused": client.refused,
-        "denied": client.denied.total(),
-        "accounts": [name for name, _ in client.denied.most_common(10) if name],
-        "bytes": client.size,
-        "first": client.span.first or None,
-        "last": client.span.last or None,
-        "agents": [name for name, _ in client.agents.most_common(3)],
-    }
-
-
-def _hasten(client: _Client, event: Event) -> None:
-    """Remember when a client sent a login; several within a few seconds are a program's."""
+def _hasten(client: _ClientCounts, event: Event) -> None:
+    """Remember when a client sent a login; several within a few seconds come from a program."""
     try:
         seconds = datetime.fromisoformat(event.time).timestamp()
     except ValueError:

@@ -10,15 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.file_types.identify import identify
-from svc.assistant.findings import Gap
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, Gap
 from svc.assistant.log_readers import auditd as event_audit
 from svc.assistant.log_readers import cloudtrail as event_cloud
 from svc.assistant.log_readers import syslog as event_syslog
 from svc.assistant.log_readers import web_server as event_web
 from svc.assistant.log_readers import windows_csv as event_csv
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.tool import investigate
+from svc.assistant.skills.events.tool import inspect
 
 
 def read(reader, text: str | bytes) -> list[Event]:
@@ -37,7 +36,7 @@ def gaps(reader, text: str) -> str:
 
 def run(text: str | bytes, **options: str) -> list:
     content = text.encode() if isinstance(text, str) else text
-    return list(investigate(io.BytesIO(content), source="x.log", **options))
+    return list(inspect(io.BytesIO(content), source="x.log", **options))
 
 
 def found(text: str | bytes, kind: str) -> list[Finding]:
@@ -116,9 +115,9 @@ def test_an_attack_that_was_answered_weighs_more():
     quiet = "".join(access("198.51.100.3", "/index.html", 200) for _ in range(20))
     refused = found(quiet + access("203.0.113.9", "/?id=1%20union%20select%201", 404), "web_client")
     answered = found(quiet + access("203.0.113.9", "/?id=1%20union%20select%201", 200), "web_client")
-    assert [f.attributes["client"] for f in refused] == ["203.0.113.9"]
+    assert [f.facts.client for f in refused] == ["203.0.113.9"]
     assert (refused[0].severity, answered[0].severity) == ("medium", "high")
-    assert answered[0].attributes["answered"] == 1
+    assert answered[0].facts.answered == 1
 
 
 @pytest.mark.parametrize(
@@ -139,7 +138,7 @@ def test_an_attack_that_was_answered_weighs_more():
 )
 def test_what_only_attackers_ask_for_is_told(path: str, what: str):
     (client,) = found(access("203.0.113.9", path, 404), "web_client")
-    assert client.attributes["attacks"] == [what]
+    assert [row.attack for row in client.facts.by_attack] == [what]
 
 
 @pytest.mark.parametrize(
@@ -156,7 +155,7 @@ def test_addresses_that_look_a_little_like_attacks_are_none(path: str):
 
 def test_a_connection_through_the_server_is_told():
     (client,) = found(access("203.0.113.9", "mail.example:25", 200, "CONNECT"), "web_client")
-    assert client.attributes["attacks"] == ["asks the server to be a proxy"]
+    assert [row.attack for row in client.facts.by_attack] == ["asks the server to be a proxy"]
     assert (client.severity, client.techniques) == ("medium", ("T1090",))
 
 
@@ -174,7 +173,7 @@ REFUSED = {
 @pytest.mark.parametrize("line", REFUSED.values(), ids=REFUSED)
 def test_refused_logins_of_an_error_log_are_counted_exactly(line: str):
     (client,) = found("\n".join(line.format(second) for second in range(7)), "web_client")
-    assert (client.attributes["denied"], client.attributes["accounts"]) == (7, ["admin"])
+    assert (client.facts.denied, client.facts.accounts) == (7, ["admin"])
     assert client.techniques == ("T1110",)
     assert not found("\n".join(line.format(second) for second in range(4)), "web_client")
 
@@ -182,7 +181,7 @@ def test_refused_logins_of_an_error_log_are_counted_exactly(line: str):
 def test_a_scan_that_only_the_error_log_saw_is_told():
     line = "[Fri Nov 20 03:12:45 2026] [error] [client 203.0.113.9] File does not exist: /var/www/html/{}"
     (client,) = found("\n".join(line.format(f"admin{number}") for number in range(25)), "web_client")
-    assert client.attributes["missing"] == 25
+    assert client.facts.missing == 25
 
 
 @pytest.mark.parametrize("path", ["/seashell.php", "/docs/shell-scripting.html", "/shells/index.php", "/shell/"])
@@ -194,7 +193,7 @@ def test_probing_and_guessing_are_told_from_browsing():
     log = "".join(access("203.0.113.9", f"/secret{n}.bak", 404) for n in range(30))
     log += "".join(access("203.0.113.10", "/wp-login.php", 200, "POST") for _ in range(40))
     log += "".join(access("198.51.100.3", f"/page{n}", 200) for n in range(40))
-    by_client = {f.attributes["client"]: f for f in found(log, "web_client")}
+    by_client = {f.facts.client: f for f in found(log, "web_client")}
     assert set(by_client) == {"203.0.113.9", "203.0.113.10"}
     assert "T1595.002" in by_client["203.0.113.9"].techniques
     assert "T1110" in by_client["203.0.113.10"].techniques
@@ -206,7 +205,7 @@ LOGIN_POST = '192.0.2.8 - - [20/Nov/2026:03:12:4{} +0000] "POST /wp-login.php HT
 def test_logins_faster_than_a_person_types_are_guesses():
     hasty = [LOGIN_POST.format(second) for second in range(5)]
     (client,) = found("\n".join(hasty), "web_client")
-    assert client.attributes["what"] == ["guesses passwords at /wp-login.php (5 times)"]
+    assert client.facts.what == ["guesses passwords at /wp-login.php (5 times)"]
     assert not found("\n".join(hasty[:4]), "web_client")
 
 
@@ -220,10 +219,9 @@ def test_an_access_log_that_went_through_syslog_is_a_web_log(head: str):
 def test_the_summary_counts_exactly():
     log = access("203.0.113.9", "/a", 200) * 3 + access("203.0.113.9", "/b", 404) * 2 + access("192.0.2.1", "/a", 200)
     [summary] = found(log, "web_summary")
-    assert (summary.attributes["requests"], summary.attributes["clients"]) == (6, 2)
-    assert summary.attributes["statuses"] == ["200", "404"]
-    assert summary.attributes["status_counts"] == [4, 2]
-    assert summary.attributes["client_requests"] == [5, 1]
+    assert (summary.facts.requests, summary.facts.clients) == (6, 2)
+    assert [(row.status, row.count) for row in summary.facts.by_status] == [("200", 4), ("404", 2)]
+    assert [row.requests for row in summary.facts.by_client] == [5, 1]
 
 
 # The audit log
@@ -294,9 +292,9 @@ def test_an_interpreted_time_stays_as_it_stands():
 def test_an_account_made_by_audit_is_a_deed():
     text = AUDIT + "type=ADD_USER msg=audit(1.0:9): pid=1 msg='op=add-user acct=\"eve\" res=success'\n"
     [deed] = found(text, "unix_deed")
-    assert (deed.attributes["what"], deed.attributes["whom"]) == ("made the account", "eve")
+    assert (deed.facts.what, deed.facts.whom) == ("user created", "eve")
     [summary] = found(text, "unix_summary")
-    assert summary.attributes["commands"] == ["sh -c curl http"]
+    assert [run.command for run in summary.facts.commands] == ["sh -c curl http"]
 
 
 # Syslog and the journal
@@ -320,14 +318,14 @@ def test_lines_have_program_process_message_and_service():
 
 def test_what_was_done_on_the_host_is_told_the_worst_first():
     login = "Nov 20 03:12:50 web1 sshd[7]: Accepted publickey for jane from 192.0.2.7 port 4 ssh2: RSA SHA256:x\n"
-    told = [(deed.severity, deed.attributes["whom"]) for deed in found(SYSLOG + login, "unix_deed")]
+    told = [(deed.severity, deed.facts.whom) for deed in found(SYSLOG + login, "unix_deed")]
     assert told[:3] == [("high", "eve"), ("high", "eve"), ("medium", "rootkit")]
     assert set(told[3:]) == {("info", "jane from 192.0.2.7"), ("info", "(root) CMD (run-parts /etc/cron.hourly)")}
 
 
 def test_commands_by_sudo_are_listed():
     [summary] = found(SYSLOG, "unix_summary")
-    assert summary.attributes["sudo_commands"] == ["/usr/bin/id -u"]
+    assert [run.command for run in summary.facts.sudo] == ["/usr/bin/id -u"]
 
 
 @pytest.mark.parametrize(
@@ -407,7 +405,7 @@ def test_every_form_of_cloudtrail_gives_the_same(text: str):
 
 def test_risky_calls_are_told_and_refused_ones_weigh_less():
     refused = call("DeleteTrail", "cloudtrail.amazonaws.com", errorCode="AccessDenied")
-    calls = {str(f.attributes["call"]): f for f in found(json.dumps({"Records": [*CALLS, refused]}), "cloud_call")}
+    calls = {f.facts.call: f for f in found(json.dumps({"Records": [*CALLS, refused]}), "cloud_call")}
     assert (calls["cloudtrail:StopLogging"].severity, calls["cloudtrail:DeleteTrail"].severity) == ("high", "low")
     assert "iam:ListUsers" not in calls
 
@@ -415,7 +413,7 @@ def test_risky_calls_are_told_and_refused_ones_weigh_less():
 def test_many_refusals_at_different_calls_are_somebody_trying():
     records = [call(f"Get{n % 8}", "s3.amazonaws.com", errorCode="AccessDenied") for n in range(20)]
     [refused] = found(json.dumps({"Records": records}), "cloud_refused")
-    assert refused.attributes["count"] == 20
+    assert refused.facts.count == 20
 
 
 def test_a_login_of_root_or_without_a_second_factor_is_told():
@@ -482,7 +480,7 @@ def test_files_are_known_by_their_content(label: str):
 @pytest.mark.parametrize("label", LABELS)
 def test_the_log_is_read_by_the_form_it_has(label: str):
     [summary] = found(LABELS[label], "events_summary")
-    assert summary.attributes["events"]
+    assert summary.facts.events
 
 
 @given(st.sampled_from(sorted(LABELS)), st.binary(max_size=300), st.integers(0, 2_000))

@@ -8,9 +8,9 @@ import json
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding
 from svc.assistant.skills.events.answer import SECTION
-from svc.assistant.skills.events.tool import investigate
+from svc.assistant.skills.events.tool import inspect
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
@@ -38,7 +38,7 @@ def process(number: int, parent: int, command: str) -> dict:
 
 def findings(*events: dict, source: str = "host.json") -> list[Finding]:
     content = "\n".join(json.dumps(one) for one in events).encode()
-    return [item for item in investigate(io.BytesIO(content), source=source) if isinstance(item, Finding)]
+    return [item for item in inspect(io.BytesIO(content), source=source) if isinstance(item, Finding)]
 
 
 BREACH = [
@@ -51,15 +51,15 @@ BREACH = [
 def test_the_verdict_says_who_got_in_which_tactic_and_how_much_was_read():
     verdict = SECTION.verdict(findings(*BREACH))
     assert "**Likely Credential Access" in verdict
-    assert "**An attacker got in as `ann`.**" in verdict
-    assert "40 failed logons from 1 source, 1 attacking." in verdict
-    assert "Brute-forced: `ann` (40)." in verdict
-    assert "Read 42 events of `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
+    assert "**Compromised account: `ann`.**" in verdict
+    assert "40 failed logons from 1 source (1 attacking)." in verdict
+    assert "Targeted account: `ann` (40)." in verdict
+    assert "Read 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
 
 
 def test_a_log_without_anything_says_so():
     verdict = SECTION.verdict(findings(event(4634, 0), event(4634, 1)))
-    assert verdict.startswith("**Nothing stands out:** none of")
+    assert verdict.startswith("**No detections** (0 of ")
 
 
 def test_the_tables_have_the_records_and_the_text_that_shows_it():
@@ -68,7 +68,7 @@ def test_the_tables_have_the_records_and_the_text_that_shows_it():
     assert "**Logon after failures**" in body
     assert "`203[.]0[.]113[.]9`" in body
     assert "line 42" in body
-    assert "**What is missing from the log**" in body
+    assert "**Log gaps**" in body
 
 
 def test_rules_are_shown_with_their_author_and_licence():
@@ -76,8 +76,8 @@ def test_rules_are_shown_with_their_author_and_licence():
     hits = [finding for finding in found if finding.kind == "rule_hit"]
     assert hits
     body = SECTION.body(hits)
-    assert str(hits[0].attributes["author"]) in body
-    assert str(hits[0].attributes["license"]) in body
+    assert hits[0].facts.author in body
+    assert hits[0].facts.license in body
 
 
 def test_processes_are_a_tree_in_a_block():
@@ -88,7 +88,7 @@ def test_processes_are_a_tree_in_a_block():
 def test_the_next_steps_follow_from_what_was_found():
     steps = "\n".join(SECTION.next_steps(findings(*BREACH)))
     assert "Lock `ann`" in steps
-    assert "Get the logs of `203[.]0[.]113[.]9`" in steps
+    assert "Collect the logs of `203[.]0[.]113[.]9`" in steps
     assert "cleared log" in steps
 
 

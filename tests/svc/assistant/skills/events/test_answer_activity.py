@@ -5,13 +5,13 @@ from __future__ import annotations
 import io
 import json
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding
 from svc.assistant.skills.events.answer import SECTION
-from svc.assistant.skills.events.tool import investigate
+from svc.assistant.skills.events.tool import inspect
 
 
 def findings(text: str, **options: str) -> list[Finding]:
-    items = investigate(io.BytesIO(text.encode()), source="x.log", **options)
+    items = inspect(io.BytesIO(text.encode()), source="x.log", **options)
     return [item for item in items if isinstance(item, Finding)]
 
 
@@ -29,7 +29,7 @@ SYSLOG = (
 
 def test_an_attack_on_a_web_server_is_in_the_verdict_the_table_and_the_steps():
     found = findings(ATTACK)
-    assert "1 client attacked or probed: `203[.]0[.]113[.]9`; 1 attack answered with 2xx" in SECTION.verdict(found)
+    assert "1 client attacked or probed: `203[.]0[.]113[.]9`; 1 attack got a 2xx response" in SECTION.verdict(found)
     body = SECTION.body(found)
     assert "**Clients that attack or probe**" in body
     assert "`200` 6" in body
@@ -50,22 +50,20 @@ def test_requests_that_a_rule_calls_an_attack_are_not_called_ordinary():
 
 def test_a_log_without_a_readable_event_is_not_called_quiet():
     found = [
-        item
-        for item in investigate(io.BytesIO(b"ElfFile\0" + bytes(4_088)), source="x.evtx")
-        if isinstance(item, Finding)
+        item for item in inspect(io.BytesIO(b"ElfFile\0" + bytes(4_088)), source="x.evtx") if isinstance(item, Finding)
     ]
-    assert "Nothing stands out" not in (SECTION.verdict(found) if found else "")
+    assert "No detections" not in (SECTION.verdict(found) if found else "")
 
 
 def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     found = findings(SYSLOG)
-    assert "made the account eve" in SECTION.verdict(found)
-    assert "Nov 20 03:12:45 to Nov 20 03:12:46 in the log's own zone" in SECTION.verdict(found)
+    assert "user created: eve" in SECTION.verdict(found)
+    assert "Nov 20 03:12:45 to Nov 20 03:12:46 in the log's own time zone" in SECTION.verdict(found)
     assert "`/usr/bin/id`" in SECTION.body(found)
 
 
 def test_only_the_time_of_day_that_was_asked_for_counts():
-    assert [f.attributes["events"] for f in findings(SYSLOG, after="03:12:46") if f.kind == "events_summary"] == [1]
+    assert [f.facts.events for f in findings(SYSLOG, after="03:12:46") if f.kind == "events_summary"] == [1]
 
 
 def test_calls_of_a_cloud_name_who_what_and_from_where():
@@ -79,4 +77,4 @@ def test_calls_of_a_cloud_name_who_what_and_from_where():
     found = findings(json.dumps({"Records": [record]}))
     assert "stop the trail's logging" in SECTION.verdict(found)
     assert "`203[.]0[.]113[.]9`" in SECTION.body(found)
-    assert any("Turn off the keys" in step for step in SECTION.next_steps(found))
+    assert any("Disable the access keys" in step for step in SECTION.next_steps(found))

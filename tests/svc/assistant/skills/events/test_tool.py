@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from svc.assistant.findings import Gap, Progress, Severity
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.events.tool import investigate
+from svc.assistant.findings import Finding, Gap, Progress, Severity
+from svc.assistant.skills.events.findings import AccountEvents, HostEvents, ReasonCount
+from svc.assistant.skills.events.tool import inspect
+from svc.assistant.skills.logins.findings import AccountFailures
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
@@ -24,7 +25,7 @@ def event(event_id: int, second: float, *, channel: str = "Security", host: str 
 
 def run(events: Iterable[dict], **options: str) -> list[object]:
     content = "\n".join(json.dumps(one) for one in events).encode()
-    return list(investigate(io.BytesIO(content), source="host.json", **options))
+    return list(inspect(io.BytesIO(content), source="host.json", **options))
 
 
 def found(events: Iterable[dict], kind: str, **options: str) -> list[Finding]:
@@ -52,20 +53,19 @@ def process(number: int, parent: int, image: str, second: float = 0.0, **fields:
 
 def test_failures_are_counted_per_source_and_account():
     [source] = found([failed(n, account=f"user{n % 3}") for n in range(30)], "logon_source")
-    assert source.attributes["failures"] == 30
-    assert source.attributes["account_names"] == ["user0", "user1", "user2"]
-    assert source.attributes["account_failures"] == [10, 10, 10]
-    assert (source.attributes["first"], source.attributes["last"]) == (
+    assert source.facts.failures == 30
+    assert source.facts.by_account == [AccountFailures(f"user{n}", 10) for n in range(3)]
+    assert (source.facts.first, source.facts.last) == (
         "2026-11-20T03:00:00.000Z",
         "2026-11-20T03:00:29.000Z",
     )
-    assert (source.attributes["pattern"], source.severity) == ("brute force", Severity.HIGH)
-    assert source.attributes["reasons"] == ["wrong password"]
+    assert (source.facts.pattern, source.severity) == ("brute force", Severity.HIGH)
+    assert source.facts.by_reason == [ReasonCount("wrong password", 30)]
 
 
 def test_one_guess_for_each_of_many_accounts_is_spraying():
     [source] = found([failed(n, account=f"user{n}") for n in range(12)], "logon_source")
-    assert source.attributes["pattern"] == "password spraying"
+    assert source.facts.pattern == "password spraying"
     assert source.techniques == ("T1110.003",)
 
 
@@ -82,23 +82,23 @@ ATTEMPTS = {
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS)
 def test_an_attempt_that_two_events_tell_of_counts_once(attempt: list[dict]):
     [source] = found(attempt, "logon_source")
-    assert (source.attributes["source"], source.attributes["failures"]) == ("203.0.113.9", 1)
+    assert (source.facts.source, source.facts.failures) == ("203.0.113.9", 1)
 
 
 def test_many_attempts_told_twice_count_once_each():
     attempts = [one for n in range(40) for one in (checked(n), failed(n + 0.1))]
     [source] = found(attempts, "logon_source")
-    assert source.attributes["failures"] == 40
+    assert source.facts.failures == 40
 
 
 def test_checks_that_no_other_event_tells_of_count():
     [source] = found([checked(n * 10) for n in range(6)], "logon_source")
-    assert (source.attributes["source"], source.attributes["failures"]) == ("kali", 6)
+    assert (source.facts.source, source.facts.failures) == ("kali", 6)
 
 
 def test_a_success_after_a_run_of_failures_is_critical():
     [entry] = found([*(failed(n) for n in range(8)), logon(9)], "logon_success")
-    assert (entry.severity, entry.attributes["streak"], entry.attributes["account"]) == (Severity.CRITICAL, 8, "ann")
+    assert (entry.severity, entry.facts.streak, entry.facts.account) == (Severity.CRITICAL, 8, "ann")
     assert entry.evidence[0].line == 9
 
 
@@ -109,7 +109,7 @@ def test_one_mistyped_password_is_no_finding():
 def test_two_spellings_of_an_account_are_one():
     events = [failed(0, "ANN"), failed(1, "ann"), {**failed(2, "Ann"), "TargetDomainName": "LAB"}]
     [account] = found(events, "logon_account")
-    assert (account.attributes["account"], account.attributes["failures"]) == ("ann", 3)
+    assert (account.facts.account, account.facts.failures) == ("ann", 3)
 
 
 def test_an_account_that_asks_for_many_tickets_in_a_weak_cipher_stands_out():
@@ -118,7 +118,7 @@ def test_an_account_that_asks_for_many_tickets_in_a_weak_cipher_stands_out():
         for n in range(4)
     ]
     [finding] = found(tickets, "weak_tickets")
-    assert (finding.severity, len(finding.attributes["services"])) == (Severity.HIGH, 4)
+    assert (finding.severity, len(finding.facts.services)) == (Severity.HIGH, 4)
     assert finding.techniques == ("T1558.003",)
 
 
@@ -127,19 +127,19 @@ WAYS = {
     "network": (logon(0), "network logon", "T1021.002"),
     "share": (
         event(5140, 0, SubjectUserName="ann", ShareName=r"\\*\ADMIN$", IpAddress="203.0.113.9"),
-        "an administrative share",
+        "administrative share access",
         "T1021.002",
     ),
     "program on a share": (
         event(5145, 0, SubjectUserName="ann", ShareName=r"\\*\C$", RelativeTargetName="a.exe", IpAddress="203.0.113.9"),
-        "an administrative share",
+        "administrative share access",
         "T1021.002",
     ),
-    "PsExec's pipe": (event(18, 0, channel=SYSMON, PipeName=r"\PSEXESVC"), "the pipe of a remote", "T1569.002"),
-    "WMI": (process(2, 1, "cmd.exe", ParentImage=r"C:\Windows\System32\wbem\WmiPrvSE.exe"), "by WMI", "T1047"),
+    "PsExec's pipe": (event(18, 0, channel=SYSMON, PipeName=r"\PSEXESVC"), "named pipe of a remote", "T1569.002"),
+    "WMI": (process(2, 1, "cmd.exe", ParentImage=r"C:\Windows\System32\wbem\WmiPrvSE.exe"), "via WMI", "T1047"),
     "service": (
         event(7045, 0, channel="System", ServiceName="x", ImagePath="%COMSPEC% /c a"),
-        "a service was installed",
+        "service installed",
         "T1543.003",
     ),
 }
@@ -148,7 +148,7 @@ WAYS = {
 @pytest.mark.parametrize(("one", "way", "technique"), WAYS.values(), ids=WAYS)
 def test_ways_in_from_another_computer_are_named(one: dict, way: str, technique: str):
     [finding] = found([one], "remote_access")
-    assert way in finding.attributes["way"]
+    assert way in finding.facts.way
     assert finding.techniques == (technique,)
 
 
@@ -165,9 +165,9 @@ def test_processes_hang_under_their_parents():
         ],
         "process_tree",
     )
-    assert tree.attributes["images"] == ["explorer.exe", "cmd.exe", "whoami.exe", "net.exe"]
-    assert tree.attributes["depths"] == [0, 1, 2, 2]
-    assert tree.attributes["records"] == [None, 1, 2, 3]
+    assert [node.image for node in tree.facts.nodes] == ["explorer.exe", "cmd.exe", "whoami.exe", "net.exe"]
+    assert [node.depth for node in tree.facts.nodes] == [0, 1, 2, 2]
+    assert [node.record for node in tree.facts.nodes] == [None, 1, 2, 3]
 
 
 def test_a_start_that_sysmon_and_security_both_tell_of_is_one_process():
@@ -176,7 +176,7 @@ def test_a_start_that_sysmon_and_security_both_tell_of_is_one_process():
         event(4688, 1, NewProcessName=r"C:\a\cmd.exe", NewProcessId="0x1a2c", ProcessId="0x10"),
     ]
     [tree] = found(twice, "process_tree")
-    assert tree.attributes["processes"] == 2  # with the parent that started before
+    assert tree.facts.processes == 2  # with the parent that started before
 
 
 def test_without_guids_a_parent_is_the_last_process_of_its_id_and_name():
@@ -190,8 +190,7 @@ def test_without_guids_a_parent_is_the_last_process_of_its_id_and_name():
         start(30, 20, "c.exe", "b.exe", 60),
     ]
     [tree] = found(events, "process_tree")
-    images, depths = tree.attributes["images"], tree.attributes["depths"]
-    assert dict(zip(images, depths, strict=True)) == {"s.exe": 0, "a.exe": 1, "b.exe": 1, "c.exe": 2}
+    assert {node.image: node.depth for node in tree.facts.nodes} == {"s.exe": 0, "a.exe": 1, "b.exe": 1, "c.exe": 2}
 
 
 def test_processes_without_ids_have_no_parent_in_common():
@@ -199,7 +198,7 @@ def test_processes_without_ids_have_no_parent_in_common():
         event(4688, second, NewProcessName=rf"C:\a\{name}.exe") for second, name in enumerate(["one", "two", "three"])
     ]
     trees = found(starts, "process_tree")
-    assert [tree.attributes["depths"] for tree in trees] == [[0]] * len(trees)
+    assert [[node.depth for node in tree.facts.nodes] for tree in trees] == [[0]] * len(trees)
 
 
 def test_a_chain_of_thousands_of_processes_is_read():
@@ -214,51 +213,54 @@ def test_a_process_that_is_its_own_parent_is_read():
 def test_a_cleared_log_is_a_gap_that_says_who_did_it():
     events = [*(event(4634, n) for n in range(5)), event(1102, 9, SubjectUserName="bob", SubjectDomainName="LAB")]
     [gap] = found(events, "log_gap")
-    assert (gap.severity, gap.attributes["account"]) == (Severity.HIGH, r"LAB\bob")
+    assert (gap.severity, gap.facts.account) == (Severity.HIGH, r"LAB\bob")
     [tactics] = found(events, "event_tactics")
-    assert tactics.attributes["named"] == ["defense-evasion"]
+    assert tactics.facts.named == ["defense-evasion"]
 
 
 def test_a_clearing_that_the_log_begins_with_weighs_less_than_what_follows():
     events = [event(1102, 0, SubjectUserName="bob"), *(failed(n) for n in range(1, 30))]
     [tactics] = found(events, "event_tactics")
-    assert tactics.attributes["named"][0] == "credential-access"
-    assert "defense-evasion" not in tactics.attributes["named"]
+    assert tactics.facts.named[0] == "credential-access"
+    assert "defense-evasion" not in tactics.facts.named
 
 
 def test_a_long_silence_in_a_busy_log_is_told():
     events = [event(4634, n) for n in range(300)] + [event(4634, 300 + 7_200 + n) for n in range(300)]
     [gap] = found(events, "log_gap")
-    assert (gap.attributes["gap"], gap.attributes["seconds"]) == ("silence", 7_201)
+    assert (gap.facts.gap, gap.facts.seconds) == ("silence", 7_201)
 
 
 def test_what_happens_once_among_hundreds_is_rare():
     usual = [process(n, 1, r"C:\Windows\System32\svchost.exe", n) for n in range(2, 200)]
     rare = found([*usual, process(999, 1, r"C:\Temp\odd.exe", 300)], "rare")
-    assert {finding.attributes["value"] for finding in rare} >= {"odd.exe", r"c:\temp"}
+    assert {finding.facts.value for finding in rare} >= {"odd.exe", r"c:\temp"}
 
 
 def test_only_the_time_of_day_that_was_asked_for_counts():
     events = [failed(0), failed(3_600), failed(7_200)]
     items = run(events, after="04:00:00", before="04:30:00")
     [source] = [item for item in items if isinstance(item, Finding) and item.kind == "logon_source"]
-    assert source.attributes["failures"] == 1
+    assert source.facts.failures == 1
     assert any("2 events outside" in item.text for item in items if isinstance(item, Gap))
 
 
 def test_the_summary_counts_and_names_events():
     [summary] = found([logon(0), logon(1), failed(2)], "events_summary")
-    attributes = summary.attributes
-    assert (attributes["events"], attributes["hosts"], attributes["accounts"]) == (3, ["DC1"], ["ann"])
-    kinds = zip(attributes["ids"], attributes["words"], attributes["counts"], strict=True)
-    assert list(kinds) == [(4624, "logon", 2), (4625, "failed logon", 1)]
+    facts = summary.facts
+    assert (facts.events, facts.by_host, facts.by_account) == (3, [HostEvents("DC1", 3)], [AccountEvents("ann", 3)])
+    assert [(kind.id, kind.meaning, kind.count) for kind in facts.by_kind] == [
+        (4624, "logon", 2),
+        (4625, "failed logon", 1),
+    ]
 
 
 def test_the_timeline_is_in_time():
     events = [*(failed(n) for n in range(8)), logon(9), event(1102, 20, SubjectUserName="bob")]
     [timeline] = found(events, "timeline")
-    assert timeline.attributes["times"] == sorted(timeline.attributes["times"])
-    assert len(timeline.attributes["times"]) >= 2
+    times = [moment.time for moment in timeline.facts.moments]
+    assert times == sorted(times)
+    assert len(times) >= 2
 
 
 def test_progress_comes_first_and_with_figures():
@@ -270,7 +272,7 @@ def test_progress_comes_first_and_with_figures():
 
 @pytest.mark.parametrize("content", [b"", b"hello\nworld\n", b"\x00\x01\x02" * 100, b"[]", b"{}"])
 def test_what_is_no_event_log_is_a_gap(content: bytes):
-    items = list(investigate(io.BytesIO(content), source="x"))
+    items = list(inspect(io.BytesIO(content), source="x"))
     assert not any(isinstance(item, Finding) for item in items)
     assert any(isinstance(item, Gap) for item in items)
 
