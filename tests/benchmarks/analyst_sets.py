@@ -16,6 +16,8 @@ from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import with_facts
+from svc.assistant.skills.events.findings import EventTactics
 from svc.assistant.turn import TurnFile
 
 Read = Callable[[Sequence[Finding]], tuple[str, ...]]
@@ -94,8 +96,9 @@ def _rank(finding: Finding) -> int:
 
 
 def tactics(findings: Sequence[Finding]) -> tuple[str, ...]:
-    """The tactics of the log, likeliest first."""
-    return next((tuple(_texts(finding, "tactics")) for finding in findings if finding.kind == "event_tactics"), ())
+    """The tactics of the log, strongest first."""
+    found = with_facts(findings, EventTactics)
+    return tuple(row.tactic for row in found[0].facts.by_tactic) if found else ()
 
 
 def mail_verdict(findings: Sequence[Finding]) -> tuple[str, ...]:

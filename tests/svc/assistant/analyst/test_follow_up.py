@@ -9,6 +9,7 @@ from svc.assistant.findings import Evidence, Severity
 from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.skills.events.findings import EventTactics, RuleHit, TacticIndicator
 from svc.assistant.skills.logins.findings import AccountFailures, AuthSource
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -30,12 +31,26 @@ def indicator(kind, value, scope=""):
     return Finding(kind="indicator", title=value, attributes={"type": kind, "value": value, "scope": scope})
 
 
+def rule_hit(title, severity, *techniques):
+    facts = RuleHit(
+        rule="1", level="high", author="", license="", tactics=[], false_positives=[], count=1, first=None, last=None,
+        hosts=[], event_ids=[],
+    )  # fmt: skip
+    return TypedFinding(title=title, severity=severity, techniques=techniques, facts=facts)
+
+
+def event_tactics(title, severity, *techniques):
+    seen = TacticIndicator("discovery", list(techniques), "x", 1, "", severity, 1, "")
+    facts = EventTactics(named=["discovery"], by_tactic=[], indicators=[seen], attack_version="17.0")
+    return TypedFinding(title=title, severity=severity, techniques=techniques, facts=facts)
+
+
 LOGINS = [source("8.8.8.8", let_in=True), source("10.0.0.7", severity=Severity.MEDIUM), source("2606:4700::1111")]
 REPORT = [indicator("ipv4", "8.8.4.4", "public"), indicator("ipv4", "10.1.1.1", "private"), indicator("md5", "0" * 32)]
 HOST = [
-    Finding(kind="event_tactics", title="tactics", severity=Severity.CRITICAL, techniques=("T1003.001", "T1033")),
-    Finding(kind="rule_hit", title="lsass read", severity=Severity.CRITICAL, techniques=("T1003.001",)),
-    Finding(kind="rule_hit", title="rights listed", severity=Severity.LOW, techniques=("T1033",)),
+    event_tactics("tactics", Severity.CRITICAL, "T1003.001", "T1033"),
+    rule_hit("lsass read", Severity.CRITICAL, "T1003.001"),
+    rule_hit("rights listed", Severity.LOW, "T1033"),
 ]
 
 
@@ -140,14 +155,14 @@ def test_how_many_is_a_count():
 
 
 def test_a_technique_keeps_its_subtechniques():
-    spray = Finding(kind="rule_hit", title="spray", techniques=("T1110.003",))
-    other = Finding(kind="rule_hit", title="other", techniques=("T1059",))
+    spray = rule_hit("spray", Severity.HIGH, "T1110.003")
+    other = rule_hit("other", Severity.HIGH, "T1059")
     assert history.filtered("which of these are T1110?", [spray, other]) == [spray]
 
 
 def test_a_technique_is_one_condition_though_findings_name_it_in_their_values():
-    impact = Finding(kind="rule_hit", title="impact", techniques=("T1490",), attributes={"rule": "x"})
-    whole = Finding(kind="event_tactics", title="all", techniques=("T1110",), attributes={"techniques_seen": ["T1490"]})
+    impact = rule_hit("impact", Severity.HIGH, "T1490")
+    whole = event_tactics("all", Severity.HIGH, "T1110", "T1490")
     assert history.filtered("only T1490", [impact, whole]) == [impact]
 
 
