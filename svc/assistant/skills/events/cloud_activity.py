@@ -108,7 +108,7 @@ class CloudActivity:
         name, call, is_refused = key
         known = _table().calls[call]
         return Finding(
-            title=f"{name}: {known.what} ({call}{', denied' if is_refused else ''})",
+            title=f"{name} {'was denied' if is_refused else 'called'} {call} ({known.what})",
             severity=Severity.LOW if is_refused and known.severity is not Severity.INFO else known.severity,
             why="The call was denied." if is_refused else "",
             evidence=tuple(place.evidence(event) for event in span.events),

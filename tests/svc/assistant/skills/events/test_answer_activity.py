@@ -75,6 +75,6 @@ def test_calls_of_a_cloud_name_who_what_and_from_where():
         "userIdentity": {"type": "IAMUser", "userName": "jane"},
     }
     found = findings(json.dumps({"Records": [record]}))
-    assert "stop the trail's logging" in SECTION.verdict(found)
+    assert "stop CloudTrail logging" in SECTION.verdict(found)
     assert "`203[.]0[.]113[.]9`" in SECTION.body(found)
     assert any("Disable the access keys" in step for step in SECTION.next_steps(found))
