@@ -1,9 +1,9 @@
-"""Linux's audit log as events: the records of one event joined by its serial number, hex decoded. Pure.
+"""Read Linux's audit log: the records of one event are joined by serial number, and hex values are decoded.
 
-One event a record, as Sigma's rules for auditd want it (``type``, ``a0`` …), with what the SYSCALL record of the same
-event says of the program (``exe``, ``comm``, ``key``, ``uid``, ``auid``, ``success``). EXECVE is also a process
-creation with Sigma's names for that. Format: the Linux audit project's message types and fields; auditd's ENRICHED
-form, lines that a syslog daemon passed on, and ``ausearch -i`` are read, too.
+Every record becomes an event with the fields that Sigma's auditd rules use (``type``, ``a0``, …) and the fields about
+the program from the event's SYSCALL record (``exe``, ``comm``, ``key``, ``uid``, ``auid``, ``success``). EXECVE is
+also a process creation with Sigma's names for that. Format: the Linux audit project's message types and fields.
+auditd's ENRICHED format, lines forwarded by a syslog daemon, and ``ausearch -i`` are supported, too.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import Lines
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
-MAX_OPEN = 64  # events whose records may still come: they are interleaved by a few at most
-MAX_RECORDS = 512  # of one event: PATH records of a big rename; EXECVE with many parts
+MAX_OPEN = 64  # events whose records may still follow: only a few interleave
+MAX_RECORDS = 512  # of one event: a large rename's PATH records, a long EXECVE
 MAX_FIELDS = 300
 MAX_VALUE_CHARS = 16_384
-MAX_HEAD_CHARS = 600  # in which a record's head stands, behind what a syslog daemon wrote
+MAX_HEAD_CHARS = 600  # in which a record's head must start, after a syslog header
 _HEAD = re.compile(
     r"(?:.*?\bnode=(?P<node>\S+) )?.*?\btype=(?P<type>[A-Z0-9_]{2,40}(?:\[\d+\])?) "
     r"msg=audit\((?P<time>[^)]{1,40}):(?P<serial>\d{1,20})\) ?: ?"
@@ -70,14 +70,14 @@ class _Record(msgspec.Struct):
 
 
 def is_audit_log(head: bytes) -> bool:
-    """Whether a file's first lines are audit records."""
+    """Return whether a file's first lines are audit records."""
     lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip("-\r ")]
     mine = sum(1 for line in lines if "msg=audit(" in line or line.startswith("time->"))
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The records in the file's order, those of one event together."""
+    """Yield the records in the file's order, those of one event together."""
     lines = Lines(feed)
     waiting: dict[tuple[str, str], list[_Record]] = {}
     for number, offset, line in lines:
@@ -110,7 +110,7 @@ def _record(line: str, number: int, offset: int, found: re.Match[str]) -> _Recor
 
 
 def _time(text: str) -> str:
-    """Seconds since 1970 as ISO 8601; what ``ausearch -i`` wrote, as it stands: it is local."""
+    """Return seconds since 1970 as ISO 8601; a time of ``ausearch -i``, which is local, is unchanged."""
     try:
         return (_EPOCH + timedelta(seconds=float(text))).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError):
@@ -118,7 +118,7 @@ def _time(text: str) -> str:
 
 
 def _fields(text: str) -> dict[str, str]:
-    """``name=value`` pairs; what a message in quotes holds is added beside them."""
+    """Parse ``name=value`` pairs, and those inside a quoted message."""
     fields: dict[str, str] = {}
     plain, _, enriched = text.partition("\x1d")
     for name, value in _FIELD.findall(plain):
@@ -126,16 +126,16 @@ def _fields(text: str) -> dict[str, str]:
             break
         if name == "msg" and value.startswith("'"):
             for inner, content in _FIELD.findall(value[1:-1]):
-                fields.setdefault(inner, _plain(inner, content))
+                fields.setdefault(inner, _decoded(inner, content))
             continue
-        fields[name] = _plain(name, value)
+        fields[name] = _decoded(name, value)
     for name, value in _FIELD.findall(enriched):
         fields[_USERS.get(name, name)] = value.strip('"')
     return fields
 
 
-def _plain(name: str, value: str) -> str:
-    """Without quotes; hex decoded where the kernel encodes what a user could have written."""
+def _decoded(name: str, value: str) -> str:
+    """Return a value without quotes; hex is decoded in fields that the kernel encodes."""
     if value.startswith(('"', "'")):
         return value[1:-1][:MAX_VALUE_CHARS]
     is_encoded = name in _ENCODED or _ARGUMENT.fullmatch(name) is not None
@@ -145,7 +145,7 @@ def _plain(name: str, value: str) -> str:
 
 
 def _events(records: list[_Record]) -> Iterator[Event]:
-    """The events of one serial number, each with what the others say of the program."""
+    """Yield the events of one serial number, each with the fields about the program from the other records."""
     shared: dict[str, str] = {}
     for record in records:
         if record.kind in ("SYSCALL", "CWD"):
@@ -173,7 +173,7 @@ def _events(records: list[_Record]) -> Iterator[Event]:
 
 
 def _joined_arguments(fields: dict[str, str]) -> dict[str, str]:
-    """``a1[0]``, ``a1[1]`` … of a long argument as one ``a1``."""
+    """Join the parts ``a1[0]``, ``a1[1]``, … of a long argument into one ``a1``."""
     joined: dict[str, str] = {}
     for name, value in fields.items():
         found = _ARGUMENT.fullmatch(name)
@@ -185,7 +185,7 @@ def _joined_arguments(fields: dict[str, str]) -> dict[str, str]:
 
 
 def _add_process(fields: dict[str, str], title: str) -> None:
-    """Sigma's names for a process creation."""
+    """Add Sigma's field names for a process creation."""
     arguments: list[str] = []
     while (value := fields.get(f"a{len(arguments)}")) is not None:
         arguments.append(value)

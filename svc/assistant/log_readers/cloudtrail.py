@@ -1,6 +1,6 @@
-"""AWS CloudTrail as events: files with ``Records``, JSON lines, and what ``lookup-events`` answers. Pure.
+"""Read AWS CloudTrail: files with ``Records``, JSON lines, and the output of ``lookup-events``.
 
-Fields are flat with dots between, as Sigma's rules for CloudTrail want them (``userIdentity.type``,
+Field names are joined with dots, as in Sigma's CloudTrail rules (``userIdentity.type``,
 ``requestParameters.userName``). Format: CloudTrail's record contents, versions 1.0x.
 """
 
@@ -15,10 +15,10 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import Lines
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
-MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much
+MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much memory
 MAX_FIELDS = 300  # of one record
 MAX_DEPTH = 8
-MAX_LIST = 20  # members of a list that become fields
+MAX_LIST = 20  # items of a list that become fields
 MAX_VALUE_CHARS = 8_192
 
 
@@ -28,7 +28,7 @@ class _File(msgspec.Struct):
 
 
 def is_cloudtrail(head: bytes) -> bool:
-    """Whether a file's first bytes are CloudTrail's."""
+    """Return whether a file's first bytes are CloudTrail's."""
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not text.startswith((b"{", b"[")):
         return False
@@ -36,7 +36,7 @@ def is_cloudtrail(head: bytes) -> bool:
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order; a number is the record's place in the file, from 1."""
+    """Yield the events in the file's order; an event's number is the record's position in the file, from 1."""
     content = feed.read(MAX_BYTES + 1)
     feed.seek(0)
     is_cut = len(content) > MAX_BYTES
@@ -51,7 +51,7 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
             else:
                 yield event
         if unread:
-            yield Gap(text=f"{unread:,} records are no CloudTrail events")
+            yield Gap(text=f"{unread:,} records are not CloudTrail events")
         return
     lines = Lines(feed)
     for number, offset, line in lines:
@@ -66,7 +66,7 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
 
 
 def _document(content: bytes) -> list[msgspec.Raw] | None:
-    """The records of a file that is one document; None where it is not."""
+    """Return the records of a file that is one document; None if it is not."""
     try:
         found = msgspec.json.decode(content, type=_File | list[msgspec.Raw])
     except (msgspec.DecodeError, msgspec.ValidationError, RecursionError, UnicodeDecodeError):
@@ -103,7 +103,7 @@ def _event(raw: bytes, number: int, offset: int | None) -> Event | None:
 
 
 def _excerpt(fields: dict[str, str]) -> str:
-    """What tells most of a record that is too long to be shown."""
+    """Return the most informative part of a record that is too long to be shown."""
     shown = ("eventTime", "eventSource", "eventName", "userIdentity.arn", "sourceIPAddress", "errorCode")
     return " ".join(fields[name] for name in shown if name in fields)[:MAX_EXCERPT_CHARS]
 

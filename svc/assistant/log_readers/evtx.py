@@ -1,8 +1,8 @@
-"""Windows event logs (EVTX) as events. A damaged chunk or record is a Gap with its place; what comes after is read.
+"""Read Windows event logs (EVTX). A damaged chunk or record becomes a gap with its place; reading continues after it.
 
-The format after libevtx's description: a header of 4,096 bytes, then chunks of 65,536, each with its records and its
-own tables of names and templates. Each chunk goes to the library evtx by itself, after a look at its tables: a table
-that runs in a circle would keep the library for ever.
+Format: libevtx's description. A header of 4,096 bytes precedes chunks of 65,536, each with its records and its own
+tables of names and templates. Each chunk goes to the library evtx by itself, after its tables are checked: a circular
+table would make the library loop forever.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 MAGIC = b"ElfFile\x00"
 HEADER_BYTES = 4_096
 CHUNK_BYTES = 65_536
-MAX_GAPS = 20  # named one by one; the rest are counted
-MAX_CHUNK_ERRORS = 100  # after which a chunk is left
+MAX_GAPS = 20  # reported one by one; the rest are counted
+MAX_CHUNK_ERRORS = 100  # after which the rest of a chunk is skipped
 _CHUNK_MAGIC = b"ElfChnk\x00"
-_COUNT_AT = 42  # in the file's header: how many chunks it says it has, 16 bits
-_TABLES = range(128, 128 + 4 * (64 + 32), 4)  # in a chunk: where 64 chains of names and 32 of templates begin
+_COUNT_AT = 42  # in the file's header: the number of chunks, 16 bits
+_TABLES = range(128, 128 + 4 * (64 + 32), 4)  # in a chunk: the starts of 64 chains of names and 32 of templates
 _RECORD = re.compile(r"record(?: id| number)?:? (\d+)")
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The log's events in the file's order. A number is the record's own (EventRecordID)."""
+    """Yield the events in the file's order; an event's number is its EventRecordID."""
     head = feed.read(HEADER_BYTES)
     if len(head) < HEADER_BYTES:
-        yield Gap(text=f"damaged at byte {len(head):,}: the file ends within its header; nothing was looked at")
+        yield Gap(text=f"damaged at byte {len(head):,}: the file ends within its header; not examined")
         return
-    said = int.from_bytes(head[_COUNT_AT : _COUNT_AT + 2], "little")
+    stated = int.from_bytes(head[_COUNT_AT : _COUNT_AT + 2], "little")
     gaps = 0
-    for item in _chunks(feed, said):
+    for item in _chunks(feed, stated):
         if isinstance(item, Event):
             yield item
             continue
@@ -50,21 +50,21 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         if gaps <= MAX_GAPS:
             yield Gap(text=item)
     if gaps > MAX_GAPS:
-        yield Gap(text=f"{gaps - MAX_GAPS:,} more damaged places were passed over")
+        yield Gap(text=f"{gaps - MAX_GAPS:,} more damaged places were skipped")
 
 
-def _chunks(feed: BinaryIO, said: int) -> Iterator[Event | str]:
-    """The events, and what is damaged, chunk by chunk; ``said`` is how many chunks the header says there are."""
-    number, strange = 0, 0  # strange: how many chunks in a row are none
+def _chunks(feed: BinaryIO, stated: int) -> Iterator[Event | str]:
+    """Yield the events and what is damaged, chunk by chunk; ``stated`` is the number of chunks in the header."""
+    number, invalid = 0, 0  # invalid: how many consecutive chunks are invalid
     while chunk := feed.read(CHUNK_BYTES):
         place = f"damaged at byte {HEADER_BYTES + number * CHUNK_BYTES:,} (chunk {number})"
         if not chunk.startswith(_CHUNK_MAGIC):
-            if number < said or chunk.strip(b"\x00"):  # Windows keeps empty chunks ready at the end
-                strange += 1
+            if number < stated or chunk.strip(b"\x00"):  # Windows allocates empty chunks at the end
+                invalid += 1
         else:
-            if strange:
-                yield _strange(number, strange)
-                strange = 0
+            if invalid:
+                yield _describe_invalid(number, invalid)
+                invalid = 0
             if len(chunk) < CHUNK_BYTES:
                 yield f"{place}: the file ends after {len(chunk):,} bytes of it"
                 chunk = chunk.ljust(CHUNK_BYTES, b"\x00")
@@ -73,23 +73,23 @@ def _chunks(feed: BinaryIO, said: int) -> Iterator[Event | str]:
                 yield f"{place}: its tables run in a circle; its records were read without them"
             yield from _records(whole, place)
         number += 1
-    if strange:
-        yield _strange(number, strange)
-    if number < said:
-        yield f"the header says that there are {said:,} chunks; the file ends after {number:,}"
+    if invalid:
+        yield _describe_invalid(number, invalid)
+    if number < stated:
+        yield f"the header states {stated:,} chunks, but the file ends after {number:,}"
 
 
-def _strange(end: int, count: int) -> str:
-    """What to say of ``count`` chunks before chunk ``end`` that are none."""
+def _describe_invalid(end: int, count: int) -> str:
+    """Describe ``count`` invalid chunks before chunk ``end``."""
     first = end - count
     place = HEADER_BYTES + first * CHUNK_BYTES
     if count == 1:
-        return f"damaged at byte {place:,} (chunk {first}): it does not begin as a chunk does; it was not looked at"
-    return f"damaged at byte {place:,} (chunks {first} to {end - 1}): none begins as a chunk does; not looked at"
+        return f"damaged at byte {place:,} (chunk {first}): not a valid chunk; not examined"
+    return f"damaged at byte {place:,} (chunks {first} to {end - 1}): no valid chunks; not examined"
 
 
 def _without_circles(chunk: bytes) -> bytes:
-    """The chunk without those chains of its tables that come back to themselves; the same object where none does."""
+    """Return the chunk without the circular chains of its tables; the same object if there are none."""
     mended: bytearray | None = None
     for table in _TABLES:
         seen: set[int] = set()
@@ -108,8 +108,8 @@ def _records(chunk: bytes, place: str) -> Iterator[Event | str]:
 
     try:
         records = PyEvtxParser(io.BytesIO(_HEADER_OF_ONE + chunk), number_of_threads=1).records_json()
-    except Exception as error:  # noqa: BLE001 - whatever a damaged header makes the library say
-        yield f"{place}: {_said(error)}"
+    except Exception as error:  # noqa: BLE001 - a damaged header can raise anything in the library
+        yield f"{place}: {_error_text(error)}"
         return
     errors = 0
     while errors < MAX_CHUNK_ERRORS:
@@ -119,31 +119,31 @@ def _records(chunk: bytes, place: str) -> Iterator[Event | str]:
         event = None if isinstance(outcome, str) else _event(outcome)
         if event is None:
             errors += 1
-            said = outcome if isinstance(outcome, str) else "a record is no event"
-            record = _RECORD.search(said)
-            yield f"{place}{f', record {int(record[1]):,}' if record else ''}: {said}"
+            stated = outcome if isinstance(outcome, str) else "a record is not an event"
+            record = _RECORD.search(stated)
+            yield f"{place}{f', record {int(record[1]):,}' if record else ''}: {stated}"
         else:
             yield event
-    yield f"{place}: left after {errors:,} damaged records"
+    yield f"{place}: the rest was skipped after {errors:,} damaged records"
 
 
 _HEADER_OF_ONE = struct.pack("<8sQQQIHHHH", MAGIC, 0, 0, 1, 128, 1, 3, HEADER_BYTES, 1).ljust(HEADER_BYTES, b"\x00")
 
 
 def _next(records: PyRecordsIterator) -> dict[str, object] | str | None:
-    """The next record, what is damaged in its place, or None at the end."""
+    """Return the next record, what is damaged in its place, or None at the end."""
     try:
         record: dict[str, object] | None = next(records)
     except StopIteration:
         return None
     except (KeyboardInterrupt, SystemExit, MemoryError):
         raise
-    except BaseException as error:  # noqa: BLE001 - a panic of the library is no Exception
-        return _said(error)
+    except BaseException as error:  # noqa: BLE001 - a panic of the library is not an Exception
+        return _error_text(error)
     return record
 
 
-def _said(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return " ".join(str(error).split())[:200]
 
 

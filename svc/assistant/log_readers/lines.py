@@ -1,4 +1,4 @@
-"""The lines of a log as a reader of events wants them: numbered, with their place in the file, bounded. Pure."""
+"""Read the lines of a log: numbered, with their offset in the file, and limited in length."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import BinaryIO
 
 from svc.assistant.findings import Gap
 
-MAX_LINE_BYTES = 65_536  # of one line; the rest of it is passed over
+MAX_LINE_BYTES = 65_536  # of one line; the rest of it is skipped
 MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Lines:
-    """Iterate it once for number, offset and text of each line that is not empty; ``gaps`` says what was cut.
+    """Iterate it once for number, offset and text of each line that is not empty; ``gaps`` reports what was cut.
 
     A reader counts in ``foreign`` what it could not make sense of.
     """
@@ -57,13 +57,13 @@ class Lines:
             offset += 2 * (len(line) + 1)
 
     def gaps(self, what: str) -> Iterator[Gap]:
-        """What was cut, and how many lines were not ``what``."""
+        """Yield what was cut, and how many lines were not ``what``."""
         if self._is_cut:
-            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were looked at, since the file is in UTF-16")
+            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were examined, because the file is in UTF-16")
         if self._long:
             yield Gap(
                 text=f"{len(self._long):,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "
                 f"{self._long[0]:,}); only that much of each was looked at"
             )
         if self.foreign:
-            yield Gap(text=f"{len(self.foreign):,} lines are no {what}; the first is line {self.foreign[0]:,}")
+            yield Gap(text=f"{len(self.foreign):,} lines are not {what}; the first is line {self.foreign[0]:,}")

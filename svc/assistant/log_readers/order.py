@@ -1,7 +1,7 @@
-"""The lines of a log from the oldest to the newest, whichever way it runs; the journal's JSON as plain lines. Pure.
+"""Read the lines of a log from the oldest to the newest, even if it is in reverse order; journal JSON becomes lines.
 
-Some people save a log as their viewer shows it, the newest line first (``journalctl -r``, web consoles). Who was let in
-after failures depends on the order, so such a log is read from its end. Decided by the stamps of the first lines.
+Some people save a log as their viewer shows it, the newest line first (``journalctl -r``, web consoles). Logins after
+failures depend on the order, so such a log is read from its end. The timestamps of the first lines decide.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from svc.assistant.log_readers.syslog import journal_entry, journal_message, jou
 from svc.assistant.log_readers.timestamps import Stamps
 
 SAMPLE_LINES = 500
-BACK_TO_FORTH = 2  # times as many steps back as forth: single late lines are everyday
-MAX_HELD_CHARS = 256 * 1024 * 1024  # of a log that runs backwards, a quarter of the worker's memory
+BACK_TO_FORTH = 2  # times as many steps back as forward: single late lines are normal
+MAX_HELD_CHARS = 256 * 1024 * 1024  # of a log in reverse order; a quarter of the worker's memory
 
 
 class TimeOrder:
@@ -25,11 +25,11 @@ class TimeOrder:
 
     def __init__(self, lines: Iterable[str]) -> None:
         rest = iter(lines)
-        sample = [_plain(line) for line in islice(rest, SAMPLE_LINES)]
+        sample = [_as_line(line) for line in islice(rest, SAMPLE_LINES)]
         self.is_backwards = _runs_backwards(sample)
         self.count = 0
         self.is_cut = False
-        self._lines = chain(sample, map(_plain, rest))
+        self._lines = chain(sample, map(_as_line, rest))
 
     def __iter__(self) -> Iterator[tuple[int, str]]:
         return self._backwards() if self.is_backwards else self._forwards()
@@ -61,8 +61,8 @@ def _runs_backwards(lines: Iterable[str]) -> bool:
     return back > BACK_TO_FORTH * (len(steps) - back)
 
 
-def _plain(line: str) -> str:
-    """An entry of the journal as the line that ``journalctl`` would print; another line as it is."""
+def _as_line(line: str) -> str:
+    """Return a journal entry as the line that ``journalctl`` prints, any other line unchanged."""
     if not line.startswith("{"):
         return line
     entry = journal_entry(line)

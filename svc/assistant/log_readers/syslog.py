@@ -1,7 +1,7 @@
-"""Syslog lines and journald's JSON as events: program, process, message; the service as Sigma names it. Pure.
+"""Read syslog lines and journald's JSON: program, process ID, message, and Sigma's service.
 
-Forms: RFC 3164, RFC 5424 and rsyslog's ISO stamps (``log_stamps``); ``journalctl -o json``. A stamp without a zone is
-left as it stands, since nothing tells the zone.
+Formats: RFC 3164, RFC 5424 and rsyslog's ISO timestamps (``timestamps.py``); ``journalctl -o json``. A timestamp
+without a time zone is left unchanged, because its zone is unknown.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _JOURNAL_FIELDS = {
 
 
 def is_journal(head: bytes) -> bool:
-    """Whether a file's first bytes are an entry of the journal as JSON."""
+    """Return whether a file's first bytes are a journal entry as JSON."""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and b'"__REALTIME_TIMESTAMP"' in head[:4_096]
 
 
 def is_syslog(head: bytes) -> bool:
-    """Whether most of a file's first lines have a stamp, a host and a program."""
+    """Return whether most of a file's first lines have a timestamp, a host and a program."""
     stamps = Stamps()
     lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
     mine = sum(1 for line in lines if _header(stamps, line) is not None)
@@ -56,33 +56,33 @@ def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order."""
+    """Yield the events in the file's order."""
     lines = Lines(feed)
     stamps = Stamps()
     for number, offset, line in lines:
         if line.startswith("{"):
-            event = _journal_entry(line, number, offset)
+            event = _journal_event(line, number, offset)
         else:
             header = _header(stamps, line)
-            event = None if header is None else _plain(header, line, number, offset)
+            event = None if header is None else _syslog_event(header, line, number, offset)
         if event is None:
             lines.foreign.append(number)
         else:
             yield event
-    yield from lines.gaps("lines of a syslog")
+    yield from lines.gaps("syslog lines")
     if stamps.lacks_year:
-        yield Gap(text="the stamps have no year")
+        yield Gap(text="the timestamps have no year")
 
 
-def _plain(header: tuple[str, re.Match[str]], line: str, number: int, offset: int) -> Event:
+def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, offset: int) -> Event:
     time, found = header
     fields = {"program": found["program"], "message": line[found.end() :][:MAX_MESSAGE_CHARS]}
     if found["pid"] and found["pid"] != "-":
         fields["pid"] = found["pid"]
-    return _made(number, offset, line, _utc(time), found["host"], fields)
+    return _event(number, offset, line, _utc(time), found["host"], fields)
 
 
-def _made(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
+def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
     return Event(
         number=number,
         offset=offset,
@@ -98,13 +98,13 @@ def _made(number: int, offset: int, line: str, time: str, host: str, fields: dic
 
 
 def service_of(program: str) -> str:
-    """Sigma's service for a program's lines."""
+    """Return Sigma's service for a program's lines."""
     name = program.rpartition("/")[2].lower().partition("(")[0]
     return "sshd" if name.startswith("sshd") else _SERVICES.get(name, "syslog")
 
 
 def _utc(stamp: str) -> str:
-    """A stamp that names its zone in UTC; another as it stands."""
+    """Return a timestamp with a time zone in UTC, any other unchanged."""
     if stamp.startswith("--") or not re.search(r"[+-]\d\d:?\d\d$|Z$", stamp):
         return stamp
     try:
@@ -114,7 +114,7 @@ def _utc(stamp: str) -> str:
 
 
 def journal_message(entry: dict[str, object]) -> str:
-    """The entry's message; journald writes one that is no text as a list of its bytes."""
+    """Return the message of an entry; journald writes a message that is not text as a list of bytes."""
     message = entry.get("MESSAGE", "")
     if isinstance(message, list):
         numbers = [value for value in message if isinstance(value, int) and 0 <= value < 256]
@@ -123,7 +123,7 @@ def journal_message(entry: dict[str, object]) -> str:
 
 
 def journal_entry(line: str) -> dict[str, object] | None:
-    """The members of an entry of the journal; None where the line is none."""
+    """Return the members of a journal entry; None if the line is not one."""
     try:
         entry = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError):
@@ -132,7 +132,7 @@ def journal_entry(line: str) -> dict[str, object] | None:
 
 
 def journal_time(entry: dict[str, object]) -> str:
-    """When it was written, ISO 8601 in UTC; "" where that cannot be a time."""
+    """Return when an entry was written, as ISO 8601 in UTC; "" if that is not a time."""
     try:
         moment = _EPOCH + timedelta(microseconds=int(str(entry["__REALTIME_TIMESTAMP"])))
     except (ValueError, OverflowError):
@@ -140,7 +140,7 @@ def journal_time(entry: dict[str, object]) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _journal_entry(line: str, number: int, offset: int) -> Event | None:
+def _journal_event(line: str, number: int, offset: int) -> Event | None:
     entry = journal_entry(line)
     if entry is None:
         return None
@@ -153,4 +153,4 @@ def _journal_entry(line: str, number: int, offset: int) -> Event | None:
         if isinstance(value := entry.get(name), str):
             fields[mine] = value[:MAX_MESSAGE_CHARS]
     host = entry.get("_HOSTNAME")
-    return _made(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)
+    return _event(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)

@@ -1,7 +1,7 @@
-"""Read the time at the head of a log line: syslog with and without a year, ISO 8601, journalctl. Pure, no clock.
+"""Parse the time at the start of a log line: syslog with and without a year, ISO 8601, journalctl. Reads no clock.
 
-A syslog stamp (RFC 3164) has no year: years are counted from the log's own order, so that December before January stays
-before it. A time is shown as the log has it, in the log's own zone; without a year as ISO 8601's ``--11-20T03:12:45``.
+A syslog timestamp (RFC 3164) has no year: years are counted from the log's order, so that December precedes January.
+A time is shown as in the log, in the log's own time zone; without a year as ISO 8601's ``--11-20T03:12:45``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, start=1)}
 _DAYS_BEFORE = tuple(accumulate((0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30)))  # of a leap year, by month - 1
 _LONGEST_YEAR = 366
 _HALF_YEAR = 183  # days: a step back by more than this is a new year, not a late line
-SEARCH_CHARS = 120  # where a stamp may begin: after a file name that grep wrote
+SEARCH_CHARS = 120  # where a timestamp may begin: after a file name printed by grep
 
 _TIME = r"(?P<h>[01]\d|2[0-3]):(?P<m>[0-5]\d):(?P<s>[0-5]\d|60)(?P<fraction>[.,]\d{1,9})?"
 _BSD = re.compile(
@@ -25,12 +25,12 @@ _BSD = re.compile(
 _ISO = re.compile(
     rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T ]{_TIME}(?: ?(?P<zone>Z\b|UTC\b|[+-]\d\d:?\d\d))?"
 )
-_ZONE_NAME = re.compile(r" ([A-Z]{3,5})(?= )")  # behind a stamp with a weekday: journalctl's short-full
+_ZONE_NAME = re.compile(r" ([A-Z]{3,5})(?= )")  # after a timestamp with a weekday: journalctl's short-full
 _LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
 
 
 class Stamp(NamedTuple):
-    """A time: ``seconds`` orders stamps of one log, ``text`` is for people, ``of_day`` counts seconds from midnight."""
+    """A time: ``seconds`` orders the stamps of one log, ``text`` is shown, ``of_day`` is seconds since midnight."""
 
     seconds: float
     text: str
@@ -38,7 +38,7 @@ class Stamp(NamedTuple):
 
 
 class Stamps:
-    """Reads the stamps of one log in its order; knows whether it has years and which zones it states."""
+    """Reads the timestamps of one log in order; records whether they have years and which time zones they state."""
 
     def __init__(self) -> None:
         self.zones: set[str] = set()
@@ -48,7 +48,7 @@ class Stamps:
         self._days: dict[tuple[str | None, str, str], tuple[int, str] | None] = {}
 
     def read(self, line: str) -> tuple[Stamp | None, int]:
-        """The stamp of ``line`` and where it ends; ``(None, 0)`` where it has none that can be a time."""
+        """Return the timestamp of ``line`` and where it ends; ``(None, 0)`` if it has none that can be a time."""
         lead = _LEAD.match(line)
         start = lead.end() if lead else 0
         found = _BSD.match(line, start) or _ISO.match(line, start)
@@ -70,7 +70,7 @@ class Stamps:
         year = found["year"] or (found["late"] if found.re is _BSD else None)
         key = (year, month, found["day"])
         if key not in self._days:
-            if len(self._days) > _LONGEST_YEAR * 20:  # stamps made up by whoever wrote the log
+            if len(self._days) > _LONGEST_YEAR * 20:  # a log with forged timestamps may have any number of days
                 self._days.clear()
             self._days[key] = _day(*key)
         day = self._days[key]
@@ -92,7 +92,7 @@ class Stamps:
         )
 
     def _with_year(self, day: int) -> int:
-        """Days since the first year of the log; that year may be any."""
+        """Return the days since the start of the log's first year, whichever year that is."""
         self.lacks_year = True
         if self._latest_day >= 0:
             if self._latest_day - day > _HALF_YEAR:
@@ -104,7 +104,7 @@ class Stamps:
 
 
 def _day(year: str | None, month: str, day: str) -> tuple[int, str] | None:
-    """A number that orders days, and the day in ISO's form; None where there is no such day."""
+    """Return a number that orders days, and the day in ISO 8601; None if there is no such day."""
     number = MONTHS.get(month) or (int(month) if month.isdigit() else 0)
     try:
         known = date(int(year) if year else 2000, number, int(day))
@@ -123,6 +123,6 @@ def _offset_seconds(zone: str) -> int:
 
 
 def second_of_day(text: str) -> int | None:
-    """``"03:00"`` or ``"03:00:30"`` as seconds from midnight; None where it is no time of day."""
+    """Return ``"03:00"`` or ``"03:00:30"`` as seconds since midnight; None if it is not a time of day."""
     found = re.fullmatch(r"([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?", text.strip())
     return None if found is None else int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3] or 0)

@@ -1,9 +1,8 @@
-"""Web servers' logs as events: Apache's and nginx's access logs in their usual forms (also through
-syslog), their error logs, IIS's W3C form.
+"""Read web server logs: access logs of Apache and nginx (also through syslog), error logs, IIS's W3C format.
 
-Field names are Sigma's for web servers. Its rules look for a path in ``cs-uri-query``, too, and attackers encode: the
-field holds the whole target and, where decoding changes it, the decoded target behind it. Where a proxy's log names the
-client in X-Forwarded-For at the end of the line, that is ``c-ip``, and the proxy ``s-proxy``. Pure.
+Field names are Sigma's for web servers. Its rules also search ``cs-uri-query`` for paths, and attackers encode, so
+this field holds the whole target followed by the decoded target if that differs. If a proxy's log ends with the
+client in X-Forwarded-For, that client is ``c-ip``, and the proxy is ``s-proxy``.
 """
 
 from __future__ import annotations
@@ -47,28 +46,28 @@ _W3C_NAMES = {
 
 
 def is_access_line(line: str) -> bool:
-    """Whether it has the form of an access log's line."""
+    """Return whether a line is one of an access log."""
     return _ACCESS.match(line) is not None
 
 
-def _bare(line: str) -> str:
-    """The line without what syslog put before it: a web server may log through it."""
+def _without_syslog_header(line: str) -> str:
+    """Return a line without its syslog header: web servers can log through syslog."""
     head = _SYSLOG_HEAD.match(line)
     return line[head.end() :] if head else line
 
 
 def is_web_log(head: bytes) -> bool:
-    """Whether a file's first lines are a web server's."""
+    """Return whether a file's first lines are a web server's."""
     lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
     if any(line.startswith("#Fields:") and " cs-method" in line for line in lines):
         return True
     shapes = (_ACCESS, _NGINX_ERROR, _APACHE_ERROR)
-    mine = sum(1 for line in lines if any(shape.match(_bare(line)) for shape in shapes))
+    mine = sum(1 for line in lines if any(shape.match(_without_syslog_header(line)) for shape in shapes))
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order."""
+    """Yield the events in the file's order."""
     lines = Lines(feed)
     columns: list[str] = []
     for number, offset, line in lines:
@@ -78,18 +77,18 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
                 columns = [_W3C_NAMES.get(name, name) for name in line[8:].lower().split()[:MAX_COLUMNS]]
             continue
         if columns:
-            event = _of_columns(columns, line, number, offset)
+            event = _w3c(columns, line, number, offset)
         else:
-            bare = _bare(line)
+            bare = _without_syslog_header(line)
             event = _access(bare, number, offset) or _error(bare, number, offset)
         if event is None:
             lines.foreign.append(number)
         else:
             yield event
-    yield from lines.gaps("lines of a web server")
+    yield from lines.gaps("web server lines")
 
 
-def _made(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
+def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
     return Event(
         number=number,
         offset=offset,
@@ -120,7 +119,7 @@ def _access(line: str, number: int, offset: int) -> Event | None:
     _add_plain(fields, "cs-user-agent", agent)
     if host:
         fields["cs-host"] = host
-    return _made(number, offset, line, _clf_time(time), host or "", fields)
+    return _event(number, offset, line, _clf_time(time), host or "", fields)
 
 
 def _add_plain(fields: dict[str, str], name: str, value: str | None) -> None:
@@ -130,7 +129,7 @@ def _add_plain(fields: dict[str, str], name: str, value: str | None) -> None:
 
 def _add_request(fields: dict[str, str], request: str) -> None:
     found = _REQUEST.fullmatch(request)
-    if found is None:  # no HTTP: a scanner's or a TLS hello's bytes
+    if found is None:  # not HTTP: bytes of a scanner or a TLS handshake
         fields["cs-uri"] = fields["cs-uri-query"] = request
         return
     fields["cs-method"] = found[1]
@@ -148,7 +147,7 @@ def _add_target(fields: dict[str, str], target: str) -> None:
 
 @lru_cache(maxsize=4_096)
 def _clf_time(text: str) -> str:
-    """``20/Nov/2026:03:12:45 +0100`` in UTC; as it stands where it is no such time."""
+    """Return ``20/Nov/2026:03:12:45 +0100`` in UTC; any other text unchanged."""
     found = _CLF_TIME.fullmatch(text)
     if found is None or found[2] not in MONTHS:
         return text
@@ -162,8 +161,8 @@ def _clf_time(text: str) -> str:
         return text
 
 
-def _of_columns(columns: list[str], line: str, number: int, offset: int) -> Event | None:
-    """A line of IIS's form, whose times are UTC."""
+def _w3c(columns: list[str], line: str, number: int, offset: int) -> Event | None:
+    """Parse a line of IIS's W3C format, whose times are UTC."""
     values = line.split(" ")
     if len(values) != len(columns):
         return None
@@ -175,11 +174,11 @@ def _of_columns(columns: list[str], line: str, number: int, offset: int) -> Even
     if "cs-user-agent" in fields:
         fields["cs-user-agent"] = fields["cs-user-agent"].replace("+", " ")
     time = f"{day}T{clock}.000Z" if day and clock else ""
-    return _made(number, offset, line, time, fields.get("s-computername", ""), fields)
+    return _event(number, offset, line, time, fields.get("s-computername", ""), fields)
 
 
 def _error(line: str, number: int, offset: int) -> Event | None:
-    """A line of an error log; its times name no zone."""
+    """Parse a line of an error log; its times have no time zone."""
     if (nginx := _NGINX_ERROR.match(line)) is not None:
         year, month, day, clock, level, message = nginx.groups()
         time, product = f"{year}-{month}-{day}T{clock}", "nginx"
@@ -193,6 +192,6 @@ def _error(line: str, number: int, offset: int) -> Event | None:
         fields["c-ip"] = client[1].rpartition(":")[0] if client[1].count(":") == 1 else client[1]
     if (request := _ERROR_REQUEST.search(message)) is not None:
         _add_request(fields, request[1])
-    event = _made(number, offset, line, time, "", fields)
+    event = _event(number, offset, line, time, "", fields)
     event.product, event.service = product, "error"
     return event

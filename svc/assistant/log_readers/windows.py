@@ -1,7 +1,7 @@
-"""Windows events in Sigma's words: channel and id become service and category, fields get the names that rules use.
+"""Map Windows events to Sigma: channel and ID to service and category, fields to the names that rules use.
 
-Takes no form of file apart (``event_evtx``, ``event_json`` do). Facts: ``log_readers/windows_events.toml``. Of 4688,
-4657, 5156 and 5157 the names that Sysmon has for the same things are added beside their own.
+File formats are parsed elsewhere (``evtx.py``, ``windows_json.py``, …). Data: ``windows_events.toml``. Events 4688,
+4657, 5156 and 5157 also get Sysmon's names for the same fields.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import msgspec
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
-MAX_FIELD_CHARS = 65_536  # of one value; a script block is logged in parts of half of that at most
-MAX_FIELDS = 200  # of one record; the richest of Windows' own have 60
+MAX_FIELD_CHARS = 65_536  # of one value; script blocks are logged in parts of at most half of that
+MAX_FIELDS = 200  # of one record; Windows' own have at most 60
 _PART_CHARS = 160  # of one value in an excerpt
 _SALIENT = (
     "CommandLine", "Image", "ParentImage", "SourceImage", "TargetImage", "GrantedAccess", "CallTrace", "StartModule",
@@ -33,7 +33,7 @@ _SALIENT = (
 
 
 class Service(msgspec.Struct, frozen=True):
-    """One event log: the ids whose meaning is known, those that are one of Sigma's categories, those worth a look.
+    """One event log: known event IDs with their meaning, Sigma category, and notable ones.
 
     ``notable`` gives tactic, technique and weight (1 to 4).
     """
@@ -46,7 +46,7 @@ class Service(msgspec.Struct, frozen=True):
 
 
 class WindowsEvents(msgspec.Struct, frozen=True):
-    """``log_readers/windows_events.toml``."""
+    """The table of ``windows_events.toml``."""
 
     source: str
     version: str
@@ -55,7 +55,7 @@ class WindowsEvents(msgspec.Struct, frozen=True):
 
 
 class Notable(msgspec.Struct, frozen=True):
-    """What an event id says by itself."""
+    """The tactic and technique that an event ID points to by itself."""
 
     tactic: str
     technique: str
@@ -64,34 +64,34 @@ class Notable(msgspec.Struct, frozen=True):
 
 @cache
 def windows_events() -> WindowsEvents:
-    """The table in use."""
+    """Return the table of Windows events."""
     return load("windows_events.toml", WindowsEvents, __package__)
 
 
 @cache
 def _services() -> dict[str, str]:
-    """Service by channel and by provider, lower case; a channel goes before a provider of the same name."""
+    """Map channels and providers in lower case to services; a channel wins over a provider of the same name."""
     table = windows_events().services
     found = {provider.lower(): name for name, service in table.items() for provider in service.providers}
     return found | {channel.lower(): name for name, service in table.items() for channel in service.channels}
 
 
 def service_of(channel: str, provider: str) -> str:
-    """Sigma's service; "" for a log that the table does not have."""
+    """Return Sigma's service; "" for an unknown log."""
     known = _services()
     return known.get(channel.lower()) or ("" if channel else known.get(provider.lower(), ""))
 
 
 @cache
 def words_for(service: str, event_id: int | None) -> str:
-    """What the event is, in our words; "" where the table does not have it."""
+    """Return the meaning of an event ID; "" if it is not in the table."""
     log = windows_events().services.get(service)
     return log.events.get(str(event_id), "") if log else ""
 
 
 @cache
 def notable(service: str, event_id: int | None) -> Notable | None:
-    """What the id alone says; None for most."""
+    """Return what an event ID points to by itself; None for most."""
     log = windows_events().services.get(service)
     entry = log.notable.get(str(event_id)) if log else None
     return Notable(entry[0], entry[1], int(entry[2])) if entry else None
@@ -104,7 +104,7 @@ def _category(service: str, event_id: int | None) -> str:
 
 
 class Header(msgspec.Struct, kw_only=True):
-    """What every Windows event says of itself, however it was written down."""
+    """The fields of every Windows event, whatever the file format."""
 
     number: int
     event_id: int | None
@@ -116,7 +116,7 @@ class Header(msgspec.Struct, kw_only=True):
 
 
 def windows_event(header: Header, fields: dict[str, str]) -> Event:
-    """The event; ``fields`` (its own data) is completed in place."""
+    """Return the event; ``fields`` (its own data) is completed in place."""
     service = service_of(header.channel, header.provider)
     category = _category(service, header.event_id)
     completion = _COMPLETIONS.get((service, header.event_id))
@@ -144,7 +144,7 @@ def windows_event(header: Header, fields: dict[str, str]) -> Event:
 
 
 def _excerpt(header: Header, fields: dict[str, str]) -> str:
-    """The telling part of a record that is binary, or opens with what all records have."""
+    """Return the informative part of a record that is binary or starts with what all records have."""
     parts = [f"{name}={fields[name][:_PART_CHARS]}" for name in _SALIENT if name in fields]
     if len(parts) < 2:
         parts += [f"{name}={value[:_PART_CHARS]}" for name, value in fields.items() if name not in _SALIENT][:8]
@@ -152,7 +152,7 @@ def _excerpt(header: Header, fields: dict[str, str]) -> str:
 
 
 def add_field(fields: dict[str, str], name: str, value: object) -> None:
-    """``value`` as text under ``name``, where it is something and there is room."""
+    """Add ``value`` as text under ``name``, unless it is empty or there are too many fields."""
     if value is None or len(fields) >= MAX_FIELDS:
         return
     if value is True or value is False:
@@ -162,7 +162,7 @@ def add_field(fields: dict[str, str], name: str, value: object) -> None:
 
 
 def decimal(number: str) -> str:
-    """A process id as Sysmon writes it: ``0x1a2c`` is ``6700``; what is no number stays."""
+    """Return a process ID as Sysmon writes it (``6700`` for ``0x1a2c``); other text is unchanged."""
     try:
         return str(int(number, 0)) if number[:2].lower() == "0x" else number
     except ValueError:
@@ -170,7 +170,7 @@ def decimal(number: str) -> str:
 
 
 def _process_started(fields: dict[str, str]) -> None:
-    """4688 in Sysmon's words; its ProcessId is the parent's."""
+    """Add Sysmon's field names to 4688, whose ProcessId is the parent's."""
     for ours, theirs in (("Image", "NewProcessName"), ("ParentImage", "ParentProcessName")):
         if theirs in fields:
             fields[ours] = fields[theirs]
@@ -187,7 +187,7 @@ _HIVES = (("\\REGISTRY\\MACHINE", "HKLM"), ("\\REGISTRY\\USER", "HKU"))
 
 
 def _value_changed(fields: dict[str, str]) -> None:
-    """4657 in Sysmon's words."""
+    """Add Sysmon's field names to 4657."""
     key = fields.get("ObjectName", "")
     for long, short in _HIVES:
         if key.upper().startswith(long):
@@ -198,7 +198,7 @@ def _value_changed(fields: dict[str, str]) -> None:
             fields.setdefault(ours, fields[theirs])
 
 
-_OUTBOUND = "%%14593"  # of a connection's direction, in the message table of the filtering platform
+_OUTBOUND = "%%14593"  # a connection's direction, in the message table of the filtering platform
 _SAME = (
     ("Image", "Application"), ("SourceIp", "SourceAddress"), ("SourcePort", "SourcePort"),
     ("DestinationIp", "DestAddress"), ("DestinationPort", "DestPort"),
@@ -206,7 +206,7 @@ _SAME = (
 
 
 def _connected(fields: dict[str, str]) -> None:
-    """5156 and 5157 in Sysmon's words."""
+    """Add Sysmon's field names to 5156 and 5157."""
     for ours, theirs in _SAME:
         if theirs in fields:
             fields.setdefault(ours, fields[theirs])
@@ -218,7 +218,7 @@ _CLASSIC = re.compile(r"^\s*(HostApplication|CommandLine|EngineVersion|HostName|
 
 
 def _classic_shell(fields: dict[str, str]) -> None:
-    """400, 600 and 800 carry their details as ``name=value`` lines in one text."""
+    """Add the fields of 400, 600 and 800, which hold ``name=value`` lines in one text."""
     for name, value in _CLASSIC.findall(fields.get("Data", "") or fields.get("Message", "")):
         if value:
             fields.setdefault(name, value)
@@ -239,7 +239,7 @@ _PLAIN = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,9}))?\s*
 
 
 def utc(text: str, *, is_utc: bool = False) -> str:
-    """``2026-11-20T03:12:45.123Z``; ``text`` as it stands where it names no zone, or has another form.
+    """Return ``2026-11-20T03:12:45.123Z``; ``text`` unchanged if it has no time zone or another format.
 
     ``is_utc`` says that a stamp without a zone is in UTC.
     """

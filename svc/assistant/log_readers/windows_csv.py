@@ -1,7 +1,8 @@
-"""Exports of event logs as CSV: each row with its header's names as an event. Pure.
+"""Read event logs exported as CSV: each row becomes an event with the names of the header.
 
-Read are Windows events as Event Viewer, PowerShell, EvtxECmd and search systems export them; the columns become what
-``event_json`` knows, and the lines of a message the fields that the event itself has. CSV: the standard library's csv.
+Supported are Windows events as exported by Event Viewer, PowerShell, EvtxECmd and search systems. The columns become
+the names that ``windows_json.py`` knows, and the lines of a message become the event's own fields. Parser: the
+standard library's csv.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from svc.assistant.log_readers.windows_json import event_of
 from svc.assistant.sigma.event import Event
 
 MAX_COLUMNS = 300
-MAX_ROW_CHARS = 262_144  # of one cell: csv's own bound is 131,072
-MAX_ROW_LINES = 500  # of one row: a message of Windows has up to 100 lines
+MAX_ROW_CHARS = 262_144  # of one cell; csv's own limit is 131,072
+MAX_ROW_LINES = 500  # of one row; Windows messages have up to 100 lines
 _NAMES = {
     "eventid": "EventID", "id": "EventID", "eventcode": "EventID", "event.code": "EventID",
     "winlog.event_id": "EventID", "channel": "Channel", "logname": "Channel", "log": "Channel",
@@ -57,7 +58,7 @@ _PLAIN = {
 
 
 def is_event_csv(head: bytes) -> bool:
-    """Whether a file's first line names an event id and what log or host it is from."""
+    """Return whether a file's first line has a column of event IDs and one of logs or hosts."""
     first = head.lstrip(b"\xef\xbb\xbf\r\n").split(b"\n", 1)[0].decode("utf-8", errors="replace")
     if first.startswith("#TYPE"):  # Export-Csv of Windows PowerShell
         first = head.split(b"\n", 2)[1].decode("utf-8", errors="replace") if head.count(b"\n") > 1 else ""
@@ -78,9 +79,9 @@ def _known(name: str) -> str:
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order; a number is the line on which the row ends."""
+    """Yield the events in the file's order; an event's number is the line on which its row ends."""
     lines = Lines(feed)
-    text = _WithLineEnds(lines)
+    text = _CsvLines(lines)
     csv.field_size_limit(MAX_ROW_CHARS)
     rows: Iterator[list[str]] = iter(())
     header: list[str] = []
@@ -104,12 +105,12 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         else:
             yield event
     if broken:
-        yield Gap(text=f"{broken:,} rows are no Windows events, or damaged")
+        yield Gap(text=f"{broken:,} rows are damaged or not Windows events")
     yield from lines.gaps("rows")
 
 
-class _WithLineEnds:
-    """The lines as csv wants them; knows the number of the last."""
+class _CsvLines:
+    """The lines as csv needs them, with the number of the last one read."""
 
     def __init__(self, lines: Iterable[tuple[int, int, str]]) -> None:
         self._lines = iter(lines)
@@ -130,7 +131,7 @@ def _event(header: list[str], row: list[str], number: int) -> Event | None:
             found.setdefault(_known(name) or _DATA_PREFIX.sub("", name.strip()), value)
     extra = row[len(header) :]
     if extra and "Message" not in found:
-        found["Message"] = extra[0]  # Event Viewer names no column for it
+        found["Message"] = extra[0]  # Event Viewer has no header for this column
     found.setdefault("Channel", found.get("SourceName", "Security"))
     message = found.get("Message")
     if isinstance(message, str):
@@ -140,7 +141,7 @@ def _event(header: list[str], row: list[str], number: int) -> Event | None:
 
 
 def _message_fields(message: str) -> Iterator[tuple[str, str]]:
-    """The fields that a message spells out: Security's by their section, Sysmon's by their own names."""
+    """Yield the fields in a message's text: Security's by their section, Sysmon's by their own names."""
     side = ""
     for line in re.split(r"\r?\n", message)[:MAX_ROW_LINES]:
         found = _LINE.match(line.replace("\t", " "))

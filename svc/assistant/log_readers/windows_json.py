@@ -1,9 +1,9 @@
-"""Windows events that some program has written as JSON, in any of the forms that are about, as events.
+"""Read Windows events in the JSON formats of various programs.
 
-One object a line, a list, or objects one after another over many lines; in each the event as the XML has it (``Event``,
-``System``), flat (NXLog, Get-WinEvent, EvtxECmd, hosts' exports), or as Elastic's shippers write it (``winlog``,
-``event_data``), also with dotted names and inside ``_source`` or ``result``. Objects without an event id are counted in
-a Gap.
+Either one object per line, a list, or a sequence of objects over many lines. An event is structured like the XML
+(``Event``, ``System``), flat (NXLog, Get-WinEvent, EvtxECmd, exports of hosts), or as Elastic's shippers write it
+(``winlog``, ``event_data``), also with dotted names and inside ``_source`` or ``result``. Objects without an event ID
+are counted in a gap.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc
 from svc.assistant.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
 from svc.assistant.sigma.event import Event
 
-MAX_LINE_BYTES = 4 * 1024 * 1024  # of one object on a line; a script block with its message has 200,000
-MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of one object over many lines, in memory six times as much
+MAX_LINE_BYTES = 4 * 1024 * 1024  # of one object on a line; a script block with its message has about 200,000
+MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of one object over many lines; it takes six times as much memory
 MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
 _PIECE_BYTES = 1024 * 1024
-_FEW_FIELDS = 4  # with fewer the message is all that there is
+_FEW_FIELDS = 4  # with fewer, only the message has the details
 _WRAPPERS = ("_source", "result", "Event", "event")
 _LISTS = ("hits", "Events", "events", "records", "results", "data", "value", "logs")
 _HEADS = {
@@ -48,8 +48,8 @@ _MESSAGES = ("Message", "message")
 _decode_line = msgspec.json.Decoder().decode
 
 
-class _Unread:
-    """What was passed over, for the Gaps at the end."""
+class _Skipped:
+    """What was skipped, for the gaps at the end."""
 
     def __init__(self) -> None:
         self.broken: list[int] = []
@@ -58,41 +58,39 @@ class _Unread:
 
     def gaps(self) -> Iterator[Gap]:
         for places, what in (
-            (self.broken, "damaged: no JSON object"),
-            (self.foreign, "JSON, but no Windows event"),
+            (self.broken, "damaged: not a JSON object"),
+            (self.foreign, "JSON, but not a Windows event"),
             (self.long, f"longer than {MAX_LINE_BYTES:,} bytes"),
         ):
             if places:
-                yield Gap(
-                    text=f"{len(places):,} lines or objects were passed over as {what}; the first is {places[0]:,}"
-                )
+                yield Gap(text=f"{len(places):,} lines or objects were skipped as {what}; the first is {places[0]:,}")
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order; a number is the line, or the object's place in a list, from 1."""
-    unread = _Unread()
+    """Yield the events in the file's order; an event's number is its line or its position in a list, from 1."""
+    skipped = _Skipped()
     head = feed.read(4)
     feed.seek(0)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         text = feed.read(MAX_WIDE_BYTES + 1)
         if len(text) > MAX_WIDE_BYTES:
-            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were looked at, since the file is in UTF-16")
-        objects = _of_text(text[:MAX_WIDE_BYTES].decode("utf-16", errors="replace"), unread)
+            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were examined, because the file is in UTF-16")
+        objects = _from_text(text[:MAX_WIDE_BYTES].decode("utf-16", errors="replace"), skipped)
     elif _is_by_line(feed):
-        objects = _of_lines(feed, unread)
+        objects = _from_lines(feed, skipped)
     else:
-        objects = _of_pieces(feed, unread)
+        objects = _from_file(feed, skipped)
     for number, found in objects:
         event = event_of(found, number)
         if event is None:
-            unread.foreign.append(number)
+            skipped.foreign.append(number)
         else:
             yield event
-    yield from unread.gaps()
+    yield from skipped.gaps()
 
 
 def _is_by_line(feed: BinaryIO) -> bool:
-    """Whether the first line with something in it is an object of its own."""
+    """Return whether the first line that is not empty is a whole object."""
     line = b""
     for _ in range(100):
         line = feed.readline(MAX_LINE_BYTES)
@@ -103,13 +101,13 @@ def _is_by_line(feed: BinaryIO) -> bool:
 
 
 def _listed(line: bytes) -> bool:
-    """Whether a whole export with its list stands on one line."""
+    """Return whether a line is a whole export with its list."""
     found = _object(line.strip(b"\xef\xbb\xbf \t\r\n,"))
     return isinstance(found, dict) and _inner_list(found) is not None
 
 
 def _object(line: bytes | str) -> object:
-    """The value on a line, None where there is none."""
+    """Return the value on a line, None if there is none."""
     try:
         return _decode_line(line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
@@ -121,12 +119,12 @@ def _object(line: bytes | str) -> object:
         return None
 
 
-def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+def _from_lines(feed: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
     number = 0
     while line := feed.readline(MAX_LINE_BYTES):
         number += 1
         if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
-            unread.long.append(number)
+            skipped.long.append(number)
             while (rest := feed.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
             continue
@@ -137,14 +135,14 @@ def _of_lines(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, 
         if isinstance(found, dict):
             yield number, found
         else:
-            unread.broken.append(number)
+            skipped.broken.append(number)
 
 
-def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+def _from_text(text: str, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
     lines = text.split("\n")
     first = next((line for line in lines if line.strip("\ufeff \t\r")), "")
     if not isinstance(_object(first.strip("\ufeff \t\r,")), dict):
-        yield from _of_stream(iter([text]), unread)
+        yield from _from_stream(iter([text]), skipped)
         return
     for number, line in enumerate(lines, start=1):
         stripped = line.strip("\ufeff \t\r,")
@@ -153,22 +151,22 @@ def _of_text(text: str, unread: _Unread) -> Iterator[tuple[int, dict[str, object
             if isinstance(found, dict):
                 yield number, found
             else:
-                unread.broken.append(number)
+                skipped.broken.append(number)
 
 
-def _of_pieces(feed: BinaryIO, unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
+def _from_file(feed: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
     pieces = iter(lambda: feed.read(_PIECE_BYTES), b"")
-    yield from _of_stream((decoder.decode(piece) for piece in pieces), unread)
+    yield from _from_stream((decoder.decode(piece) for piece in pieces), skipped)
 
 
-def _of_stream(pieces: Iterator[str], unread: _Unread) -> Iterator[tuple[int, dict[str, object]]]:
-    """Objects of a list, or one after another, each over as many lines as it likes."""
+def _from_stream(pieces: Iterator[str], skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
+    """Yield the objects of a list or of a sequence, each over any number of lines."""
     parse = json.JSONDecoder(strict=False).raw_decode
     buffer, position, number = "", 0, 0
-    wanted = 0  # an object that is cut is tried again when twice as much is there: linear in all
+    wanted = 0  # an incomplete object is retried once twice as much is there: linear overall
     for piece in pieces:
         buffer = buffer[position:] + piece
         position = 0
@@ -191,7 +189,7 @@ def _of_stream(pieces: Iterator[str], unread: _Unread) -> Iterator[tuple[int, di
         if rest > MAX_OBJECT_CHARS:
             break
     if buffer[position:].strip("\ufeff \t\r\n,[]"):
-        unread.broken.append(number + 1)
+        skipped.broken.append(number + 1)
 
 
 def _next_start(text: str, position: int) -> int:
@@ -199,10 +197,10 @@ def _next_start(text: str, position: int) -> int:
 
 
 def _inner_list(found: dict[str, object]) -> list[object] | None:
-    """The list in an export that is one object; None where it is an event."""
+    """Return the list in an export that is one object; None if the object is an event."""
     for name in _LISTS:
         value = found.get(name)
-        if isinstance(value, dict):  # Elastic's answer: hits in hits
+        if isinstance(value, dict):  # Elasticsearch response: hits in hits
             value = value.get(name)
         if isinstance(value, list) and any(isinstance(item, dict) for item in value[:3]):
             return value
@@ -210,7 +208,7 @@ def _inner_list(found: dict[str, object]) -> list[object] | None:
 
 
 def event_of(found: dict[str, object], number: int) -> Event | None:
-    """The event of one object; None where it has no event id and no log's name."""
+    """Return the event of one object; None if it has neither an event ID nor a log's name."""
     for _ in range(2):
         if isinstance(found.get("System"), dict):
             return nested_event(found, number=number)
@@ -220,15 +218,15 @@ def event_of(found: dict[str, object], number: int) -> Event | None:
         found = inner
     if isinstance(found.get("System"), dict):
         return nested_event(found, number=number)
-    return _flat(_undotted(found), number)
+    return _flat(_nested(found), number)
 
 
 def _has_head(found: dict[str, object]) -> bool:
     return "winlog" in found or any(name in found for name in _HEADS["event_id"]) or "winlog.event_id" in found
 
 
-def _undotted(found: dict[str, object]) -> dict[str, object]:
-    """``winlog.event_data.Image`` as members of members."""
+def _nested(found: dict[str, object]) -> dict[str, object]:
+    """Return an object with dotted names (``winlog.event_data.Image``) as nested objects."""
     if not any(name.startswith("winlog.") for name in found):
         return found
     result: dict[str, object] = {}
@@ -263,7 +261,7 @@ def _flat(found: dict[str, object], number: int) -> Event | None:
 
 
 def _head(own: dict[str, object], found: dict[str, object], names: tuple[str, ...]) -> tuple[str, object]:
-    """The first of the names that is there, and its value; Elastic keeps some outside of ``winlog``."""
+    """Return the first of the names that exists, and its value; Elastic has some outside ``winlog``."""
     for place in (own, found) if own is not found else (own,):
         for name in names:
             if (value := place.get(name)) is not None:
@@ -281,7 +279,7 @@ def _name(value: object) -> str:
 
 
 def _better_time(found: dict[str, object], fields: dict[str, str]) -> str:
-    """A stamp that names its zone, or is known to be UTC, where the first one does not."""
+    """Return a timestamp with a time zone, or known to be UTC, if the first one has none."""
     for name in ("@timestamp", "SystemTime", "UtcTime"):
         value = found.get(name) or fields.get(name)
         if isinstance(value, str) and (time := utc(value, is_utc=True)).endswith("Z"):
@@ -293,7 +291,7 @@ _HEAD_NAMES = frozenset(name for names in _HEADS.values() for name in names) - {
 
 
 def _add_fields(fields: dict[str, str], own: dict[str, object], found: dict[str, object]) -> None:
-    """The event's data, whichever way it is told from the rest."""
+    """Add the event's own data, in whichever member the format has it."""
     data = own.get("event_data", own.get("EventData"))
     payload = found.get("Payload")
     if isinstance(data, dict | str):

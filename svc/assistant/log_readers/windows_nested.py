@@ -1,7 +1,7 @@
-"""A Windows event as the XML has it (System, EventData, UserData), written as JSON by any of several programs. Pure.
+"""Read one Windows event structured like its XML (System, EventData, UserData), in the JSON of various programs.
 
-Attributes stand as ``{"#attributes": {…}}`` (the crate and library evtx), as ``"@Name"`` (xmltodict, EvtxECmd), as
-``Name_attributes`` beside the element, or plainly as members.
+Attributes are ``{"#attributes": {…}}`` (the library evtx), ``"@Name"`` (xmltodict, EvtxECmd), ``Name_attributes``
+next to the element, or plain members.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from __future__ import annotations
 from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
 from svc.assistant.sigma.event import Event
 
-MAX_DEPTH = 6  # of UserData; Windows' own has three
+MAX_DEPTH = 6  # of UserData; Windows' own has three levels
 
 
 def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = False) -> Event | None:
-    """The event whose ``Event`` element is ``body``; None where it has no System element.
+    """Return the event whose ``Event`` element is ``body``; None if it has no System element.
 
     ``number`` is the line's; with ``is_own_number`` the record's own number goes before it.
     """
@@ -36,7 +36,7 @@ def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = 
 
 
 def whole_number(value: object) -> int | None:
-    """``4624`` from a number, a text, or an element with attributes."""
+    """Return ``4624`` from a number, a text, or an element with attributes."""
     if isinstance(value, dict):
         value = value.get("#text", value.get("Value", value.get("_")))
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -67,7 +67,7 @@ def _attribute(system: dict[str, object], element: str, name: str) -> str:
 
 
 def add_data(fields: dict[str, str], data: object) -> None:
-    """What stands in EventData: by name, as a list of named values, or as values without a name (``Data``)."""
+    """Add the fields of EventData: by name, as a list of named values, or as unnamed values (``Data``)."""
     if isinstance(data, str):
         add_field(fields, "Data", data)
     if not isinstance(data, dict):
@@ -80,7 +80,7 @@ def add_data(fields: dict[str, str], data: object) -> None:
 
 
 def _leaf(value: object) -> object:
-    """The value of an element; of a list its values, a line each."""
+    """Return the value of an element; for a list its values, one per line."""
     if isinstance(value, dict):
         value = value.get("#text")
     if isinstance(value, list):
@@ -107,7 +107,7 @@ def _add_values(fields: dict[str, str], value: object) -> None:
 
 
 def add_user_data(fields: dict[str, str], data: object, depth: int = 0) -> None:
-    """Every leaf under UserData by its own name; a later one of the same name does not replace the first."""
+    """Add every leaf of UserData by its own name; the first of equal names is kept."""
     if not isinstance(data, dict) or depth > MAX_DEPTH:
         return
     for name, value in data.items():

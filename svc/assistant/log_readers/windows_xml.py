@@ -1,7 +1,7 @@
-"""Windows events as XML, as the Event Viewer and wevtutil write them, as events. Each is parsed by itself.
+"""Read Windows events as XML, as written by the Event Viewer and wevtutil. Each event is parsed by itself.
 
-An event is what stands between ``<Event`` and ``</Event>``; a document type, which such exports never have, is refused,
-so that no entity is ever expanded.
+An event is the text between ``<Event`` and ``</Event>``. A document type, which such exports never have, is refused,
+so no entity is ever expanded.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
 
-MAX_EVENT_CHARS = 1024 * 1024  # of one event; a script block is logged in parts of 32,000
-MAX_DEPTH = 12  # of elements; Windows' own have five
+MAX_EVENT_CHARS = 1024 * 1024  # of one event; script blocks are logged in parts of 32,000
+MAX_DEPTH = 12  # of elements; Windows' own have five levels
 _PIECE_BYTES = 256 * 1024
 _EVENT = re.compile(r"<Event[ >].*?</Event>", re.DOTALL)
 _START = re.compile(r"<Event[ >]")
@@ -28,7 +28,7 @@ _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "ut
 
 
 def is_event_xml(head: bytes) -> bool:
-    """Whether a file that begins so holds events in XML, or a text has them in it."""
+    """Return whether the first bytes of a file or text contain events in XML."""
     return _LOOK.search(head.decode(_encoding(head), errors="replace")) is not None
 
 
@@ -37,7 +37,7 @@ def _encoding(head: bytes) -> str:
 
 
 def read(feed: BinaryIO) -> Iterator[Event | Gap]:
-    """The events in the file's order; a number is the record's own, or the event's place where it has none."""
+    """Yield the events in the file's order; an event's number is its record number, otherwise its position."""
     encoding = _encoding(feed.read(4))
     feed.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
@@ -58,9 +58,9 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
             broken += 1
             text = text[-100:]
     if _START.search(text):
-        yield Gap(text=f"damaged after event {number:,}: the last one does not end")
+        yield Gap(text=f"damaged after event {number:,}: the last event is incomplete")
     if broken:
-        yield Gap(text=f"{broken:,} events are damaged or longer than {MAX_EVENT_CHARS:,} characters; not looked at")
+        yield Gap(text=f"{broken:,} events are damaged or longer than {MAX_EVENT_CHARS:,} characters; not examined")
 
 
 def _event(text: str, number: int) -> Event | None:
@@ -75,7 +75,7 @@ def _event(text: str, number: int) -> Event | None:
 
 
 def _as_members(element: ElementTree.Element, depth: int) -> dict[str, object] | str | None:
-    """Members by name, attributes under ``#attributes``; ``Data`` elements with their names as a list."""
+    """Return an element's members by name, attributes under ``#attributes``, ``Data`` elements as a list."""
     if depth > MAX_DEPTH:
         return None
     members: dict[str, object] = {"#attributes": dict(element.attrib)} if element.attrib else {}

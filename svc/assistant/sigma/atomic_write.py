@@ -1,4 +1,4 @@
-"""Files of the user's knowledge folder: written whole or not at all."""
+"""Write files of the user's knowledge folder atomically."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def replace_file(file: Path, content: bytes) -> Path:
-    """Write ``content`` so that a reader finds the old file or the new one, never a part."""
+    """Write ``content`` atomically: readers see either the old file or the new one."""
     file.parent.mkdir(parents=True, exist_ok=True)
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:

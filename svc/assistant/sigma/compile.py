@@ -1,7 +1,8 @@
-"""Sigma's YAML to rules that run without a library: pySigma reads, this module translates its condition tree.
+"""Compile Sigma's YAML to rules that run without a library: pySigma parses, this module translates its conditions.
 
-Needs the extra ``sigma``; imported by the command ``svc rules`` alone. What cannot be translated is Rejected with the
-reason, never dropped: placeholders (``expand``), date parts, correlations, and what pySigma itself refuses.
+Needs the extra ``sigma``; only the command ``svc rules`` imports it. A rule that cannot be translated is Rejected
+with the reason, never dropped: placeholders (``expand``), date parts, correlations, and whatever pySigma itself
+rejects.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ from sigma.types import (
 from svc.assistant.sigma.condition import Check, Comparison, Every, Layout, Node, Not, Some, predicate
 from svc.assistant.sigma.engine import LogSource, Rule
 
-MAX_SHOWN_CHARS = 400  # of the title and the reason of a rule that is refused
-MAX_DEPTH = 60  # of a condition; deeper ones are no rules but attacks on the reader
+MAX_SHOWN_CHARS = 400  # of the title and the reason of a rejected rule
+MAX_DEPTH = 60  # of a condition; deeper ones are attacks on the parser
 _MERGED: frozenset[Comparison] = frozenset({"equals", "contains", "startswith", "endswith", "re", "cidr"})
 _COMPARISONS: dict[CompareOperators, Comparison] = {
     CompareOperators.LT: "lt",
@@ -63,11 +64,11 @@ class Rejected(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RuleError(ValueError):
-    """The rule asks for something that cannot be done here."""
+    """The rule uses something that is not supported."""
 
 
 def compile_text(text: str, *, file: str) -> Iterator[Rule | Rejected]:
-    """Every rule of one YAML file, of one or several documents. ``file`` is what a Rejected names."""
+    """Yield every rule of one YAML file, which may have several documents; a Rejected names ``file``."""
     try:
         documents = list(yaml.load_all(text, Loader=SigmaYAMLLoader))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -87,9 +88,9 @@ def compile_text(text: str, *, file: str) -> Iterator[Rule | Rejected]:
 
 def _rule(document: object) -> Rule:
     if not isinstance(document, dict) or not ("detection" in document or "correlation" in document):
-        raise RuleError("no Sigma rule: it has no detection")
+        raise RuleError("not a Sigma rule: missing `detection`")
     if "correlation" in document:
-        raise RuleError("a correlation rule; rules here look at one event at a time")
+        raise RuleError("correlation rules are not supported")
     check_alias_expansion(document)
     parsed = SigmaRule.from_dict(document)
     conditions = [_node(condition.parsed) for condition in parsed.detection.parsed_condition]
@@ -101,7 +102,7 @@ def _rule(document: object) -> Rule:
     return Rule(
         id=str(parsed.id or ""),
         title=parsed.title,
-        level=parsed.level.name.lower() if parsed.level else "medium",  # type: ignore[arg-type]  # Sigma's words are ours
+        level=parsed.level.name.lower() if parsed.level else "medium",  # type: ignore[arg-type]  # Sigma's levels are ours
         author=parsed.author or "",
         license=parsed.license or "",
         description=" ".join((parsed.description or "").split()),
@@ -119,7 +120,7 @@ def _is_id(name: str) -> bool:
 
 def _node(condition: object, depth: int = 0) -> Node:
     if depth > MAX_DEPTH:
-        raise RuleError(f"its condition is nested more than {MAX_DEPTH} deep")
+        raise RuleError(f"the condition is nested more than {MAX_DEPTH} levels deep")
     match condition:
         case ConditionNOT():
             return Not(_node(condition.args[0], depth + 1))
@@ -132,19 +133,19 @@ def _node(condition: object, depth: int = 0) -> Node:
         case ConditionValueExpression():
             return _value("", condition.value)
         case _:
-            raise RuleError("its condition is empty")
+            raise RuleError("the condition is empty")
 
 
 def _all_of(nodes: Iterable[Node]) -> Node:
     flat: list[Node] = []
     for node in nodes:
         flat.extend(node.nodes if isinstance(node, Every) else [node])
-    flat.sort(key=_cost)  # stable: the cheap and telling tests first
+    flat.sort(key=_cost)  # stable: the cheap and selective tests first
     return flat[0] if len(flat) == 1 else Every(tuple(flat))
 
 
 def _one_of(nodes: Iterable[Node]) -> Node:
-    """The nodes, tests of one field in one manner merged into one test."""
+    """Return any of the nodes; equal comparisons of the same field are merged into one."""
     flat: list[Node] = []
     merged: dict[tuple[str, Comparison, bool], int] = {}
     for node in nodes:
@@ -183,7 +184,7 @@ def _value(field: str, value: SigmaType) -> Node:
         case SigmaString():
             return _text(field, value)
         case SigmaTimestampPart():
-            raise RuleError("it compares a part of a date, which is not supported")
+            raise RuleError("comparing part of a date is not supported")
         case SigmaNumber():
             return Check(field, "equals" if field else "contains", (str(value.number),))
         case SigmaBool():
@@ -208,22 +209,22 @@ def _value(field: str, value: SigmaType) -> Node:
             )
             return Check(field, how, (value.field,))
         case _:
-            raise RuleError(f"a value of the kind {type(value).__name__} is not supported")
+            raise RuleError(f"values of type {type(value).__name__} are not supported")
 
 
 def _text(field: str, value: SigmaString) -> Node:
-    """A pattern of ``*`` and ``?`` as the cheapest test that says the same. Keywords stand anywhere in the event."""
+    """Return a pattern with ``*`` and ``?`` as the cheapest equivalent test. Keywords may be anywhere in the event."""
     is_cased = isinstance(value, SigmaCasedString)
     parts: list[str] = [""]
     for part in value.s:
         if part is SpecialChars.WILDCARD_SINGLE:
-            return _with_single(field, value, is_cased=is_cased)
+            return _with_single_wildcard(field, value, is_cased=is_cased)
         if part is SpecialChars.WILDCARD_MULTI:
             parts.append("")
         elif isinstance(part, str):
             parts[-1] += part if is_cased else part.lower()
         else:
-            raise RuleError("it has a placeholder, whose values are not known here")
+            raise RuleError("placeholders are not supported, because their values are unknown")
     if not field:
         parts = ["", *parts, ""]
     first, *middle, last = parts if len(parts) > 1 else [parts[0], "end"]
@@ -243,8 +244,8 @@ def _text(field: str, value: SigmaString) -> Node:
             return Check(field, "parts", (first, *middle, last), is_cased)
 
 
-def _with_single(field: str, value: SigmaString, *, is_cased: bool) -> Node:
-    """``?`` needs an expression."""
+def _with_single_wildcard(field: str, value: SigmaString, *, is_cased: bool) -> Node:
+    """Return a pattern with ``?`` as a regular expression."""
     body = "".join(
         ".*" if part is SpecialChars.WILDCARD_MULTI else "." if not isinstance(part, str) else re.escape(part)
         for part in value.s

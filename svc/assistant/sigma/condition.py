@@ -1,9 +1,9 @@
-"""What a compiled Sigma rule asks of an event, as a tree, and the predicate that a tree becomes. Pure.
+"""The condition of a compiled Sigma rule as a tree, and the predicate made from it.
 
-A predicate sees an event's values in the slots that a ``Layout`` numbered. Meanings after the Sigma specification
-(sigmahq.io/docs/basics/rules): text is compared without case unless the rule says ``cased``; a field that the event
-does not have is empty, so that it fails every test but ``null`` and ``not`` inverts that. Nothing here is slower than
-linear in a value but ``re`` without google-re2 (which comes with the extra ``sigma``), and it sees MAX_REGEX_CHARS.
+A predicate gets an event's values in the slots numbered by a ``Layout``. Semantics: the Sigma specification
+(sigmahq.io/docs/basics/rules). Text is compared case-insensitively unless the rule says ``cased``. A field that the
+event lacks is empty, so it fails every test except ``null``, and ``not`` inverts that. All tests take linear time in
+the value, except ``re`` without google-re2 (part of the extra ``sigma``), which gets at most MAX_REGEX_CHARS.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ except ImportError:
 
 MAX_REGEX_CHARS = 16_384  # of one value; script blocks are logged in parts of 16,000 to 32,000
 
-LONG_CHARS = 256  # from here on, three letters of a word are looked up before the word is: measured, six times faster
-_COMMON = " etaoinsrlhdcmpu"  # the commonest letters, commonest first: what is not in it tells most
+LONG_CHARS = 256  # in longer values, three letters of a word are looked up before the word: measured, 6 times faster
+_COMMON = " etaoinsrlhdcmpu"  # the most frequent letters, in order; others are rarer
 
-Form = Literal["lower", "as it stands", "is there"]
-_Three = tuple[str, str, str]
+ValueForm = Literal["lower", "unchanged", "exists"]
+_Trigram = tuple[str, str, str]
 
 
 class Values(list[str]):
-    """An event's values by slot, and, of long ones, every three letters that stand side by side."""
+    """An event's values by slot, and the trigrams of long ones."""
 
-    __slots__ = ("_threes",)
+    __slots__ = ("_trigrams",)
 
     def __init__(self, values: Iterable[str]) -> None:
         super().__init__(values)
-        self._threes: dict[int, frozenset[_Three]] = {}
+        self._trigrams: dict[int, frozenset[_Trigram]] = {}
 
-    def threes(self, slot: int) -> frozenset[_Three]:
-        """Those of one value; made once."""
-        known = self._threes.get(slot)
+    def trigrams(self, slot: int) -> frozenset[_Trigram]:
+        """Return the trigrams of one value; computed once."""
+        known = self._trigrams.get(slot)
         if known is None:
             text = self[slot]
-            known = self._threes[slot] = frozenset(zip(text, text[1:], text[2:], strict=False))
+            known = self._trigrams[slot] = frozenset(zip(text, text[1:], text[2:], strict=False))
         return known
 
 
@@ -55,27 +55,27 @@ Comparison = Literal[
 
 
 class Every(msgspec.Struct, frozen=True, array_like=True, tag="every"):
-    """All of them hold."""
+    """All conditions hold."""
 
     nodes: tuple[Node, ...]
 
 
 class Some(msgspec.Struct, frozen=True, array_like=True, tag="some"):
-    """At least one of them holds."""
+    """At least one condition holds."""
 
     nodes: tuple[Node, ...]
 
 
 class Not(msgspec.Struct, frozen=True, array_like=True, tag="not"):
-    """It does not hold."""
+    """The condition does not hold."""
 
     node: Node
 
 
 class Check(msgspec.Struct, frozen=True, array_like=True, tag="check"):
-    """One field against one or more values: one of them is enough, but for ``parts``, which stand in this order.
+    """Compare one field with values, of which one must match; ``parts`` must all occur in this order.
 
-    ``field`` "" is all of the event's values, a keyword search. ``parts`` are what stands between a pattern's ``*``.
+    ``field`` "" is all of the event's values: a keyword search. ``parts`` are the texts between a pattern's ``*``.
     """
 
     field: str
@@ -88,22 +88,26 @@ Node = Every | Some | Not | Check
 
 
 UNUSABLE: tuple[type[Exception], ...] = (re.error, engine.error, ValueError, IndexError)
-"""What ``predicate`` raises."""
+"""Raised by ``predicate``."""
 
 
 class Layout:
-    """Which slot holds which field in which form; predicates ask for slots while they are built."""
+    """Numbers the slots, each a field in one form; predicates ask for slots while they are built."""
 
     def __init__(self) -> None:
-        self.slots: dict[tuple[str, Form], int] = {}
+        self.slots: dict[tuple[str, ValueForm], int] = {}
 
-    def slot(self, field: str, form: Form) -> int:
-        """The number of the slot; a new one where nobody asked for it before."""
+    def slot(self, field: str, form: ValueForm) -> int:
+        """Return the number of a slot, a new one if it is not known yet."""
         return self.slots.setdefault((field, form), len(self.slots))
 
 
 def predicate(node: Node, layout: Layout) -> Predicate:
-    """``node`` as a function of an event's values. Raises ``UNUSABLE`` for what is no expression, network or number."""
+    """Return ``node`` as a function of an event's values.
+
+    Raises:
+        UNUSABLE: A regular expression, network or number in it is invalid.
+    """
     match node:
         case Every(nodes):
             return _every([predicate(child, layout) for child in nodes])
@@ -144,23 +148,21 @@ def _check(check: Check, layout: Layout) -> Predicate:
     wanted = check.values
     match check.comparison:
         case "re":
-            return _expression(wanted, layout.slot(check.field, "as it stands"))
+            return _expression(wanted, layout.slot(check.field, "unchanged"))
         case "cidr":
-            return _network(wanted, layout.slot(check.field, "as it stands"))
+            return _network(wanted, layout.slot(check.field, "unchanged"))
         case "exists":
-            there = layout.slot(check.field, "is there")
+            there = layout.slot(check.field, "exists")
             return lambda values: bool(values[there])
         case "lt" | "lte" | "gt" | "gte":
-            return _number(check.comparison, float(wanted[0]), layout.slot(check.field, "as it stands"))
+            return _number(check.comparison, float(wanted[0]), layout.slot(check.field, "unchanged"))
         case "same as" | "starts with field" | "ends with field":
             return _two_fields(check, layout)
         case "null":
             slot = layout.slot(check.field, "lower")
             return lambda values: not values[slot]
         case "equals" | "contains" | "startswith" | "endswith" | "parts":
-            return _text(
-                check.comparison, wanted, layout.slot(check.field, "as it stands" if check.is_cased else "lower")
-            )
+            return _text(check.comparison, wanted, layout.slot(check.field, "unchanged" if check.is_cased else "lower"))
 
 
 def _text(comparison: str, wanted: tuple[str, ...], slot: int) -> Predicate:
@@ -191,29 +193,29 @@ def _contains(wanted: tuple[str, ...], slot: int) -> Predicate:
                 if part in text:
                     return True
             return False
-        threes = values.threes(slot)
-        for part, three in gated:  # noqa: SIM110 - as above
-            if (three is None or three in threes) and part in text:
+        trigrams = values.trigrams(slot)
+        for part, trigram in gated:  # noqa: SIM110 - as above
+            if (trigram is None or trigram in trigrams) and part in text:
                 return True
         return False
 
     return contains
 
 
-def _rarest(part: str) -> _Three | None:
-    """The three letters side by side that few texts have; None for a shorter word."""
-    threes = list(zip(part, part[1:], part[2:], strict=False))
-    return max(threes, key=_rarity, default=None)
+def _rarest(part: str) -> _Trigram | None:
+    """Return the rarest trigram of a word; None if it is shorter than that."""
+    trigrams = list(zip(part, part[1:], part[2:], strict=False))
+    return max(trigrams, key=_rarity, default=None)
 
 
-def _rarity(three: _Three) -> int:
-    return sum(_COMMON.index(letter) if letter in _COMMON else len(_COMMON) for letter in three)
+def _rarity(trigram: _Trigram) -> int:
+    return sum(_COMMON.index(letter) if letter in _COMMON else len(_COMMON) for letter in trigram)
 
 
 def _parts(parts: tuple[str, ...], slot: int) -> Predicate:
     first, *middle, last = parts
 
-    def stand_in_order(values: Values) -> bool:
+    def occur_in_order(values: Values) -> bool:
         text = values[slot]
         if len(text) < len(first) + len(last) or not text.startswith(first) or not text.endswith(last):
             return False
@@ -225,7 +227,7 @@ def _parts(parts: tuple[str, ...], slot: int) -> Predicate:
             position = found + len(part)
         return True
 
-    return stand_in_order
+    return occur_in_order
 
 
 class _Expression(Protocol):
@@ -237,7 +239,7 @@ def _expression(wanted: tuple[str, ...], slot: int) -> Predicate:
 
     def found(values: Values) -> bool:
         text = values[slot][:MAX_REGEX_CHARS]
-        if not text.isascii():  # half a character would be an error to re2
+        if not text.isascii():  # re2 raises on lone surrogates
             text = text.encode("utf-8", "replace").decode()
         return any(expression.search(text) for expression in expressions)
 

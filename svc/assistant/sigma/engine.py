@@ -1,8 +1,8 @@
-"""Which rules match which events. Pure: events in, hits out, in the events' order.
+"""Match events against rules: events in, hits out, in the events' order.
 
-A rule is looked at only for events of its log source and, where it names event ids, of these. Events repeat: what was
-found for the values that a log source's rules look at is remembered, which makes it fast. Rules come compiled
-(``svc/assistant/sigma``); running them needs the standard library alone.
+A rule is evaluated only for events of its log source and, if it names event IDs, for these. Events repeat, so the
+result for the values that a log source's rules look at is remembered, which makes it fast. Rules are compiled
+beforehand (``compile.py``); running them needs the standard library only.
 """
 
 from __future__ import annotations
@@ -13,11 +13,22 @@ from typing import Literal
 import msgspec
 
 from svc.assistant.findings import Severity
-from svc.assistant.sigma.condition import UNUSABLE, Check, Every, Form, Layout, Node, Predicate, Some, Values, predicate
+from svc.assistant.sigma.condition import (
+    UNUSABLE,
+    Check,
+    Every,
+    Layout,
+    Node,
+    Predicate,
+    Some,
+    ValueForm,
+    Values,
+    predicate,
+)
 from svc.assistant.sigma.event import Event
 
-MAX_REMEMBERED = 20_000  # outcomes a log source; at the bound they are forgotten, not refused
-MAX_REMEMBERED_CHARS = 2_000  # of an event's values together: long ones seldom repeat and would cost memory
+MAX_REMEMBERED = 20_000  # results per log source; at the limit they are dropped and computed again
+MAX_REMEMBERED_CHARS = 2_000  # of an event's values together: long ones seldom repeat and take memory
 
 Level = Literal["critical", "high", "medium", "low", "informational"]
 LEVELS: tuple[Level, ...] = ("critical", "high", "medium", "low", "informational")
@@ -27,14 +38,14 @@ _NARROWER = {
 
 
 class LogSource(msgspec.Struct, frozen=True):
-    """Which events a rule is about; "" is any."""
+    """The events that a rule applies to; "" is any."""
 
     product: str = ""
     service: str = ""
     category: str = ""
 
     def covers(self, event: LogSource) -> bool:
-        """Whether events of that source are among them."""
+        """Return whether this source includes events of another one."""
         return (
             self.product in ("", event.product)
             and self.service in ("", event.service)
@@ -43,7 +54,7 @@ class LogSource(msgspec.Struct, frozen=True):
 
 
 class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A compiled rule. ``tactics`` are ATT&CK's short names (``credential-access``), ``techniques`` its ids."""
+    """A compiled rule. ``tactics`` are ATT&CK's short names (``credential-access``), ``techniques`` its IDs."""
 
     id: str
     title: str
@@ -59,21 +70,21 @@ class Rule(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def severity(self) -> Severity:
-        """The level in our words."""
+        """The level as a severity."""
         return Severity.INFO if self.level == "informational" else Severity(self.level)
 
 
 class Hit(msgspec.Struct, frozen=True):
-    """A rule that matched, and the event that it matched."""
+    """A rule and an event that it matched."""
 
     rule: Rule
     event: Event
 
 
 class RuleEngine:
-    """Feed it all events of a log, in any order, in batches; it holds none of them.
+    """Runs rules on the events of a log, fed in batches in any order; keeps no events.
 
-    ``unusable`` are rules that a set has but nothing can run: their expressions or networks are none.
+    ``unusable`` are rules that cannot run, because a regular expression or network in them is invalid.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -87,7 +98,7 @@ class RuleEngine:
         self._partitions: dict[tuple[str, str, str, int | None], _Partition] = {}
 
     def feed(self, batch: Sequence[Event]) -> Iterator[Hit]:
-        """The hits among these events."""
+        """Yield the hits among these events."""
         for event in batch:
             key = (event.product, event.service, event.category, event.event_id)
             partition = self._partitions.get(key)
@@ -97,7 +108,7 @@ class RuleEngine:
                 yield Hit(rule, event)
 
     def finish(self) -> Iterator[Hit]:
-        """What can be said only after the last event: nothing yet, as every rule looks at one event."""
+        """Yield the hits known only after the last event: none, because every rule looks at a single event."""
         yield from ()
 
     def _partition(self, product: str, service: str, category: str, event_id: int | None) -> _Partition:
@@ -108,12 +119,12 @@ class RuleEngine:
 
 
 class _Partition:
-    """The rules for one kind of event."""
+    """The rules for one type of event."""
 
     def __init__(self, rules: list[Rule]) -> None:
         layout = Layout()
         self._rules: list[tuple[Predicate, Rule]] = [(predicate(rule.condition, layout), rule) for rule in rules]
-        self._slots: list[tuple[str, Form]] = list(layout.slots)
+        self._slots: list[tuple[str, ValueForm]] = list(layout.slots)
         self._fields = sorted({field for field, _ in self._slots})
         self._remembered: dict[tuple[str | None, ...], tuple[Rule, ...]] = {}
 
@@ -137,7 +148,7 @@ class _Partition:
 
 
 def _value(event: Event, field: str) -> str | None:
-    """What the event has under this name; None where it has nothing. "" is everything that it has."""
+    """Return the value of a field; None if the event has none. The field "" is all values together."""
     value = event.fields.get(field)
     if value is not None:
         return value
@@ -152,13 +163,13 @@ def _value(event: Event, field: str) -> str | None:
             return None
 
 
-def _in_form(value: str | None, form: Form) -> str:
+def _in_form(value: str | None, form: ValueForm) -> str:
     match form:
-        case "is there":
+        case "exists":
             return "" if value is None else "yes"
         case "lower":
             return (value or "").lower()
-        case "as it stands":
+        case "unchanged":
             return value or ""
 
 
@@ -171,7 +182,7 @@ def _is_usable(rule: Rule) -> bool:
 
 
 def event_ids(node: Node) -> frozenset[str] | None:
-    """The event ids outside of which the condition cannot hold; None where it names none."""
+    """Return the only event IDs for which the condition can hold; None if it names none."""
     match node:
         case Check(field="EventID", comparison="equals", values=values):
             return frozenset(values)

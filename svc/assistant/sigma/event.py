@@ -1,7 +1,7 @@
-"""One record of any log, as every reader gives it and every rule sees it. Decides nothing.
+"""One record of any log, as every log reader returns it and every rule receives it.
 
-Field names are Sigma's (``Image``, ``CommandLine``, ``TargetUserName``, ``c-uri``, ``sc-status``), so that a rule
-written for anybody's logs runs on these. Source of the names: Sigma's taxonomy (sigmahq.io/docs/basics/log-sources).
+Field names are Sigma's (``Image``, ``CommandLine``, ``TargetUserName``, ``c-uri``, ``sc-status``), so that any
+Sigma rule runs on these events. Source of the names: Sigma's taxonomy (sigmahq.io/docs/basics/log-sources).
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ MAX_EXCERPT_CHARS = 400
 
 
 class Event(msgspec.Struct, kw_only=True):
-    """One record. ``number`` is its line or record number, from 1; ``offset`` is in bytes, where known.
+    """One record. ``number`` is its line or record number, from 1; ``offset`` is in bytes, None if unknown.
 
-    ``time`` is ISO 8601 in UTC with milliseconds; "" where the record has none; as it stands where its zone is unknown.
-    ``product``, ``service`` and ``category`` are Sigma's log source, "" where there is none. ``fields`` is flat.
-    ``excerpt`` is the record as it stands, cut to MAX_EXCERPT_CHARS.
+    ``time`` is ISO 8601 in UTC with milliseconds; "" if the record has none; unchanged if its zone is unknown.
+    ``product``, ``service`` and ``category`` are Sigma's log source, "" if there is none. ``fields`` is flat.
+    ``excerpt`` is the original record, cut to MAX_EXCERPT_CHARS.
     """
 
     number: int
@@ -34,7 +34,7 @@ class Event(msgspec.Struct, kw_only=True):
 
 
 def seconds_of(time: str) -> float | None:
-    """An event's time as seconds since 1970; None where it has none, or one in a form that is not ISO 8601."""
+    """Return an event's time as seconds since 1970; None if it has none or it is not ISO 8601."""
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Our own rules: from the YAML files that ship to the one compiled table beside them. Needs the extra ``sigma``."""
+"""Compile our own rules from the shipped YAML files into one table next to them. Needs the extra ``sigma``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _DATE = re.compile(r"^(?:date|modified): (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 
 
 def compile_ours() -> bytes:
-    """The table as it is to be committed. Raises RuleError where one of our own rules cannot be compiled."""
+    """Return the table to commit.
+
+    Raises:
+        RuleError: One of our own rules cannot be compiled.
+    """
     folder = resources.files(_FOLDER).joinpath("rules")
     texts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".yml")}
     rules: list[Rule] = []
@@ -31,9 +35,9 @@ def compile_ours() -> bytes:
     newest = max(date for text in texts.values() for date in _DATE.findall(text))
     table = RuleTable(source="svc-jupyter", version=digest[:12], date=newest, rules=())
     head = msgspec.json.encode(table).removesuffix(b"]}")
-    return head + b"\n" + b",\n".join(map(msgspec.json.encode, rules)) + b"\n]}\n"  # a rule a line, to be compared
+    return head + b"\n" + b",\n".join(map(msgspec.json.encode, rules)) + b"\n]}\n"  # one rule per line, for reviews
 
 
 def path_of_ours() -> str:
-    """Where the compiled table is in this installation."""
+    """Return the path of the compiled table in this installation."""
     return str(resources.files(_FOLDER).joinpath("rules", f"{OURS}.json"))

@@ -1,6 +1,6 @@
-"""The rules that run: ours, which ship compiled, and the sets that the user added with ``svc rules add``.
+"""The rules that run: our own, which ship compiled, and the sets that the user added with ``svc rules add``.
 
-A set is one JSON file in the user's knowledge folder, ``rules/<name>.json``, written whole or not at all.
+A set is one JSON file in the user's knowledge folder, ``rules/<name>.json``, replaced atomically.
 """
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from svc.assistant.knowledge import load, user_folder
 from svc.assistant.sigma.engine import LEVELS, Rule
 
 OURS = "compiled"
-"""Our own set's name; no user's set may have it."""
+"""Name of our own set; no user's set may have it."""
 
 
 class RuleTable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One set. ``source`` is who made it, or the folder that it came from; ``version`` a digest of what was read."""
+    """One set. ``source`` is its author or the folder it came from; ``version`` a digest of its content."""
 
     source: str
     version: str
@@ -24,14 +24,14 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class UnreadableSet(msgspec.Struct, frozen=True):
-    """A user's set that cannot be read, and why: the others run all the same."""
+    """A user's set that cannot be read, and why; the other sets still run."""
 
     name: str
     reason: str
 
 
 def load_tables() -> dict[str, RuleTable | UnreadableSet]:
-    """Every set by its name, ours first."""
+    """Return every set by name, our own first."""
     tables: dict[str, RuleTable | UnreadableSet] = {OURS: load(f"rules/{OURS}.json", RuleTable)}
     for file in sorted((user_folder() / "rules").glob("*.json")):
         if file.stem == OURS:
@@ -44,14 +44,14 @@ def load_tables() -> dict[str, RuleTable | UnreadableSet]:
 
 
 class LoadedRules(msgspec.Struct, frozen=True):
-    """What a log is run through, and the sets that could not be read."""
+    """All rules that run, and the sets that could not be read."""
 
     rules: tuple[Rule, ...]
     unreadable: tuple[UnreadableSet, ...] = ()
 
 
 def load_rules() -> LoadedRules:
-    """All rules that can be read, the severest first; a rule that several sets have (by id) runs once."""
+    """Return all readable rules, the most severe first; a rule in several sets (same ID) runs once."""
     seen: dict[str, Rule] = {}
     unreadable: list[UnreadableSet] = []
     for table in load_tables().values():

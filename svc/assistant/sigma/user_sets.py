@@ -1,6 +1,6 @@
-"""The user's sets of rules: compiled from a folder, kept in the knowledge folder, and read again when they changed.
+"""Compile the user's rule sets from a folder and keep them in the knowledge folder.
 
-Needs the extra ``sigma`` to compile; listing and removing do not. Files are written whole or not at all.
+Compiling needs the extra ``sigma``; listing and removing do not. Files are replaced atomically.
 """
 
 from __future__ import annotations
@@ -25,31 +25,39 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
 class SetError(ValueError):
-    """A set that cannot be added; the text says why and what to do."""
+    """A set cannot be added; the text says why and what to do."""
 
 
 def name_for(folder: Path, wanted: str | None) -> str:
-    """The set's name: ``wanted``, else the folder's. Raises SetError for one that is no file name or is ours."""
+    """Return the set's name: ``wanted``, otherwise the folder's.
+
+    Raises:
+        SetError: It is not a valid file name, or it is our own set's.
+    """
     name = wanted or re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.")
     if not _NAME.fullmatch(name) or name == OURS:
-        raise SetError(f"{name!r} cannot be the name of a set. Give another: --name my-rules")
+        raise SetError(f"{name!r} is not a valid set name. Choose another: --name my-rules")
     return name
 
 
 def rule_files(folder: Path) -> list[Path]:
-    """The rule files under ``folder`` (or it, where it is a file), sorted. Raises SetError where there are none."""
+    """Return the rule files under ``folder``, or ``folder`` itself if it is a file, sorted.
+
+    Raises:
+        SetError: There are none, or too many.
+    """
     if folder.is_file():
         return [folder]
     files = sorted(file for file in folder.rglob("*") if file.suffix in (".yml", ".yaml") and file.is_file())
     if not files:
-        raise SetError(f"{folder} holds no .yml or .yaml file. Name the folder with the rules in it.")
+        raise SetError(f"{folder} contains no .yml or .yaml files. Name the folder with the rules.")
     if len(files) > MAX_FILES:
-        raise SetError(f"{folder} holds {len(files):,} files; a set takes {MAX_FILES:,}. Add its folders one by one.")
+        raise SetError(f"{folder} contains {len(files):,} files; the limit is {MAX_FILES:,}. Add its subfolders.")
     return files
 
 
 def compiled(files: list[Path], folder: Path) -> Iterator[Rule | Rejected]:
-    """What each file holds, in order; a Rejected names the file as it is called under ``folder``."""
+    """Yield the rules of each file in order; a Rejected names the file relative to ``folder``."""
     for file in files:
         name = str(file.relative_to(folder)) if file.is_relative_to(folder) and file != folder else file.name
         try:
@@ -59,13 +67,13 @@ def compiled(files: list[Path], folder: Path) -> Iterator[Rule | Rejected]:
             yield Rejected(file=name, title="", reason=f"cannot be read: {error}")
             continue
         if len(content) > MAX_FILE_BYTES:
-            yield Rejected(file=name, title="", reason=f"it has {len(content):,} bytes, more than {MAX_FILE_BYTES:,}")
+            yield Rejected(file=name, title="", reason=f"larger than {MAX_FILE_BYTES:,} bytes ({len(content):,})")
             continue
         yield from compile_text(text, file=name)
 
 
 def save_set(name: str, folder: Path, rules: list[Rule]) -> Path:
-    """Keep the set in place of one of the same name; the file that it went into."""
+    """Save the set, replacing one of the same name, and return its file."""
     version = hashlib.sha256(msgspec.json.encode(rules)).hexdigest()[:12]
     today = datetime.now(UTC).date().isoformat()
     table = RuleTable(source=str(folder.resolve()), version=version, date=today, rules=tuple(rules))
@@ -73,7 +81,7 @@ def save_set(name: str, folder: Path, rules: list[Rule]) -> Path:
 
 
 def remove_set(name: str) -> bool:
-    """Forget a set; False where there is none of that name."""
+    """Remove a set; return False if there is none of that name."""
     if not _NAME.fullmatch(name):
         return False
     file = user_folder() / "rules" / f"{name}.json"

@@ -1,4 +1,4 @@
-"""How much happened when: moments counted by the minute, told as a few equal spans. Pure; bounded."""
+"""Count moments by the minute and return the counts of a few equal spans of time, in bounded memory."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _MINUTE = 60
 
 
 class Activity:
-    """Counts moments that are given as seconds from anywhere, with the words for them."""
+    """Counts moments, given in seconds from any origin and as the text that the log has for them."""
 
     def __init__(self) -> None:
         self._minutes: dict[int, int] = {}
@@ -16,7 +16,7 @@ class Activity:
         self._last: tuple[float, str] | None = None
 
     def add(self, seconds: float, text: str, count: int = 1) -> None:
-        """Count something that happened ``count`` times at a moment; ``text`` is how the log tells that moment."""
+        """Count ``count`` events at a moment; ``text`` is the moment as the log states it."""
         minute = int(seconds // _MINUTE)
         if minute not in self._minutes and len(self._minutes) >= MAX_MINUTES:
             return
@@ -28,11 +28,11 @@ class Activity:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """How the log tells the first and the last moment; empty where there is none."""
+        """The first and the last moment as the log states them; "" if nothing was counted."""
         return (self._first[1] if self._first else "", self._last[1] if self._last else "")
 
     def spans(self) -> list[int]:
-        """The counts of at most BINS equal spans from the first minute to the last; empty where nothing was counted."""
+        """Return the counts of at most BINS equal spans from the first to the last minute; empty without any."""
         if not self._minutes:
             return []
         first, last = min(self._minutes), max(self._minutes)

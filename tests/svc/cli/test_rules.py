@@ -81,7 +81,7 @@ def test_a_folder_is_added_and_what_cannot_run_is_named_with_its_reason(rules: P
     assert done.exit_code == 0
     assert "team-rules: 1 rules run from now on, 1 cannot" in done.stdout
     assert done.stderr.startswith("bad.yaml (Tried")
-    assert "it has a placeholder" in done.stderr
+    assert "placeholders are not supported" in done.stderr
     assert [file.name for file in (knowledge / "rules").iterdir()] == ["team-rules.json"]
 
 
@@ -220,10 +220,10 @@ def test_an_address_that_leads_to_plain_http_is_not_followed(serve: Callable[[by
 
 
 SAID = {
-    "no rule in the folder": (("add", "{empty}"), "holds no .yml or .yaml file. Name the folder with the rules in it."),
+    "no rule in the folder": (("add", "{empty}"), "contains no .yml or .yaml files. Name the folder with the rules."),
     "no rule that can run": (("add", "{bad}"), "can run here; the set bad.yaml is not stored."),
-    "our own name": (("add", "{rules}", "--name", "compiled"), "'compiled' cannot be the name of a set. Give another"),
-    "a name that is a path": (("add", "{rules}", "--name", "../x"), "'../x' cannot be the name of a set."),
+    "our own name": (("add", "{rules}", "--name", "compiled"), "'compiled' is not a valid set name. Choose another"),
+    "a name that is a path": (("add", "{rules}", "--name", "../x"), "'../x' is not a valid set name."),
     "no such set": (("remove", "nothing"), "there is no set 'nothing'. svc rules list shows them."),
     "no path out of the folder": (("remove", "../../x"), "there is no set '../../x'."),
     "plain http": (("update", "--kev", "http://example.org/x"), "only https addresses are read. Or give the file's"),

@@ -13,7 +13,7 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.knowledge.network import Mark, mark_of_agent, mark_of_request
-from svc.assistant.log_readers.web_errors import ComplaintKind, complaint
+from svc.assistant.log_readers.web_errors import WebErrorKind, web_error
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.findings import (
@@ -100,16 +100,16 @@ class WebActivity:
         self.errors += 1
         self._all.add(event)
         client = self._client(event.fields["c-ip"]) if event.fields.get("c-ip") else None
-        problem = complaint(event.fields.get("message", ""))
+        problem = web_error(event.fields.get("message", ""))
         if client is None or problem is None:
             return
         client.requests += 1
         client.failed += 1
         client.span.add(event)
         match problem.kind:
-            case ComplaintKind.LOGIN:
+            case WebErrorKind.LOGIN:
                 client.denied[problem.account if len(client.denied) < MAX_LISTED else ""] += 1
-            case ComplaintKind.MISSING if len(client.missing) < MAX_PATHS:
+            case WebErrorKind.MISSING if len(client.missing) < MAX_PATHS:
                 client.missing.add(problem.path)
             case _:
                 client.refused += 1

@@ -63,7 +63,7 @@ def test_a_damaged_chunk_is_a_gap_with_its_offset_and_the_next_is_read():
     content[HEADER_BYTES + CHUNK_BYTES : HEADER_BYTES + CHUNK_BYTES + 8] = bytes(8)
     events, gaps = outcomes(bytes(content))
     assert [event.number for event in events] == [41, 43]
-    assert gaps == ["damaged at byte 69,632 (chunk 1): it does not begin as a chunk does; it was not looked at"]
+    assert gaps == ["damaged at byte 69,632 (chunk 1): not a valid chunk; not examined"]
 
 
 def test_empty_chunks_kept_ready_at_the_end_are_no_damage():
@@ -79,7 +79,7 @@ def test_a_file_that_ends_within_a_chunk_gives_what_is_there():
 def test_a_file_that_ends_before_its_last_chunk_says_how_many_are_missing():
     events, gaps = outcomes(evtx([LOGON], [START])[: HEADER_BYTES + CHUNK_BYTES])
     assert len(events) == 1
-    assert gaps == ["the header says that there are 2 chunks; the file ends after 1"]
+    assert gaps == ["the header states 2 chunks, but the file ends after 1"]
 
 
 @pytest.mark.parametrize("table", [128, 128 + 4 * 63, 384], ids=["first name", "last name", "first template"])
@@ -111,7 +111,7 @@ def test_a_file_without_a_chunk_gives_no_event(content: bytes):
 def test_much_damage_is_counted_after_the_first_places():
     events, gaps = outcomes(evtx([LOGON]) + (b"x" * CHUNK_BYTES + evtx([START])[HEADER_BYTES:]) * (MAX_GAPS + 3))
     assert len(events) == MAX_GAPS + 4
-    assert gaps[-1] == "3 more damaged places were passed over"
+    assert gaps[-1] == "3 more damaged places were skipped"
 
 
 @given(seed=st.integers(0, 2**32), count=st.sampled_from([1, 5, 50, 500]))

@@ -91,7 +91,7 @@ def test_the_w3c_form_takes_its_names_from_the_header():
     event = one(event_web, IIS)
     assert (event.number, event.time) == (3, "2026-11-20T03:12:45.000Z")
     assert (event.fields["cs-uri-query"], event.fields["cs-user-agent"]) == ("/owa/auth.owa?a=1", "Mozilla/5.0 (X11)")
-    assert "1 lines are no lines of a web server; the first is line 4" in gaps(event_web, IIS)
+    assert "1 lines are not web server lines; the first is line 4" in gaps(event_web, IIS)
 
 
 ERRORS = {

@@ -117,8 +117,8 @@ def test_broken_and_foreign_lines_are_counted_and_the_rest_is_read():
     events, gaps = outcomes(f'{FLAT}\n{{"broken": \n{{"a": 1}}\n{FLAT}\n')
     assert [event.number for event in events] == [1, 4]
     assert gaps == [
-        "1 lines or objects were passed over as damaged: no JSON object; the first is 2",
-        "1 lines or objects were passed over as JSON, but no Windows event; the first is 3",
+        "1 lines or objects were skipped as damaged: not a JSON object; the first is 2",
+        "1 lines or objects were skipped as JSON, but not a Windows event; the first is 3",
     ]
 
 
