@@ -10,6 +10,8 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
+from svc.assistant.findings import Facts
+from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.archive import answer as archive_section
 from svc.assistant.skills.archive import tool as archive
@@ -26,6 +28,10 @@ NOW = "2026-01-15T00:00:00+00:00"
 
 def of(items) -> list[Finding]:
     return [item for item in items if isinstance(item, Finding)]
+
+
+def typed(items) -> list[TypedFinding[Facts]]:
+    return [item for item in items if isinstance(item, TypedFinding)]
 
 
 def triaged(raw: bytes) -> list[Finding]:
@@ -100,9 +106,9 @@ def test_the_worst_weakness_of_a_token_leads():
 
 def test_an_unreadable_certificate_is_said_to_be_one():
     raw = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
-    found = of(certificate.inspect(io.BytesIO(raw), source="a.pem", now=NOW))
-    assert "no certificate that can be read" in certificate_section.verdict(found)
-    assert "cannot be read" in certificate_section.section(found)
+    found = typed(certificate.inspect(io.BytesIO(raw), source="a.pem", now=NOW))
+    assert "no readable certificate" in certificate_section.verdict(found)
+    assert "cannot be read" in certificate_section.body(found)
 
 
 HOSTILE = "`![x](http://evil.top/p.png) <img src=x onerror=alert(1)> ``` | [a](javascript:alert(1)) **b**"

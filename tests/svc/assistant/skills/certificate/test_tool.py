@@ -13,8 +13,8 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import FactsT, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.certificate.findings import Certificate, CertificateRequest, CertificateWeakness, PrivateKey
 from svc.assistant.skills.certificate.tool import inspect
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
@@ -72,28 +72,28 @@ def run(raw: bytes, now: str = NOW.isoformat()) -> list[ToolEvent]:
     return list(inspect(io.BytesIO(raw), source="a.pem", now=now))
 
 
-def found(raw: bytes, kind: str, now: str = NOW.isoformat()) -> list[Finding]:
-    return [item for item in run(raw, now) if isinstance(item, Finding) and item.kind == kind]
+def found(raw: bytes, facts: type[FactsT], now: str = NOW.isoformat()) -> list[Finding[FactsT]]:
+    return with_facts([item for item in run(raw, now) if isinstance(item, Finding)], facts)
 
 
 def weak(raw: bytes) -> dict[str, str]:
-    return {str(item.attributes["name"]): str(item.severity) for item in found(raw, "certificate_weakness")}
+    return {item.facts.name: str(item.severity) for item in found(raw, CertificateWeakness)}
 
 
-def test_a_sound_certificate_has_no_weakness_and_its_fields_are_told():
+def test_a_sound_certificate_has_no_weakness_and_its_fields_are_reported():
     raw = pem(made())
     assert weak(raw) == {}
-    [certificate] = found(raw, "certificate")
-    assert certificate.attributes["subject"] == "CN=www.shop.example"
-    assert certificate.attributes["names"] == ["www.shop.example"]
-    assert certificate.attributes["key"] == "EC secp256r1"
-    assert certificate.attributes["usages"] == ["serverAuth"]
-    assert certificate.attributes["days"] == 90
+    [certificate] = found(raw, Certificate)
+    assert certificate.facts.subject == "CN=www.shop.example"
+    assert certificate.facts.names == ["www.shop.example"]
+    assert certificate.facts.key == "EC secp256r1"
+    assert certificate.facts.usages == ["serverAuth"]
+    assert certificate.facts.days == 90
 
 
 def test_der_is_read_as_pem_is():
     raw = made().public_bytes(serialization.Encoding.DER)
-    assert found(raw, "certificate")[0].attributes["subject"] == "CN=www.shop.example"
+    assert found(raw, Certificate)[0].facts.subject == "CN=www.shop.example"
 
 
 CERT_SIGN = x509.KeyUsage(
@@ -127,7 +127,7 @@ def test_each_weakness_is_named_with_its_severity(certificate: x509.Certificate,
     assert weak(pem(certificate)).get(name) == severity
 
 
-def test_old_hashes_are_told_of_leaves():
+def test_old_hashes_of_leaves_are_weaknesses():
     raw = OLD_SHA1.encode()
     assert weak(raw).get("old_hash") == "medium"
     assert weak(raw).get("short_key") == "critical"
@@ -137,10 +137,10 @@ def test_a_root_signs_itself_without_blame():
     assert set(weak(pem(made("Root", issuer="Root", signer=KEY, is_ca=True, server=False, names=())))) == set()
 
 
-def test_who_signed_whom_is_computed_not_believed():
+def test_issuers_are_found_by_signature_not_by_name():
     root = made("Test CA", issuer="Test CA", key=OTHER, signer=OTHER, is_ca=True, server=False, names=())
     leaf, forged = made(), made(signer=KEY)
-    chain = [item.attributes["issued_by"] for item in found(pem(leaf, forged, root), "certificate")]
+    chain = [item.facts.issued_by for item in found(pem(leaf, forged, root), Certificate)]
     assert chain == [3, None, 3]
 
 
@@ -165,34 +165,34 @@ def private(password: bytes | None = None) -> bytes:
 
 
 def test_a_private_key_is_critical_and_its_certificate_is_found():
-    [key] = found(pem(made()) + private(), "private_key")
-    assert (str(key.severity), key.attributes["belongs_to"], key.attributes["key"]) == ("critical", 1, "EC secp256r1")
+    [key] = found(pem(made()) + private(), PrivateKey)
+    assert (str(key.severity), key.facts.belongs_to, key.facts.key) == ("critical", 1, "EC secp256r1")
 
 
 @pytest.mark.parametrize("form", ["TraditionalOpenSSL", "OpenSSH"])
 def test_other_forms_of_private_keys_are_known(form: str):
     raw = KEY.private_bytes(PEM, getattr(serialization.PrivateFormat, form), serialization.NoEncryption())
-    [key] = found(raw, "private_key")
-    assert (str(key.severity), key.attributes["is_encrypted"]) == ("critical", False)
+    [key] = found(raw, PrivateKey)
+    assert (str(key.severity), key.facts.is_encrypted) == ("critical", False)
 
 
 @pytest.mark.parametrize("form", ["PKCS8", "TraditionalOpenSSL"])
-def test_a_key_behind_a_password_is_said(form: str):
+def test_a_password_protected_key_is_recognised(form: str):
     locked = serialization.BestAvailableEncryption(b"x")
-    [key] = found(KEY.private_bytes(PEM, getattr(serialization.PrivateFormat, form), locked), "private_key")
-    assert (str(key.severity), key.attributes["is_encrypted"]) == ("medium", True)
+    [key] = found(KEY.private_bytes(PEM, getattr(serialization.PrivateFormat, form), locked), PrivateKey)
+    assert (str(key.severity), key.facts.is_encrypted) == ("medium", True)
 
 
 def test_a_request_is_read():
     raw = x509.CertificateSigningRequestBuilder().subject_name(named("new.example")).sign(KEY, hashes.SHA256())
-    [request] = found(raw.public_bytes(PEM), "certificate_request")
-    assert request.attributes["subject"] == "CN=new.example"
-    assert request.attributes["is_valid"] is True
+    [request] = found(raw.public_bytes(PEM), CertificateRequest)
+    assert request.facts.subject == "CN=new.example"
+    assert request.facts.is_valid is True
 
 
 def test_without_a_date_nothing_is_called_expired():
     raw = pem(made(start=NOW - timedelta(days=1_000)))
-    assert "expired" not in {item.attributes["name"] for item in found(raw, "certificate_weakness", now="")}
+    assert "expired" not in {item.facts.name for item in found(raw, CertificateWeakness, now="")}
     assert any(isinstance(item, Gap) and "no date" in item.text for item in run(raw, now=""))
 
 
@@ -212,7 +212,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
-def test_broken_input_is_told(raw: bytes):
+def test_broken_input_yields_a_finding_or_a_gap(raw: bytes):
     assert any(isinstance(item, Gap | Finding) for item in run(raw))
 
 
