@@ -11,7 +11,7 @@ import binascii
 import re
 import warnings
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import BinaryIO
 
 import msgspec
@@ -35,6 +35,7 @@ from svc.assistant.skills.certificate.findings import (
     CertificateWeakness,
     PrivateKey,
 )
+from svc.assistant.skills.options import parse_now
 
 MAX_BYTES = 16 * 1024 * 1024  # the bundle of all public roots has 250 kB
 MAX_BLOCKS = 500
@@ -90,7 +91,7 @@ def inspect(content: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Too
     if len(raw) > MAX_BYTES:
         yield Gap(text=f"only the first {MAX_BYTES:,} bytes were examined")
         raw = raw[:MAX_BYTES]
-    bundle = _Bundle(source, _parse_time(now))
+    bundle = _Bundle(source, parse_now(now))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cryptography warns about what is reported as a finding here
         yield from _read_blocks(bundle, raw)
@@ -99,14 +100,6 @@ def inspect(content: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Too
         yield Gap(text="certificates were not checked for expiry: no date to compare with was given")
     if bundle.certificates:
         yield Gap(text="revocation and trust in the root cannot be checked offline")
-
-
-def _parse_time(text: str) -> datetime | None:
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _pem_blocks(raw: bytes) -> Iterator[_PemBlock]:

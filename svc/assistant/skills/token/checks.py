@@ -1,6 +1,6 @@
-"""What is weak about a token, by its header, its claims and the length of its signature. Pure values in, values out.
+"""The weaknesses of a token, by its header, its claims and the length of its signature.
 
-Sources: RFC 8725 (best practice), RFC 7518 (key sizes), CVE-2022-21449 (a signature of zeros that some verifiers took).
+Sources: RFC 8725 (best practice), RFC 7518 (key sizes), CVE-2022-21449 (verifiers that accepted a signature of zeros).
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import Literal
 
 import msgspec
 
 from svc.assistant.findings import Severity
 
-LONG_SECONDS = 30 * 86_400  # a month: longer than any session should be without a renewal
+LONG_SECONDS = 30 * 86_400  # a month: longer than any session should last without renewal
 VERY_LONG_SECONDS = 365 * 86_400
-RSA_BYTES = 256  # the signature of an RSA key of 2,048 bits, the least that RFC 7518 allows
+MIN_RSA_BYTES = 256  # the signature of an RSA key of 2,048 bits, the minimum of RFC 7518
 CURVE_BYTES = {"ES256": 64, "ES384": 96, "ES512": 132, "ES256K": 64}
-FEW_ROUNDS = 1_000  # RFC 7518, 4.8.1.2: the least of PBES2
-MANY_ROUNDS = 10_000_000  # a token that makes the verifier work for seconds
+MIN_ROUNDS = 1_000  # RFC 7518, 4.8.1.2: the minimum for PBES2
+MAX_ROUNDS = 10_000_000  # deriving the key keeps the verifier busy for seconds
 MAX_DEPTH = 20
 
 _PATH = re.compile(r"\.\./|\.\.\\|^/(?:dev|etc|proc|var|tmp)/|/dev/null", re.IGNORECASE)
@@ -30,24 +31,25 @@ _SECRET_NAME = re.compile(
     re.IGNORECASE,
 )
 _KEY_BLOCK = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----|\bAKIA[0-9A-Z]{16}\b|\bghp_[A-Za-z0-9]{36}\b")
+_KEY_FILE_URL = re.compile(r"^https?://[^/]+/.*\.(?:pem|key|json|crt)", re.IGNORECASE)
 _CARD = re.compile(r"(?<!\d)\d(?:[ -]?\d){12,18}(?!\d)")
 _NESTED = re.compile(r"^ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$")
 _POWER = re.compile(r"^(?:admin|administrator|root|superuser|super_?admin|owner|system)$", re.IGNORECASE)
 
 
-class Token(msgspec.Struct, frozen=True, kw_only=True):
-    """A token's decoded parts. ``header_twice`` and ``claims_twice``: names that stand in them more than once."""
+class DecodedToken(msgspec.Struct, frozen=True, kw_only=True):
+    """A token's decoded parts; ``header_twice`` and ``claims_twice`` are the names that they repeat."""
 
     header: dict[str, object]
     claims: dict[str, object]
     signature: bytes
-    form: str
+    form: Literal["JWS", "JWE"]
     header_twice: list[str]
     claims_twice: list[str]
 
 
-class Weakness(msgspec.Struct, frozen=True):
-    """One weakness: its name, how bad, in words, the field that shows it, what to do."""
+class TokenFlaw(msgspec.Struct, frozen=True):
+    """One weakness: its name, its severity, what is wrong, the field that shows it, and what to do."""
 
     name: str
     severity: Severity
@@ -56,186 +58,192 @@ class Weakness(msgspec.Struct, frozen=True):
     advice: str
 
 
-def weaknesses(token: Token, now: datetime | None) -> list[Weakness]:
-    """Everything weak, worst first."""
-    found = [*_header(token), *_doubled(token)]
+def token_flaws(token: DecodedToken, now: datetime | None) -> list[TokenFlaw]:
+    """Return the weaknesses of a token, worst first; expiry only if ``now`` is given."""
+    found = [*_header_flaws(token), *_repeated_names(token)]
     if token.form == "JWE":
-        found += _encrypted(token)
+        found += _encryption_flaws(token)
     else:
-        found += [*_signature(token), *_times(token, now), *_claims(token)]
+        found += [*_signature_flaws(token), *_time_flaws(token, now), *_claim_flaws(token)]
     ranks = list(Severity)
-    return sorted(found, key=lambda weakness: ranks.index(weakness.severity))
+    return sorted(found, key=lambda flaw: ranks.index(flaw.severity))
 
 
-def _signature(token: Token) -> Iterator[Weakness]:
+def _signature_flaws(token: DecodedToken) -> Iterator[TokenFlaw]:
     algorithm = str(token.header.get("alg", ""))
     size = len(token.signature)
     if algorithm.lower() == "none":
-        yield Weakness(
-            "unsigned", Severity.CRITICAL, f"not signed (alg is {algorithm}): anybody can change its claims", "alg",
-            "Refuse “none” in any spelling; accept a fixed list of algorithms.",
+        yield TokenFlaw(
+            "unsigned", Severity.CRITICAL, f"not signed (alg is {algorithm}): anyone can change its claims", "alg",
+            "Reject “none” in any spelling; accept a fixed list of algorithms.",
         )  # fmt: skip
         return
     if not algorithm:
-        yield Weakness("no_algorithm", Severity.HIGH, "names no algorithm", "alg", "Accept a fixed list of algorithms.")
+        yield TokenFlaw(
+            "no_algorithm", Severity.HIGH, "the header names no algorithm", "alg", "Accept a fixed list of algorithms."
+        )
     if not size:
-        yield Weakness(
-            "unsigned", Severity.HIGH, "its signature is missing or cannot be read", "signature",
-            "A verifier that takes it checks nothing: test yours with this token.",
+        yield TokenFlaw(
+            "unsigned", Severity.HIGH, "the signature is missing or unreadable", "signature",
+            "A verifier that accepts it checks nothing: test yours with this token.",
         )  # fmt: skip
         return
     if algorithm.upper().startswith("HS"):
-        yield from _shared(token)
-    if algorithm[:2] in ("RS", "PS") and size < RSA_BYTES:
-        words = f"an RSA key of {size * 8:,} bits by its signature; 2,048 are the least"
-        yield Weakness("short_key", Severity.HIGH, words, "signature", "Make a key of at least 2,048 bits.")
+        yield from _shared_secret_flaws(token)
+    if algorithm[:2] in ("RS", "PS") and size < MIN_RSA_BYTES:
+        words = f"{size * 8:,}-bit RSA key, by the length of the signature; the minimum is 2,048 bits"
+        yield TokenFlaw("short_key", Severity.HIGH, words, "signature", "Create a key of at least 2,048 bits.")
     expected = CURVE_BYTES.get(algorithm)
     if expected and not any(token.signature):
-        yield Weakness(
-            "zero_signature", Severity.CRITICAL, "a signature of zeros, which broken verifiers take (CVE-2022-21449)",
-            "signature", "Somebody tried to get in with it: look for its use; update the verifier.",
+        yield TokenFlaw(
+            "zero_signature", Severity.CRITICAL, "a signature of zeros, which broken verifiers accept (CVE-2022-21449)",
+            "signature", "Probably an attack: search for its use; update the verifier.",
         )  # fmt: skip
     elif expected and size != expected:
-        words = f"a signature of {size} bytes; {algorithm} makes {expected}"
-        yield Weakness("odd_signature", Severity.LOW, words, "signature", "Cut, or made by a faulty library.")
+        words = f"{size}-byte signature; {algorithm} signatures have {expected} bytes"
+        yield TokenFlaw(
+            "odd_signature", Severity.LOW, words, "signature", "The token was cut, or a faulty library created it."
+        )
 
 
-def _shared(token: Token) -> Iterator[Weakness]:
+def _shared_secret_flaws(token: DecodedToken) -> Iterator[TokenFlaw]:
     public = [name for name in ("jwk", "x5c", "x5t", "x5u", "jku", "x5t#S256") if name in token.header]
     if public:
-        words = f"signed with a shared secret though its header names a public key ({', '.join(public)})"
-        advice = "The form of an attack that signs with the public key as the secret: bind each key to its algorithm."
-        yield Weakness("confusion", Severity.HIGH, words, "alg", advice)
+        words = f"signed with a shared secret although its header names a public key ({', '.join(public)})"
+        advice = (
+            "Possible algorithm confusion (signed with the public key as the secret): bind each key to its algorithm."
+        )
+        yield TokenFlaw("confusion", Severity.HIGH, words, "alg", advice)
         return
-    words = (
-        "signed with a shared secret: every service that can check it can also make it, and it can be guessed offline"
-    )
-    yield Weakness("shared_secret", Severity.INFO, words, "alg", "Use at least 32 random bytes, or a key pair.")
+    words = "signed with a shared secret: every service that can verify it can forge it, and it can be guessed offline"
+    yield TokenFlaw("shared_secret", Severity.INFO, words, "alg", "Use at least 32 random bytes, or a key pair.")
 
 
-def _header(token: Token) -> Iterator[Weakness]:
+def _header_flaws(token: DecodedToken) -> Iterator[TokenFlaw]:
     header = token.header
     if "jwk" in header:
-        words = "brings the key that it is to be checked with"
-        yield Weakness("own_key", Severity.HIGH, words, "jwk", "Never take a key from the token itself.")
+        words = "contains the key to verify it with"
+        yield TokenFlaw("own_key", Severity.HIGH, words, "jwk", "Never use a key from the token itself.")
     for name in ("jku", "x5u"):
         if name in header:
-            words = f"names an address to fetch its key from: {str(header[name])[:120]}"
-            advice = "Fetch keys from configured addresses alone."
-            yield Weakness("key_address", Severity.HIGH, words, name, advice)
+            words = f"names a URL to fetch its key from: {str(header[name])[:120]}"
+            advice = "Fetch keys only from configured URLs."
+            yield TokenFlaw("key_address", Severity.HIGH, words, name, advice)
     if "x5c" in header:
-        words = "brings the certificate that it is to be checked with"
-        yield Weakness("own_certificate", Severity.MEDIUM, words, "x5c", "Accept only what chains to your own root.")
+        words = "contains the certificate to verify it with"
+        yield TokenFlaw(
+            "own_certificate", Severity.MEDIUM, words, "x5c", "Accept only certificates that chain to your own root."
+        )
     key_id = str(header.get("kid", ""))
     for name, pattern, what in (
-        ("path", _PATH, "a path"), ("query", _QUERY, "a database query"), ("command", _COMMAND, "a command"),
-        ("address", re.compile(r"^https?://[^/]+/.*\.(?:pem|key|json|crt)", re.IGNORECASE), "an address"),
+        ("path", _PATH, "a path"), ("query", _QUERY, "an SQL query"), ("command", _COMMAND, "a command"),
+        ("address", _KEY_FILE_URL, "a URL"),
     ):  # fmt: skip
         if pattern.search(key_id):
-            words = f"its key id holds {what}: {key_id[:120]}"
+            words = f"its key ID contains {what}: {key_id[:120]}"
             severity = Severity.MEDIUM if name == "address" else Severity.HIGH
-            yield Weakness(f"key_id_{name}", severity, words, "kid", "Look key ids up in a fixed table only.")
+            yield TokenFlaw(f"key_id_{name}", severity, words, "kid", "Look up key IDs only in a fixed table.")
             break
     if header.get("b64") is False:
-        words = "its content is not encoded (b64 is false): few verifiers do that right"
-        yield Weakness("unencoded", Severity.LOW, words, "b64", "Accept it only where you need it.")
+        words = "its payload is not encoded (b64 is false): few verifiers handle that correctly"
+        yield TokenFlaw("unencoded", Severity.LOW, words, "b64", "Accept it only if you need it.")
 
 
-def _doubled(token: Token) -> Iterator[Weakness]:
+def _repeated_names(token: DecodedToken) -> Iterator[TokenFlaw]:
     for where, names in (("header", token.header_twice), ("claims", token.claims_twice)):
         if names:
-            words = f"names in its {where} stand twice ({', '.join(names)}): two readers may see two values"
-            yield Weakness("doubled", Severity.MEDIUM, words, where, "Refuse tokens with repeated names.")
+            words = f"repeated names in its {where} ({', '.join(names)}): two parsers may read different values"
+            yield TokenFlaw("doubled", Severity.MEDIUM, words, where, "Reject tokens with repeated names.")
 
 
-def _encrypted(token: Token) -> Iterator[Weakness]:
+def _encryption_flaws(token: DecodedToken) -> Iterator[TokenFlaw]:
     algorithm = str(token.header.get("alg", ""))
     if algorithm == "RSA1_5":
-        words = "RSA with PKCS #1 1.5: open to padding oracles"
-        yield Weakness("padding", Severity.MEDIUM, words, "alg", "Use RSA-OAEP-256 or ECDH-ES.")
+        words = "RSA with PKCS #1 v1.5 padding: vulnerable to padding oracles"
+        yield TokenFlaw("padding", Severity.MEDIUM, words, "alg", "Use RSA-OAEP-256 or ECDH-ES.")
     if "zip" in token.header:
-        words = "compressed before encryption: its length tells about its content, and it may unpack to very much"
-        yield Weakness("compressed", Severity.LOW, words, "zip", "Refuse compressed tokens or bound what they become.")
+        words = "compressed before encryption: its length reveals its content, and it may be a decompression bomb"
+        yield TokenFlaw(
+            "compressed", Severity.LOW, words, "zip", "Reject compressed tokens, or limit their unpacked size."
+        )
     rounds = token.header.get("p2c")
     if isinstance(rounds, int) and algorithm.startswith("PBES2"):
-        if rounds < FEW_ROUNDS:
-            words = f"{rounds:,} rounds over a password: guessed soon"
-            yield Weakness("few_rounds", Severity.MEDIUM, words, "p2c", "Use a random key.")
-        elif rounds > MANY_ROUNDS:
-            words = f"{rounds:,} rounds: it keeps its verifier busy"
-            yield Weakness("many_rounds", Severity.HIGH, words, "p2c", "Bound the rounds before you decrypt.")
+        if rounds < MIN_ROUNDS:
+            words = f"{rounds:,} key derivation rounds: the password can be guessed quickly"
+            yield TokenFlaw("few_rounds", Severity.MEDIUM, words, "p2c", "Use a random key.")
+        elif rounds > MAX_ROUNDS:
+            words = f"{rounds:,} key derivation rounds: denial of service against the verifier"
+            yield TokenFlaw("many_rounds", Severity.HIGH, words, "p2c", "Limit the rounds before decrypting.")
 
 
-def _number(value: object) -> float | None:
+def _seconds(value: object) -> float | None:
     return (
         float(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else None
     )
 
 
-def _times(token: Token, now: datetime | None) -> Iterator[Weakness]:
+def _time_flaws(token: DecodedToken, now: datetime | None) -> Iterator[TokenFlaw]:
     claims = token.claims
-    issued, expires = _number(claims.get("iat")), _number(claims.get("exp"))
+    issued, expires = _seconds(claims.get("iat")), _seconds(claims.get("exp"))
     if expires is None:
-        words = "its end is no number: verifiers may ignore it" if "exp" in claims else "never expires"
+        words = "its expiry is not a number: verifiers may ignore it" if "exp" in claims else "never expires"
         severity = Severity.HIGH if "exp" in claims else Severity.MEDIUM
-        yield Weakness("no_end", severity, words, "exp", "Give every token an end within hours.")
+        yield TokenFlaw("no_end", severity, words, "exp", "Let every token expire within hours.")
     elif expires > 1e11:
-        words = "its end is in milliseconds: it holds for thousands of years"
-        yield Weakness("no_end", Severity.HIGH, words, "exp", "Times in tokens are seconds.")
+        words = "its expiry is in milliseconds: it is valid for thousands of years"
+        yield TokenFlaw("no_end", Severity.HIGH, words, "exp", "Write times in seconds.")
     elif issued is not None and expires - issued > LONG_SECONDS:
         days = (expires - issued) / 86_400
         severity = Severity.MEDIUM if expires - issued > VERY_LONG_SECONDS else Severity.LOW
-        yield Weakness(
-            "long_life", severity, f"holds for {days:,.0f} days", "exp", "Shorten it; renew by a refresh token."
-        )
+        yield TokenFlaw("long_life", severity, f"valid for {days:,.0f} days", "exp", "Shorten it; use refresh tokens.")
     elif issued is not None and expires < issued:
-        yield Weakness("odd_times", Severity.LOW, "ends before it was issued", "exp", "Look at the clock that made it.")
+        yield TokenFlaw("odd_times", Severity.LOW, "expires before it was issued", "exp", "Check the issuer's clock.")
     if now is None:
         return
     moment = now.astimezone(UTC).timestamp()
     if expires is not None and expires < moment:
         words = f"expired {_span(moment - expires)} before {now.date().isoformat()}"
-        yield Weakness("expired", Severity.INFO, words, "exp", "A verifier that still takes it does not look.")
-    for name, words in (("nbf", "does not hold yet"), ("iat", "was issued in the future")):
-        start = _number(claims.get(name))
+        yield TokenFlaw("expired", Severity.INFO, words, "exp", "A verifier that still accepts it does not check.")
+    for name, words in (("nbf", "is not valid yet"), ("iat", "was issued in the future")):
+        start = _seconds(claims.get(name))
         if start is not None and start > moment + 300:
             text = f"{words}: {_span(start - moment)} from {now.date().isoformat()}"
-            yield Weakness("not_yet", Severity.LOW, text, name, "Look at the clock that made it.")
+            yield TokenFlaw("not_yet", Severity.LOW, text, name, "Check the issuer's clock.")
 
 
 def _span(seconds: float) -> str:
     return f"{seconds / 86_400:,.0f} days" if seconds > 2 * 86_400 else f"{seconds / 3600:,.1f} hours"
 
 
-def _claims(token: Token) -> Iterator[Weakness]:
+def _claim_flaws(token: DecodedToken) -> Iterator[TokenFlaw]:
     for name, words in (
-        ("aud", "names no audience: another service may take it"), ("iss", "names no issuer"),
+        ("aud", "names no audience: another service may accept it"), ("iss", "names no issuer"),
     ):  # fmt: skip
         if name not in token.claims:
-            yield Weakness(f"no_{name}", Severity.LOW, words, name, f"Set “{name}” and check it.")
+            yield TokenFlaw(f"no_{name}", Severity.LOW, words, name, f"Set “{name}” and check it.")
     for path, value in _leaves(token.claims):
         name = path.rpartition(".")[2]
         text = str(value)
         if (_SECRET_NAME.match(name) and value not in (None, "", True, False)) or _KEY_BLOCK.search(text):
-            words = f"carries a secret in {path}: everybody who holds it can read it"
-            yield Weakness(
-                "secret_claim", Severity.HIGH, words, path, "Claims are not encrypted: take it out, replace it."
+            words = f"contains a secret in {path}: anyone who has the token can read it"
+            yield TokenFlaw(
+                "secret_claim", Severity.HIGH, words, path, "Claims are not encrypted: remove and replace it."
             )
         elif (match := _CARD.search(text)) and isinstance(value, str) and _is_card(match.group()):
-            words = f"carries what looks like a card's number in {path}"
-            yield Weakness("card_claim", Severity.HIGH, words, path, "Claims are not encrypted: take it out.")
+            words = f"contains what looks like a payment card number in {path}"
+            yield TokenFlaw("card_claim", Severity.HIGH, words, path, "Claims are not encrypted: remove it.")
         elif isinstance(value, str) and _NESTED.match(value):
-            words = f"carries another token in {path}"
-            yield Weakness("nested", Severity.INFO, words, path, "Ask about it by itself.")
+            words = f"contains another token in {path}"
+            yield TokenFlaw("nested", Severity.INFO, words, path, "Ask about that token separately.")
         elif (name in ("role", "roles", "group", "groups", "scope") and _POWER.match(text)) or (
             _POWER.match(re.sub(r"^is_?", "", name, flags=re.IGNORECASE)) and value is True
         ):
-            words = f"gives the highest rights ({path}: {text[:60]})"
-            yield Weakness("power", Severity.INFO, words, path, "Check that its holder should have them.")
+            words = f"grants administrative rights ({path}: {text[:60]})"
+            yield TokenFlaw("power", Severity.INFO, words, path, "Check that its holder should have them.")
 
 
 def _leaves(claims: dict[str, object]) -> list[tuple[str, object]]:
-    """The values that are no object or list, with their path; at most 1,000."""
+    """Return the values that are neither object nor list, with their paths; at most 1,000."""
     waiting: list[tuple[str, object, int]] = [(str(name), value, 0) for name, value in claims.items()]
     found: list[tuple[str, object]] = []
     while waiting and len(found) < 1_000:
@@ -250,7 +258,7 @@ def _leaves(claims: dict[str, object]) -> list[tuple[str, object]]:
 
 
 def _is_card(text: str) -> bool:
-    """Whether the digits carry the check digit of a card's number (Luhn) and begin like one."""
+    """Whether the digits begin like a payment card number and have its check digit (Luhn)."""
     digits = [int(char) for char in text if char.isdigit()]
     return digits[0] in (3, 4, 5, 6) and len(set(digits)) > 1 and _luhn(digits)
 

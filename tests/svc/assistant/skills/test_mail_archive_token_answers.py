@@ -99,9 +99,9 @@ def test_an_archive_without_signs_is_said_to_have_none():
 
 
 def test_the_worst_weakness_of_a_token_leads():
-    found = of(token.inspect(f"{part({'alg': 'none'})}.{part({'sub': '7'})}.", source="prompt", now=NOW))
+    found = typed(token.inspect(f"{part({'alg': 'none'})}.{part({'sub': '7'})}.", source="prompt", now=NOW))
     assert token_section.verdict(found).startswith("**Critical:** not signed (alg is none)")
-    assert '"sub": "7"' in token_section.section(found)
+    assert '"sub": "7"' in token_section.body(found)
 
 
 def test_an_unreadable_certificate_is_said_to_be_one():
@@ -138,9 +138,9 @@ def hostile_archive() -> list[Finding]:
     return of(archive.inspect(io.BytesIO(raw), source=HOSTILE))
 
 
-def hostile_token() -> list[Finding]:
+def hostile_token() -> list[TypedFinding[Facts]]:
     header = {"alg": HOSTILE, "kid": f"../{HOSTILE}", "jku": HOSTILE}
-    return of(
+    return typed(
         token.inspect(f"{part(header)}.{part({'iss': HOSTILE, f'{HOSTILE}_password': HOSTILE})}.AAAA", source=HOSTILE)
     )
 
@@ -150,7 +150,8 @@ def hostile_token() -> list[Finding]:
     [(mail_section, hostile_mail()), (archive_section, hostile_archive()), (token_section, hostile_token())],
     ids=["mail", "archive", "token"],
 )
-def test_evidence_can_make_no_link_no_image_and_no_html(section, found: list[Finding]):
+def test_evidence_can_make_no_link_no_image_and_no_html(section, found):
     assert len(found) > 2
-    markdown = "\n\n".join([section.verdict(found), section.section(found), *section.next_steps(found)])
+    shown = section.SECTION
+    markdown = "\n\n".join([shown.verdict(found), shown.body(found), *shown.next_steps(found)])
     assert links_images_and_html(markdown) == []

@@ -1,4 +1,4 @@
-"""Tokens: what is weak about each, what is told of a sound one, and texts that hold none."""
+"""Tokens: weaknesses, the facts of a sound token, and texts without a token."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import FactsT, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.token.findings import JsonWebToken, TokenDamage, TokenWeakness
 from svc.assistant.skills.token.tool import MAX_TOKENS, inspect
 
 NOW = "2025-03-11T12:00:00+00:00"
@@ -40,12 +40,12 @@ def run(text: str, now: str = NOW) -> list[ToolEvent]:
     return list(inspect(text, source="prompt", now=now))
 
 
-def found(text: str, kind: str, now: str = NOW) -> list[Finding]:
-    return [item for item in run(text, now) if isinstance(item, Finding) and item.kind == kind]
+def found(text: str, facts: type[FactsT], now: str = NOW) -> list[Finding[FactsT]]:
+    return with_facts([item for item in run(text, now) if isinstance(item, Finding)], facts)
 
 
 def weak(text: str) -> dict[str, str]:
-    return {str(item.attributes["name"]): str(item.severity) for item in found(text, "token_weakness")}
+    return {item.facts.name: str(item.severity) for item in found(text, TokenWeakness)}
 
 
 def rs(claims: dict[str, object]) -> str:
@@ -61,14 +61,14 @@ HS = {"alg": "HS256", "typ": "JWT"}
 SIGNED = bytes(range(256))
 
 
-def test_a_sound_token_has_no_weakness_and_its_facts_are_told():
+def test_a_sound_token_has_no_weakness_and_its_facts_are_reported():
     text = f"what is in Bearer {token(RS, signature=SIGNED)}?"
     assert weak(text) == {}
-    [finding] = found(text, "token")
-    assert finding.attributes["algorithm"] == "RS256"
-    assert finding.attributes["issuer"] == "https://id.example.org"
-    assert finding.attributes["lifetime_seconds"] == 3_060
-    assert finding.attributes["is_expired"] is False
+    [finding] = found(text, JsonWebToken)
+    assert finding.facts.algorithm == "RS256"
+    assert finding.facts.issuer == "https://id.example.org"
+    assert finding.facts.lifetime_seconds == 3_060
+    assert finding.facts.is_expired is False
 
 
 @pytest.mark.parametrize(
@@ -112,40 +112,38 @@ def test_each_weakness_is_named_with_its_severity(raw: str, name: str, severity:
 
 
 def test_the_guessed_secret_is_named():
-    [finding] = [
-        f for f in found(token(HS, secret="changeme"), "token_weakness") if f.attributes["name"] == "weak_secret"
-    ]
-    assert "“changeme”" in str(finding.attributes["words"])
+    [finding] = [f for f in found(token(HS, secret="changeme"), TokenWeakness) if f.facts.name == "weak_secret"]
+    assert "“changeme”" in finding.facts.words
 
 
 def test_without_a_date_nothing_is_called_expired():
     raw = token(RS, {**SOUND, "exp": 1}, signature=SIGNED)
-    [finding] = found(raw, "token", now="")
-    assert finding.attributes["is_expired"] is None
+    [finding] = found(raw, JsonWebToken, now="")
+    assert finding.facts.is_expired is None
     assert any(isinstance(item, Gap) and "no date" in item.text for item in run(raw, now=""))
 
 
 def test_a_full_stop_after_a_token_is_not_part_of_it():
-    [finding] = found(f"It is {token(RS, signature=SIGNED)}.", "token")
-    assert finding.attributes["form"] == "JWS"
+    [finding] = found(f"It is {token(RS, signature=SIGNED)}.", JsonWebToken)
+    assert finding.facts.form == "JWS"
 
 
-def test_a_token_that_was_cut_is_read_and_said_so():
+def test_a_truncated_token_is_read_and_reported_as_damaged():
     raw = token(RS, signature=SIGNED).rpartition(".")[0]
-    assert len(found(raw, "token")) == 1
-    assert "cut off" in str(found(raw, "token_damage")[0].attributes["what"])
+    assert len(found(raw, JsonWebToken)) == 1
+    assert "cut off" in str(found(raw, TokenDamage)[0].facts.what)
 
 
 @pytest.mark.parametrize(
     "text", ["", "no token here", "eyebrows.are.fine", "eyJhbGciOiJI", "ewogICJ.x.y", "example.com.au"]
 )
-def test_what_is_no_token_is_left_alone(text: str):
-    assert found(text, "token") == []
+def test_text_that_is_not_a_token_is_ignored(text: str):
+    assert found(text, JsonWebToken) == []
 
 
-def test_many_tokens_are_bounded_and_said_so():
+def test_the_limit_of_tokens_is_reported_as_a_gap():
     text = "\n".join(token(RS, {**SOUND, "n": number}, signature=SIGNED) for number in range(MAX_TOKENS + 5))
-    assert len(found(text, "token")) == MAX_TOKENS
+    assert len(found(text, JsonWebToken)) == MAX_TOKENS
     assert any(isinstance(item, Gap) and "only the first" in item.text for item in run(text))
 
 
@@ -163,7 +161,7 @@ def test_many_tokens_are_bounded_and_said_so():
     ],
     ids=range(8),
 )
-def test_hostile_tokens_are_read_soon(raw: str):
+def test_hostile_tokens_are_read_quickly(raw: str):
     start = time.process_time()
     run(raw)
     assert time.process_time() - start < 2
