@@ -1,14 +1,15 @@
-"""How an inspected file is shown: its verdict with the reasons, what is odd about it, its facts, its parts. Pure.
+"""The answer about inspected files: the verdict with its reasons, the traits, the facts, the parts and the indicators.
 
-Programs, documents and shortcuts share it; the kinds are those of ``tools/inspection``.
+Programs, PDFs, Office documents and shortcuts share it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Scalar, Severity
+from svc.assistant.findings import AnyFinding, Finding, Severity, columns, with_facts
+from svc.assistant.skills.file_traits import FileFacts, FilePart, FileTrait, FileVerdict, VerdictLevel
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import compact_table
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
@@ -17,190 +18,166 @@ LOOK_AT = (
     r"|is there)"
 )
 """The verbs that ask for a file to be inspected, for the skills' patterns."""
-MAX_REASONS = 5  # in the verdict's sentence; all of them stand in the table
+MAX_REASONS = 5  # in the verdict's sentence; the table has all of them
 MAX_TEXTS = 6  # scripts and macros shown as blocks
-TEXT_CHARS = 2_500  # of each
+MAX_ROWS = 40
+MAX_VALUES = 20  # of one property
+TEXT_CHARS = 2_500  # of each script or macro
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
-_WORDS = {
-    "malicious": "very likely malicious",
-    "suspicious": "suspicious",
-    "unusual": "unusual, but nothing in it is bad by itself",
-    "ordinary": "nothing in its structure speaks against it; that is no proof that it is harmless",
+_SENTENCES = {
+    VerdictLevel.MALICIOUS: "very likely malicious",
+    VerdictLevel.SUSPICIOUS: "suspicious",
+    VerdictLevel.UNUSUAL: "unusual, but no trait is malicious by itself",
+    VerdictLevel.ORDINARY: "no suspicious traits found, which does not prove that it is harmless",
 }
-_UNREAD = "encrypted with a password, so what it holds was not read and cannot be judged"
+_LOCKED = "password-protected; its content was not examined and cannot be judged"
 _LABELS = {
     "md5": "MD5",
     "sha1": "SHA-1",
     "sha256": "SHA-256",
-    "imphash": "imphash",
     "pdb": "debug path (PDB)",
-    "pages": "pages",
     "is_managed": ".NET",
     "is_signed": "signed (chain not verified)",
-    "made_with": "made with",
-    "bits": "bits",
+    "mac_address": "MAC address",
+    "build_id": "build ID",
 }
-_HEADS = {
-    "section": ("Sections", "Entropy and rights"), "import": ("Imports (functions each)", "Functions"),
-    "export": ("Exports (how many)", "Names"), "link": ("Links", "Where"), "version": ("Version information", "Says"),
-    "signature": ("Signature", "Says"), "script": ("Scripts", "Where"), "macro": ("Macros", "Where"),
-}  # fmt: skip
-_ADDRESSES = frozenset({"link", "action", "relationship", "target"})
+_PART_HEADERS = {
+    "section": ("Sections", "Entropy and permissions"),
+    "import": ("Imports (functions each)", "Functions"),
+    "export": ("Exports (number)", "Names"),
+    "link": ("Links", "Location"),
+    "version": ("Version information", "Value"),
+    "signature": ("Signature", "Value"),
+    "script": ("Scripts", "Location"),
+    "macro": ("Macros", "Location"),
+}
+_ADDRESS_PARTS = frozenset({"link", "action", "relationship", "target"})
 
 
-def kinds(family: str) -> tuple[str, ...]:
-    """The kinds of findings of a family, its indicators aside."""
-    return tuple(f"{family}_{kind}" for kind in ("facts", "part", "trait", "verdict"))
-
-
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind.endswith(f"_{kind}")]
-
-
-def verdict(findings: Sequence[Finding]) -> str:
-    """What each file is and what its traits add up to, with the heaviest reasons."""
-    facts = {finding.evidence[0].source: finding for finding in _of(findings, "facts")}
-    verdicts = _of(findings, "verdict")
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """What each file is, its verdict, and the heaviest reasons."""
+    facts = {finding.evidence[0].source: finding for finding in with_facts(findings, FileFacts)}
+    verdicts = with_facts(findings, FileVerdict)
     if not verdicts:
-        parts, traits = len(_of(findings, "part")), len(_of(findings, "trait"))
-        return f"**{plural(parts, 'part')} and {plural(traits, 'trait')}** of the files inspected before."
+        parts, traits = with_facts(findings, FilePart), with_facts(findings, FileTrait)
+        return f"**{plural(len(parts), 'part')} and {plural(len(traits), 'trait')}** of the files inspected before."
     return " ".join(_sentence(one, facts.get(one.evidence[0].source)) for one in verdicts)
 
 
-def _sentence(finding: Finding, facts: Finding | None) -> str:
-    word = str(finding.attributes["verdict"])
-    what = escape(facts.title) if facts is not None else "file"
-    is_unread = word == "ordinary" and facts is not None and _is_sealed(facts)
-    reasons = [escape(str(reason)) for reason in _list(finding.attributes["reasons"])]
-    lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({what}): {_UNREAD if is_unread else _WORDS[word]}.**"
-    if not reasons:
-        return lead
-    more = f" and {len(reasons) - MAX_REASONS} more" if len(reasons) > MAX_REASONS else ""
-    return f"{lead} {'; '.join(reasons[:MAX_REASONS])}{more}. {escape(finding.why[0].upper() + finding.why[1:])}."
-
-
-def _is_sealed(facts: Finding) -> bool:
-    """Whether a password keeps an Office document shut; a PDF that says it is encrypted mostly opens without one."""
-    return facts.kind.startswith("office") and bool(facts.attributes.get("is_encrypted"))
-
-
-def body(findings: Sequence[Finding]) -> str:
-    """Traits, facts, parts, texts, indicators: each a table or a block, of one file after the other."""
+def body(findings: Sequence[AnyFinding]) -> str:
+    """Traits, facts, parts, texts and indicators of one file after the other."""
     sources = dict.fromkeys(finding.evidence[0].source for finding in findings)
     blocks = []
     for source in sources:
         own = [finding for finding in findings if finding.evidence[0].source == source]
         if len(sources) > 1:
             blocks.append(f"#### {code_span(source, limit=80)}")
-        blocks += [_traits(own), _facts(own), *_parts(own), *_texts(own), compact_table(own)]
+        blocks += [_trait_table(own), _facts_table(own), *_part_tables(own), *_text_blocks(own), compact_table(own)]
     return "\n\n".join(block for block in blocks if block)
 
 
-def _traits(findings: Sequence[Finding]) -> str:
-    traits = sorted(_of(findings, "trait"), key=lambda finding: _RANK[finding.severity])
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to do with the file, by its verdict."""
+    steps = []
+    verdicts = {finding.facts.verdict for finding in with_facts(findings, FileVerdict)}
+    if verdicts & {VerdictLevel.MALICIOUS, VerdictLevel.SUSPICIOUS}:
+        steps.append("Search endpoints and mail for the SHA-256, and open the file only in a sandbox.")
+        if with_facts(findings, IndicatorFacts):
+            steps.append("Search proxy and DNS logs for the addresses found in it.")
+    elif VerdictLevel.UNUSUAL in verdicts:
+        steps.append("Find out where the file came from, and look up its SHA-256 in a reputation service.")
+    if any(finding.facts.trait == "embedded_program" for finding in with_facts(findings, FileTrait)):
+        steps.append("Extract the embedded program and inspect it separately.")
+    return steps
+
+
+def _sentence(finding: Finding[FileVerdict], facts: Finding[FileFacts] | None) -> str:
+    result = finding.facts
+    name = escape(facts.title) if facts is not None else "file"
+    is_locked = result.verdict is VerdictLevel.ORDINARY and facts is not None and facts.facts.is_locked
+    sentence = _LOCKED if is_locked else _SENTENCES[result.verdict]
+    lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({name}): {sentence}.**"
+    if not result.reasons:
+        return lead
+    reasons = "; ".join(map(escape, result.reasons[:MAX_REASONS]))
+    more = f" and {len(result.reasons) - MAX_REASONS} more" if len(result.reasons) > MAX_REASONS else ""
+    return f"{lead} {reasons}{more}. {escape(finding.why[0].upper() + finding.why[1:])}."
+
+
+def _trait_table(findings: Sequence[AnyFinding]) -> str:
+    traits = sorted(with_facts(findings, FileTrait), key=lambda finding: _RANK[finding.severity])
     if not traits:
         return ""
     rows = [
         (
             trait.severity.value,
             escape(trait.title),
-            code_span(trait.evidence[0].excerpt) + _place(trait),
+            code_span(trait.evidence[0].excerpt) + _offset(trait),
             escape(trait.why),
             ", ".join(trait.techniques),
         )
         for trait in traits
     ]
-    return table(("Severity", "What", "Evidence", "Why it counts", "ATT&CK"), rows)
+    return table(("Severity", "Finding", "Evidence", "Why it matters", "ATT&CK"), rows)
 
 
-def _place(finding: Finding) -> str:
+def _offset(finding: AnyFinding) -> str:
     offset = finding.evidence[0].offset
     return f" at offset {offset:,}" if offset else ""
 
 
-def _facts(findings: Sequence[Finding]) -> str:
+def _facts_table(findings: Sequence[AnyFinding]) -> str:
     rows = [
-        (_LABELS.get(name, escape(name.replace("_", " ").removeprefix("is "))), _value(value))
-        for finding in _of(findings, "facts")
-        for name, value in finding.attributes.items()
+        (_LABELS.get(name, name.replace("_", " ").removeprefix("is ")), _value(value))
+        for finding in with_facts(findings, FileFacts)
+        for name, value in columns(finding).items()
         if value not in (None, "", [])
     ]
-    return table(("Property", "Value"), rows, limit=40) if rows else ""
+    return table(("Property", "Value"), rows, limit=MAX_ROWS) if rows else ""
 
 
-def _value(value: Scalar | list[Scalar]) -> str:
+def _value(value: object) -> str:
     match value:
         case bool():
             return "yes" if value else "no"
         case int():
             return f"{value:,}"
         case list():
-            shown = ", ".join(code_span(str(one), limit=80) for one in value[:20])
-            return shown + (f" and {len(value) - 20:,} more" if len(value) > 20 else "")
+            shown = ", ".join(code_span(str(one), limit=80) for one in value[:MAX_VALUES])
+            return shown + (f" and {len(value) - MAX_VALUES:,} more" if len(value) > MAX_VALUES else "")
         case _:
             return code_span(str(value), limit=200)
 
 
-def _parts(findings: Sequence[Finding]) -> list[str]:
-    by_part: dict[str, list[Finding]] = {}
-    for finding in _of(findings, "part"):
-        by_part.setdefault(str(finding.attributes["part"]), []).append(finding)
-    return [_part_table(part, found) for part, found in by_part.items()]
+def _part_tables(findings: Sequence[AnyFinding]) -> list[str]:
+    """One table for each type of part."""
+    by_type: dict[str, list[FilePart]] = {}
+    for finding in with_facts(findings, FilePart):
+        by_type.setdefault(finding.facts.part, []).append(finding.facts)
+    return [_part_table(part, parts) for part, parts in by_type.items()]
 
 
-def _part_table(part: str, found: list[Finding]) -> str:
-    title, note = _HEADS.get(part, (f"{part[0].upper()}{part[1:]}", "About it"))
-    has_sizes = any(finding.attributes["size"] is not None for finding in found)
-    rows = [
-        (
-            _part_name(part, finding),
-            *(
-                (_value(finding.attributes["size"]) if finding.attributes["size"] is not None else "",)
-                if has_sizes
-                else ()
-            ),
-            code_span(str(finding.attributes["note"])) if finding.attributes["note"] else "",
-        )
-        for finding in found
-    ]
+def _part_table(part: str, parts: Sequence[FilePart]) -> str:
+    title, note = _PART_HEADERS.get(part, (f"{part[0].upper()}{part[1:]}", "Details"))
+    has_sizes = any(one.size is not None for one in parts)
+    rows = []
+    for one in parts:
+        name = code_span(_defanged(one.name) if part in _ADDRESS_PARTS else one.name)
+        size = (f"{one.size:,}" if one.size is not None else "",) if has_sizes else ()
+        rows.append((name, *size, code_span(one.note) if one.note else ""))
     return table((title, *(("Size",) if has_sizes else ()), note), rows)
 
 
-def _part_name(part: str, finding: Finding) -> str:
-    name = str(finding.attributes["name"])
-    return code_span(indicators_shown(name) if part in _ADDRESSES else name)
+def _defanged(address: str) -> str:
+    """Return an address as no viewer makes a link of it; its path keeps its form for a code span."""
+    return address.replace("http", "hxxp").replace(".", "[.]") if "://" in address else address
 
 
-def indicators_shown(text: str) -> str:
-    """An address as no click follows it, for a code span."""
-    return text.replace("http", "hxxp").replace(".", "[.]") if "://" in text else text
-
-
-def _texts(findings: Sequence[Finding]) -> list[str]:
-    texts = [finding for finding in _of(findings, "part") if finding.attributes["text"]]
+def _text_blocks(findings: Sequence[AnyFinding]) -> list[str]:
+    parts = [finding for finding in with_facts(findings, FilePart) if finding.facts.text]
     shown = [
-        f"**{escape(finding.title)}**\n\n{code_block(str(finding.attributes['text']), limit=TEXT_CHARS)}"
-        for finding in texts[:MAX_TEXTS]
+        f"**{escape(part.title)}**\n\n{code_block(part.facts.text, limit=TEXT_CHARS)}" for part in parts[:MAX_TEXTS]
     ]
-    if len(texts) > MAX_TEXTS:
-        shown.append(f"… and {plural(len(texts) - MAX_TEXTS, 'more text')} (all are in the findings).")
+    if len(parts) > MAX_TEXTS:
+        shown.append(f"… and {plural(len(parts) - MAX_TEXTS, 'more text')} (all are in the findings).")
     return shown
-
-
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to do with the file, by its verdict."""
-    steps = []
-    worst = {str(finding.attributes["verdict"]) for finding in _of(findings, "verdict")}
-    if worst & {"malicious", "suspicious"}:
-        steps.append("Search endpoints and mail for the SHA-256; keep the file for a sandbox, and do not open it here.")
-        if any(finding.kind == "indicator" for finding in findings):
-            steps.append("Search proxy and DNS logs for the addresses in it.")
-    elif worst & {"unusual"}:
-        steps.append("Find out where the file came from, and look its SHA-256 up where files are known.")
-    if any(finding.attributes["trait"] == "embedded_program" for finding in _of(findings, "trait")):
-        steps.append("Take the embedded program out and inspect it by itself.")
-    return steps
-
-
-def _list(value: Scalar | list[Scalar]) -> list[Scalar]:
-    return value if isinstance(value, list) else []

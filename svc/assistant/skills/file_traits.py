@@ -1,14 +1,8 @@
-"""What the inspectors of files share: digests, entropy, the traits of a file and what they add up to. Pure.
+"""What the inspectors of files share: the structs of their findings, digests, entropy, and the verdict.
 
-An inspector yields findings of four kinds, named after its family (``program_facts``, ``pdf_trait``, …):
-
-``<family>_facts``: ``format`` (str), ``size`` (int), ``md5``, ``sha1``, ``sha256`` (str), then what the format says of
-itself, each a scalar or a list of str. One a file.
-``<family>_part``: something inside: ``part`` (str: section, import, macro, stream, link, …), ``name`` (str), ``size``
-(int or null), ``note`` (str), ``text`` (str: what it says, where it is worth reading; bounded by TEXT_CHARS).
-``<family>_trait``: something that counts: ``trait`` (str), ``points`` (int), ``value`` (str).
-``<family>_verdict``: ``verdict`` (str, see Verdict), ``points`` (int), ``reasons`` (list of str). One a file, last.
-Beside them ``indicator``, as ``indicators.py`` has it. A verdict is a sum of points and says so: it proves nothing.
+An inspector yields findings of one family (``program``, ``pdf``, ``office``, ``shortcut``): the facts of the file, its
+parts, its traits, and a verdict, which comes last. The verdict is a sum of points for the traits and says so: it proves
+nothing.
 """
 
 from __future__ import annotations
@@ -20,15 +14,14 @@ import struct
 from collections import Counter
 from collections.abc import Iterator
 from enum import StrEnum
-from typing import BinaryIO
+from typing import BinaryIO, TypedDict
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Evidence, Facts, Finding, Gap, Progress, Severity
 
 MAX_BYTES = 128 * 1024 * 1024  # of one file; parsers hold it two or three times over within a worker's 1 GiB
-ENTROPY_BYTES = 4 * 1024 * 1024  # of one part: more does not change the figure
+ENTROPY_BYTES = 4 * 1024 * 1024  # of one part; more does not change the result
 TEXT_CHARS = 6_000  # of one macro or script in a finding
 EXCERPT_CHARS = 300
 MAX_TRAITS = 200  # of one file: hostile files repeat themselves
@@ -47,10 +40,10 @@ DAMAGE = (
     RuntimeError,
     MemoryError,
 )
-"""What parsers of other people's make raise on a damaged file, beside their own errors."""
+"""What third-party parsers raise on a damaged file, besides their own errors."""
 
 
-class Verdict(StrEnum):
+class VerdictLevel(StrEnum):
     """What the traits of a file add up to."""
 
     MALICIOUS = "malicious"
@@ -59,11 +52,79 @@ class Verdict(StrEnum):
     ORDINARY = "ordinary"
 
 
-_LEAST = ((Verdict.MALICIOUS, 12), (Verdict.SUSPICIOUS, 6), (Verdict.UNUSUAL, 3), (Verdict.ORDINARY, 0))
+_LEAST_POINTS = (
+    (VerdictLevel.MALICIOUS, 12),
+    (VerdictLevel.SUSPICIOUS, 6),
+    (VerdictLevel.UNUSUAL, 3),
+    (VerdictLevel.ORDINARY, 0),
+)
+_SEVERITIES = {
+    VerdictLevel.MALICIOUS: Severity.CRITICAL,
+    VerdictLevel.SUSPICIOUS: Severity.HIGH,
+    VerdictLevel.UNUSUAL: Severity.LOW,
+    VerdictLevel.ORDINARY: Severity.INFO,
+}
 
 
-class TraitFact(msgspec.Struct, frozen=True, kw_only=True):
-    """What a table says of a trait; tables add what it is recognised by."""
+class FileFacts(Facts, frozen=True, kw_only=True):
+    """Base of what a file says about itself; one finding for each file."""
+
+    format: str
+    size: int
+    """Bytes."""
+    md5: str
+    sha1: str
+    sha256: str
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a password kept the content from being examined."""
+        return False
+
+
+class FilePart(Facts, frozen=True, kw_only=True):
+    """Base of something inside a file."""
+
+    part: str
+    """Its type, for example section, import, macro, link or embedded file."""
+    name: str
+    size: int | None = None
+    """Bytes; for imports and exports the number of functions."""
+    note: str = ""
+    text: str = ""
+    """A script, a macro or a command, at most 6,000 characters."""
+
+
+class FileTrait(Facts, frozen=True, kw_only=True):
+    """Base of a property that counts for the verdict."""
+
+    trait: str
+    """For example ``packed_code``."""
+    points: int
+    """By severity: critical 12, high 6, medium 3, low 1, info 0. A trait counts once, with its highest points."""
+    value: str
+    """What shows the trait, at most 300 characters."""
+
+
+class FileVerdict(Facts, frozen=True, kw_only=True):
+    """Base of the sum of the traits; one finding for each file."""
+
+    verdict: VerdictLevel
+    points: int
+    reasons: list[str]
+    """Titles of the traits that counted, most points first."""
+
+
+class FileFamily(msgspec.Struct, frozen=True, kw_only=True):
+    """The structs that the findings of one family hold."""
+
+    part: type[FilePart]
+    trait: type[FileTrait]
+    verdict: type[FileVerdict]
+
+
+class TraitEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A trait as a table describes it; tables add how it is recognised."""
 
     name: str
     title: str
@@ -73,22 +134,17 @@ class TraitFact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Inspection:
-    """Makes one file's findings and keeps the count of its traits; a trait counts once, however often it stands."""
+    """Builds the findings of one file and adds up its traits."""
 
-    def __init__(self, family: str, source: str) -> None:
-        self.family = family
+    def __init__(self, family: FileFamily, source: str) -> None:
         self.source = source
+        self._family = family
         self._points: dict[str, tuple[int, str]] = {}
         self._traits = 0
 
-    def facts(self, title: str, attributes: dict[str, Scalar | list[Scalar]]) -> Finding:
-        """What the file says of itself."""
-        return Finding(
-            kind=f"{self.family}_facts",
-            title=title,
-            evidence=(Evidence(source=self.source, excerpt=title, offset=0),),
-            attributes=attributes,
-        )
+    def facts(self, title: str, facts: FileFacts) -> Finding[FileFacts]:
+        """Return the finding with what the file says about itself."""
+        return Finding(title=title, evidence=(Evidence(source=self.source, excerpt=title, offset=0),), facts=facts)
 
     def part(
         self,
@@ -99,21 +155,18 @@ class Inspection:
         note: str = "",
         text: str = "",
         offset: int | None = None,
-        severity: Severity = Severity.INFO,
-    ) -> Finding:
-        """Something inside the file, as a fact."""
+    ) -> Finding[FilePart]:
+        """Return the finding for something inside the file."""
         return Finding(
-            kind=f"{self.family}_part",
             title=f"{part} {name}"[:EXCERPT_CHARS],
-            severity=severity,
             evidence=(Evidence(source=self.source, excerpt=(text or name)[:EXCERPT_CHARS], offset=offset),),
-            attributes={
-                "part": part,
-                "name": name[:EXCERPT_CHARS],
-                "size": size,
-                "note": note[:EXCERPT_CHARS],
-                "text": text[:TEXT_CHARS],
-            },
+            facts=self._family.part(
+                part=part,
+                name=name[:EXCERPT_CHARS],
+                size=size,
+                note=note[:EXCERPT_CHARS],
+                text=text[:TEXT_CHARS],
+            ),
         )
 
     def trait(
@@ -127,8 +180,8 @@ class Inspection:
         techniques: tuple[str, ...] = (),
         offset: int | None = None,
         confidence: Confidence = Confidence.HIGH,
-    ) -> Iterator[Finding]:
-        """Something that counts; nothing once MAX_TRAITS are told, though it counts still."""
+    ) -> Iterator[Finding[FileTrait]]:
+        """Count a trait, and yield its finding unless MAX_TRAITS were yielded before."""
         points = POINTS[severity]
         if points > self._points.get(trait, (-1, ""))[0]:
             self._points[trait] = (points, title)
@@ -136,82 +189,86 @@ class Inspection:
         if self._traits > MAX_TRAITS:
             return
         yield Finding(
-            kind=f"{self.family}_trait",
             title=title,
             severity=severity,
             confidence=confidence,
             why=why,
             evidence=(Evidence(source=self.source, excerpt=(value or title)[:EXCERPT_CHARS], offset=offset),),
             techniques=techniques,
-            attributes={"trait": trait, "points": points, "value": value[:EXCERPT_CHARS]},
+            facts=self._family.trait(trait=trait, points=points, value=value[:EXCERPT_CHARS]),
         )
 
-    def known(
+    def listed_trait(
         self,
-        fact: TraitFact,
+        entry: TraitEntry,
         *,
         name: str = "",
         value: str = "",
         why: str = "",
         offset: int | None = None,
         confidence: Confidence = Confidence.HIGH,
-    ) -> Iterator[Finding]:
-        """A trait that a table of facts describes; ``name`` and ``why`` in place of the table's where given."""
+    ) -> Iterator[Finding[FileTrait]]:
+        """Count a trait that a table describes; ``name`` and ``why``, if given, replace the table's."""
         yield from self.trait(
-            name or fact.name,
-            fact.title,
-            severity=fact.severity,
-            why=why or fact.why,
+            name or entry.name,
+            entry.title,
+            severity=entry.severity,
+            why=why or entry.why,
             value=value,
-            techniques=fact.techniques,
+            techniques=entry.techniques,
             offset=offset,
             confidence=confidence,
         )
 
-    def damaged(self, what: str, error: BaseException | str, *, offset: int | None = None) -> Iterator[Finding]:
-        """A part that could not be read; the others still are."""
+    def damaged(
+        self, what: str, error: BaseException | str, *, offset: int | None = None
+    ) -> Iterator[Finding[FileTrait]]:
+        """Count a part that cannot be read; the other parts still are."""
         reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         yield from self.trait(
             f"damaged_{what.replace(' ', '_')}",
-            f"Damaged at the {what}",
+            f"Damaged {what}",
             severity=Severity.LOW,
-            why="this part does not follow its format; what it holds was not read",
+            why="this part does not follow its format; its content was not examined",
             value=" ".join(reason.split()),
             offset=offset,
         )
 
-    def verdict(self) -> Finding:
-        """The sum. ``reasons`` are the titles of what counted, heaviest first."""
+    def verdict(self) -> Finding[FileVerdict]:
+        """Return the finding with the sum of all traits counted so far."""
         counted = sorted((entry for entry in self._points.values() if entry[0]), reverse=True)
         points = sum(entry[0] for entry in counted)
-        verdict = next(name for name, least in _LEAST if points >= least)
-        severities = {
-            Verdict.MALICIOUS: Severity.CRITICAL,
-            Verdict.SUSPICIOUS: Severity.HIGH,
-            Verdict.UNUSUAL: Severity.LOW,
-            Verdict.ORDINARY: Severity.INFO,
-        }
+        reasons = [title for _, title in counted]
+        verdict = next(name for name, least in _LEAST_POINTS if points >= least)
         return Finding(
-            kind=f"{self.family}_verdict",
             title=f"{self.source}: {verdict.value}",
-            severity=severities[verdict],
+            severity=_SEVERITIES[verdict],
             confidence=Confidence.MEDIUM,
-            why=f"the traits add up to {points} points (12 and more: malicious; 6: suspicious; 3: unusual)",
-            evidence=(Evidence(source=self.source, excerpt=", ".join(title for _, title in counted)[:EXCERPT_CHARS]),),
-            attributes={"verdict": verdict.value, "points": points, "reasons": [title for _, title in counted]},
+            why=f"the traits add up to {points} points (malicious from 12, suspicious from 6, unusual from 3)",
+            evidence=(Evidence(source=self.source, excerpt=", ".join(reasons)[:EXCERPT_CHARS]),),
+            facts=self._family.verdict(verdict=verdict, points=points, reasons=reasons),
         )
 
 
-def read(feed: BinaryIO) -> tuple[bytes, Gap | None]:
-    """The file's bytes, at most MAX_BYTES, and the Gap that says so."""
-    data = feed.read(MAX_BYTES + 1)
+class Digests(TypedDict):
+    """The size of a file and the digests by which files are looked up."""
+
+    size: int
+    md5: str
+    sha1: str
+    sha256: str
+
+
+def read(content: BinaryIO) -> tuple[bytes, Gap | None]:
+    """Return the file's bytes, at most MAX_BYTES, and a Gap if there are more."""
+    data = content.read(MAX_BYTES + 1)
     if len(data) <= MAX_BYTES:
         return data, None
-    return data[:MAX_BYTES], Gap(text=f"only the first {MAX_BYTES:,} bytes were looked at")
+    return data[:MAX_BYTES], Gap(text=f"only the first {MAX_BYTES:,} bytes were examined")
 
 
-def digests(data: bytes) -> dict[str, Scalar | list[Scalar]]:
-    """``size`` and the three digests by which files are looked up."""
+def digests(data: bytes) -> Digests:
+    """Return the size and the digests of ``data``."""
     return {
         "size": len(data),
         "md5": hashlib.md5(data, usedforsecurity=False).hexdigest(),
@@ -221,7 +278,7 @@ def digests(data: bytes) -> dict[str, Scalar | list[Scalar]]:
 
 
 def entropy(data: bytes) -> float:
-    """Shannon's, in bits a byte, of the first ENTROPY_BYTES: 0 for nothing or one value, 8 for noise."""
+    """Return Shannon's entropy of the first ENTROPY_BYTES in bits per byte, from 0 (one value) to 8 (noise)."""
     sample = data[:ENTROPY_BYTES]
     total = len(sample)
     if not total:
@@ -229,8 +286,8 @@ def entropy(data: bytes) -> float:
     return max(0.0, -sum(n / total * math.log2(n / total) for n in Counter(sample).values()))
 
 
-def started(source: str, data: bytes, what: str) -> Progress:
-    """The first word of an inspection."""
+def reading(source: str, data: bytes, what: str) -> Progress:
+    """Return the first progress of an inspection."""
     return Progress(text=f"reading {source} as {what}: {len(data):,} bytes")
 
 
@@ -252,14 +309,14 @@ _EMBEDDED = (
 )
 
 
-def kind_of(data: bytes) -> str:
-    """What an embedded piece is by its first bytes, in words; ``""`` where they say nothing."""
+def describe_content(data: bytes) -> str:
+    """Return what an embedded file is, by its first bytes; "" if they are not known."""
     if is_windows_program(data):
         return "Windows program"
     return next((name for magic, name in _EMBEDDED if data.startswith(magic)), "")
 
 
-_RUNNABLE_KINDS = ("Windows program", "ELF program", "shortcut (LNK)")
+_RUNNABLE_CONTENT = ("Windows program", "ELF program", "shortcut (LNK)")
 _RUNS = re.compile(
     r"\.(?:exe|scr|pif|com|cpl|dll|msi|msp|js|jse|vbs|vbe|wsf|wsh|hta|ps1|psm1|bat|cmd|lnk|url|jar|reg|inf|sct|chm"
     r"|iso|img|vhdx?|docm|xlsm|pptm|xlam|dotm|settingcontent-ms|library-ms|application|appref-ms|gadget|one)\W*$",
@@ -267,13 +324,13 @@ _RUNS = re.compile(
 )
 
 
-def is_runnable(name: str, held: str) -> bool:
-    """Whether a file of this name, or of this kind (``kind_of``), does something when it is opened."""
-    return held in _RUNNABLE_KINDS or _RUNS.search(name) is not None
+def is_runnable(name: str, content_type: str) -> bool:
+    """Whether a file of this name, or of this content (``describe_content``), runs something when it is opened."""
+    return content_type in _RUNNABLE_CONTENT or _RUNS.search(name) is not None
 
 
 def is_windows_program(data: bytes) -> bool:
-    """MZ, and PE where its header points."""
+    """Whether it is a PE: MZ, and PE at the offset that its header names."""
     if data[:2] != b"MZ" or len(data) < 64:
         return False
     at = int.from_bytes(data[60:64], "little")
@@ -281,7 +338,7 @@ def is_windows_program(data: bytes) -> bool:
 
 
 def clean_text(data: bytes) -> str:
-    """Bytes of a name or a short text for people: UTF-8, else Latin-1; without what follows a zero."""
+    """Decode a name or a short text up to its first zero byte: as UTF-8, or else as Latin-1."""
     head = data.split(b"\x00", 1)[0]
     try:
         return head.decode()

@@ -91,7 +91,7 @@ def inspect(content: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Too
     if len(raw) > MAX_BYTES:
         yield Gap(text=f"only the first {MAX_BYTES:,} bytes were examined")
         raw = raw[:MAX_BYTES]
-    bundle = _Bundle(source, parse_now(now))
+    bundle = _CertificateBundle(source, parse_now(now))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # cryptography warns about what is reported as a finding here
         yield from _read_blocks(bundle, raw)
@@ -114,7 +114,7 @@ def _pem_blocks(raw: bytes) -> Iterator[_PemBlock]:
             begin = None
 
 
-def _read_blocks(bundle: _Bundle, raw: bytes) -> Iterator[ToolEvent]:
+def _read_blocks(bundle: _CertificateBundle, raw: bytes) -> Iterator[ToolEvent]:
     blocks = list(_pem_blocks(raw))
     if not blocks and raw[:1] == b"\x30":  # a DER sequence
         yield from bundle.read("DER", raw, 1, raw)
@@ -139,7 +139,7 @@ def _read_blocks(bundle: _Bundle, raw: bytes) -> Iterator[ToolEvent]:
         yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} blocks were examined")
 
 
-class _Bundle:
+class _CertificateBundle:
     """The blocks of one input: issuers and the certificates of keys are known only after the last one."""
 
     def __init__(self, source: str, now: datetime | None) -> None:

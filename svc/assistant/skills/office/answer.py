@@ -1,10 +1,11 @@
-"""The answer about an Office document: its macros, objects, links, and what they do. Kinds: ``tools/office``."""
+"""The answer about an Office document: its macros, objects, links, and what they do."""
 
 from __future__ import annotations
 
 from svc.assistant.findings import InputKind
-from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.file_answer import LOOK_AT, body, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.office.findings import OfficeFacts, OfficePart, OfficeTrait, OfficeVerdict
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"docx", "xlsx", "pptx", "doc", "xls", "ppt", "ole", "rtf", "one", "odt", "ods"})
@@ -20,8 +21,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Office document",
         can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, links that fetch",
-        facts=(IndicatorFacts,),
-        loose_kinds=kinds("office"),
+        facts=(OfficeFacts, OfficePart, OfficeTrait, OfficeVerdict, IndicatorFacts),
         strong=words(
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b{_DOCUMENTS} (?:files?|documents?|attachments?)\b",
             rf"\b(?:this|these|the|attached) (?:{_DOCUMENTS}) (?:file|document|attachment)s?\b",

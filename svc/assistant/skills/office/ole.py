@@ -14,17 +14,16 @@ from uuid import UUID
 
 import olefile
 
-from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text
-from svc.assistant.skills.office.tool import Seen
+from svc.assistant.skills.office.document import OfficeDocument
 from svc.assistant.skills.office.traits import (
-    from_class,
-    from_embedded,
-    from_fields,
-    from_formulas,
-    from_modules,
-    from_text,
+    class_traits,
+    embedded_file,
+    field_traits,
+    formula_traits,
+    lure_traits,
+    macro_traits,
 )
 from svc.assistant.skills.office.vba import MAX_MODULES, code_page, decompress, modules
 
@@ -77,51 +76,52 @@ def is_storage(content: bytes) -> bool:
     return content.startswith(_SIGNATURE)
 
 
-def inspect_storage(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     """A whole file that is a storage."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(data))
     except DAMAGE as error:
-        seen.application = "OLE document, damaged"
+        document.application = "OLE document, damaged"
         yield from inspection.damaged("storage", error)
         return
     names = {"/".join(path).lower() for path in storage.listdir()}
-    seen.application = next((what for name, what in _APPLICATIONS if name in names), "OLE document")
-    seen.facts = {"streams": len(names), **_metadata(storage)}
+    document.application = next((what for name, what in _APPLICATIONS if name in names), "OLE document")
+    document.streams = len(names)
+    document.properties = _metadata(storage)
     if "encryptedpackage" in names:
-        seen.is_encrypted = True
+        document.is_encrypted = True
         yield Gap(text="the document is encrypted with a password: only the envelope was looked at")
-    yield from _streams(storage, inspection, seen, where="the document", depth=0)
+    yield from _streams(storage, inspection, document, where="the document", depth=0)
 
 
 def objects_of(
-    content: bytes, inspection: Inspection, seen: Seen, *, where: str, depth: int = 1
+    content: bytes, inspection: Inspection, document: OfficeDocument, *, where: str, depth: int = 1
 ) -> Iterator[ToolEvent]:
     """What an embedded storage holds: macros, packed files, classes."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(content))
     except DAMAGE as error:
-        yield from _loose_modules(content, inspection, seen, where)
+        yield from _loose_modules(content, inspection, document, where)
         yield from inspection.damaged(f"storage {where}", error)
         return
-    yield from _streams(storage, inspection, seen, where=where, depth=depth)
+    yield from _streams(storage, inspection, document, where=where, depth=depth)
 
 
-def _loose_modules(content: bytes, inspection: Inspection, seen: Seen, where: str) -> Iterator[Finding]:
+def _loose_modules(content: bytes, inspection: Inspection, document: OfficeDocument, where: str) -> Iterator[ToolEvent]:
     """Modules that still stand in a storage that is damaged."""
     found = list(modules(iter([(where, content)])))
-    seen.macros += len(found)
+    document.macros += len(found)
     for module in found:
-        seen.add_text(module.source)
-    yield from from_modules(inspection, found)
+        document.add_text(module.source)
+    yield from macro_traits(inspection, found)
 
 
-def _metadata(storage: olefile.OleFileIO) -> dict[str, Scalar | list[Scalar]]:
+def _metadata(storage: olefile.OleFileIO) -> dict[str, str]:
     try:
         metadata = storage.get_metadata()
     except DAMAGE:
         return {}
-    found: dict[str, Scalar | list[Scalar]] = {}
+    found: dict[str, str] = {}
     for name, word in _METADATA.items():
         value = getattr(metadata, name, None)
         if value:
@@ -139,35 +139,35 @@ def _contents(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
 
 
 def _streams(
-    storage: olefile.OleFileIO, inspection: Inspection, seen: Seen, *, where: str, depth: int
+    storage: olefile.OleFileIO, inspection: Inspection, document: OfficeDocument, *, where: str, depth: int
 ) -> Iterator[ToolEvent]:
     contents = list(_contents(storage))
     encoding = next(
         (code_page(decompress(content)) for name, content in contents if name.lower().endswith("vba/dir")), "cp1252"
     )
     found = list(modules(((name, content) for name, content in contents if not _is_directory(name)), encoding))
-    seen.macros += len(found)
+    document.macros += len(found)
     for module in found:
-        seen.add_text(module.source)
-    yield from from_modules(inspection, found)
+        document.add_text(module.source)
+    yield from macro_traits(inspection, found)
     if len(found) >= MAX_MODULES:
         yield Gap(text=f"only the first {MAX_MODULES} macro modules were looked at")
-    _add_forms(contents, seen)
+    _add_forms(contents, document)
     for name, content in contents:
-        yield from _stream(name, content, inspection, seen, where, depth)
+        yield from _stream(name, content, inspection, document, where, depth)
     for root, clsid in _classes(storage):
-        yield from from_class(inspection, "", clsid, where=root or where)
+        yield from class_traits(inspection, "", clsid, where=root or where)
 
 
 def _is_directory(name: str) -> bool:
     return name.lower().endswith(("vba/dir", "_vba_project"))
 
 
-def _add_forms(contents: list[tuple[str, bytes]], seen: Seen) -> None:
+def _add_forms(contents: list[tuple[str, bytes]], document: OfficeDocument) -> None:
     """The texts of a macro's forms are searched for indicators: words of macros are hidden there."""
     for name, content in contents:
         if name.lower().endswith(("/o", "/f")):
-            seen.add_text(content.decode("latin-1"))
+            document.add_text(content.decode("latin-1"))
 
 
 def _classes(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
@@ -189,27 +189,27 @@ def _clsid(text: str) -> bytes:
 
 
 def _stream(
-    name: str, content: bytes, inspection: Inspection, seen: Seen, where: str, depth: int
+    name: str, content: bytes, inspection: Inspection, document: OfficeDocument, where: str, depth: int
 ) -> Iterator[ToolEvent]:
     last = name.rsplit("/", 1)[-1].lower()
     if last.endswith("ole10native"):
         file_name, payload = native(content)
-        seen.add_text(file_name)
-        yield from from_embedded(inspection, file_name, payload, where=f"{where}, stream {name}")
+        document.add_text(file_name)
+        yield from embedded_file(inspection, file_name, payload, where=f"{where}, stream {name}")
         if is_storage(payload) and depth < MAX_DEPTH:
-            yield from objects_of(payload, inspection, seen, where=name, depth=depth + 1)
+            yield from objects_of(payload, inspection, document, where=name, depth=depth + 1)
     elif last == "equation native":
-        yield from from_class(inspection, "Equation.3", b"", where=name)
+        yield from class_traits(inspection, "Equation.3", b"", where=name)
     elif last in ("workbook", "book"):
-        yield from _workbook(content, inspection, seen, is_new=last == "workbook")
+        yield from _workbook(content, inspection, document, is_new=last == "workbook")
     elif last == "worddocument":
-        yield from _word(content, inspection, seen)
+        yield from _word(content, inspection, document)
     elif last == "powerpoint document":
-        yield from _presentation(content, inspection, seen, depth)
+        yield from _presentation(content, inspection, document, depth)
     elif last == "package" and depth < MAX_DEPTH:
-        yield from from_embedded(inspection, "package", content, where=name)
+        yield from embedded_file(inspection, "package", content, where=name)
     elif last.endswith("\x01ole") or last == "\x01ole":
-        yield from _link(content, inspection, seen, name)
+        yield from _link(content, inspection, document, name)
 
 
 def native(content: bytes) -> tuple[str, bytes]:
@@ -234,13 +234,13 @@ def native(content: bytes) -> tuple[str, bytes]:
 _URL_MONIKER = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
 
 
-def _link(content: bytes, inspection: Inspection, seen: Seen, name: str) -> Iterator[Finding]:
+def _link(content: bytes, inspection: Inspection, document: OfficeDocument, name: str) -> Iterator[ToolEvent]:
     """An object that is a link: the address stands behind the class of a URL's name (MS-OSHARED 2.3.7.6)."""
     at = content.find(_URL_MONIKER)
     if at < 0:
         return
     target = content[at + 20 :].decode("utf-16-le", errors="replace").split("\x00")[0]
-    seen.add_text(target)
+    document.add_text(target)
     yield inspection.part("relationship", target, note=f"linked object in {name}")
     yield from inspection.trait(
         "relation_oleobject",
@@ -252,22 +252,22 @@ def _link(content: bytes, inspection: Inspection, seen: Seen, name: str) -> Iter
     )
 
 
-def _word(content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _word(content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     if len(content) > 12 and content[11] & 1:
-        seen.is_encrypted = True
+        document.is_encrypted = True
         yield Gap(text="the document is encrypted: its text was not read")
         return
     text = content.decode("latin-1")
     wide = content.decode("utf-16-le", errors="replace")
     fields = "\n".join(field for form in (text, wide) for field in _FIELD.findall(form) if field.isascii())
-    seen.add_text(fields)
-    yield from from_fields(inspection, fields)
+    document.add_text(fields)
+    yield from field_traits(inspection, fields)
     for form in (text, wide):
-        yield from from_text(inspection, form)
-        seen.add_text(re.sub(r"[^\x20-\x7e\n]+", "\n", form))
+        yield from lure_traits(inspection, form)
+        document.add_text(re.sub(r"[^\x20-\x7e\n]+", "\n", form))
 
 
-def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int) -> Iterator[ToolEvent]:
+def _presentation(content: bytes, inspection: Inspection, document: OfficeDocument, depth: int) -> Iterator[ToolEvent]:
     """Objects and macros are storages packed with zlib in records of type 0x1011 (MS-PPT 2.10.34)."""
     position = content.find(b"\x11\x10")
     tries = 0
@@ -282,18 +282,18 @@ def _presentation(content: bytes, inspection: Inspection, seen: Seen, depth: int
             plain = b""
         if is_storage(plain) and depth < MAX_DEPTH:
             tries += 1
-            yield from objects_of(plain, inspection, seen, where=f"object at {position:,}", depth=depth + 1)
+            yield from objects_of(plain, inspection, document, where=f"object at {position:,}", depth=depth + 1)
         position = content.find(b"\x11\x10", position + 2)
 
 
-def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: bool) -> Iterator[ToolEvent]:
+def _workbook(content: bytes, inspection: Inspection, document: OfficeDocument, *, is_new: bool) -> Iterator[ToolEvent]:
     """Sheets, names that run by themselves, and what functions Excel 4 macros call."""
     functions: list[str] = []
     texts: list[str] = []
     has_macro_sheet = False
     for kind, body in _records(content):
         if kind == _FILE_PASS:
-            seen.is_encrypted = True
+            document.is_encrypted = True
             yield Gap(text="the workbook is encrypted: its cells and macros were not read")
             return
         if kind == _BOUND_SHEET and len(body) > 7:
@@ -306,7 +306,7 @@ def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: boo
         elif kind == _STRING:
             texts.append(re.sub(r"[^\x20-\x7e]+", "\n", body.decode("latin-1")))
     joined = "\n".join(texts)
-    seen.add_text(joined)
+    document.add_text(joined)
     if has_macro_sheet:
         called = ", ".join(dict.fromkeys(name.rstrip("(") for name in functions))
         yield inspection.part(
@@ -315,8 +315,8 @@ def _workbook(content: bytes, inspection: Inspection, seen: Seen, *, is_new: boo
         yield Gap(
             text="formulas of Excel 4 macros in the old format are not read whole, only their functions and texts"
         )
-    yield from from_formulas(inspection, "\n".join(functions) + "\n" + joined)
-    yield from from_text(inspection, joined)
+    yield from formula_traits(inspection, "\n".join(functions) + "\n" + joined)
+    yield from lure_traits(inspection, joined)
 
 
 def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -330,7 +330,7 @@ def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
         position += 4 + size
 
 
-def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[Finding]:
+def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[ToolEvent]:
     """One sheet of the list; Excel 5 writes its name without the byte that says how wide it is."""
     state = {0: "visible", 1: "hidden", 2: "very hidden"}.get(body[4] & 3, "hidden")
     is_wide = has_flags and body[7] & 1
@@ -349,7 +349,7 @@ def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[
         )
 
 
-def _starts(inspection: Inspection, name: str) -> Iterator[Finding]:
+def _starts(inspection: Inspection, name: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "formula_starts",
         "An Excel 4 macro starts by itself",

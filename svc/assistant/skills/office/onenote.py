@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.skills.file_traits import Inspection, is_runnable, kind_of
-from svc.assistant.skills.office.tool import Seen
-from svc.assistant.skills.office.traits import from_embedded, from_text
+from svc.assistant.skills.file_traits import Inspection, describe_content, is_runnable
+from svc.assistant.skills.office.document import OfficeDocument
+from svc.assistant.skills.office.traits import embedded_file, lure_traits
 
 MAX_FILES = 100
 _STORE = bytes.fromhex("e716e3bd65261145a4c48d4d0b7a9eac")
@@ -21,11 +21,11 @@ _WIDE = re.compile(rb"(?:[\x20-\x7e]\x00){4,500}")
 _SCRIPT = re.compile(rb"<script|<job|createobject|powershell|wscript|@echo off|<hta:", re.IGNORECASE)
 
 
-def inspect_section(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     """Every embedded file, by its content; the names of files by the texts."""
-    seen.application = "OneNote section"
+    document.application = "OneNote section"
     texts = [match[0].decode("utf-16-le") for match in _WIDE.finditer(data)]
-    seen.add_text("\n".join(texts))
+    document.add_text("\n".join(texts))
     names = [text for text in dict.fromkeys(texts) if is_runnable(text, "") and len(text) < 200]
     position, count = data.find(_STORE), 0
     while position >= 0:
@@ -35,9 +35,9 @@ def inspect_section(data: bytes, inspection: Inspection, seen: Seen) -> Iterator
             break
         size = int.from_bytes(data[position + 16 : position + 24], "little")
         content = data[position + _HEAD_BYTES : position + _HEAD_BYTES + min(size, len(data))]
-        yield from from_embedded(inspection, f"file {count}", content, where=f"the section at offset {position:,}")
-        if not kind_of(content) and _SCRIPT.search(content[:65_536]):
-            seen.add_text(content[:65_536].decode("utf-8", errors="replace"))
+        yield from embedded_file(inspection, f"file {count}", content, where=f"the section at offset {position:,}")
+        if not describe_content(content) and _SCRIPT.search(content[:65_536]):
+            document.add_text(content[:65_536].decode("utf-8", errors="replace"))
             yield from inspection.trait(
                 "embedded_program",
                 "It carries a program or a script",
@@ -57,4 +57,4 @@ def inspect_section(data: bytes, inspection: Inspection, seen: Seen) -> Iterator
             value=name,
             techniques=("T1204.002",),
         )
-    yield from from_text(inspection, " ".join(texts))
+    yield from lure_traits(inspection, " ".join(texts))

@@ -14,19 +14,18 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, kind_of
+from svc.assistant.findings import Gap, Severity, ToolEvent
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, describe_content
+from svc.assistant.skills.office.document import OfficeDocument
 from svc.assistant.skills.office.ole import is_storage, objects_of
-from svc.assistant.skills.office.tool import Seen
 from svc.assistant.skills.office.traits import (
-    from_class,
-    from_embedded,
-    from_fields,
-    from_formulas,
-    from_modules,
-    from_relation,
-    from_text,
+    class_traits,
+    embedded_file,
+    field_traits,
+    formula_traits,
+    lure_traits,
+    macro_traits,
+    relationship_traits,
 )
 from svc.assistant.skills.office.vba import Module
 
@@ -101,33 +100,33 @@ class _Archive:
                 yield name, self.read(name, member)
 
 
-def inspect_archive(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     """Everything in the archive that acts, links or carries."""
     try:
         archive = _Archive(data)
     except _DAMAGE as error:
-        seen.application = "Office document, damaged"
+        document.application = "Office document, damaged"
         yield from inspection.damaged("archive", error)
         return
     starts = tuple(_APPLICATIONS)
-    seen.application = next(
+    document.application = next(
         (what for start, what in starts if any(name.startswith(start) for name in archive.names)), "ZIP archive"
     )
-    seen.facts = {"members": len(archive.members)}
+    document.members = len(archive.members)
     links = embedded = 0
     for name, content in archive.each():
         if name.endswith(".rels"):
             for kind, target in _outside(content):
                 links += 1
                 if links <= MAX_LINKS:
-                    seen.add_text(target)
-                    yield from from_relation(inspection, kind, target, where=name)
+                    document.add_text(target)
+                    yield from relationship_traits(inspection, kind, target, where=name)
         elif _is_embedded(name):
             embedded += 1
             if embedded <= MAX_EMBEDDED:
-                yield from _embedded(name, content, inspection, seen)
+                yield from _embedded(name, content, inspection, document)
         else:
-            yield from _member(name, content, inspection, seen)
+            yield from _member(name, content, inspection, document)
     yield from _left_out(archive, links, embedded, inspection)
 
 
@@ -178,32 +177,32 @@ def _is_embedded(name: str) -> bool:
     )
 
 
-def _embedded(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _embedded(name: str, content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     if is_storage(content):
-        yield from objects_of(content, inspection, seen, where=name)
+        yield from objects_of(content, inspection, document, where=name)
     else:
-        yield from from_embedded(inspection, name.rsplit("/", 1)[-1], content, where=name)
-    yield from from_class(inspection, "", content, where=name)
+        yield from embedded_file(inspection, name.rsplit("/", 1)[-1], content, where=name)
+    yield from class_traits(inspection, "", content, where=name)
 
 
-def _member(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _member(name: str, content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     lower = name.lower()
-    if lower.endswith("vbaproject.bin") or (kind_of(content) == "OLE document" and lower.endswith(".bin")):
-        yield from objects_of(content, inspection, seen, where=name)
+    if lower.endswith("vbaproject.bin") or (describe_content(content) == "OLE document" and lower.endswith(".bin")):
+        yield from objects_of(content, inspection, document, where=name)
     elif lower.startswith("docprops/") or lower == "meta.xml":
-        seen.facts |= _properties(_decoded(content))
+        document.properties |= _properties(_decoded(content))
     elif "macrosheets/" in lower:
-        yield from _macro_sheet(name, content, inspection, seen)
+        yield from _macro_sheet(name, content, inspection, document)
     elif "externallinks/" in lower and lower.endswith(".bin"):
         yield from _binary_link(name, content, inspection)
     elif lower.endswith(".xml"):
-        yield from _xml(lower, _decoded(content), inspection, seen)
-    elif kind_of(content) in ("Windows program", "ELF program"):
-        yield from from_embedded(inspection, name, content, where="the archive")
+        yield from _xml(lower, _decoded(content), inspection, document)
+    elif describe_content(content) in ("Windows program", "ELF program"):
+        yield from embedded_file(inspection, name, content, where="the archive")
 
 
-def _properties(text: str) -> dict[str, Scalar | list[Scalar]]:
-    found: dict[str, Scalar | list[Scalar]] = {}
+def _properties(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
     for tag, word in _PROPERTIES.items():
         match = re.search(rf"<(?:\w+:)?{tag.split(':')[-1]}\b[^>]*>([^<]{{1,300}})<", text)
         if match is not None:
@@ -211,24 +210,24 @@ def _properties(text: str) -> dict[str, Scalar | list[Scalar]]:
     return found
 
 
-def _macro_sheet(name: str, content: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _macro_sheet(name: str, content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     is_xml = name.lower().endswith(".xml")
     text = "\n".join(_formulas(_decoded(content))) if is_xml else _wide_texts(content)
-    seen.add_text(text)
+    document.add_text(text)
     yield inspection.part("macro sheet", name, size=len(content), text=text, note="Excel 4 macro")
     yield from _has_macro_sheet(inspection, name)
-    yield from from_formulas(inspection, text)
+    yield from formula_traits(inspection, text)
     if not is_xml:
         yield Gap(text="formulas of a binary macro sheet are not read, only the texts in it")
 
 
-def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[Finding]:
+def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """A link of a binary workbook that is to another program: BrtBeginSupBook of kind 1 (MS-XLSB)."""
     if content.startswith(b"\xe8\x02") and content[3:5] == b"\x01\x00":
         yield from _dde(inspection, " ".join(_wide_texts(content).split("\n")[:3]), name)
 
 
-def _dde(inspection: Inspection, what: str, where: str) -> Iterator[Finding]:
+def _dde(inspection: Inspection, what: str, where: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "dde_link",
         "A link to another program (DDE)",
@@ -239,7 +238,7 @@ def _dde(inspection: Inspection, what: str, where: str) -> Iterator[Finding]:
     )
 
 
-def _has_macro_sheet(inspection: Inspection, name: str) -> Iterator[Finding]:
+def _has_macro_sheet(inspection: Inspection, name: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "macro_sheet",
         "Holds Excel 4 macros",
@@ -264,22 +263,22 @@ def _formulas(text: str) -> list[str]:
     return found[:20_000]
 
 
-def _xml(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _xml(name: str, text: str, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     """Fields of Word, formulas and sheets of Excel, scripts of OpenDocument, and the words that people read."""
     if name.startswith("word/"):
         fields = "\n".join(_fields(text))
-        yield from from_fields(inspection, fields)
-        seen.add_text(fields)
+        yield from field_traits(inspection, fields)
+        document.add_text(fields)
     if name.startswith("xl/"):
         formulas = "\n".join(_formulas(text))
-        yield from from_formulas(inspection, formulas)
-        seen.add_text(formulas)
+        yield from formula_traits(inspection, formulas)
+        document.add_text(formulas)
         yield from _workbook(name, text, inspection)
     if name == "content.xml" or name.startswith("basic/"):
-        yield from _open_document(name, text, inspection, seen)
+        yield from _open_document(name, text, inspection, document)
     words = "\n".join(html.unescape(piece) for piece in _TEXT.findall(text))
-    seen.add_text(words)
-    yield from from_text(inspection, words.replace("\n", " "))
+    document.add_text(words)
+    yield from lure_traits(inspection, words.replace("\n", " "))
 
 
 def _fields(text: str) -> list[str]:
@@ -298,7 +297,7 @@ def _fields(text: str) -> list[str]:
     return [*found, *(["".join(pieces)] if pieces else [])]
 
 
-def _workbook(name: str, text: str, inspection: Inspection) -> Iterator[Finding]:
+def _workbook(name: str, text: str, inspection: Inspection) -> Iterator[ToolEvent]:
     for match in _DDE_LINK.finditer(text):
         attributes = _attributes(match[1])
         service, topic = attributes.get("ddeService", ""), attributes.get("ddeTopic", "")
@@ -310,13 +309,13 @@ def _workbook(name: str, text: str, inspection: Inspection) -> Iterator[Finding]
             yield inspection.part("hidden sheet", attributes.get("name", ""), note=state)
 
 
-def _open_document(name: str, text: str, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+def _open_document(name: str, text: str, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     for listener, source in _ODF_SCRIPT.findall(text):
         if source:
-            seen.macros += 1
+            document.macros += 1
             module = Module(name, html.unescape(source))
-            seen.add_text(module.source)
-            yield from from_modules(inspection, [module])
+            document.add_text(module.source)
+            yield from macro_traits(inspection, [module])
         else:
             attributes = _attributes(listener)
             yield from inspection.trait(

@@ -10,11 +10,16 @@ import re
 from collections.abc import Iterator
 
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.file_traits import Inspection, clean_text
+from svc.assistant.skills.office.document import OfficeDocument
 from svc.assistant.skills.office.ole import is_storage, native, objects_of
-from svc.assistant.skills.office.tool import Seen
-from svc.assistant.skills.office.traits import from_class, from_embedded, from_fields, from_relation, from_text
+from svc.assistant.skills.office.traits import (
+    class_traits,
+    embedded_file,
+    field_traits,
+    lure_traits,
+    relationship_traits,
+)
 
 MAX_OBJECTS = 60
 MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of hex
@@ -30,9 +35,9 @@ _OLE_CLASS = re.compile(rb"^.{8}(.{4})", re.DOTALL)
 _UNICODE = re.compile(r"\\u(-?\d{1,6}) ?\??")
 
 
-def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def inspect_rtf(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     """Objects, templates, fields and links."""
-    seen.application = "RTF document"
+    document.application = "RTF document"
     if not data.lstrip().startswith(b"{\\rtf1"):
         yield from inspection.trait(
             "odd_head",
@@ -46,7 +51,7 @@ def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Too
         if count >= MAX_OBJECTS:
             yield Gap(text=f"only the first {MAX_OBJECTS} objects were looked at")
             break
-        yield from _object(data, match.end(), inspection, seen)
+        yield from _object(data, match.end(), inspection, document)
     if re.search(rb"(?<!\\)\\objupdate\b", data) and _OBJECT.search(data):
         yield from inspection.trait(
             "objects_on_open",
@@ -56,7 +61,7 @@ def inspect_rtf(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Too
             value="\\objupdate",
             techniques=("T1203",),
         )
-    yield from _text(data, inspection, seen)
+    yield from _text(data, inspection, document)
 
 
 def _group(data: bytes, start: int) -> bytes:
@@ -69,7 +74,7 @@ def _group(data: bytes, start: int) -> bytes:
     return data[start : start + MAX_OBJECT_CHARS]
 
 
-def _object(data: bytes, start: int, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _object(data: bytes, start: int, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     raw = _group(data, start)
     controls = len(_CONTROL.findall(raw))
     digits = _NOT_HEX.sub(b"", _CONTROL.sub(b"", raw))
@@ -88,14 +93,14 @@ def _object(data: bytes, start: int, inspection: Inspection, seen: Seen) -> Iter
     yield inspection.part(
         "object", name or "without a class", size=len(content), offset=start, note="embedded in the RTF"
     )
-    yield from from_class(inspection, name, content, where=f"object at offset {start:,}")
+    yield from class_traits(inspection, name, content, where=f"object at offset {start:,}")
     if is_storage(payload):
-        yield from objects_of(payload, inspection, seen, where=f"object at {start:,}")
+        yield from objects_of(payload, inspection, document, where=f"object at {start:,}")
     elif name.lower() == "package":
         file_name, packed = native(len(payload).to_bytes(4, "little") + payload)
-        seen.add_text(file_name)
-        yield from from_embedded(inspection, file_name, packed, where=f"object at {start:,}")
-    seen.add_text(_readable(content))
+        document.add_text(file_name)
+        yield from embedded_file(inspection, file_name, packed, where=f"object at {start:,}")
+    document.add_text(_readable(content))
 
 
 def _embedded(content: bytes) -> tuple[str, bytes]:
@@ -128,15 +133,15 @@ def _plain(piece: bytes) -> str:
     return re.sub(r"[{}\r\n]", "", text.replace("\\\\", "\x00").replace("\\", "")).replace("\x00", "\\")
 
 
-def _text(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+def _text(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     for match in list(_TEMPLATE.finditer(data))[:20]:
         target = _plain(match[1]).strip()
-        seen.add_text(target)
-        yield from from_relation(inspection, "attachedTemplate", target, where="\\*\\template")
+        document.add_text(target)
+        yield from relationship_traits(inspection, "attachedTemplate", target, where="\\*\\template")
     fields = [_plain(match[1]).strip() for match in list(_FIELD.finditer(data))[:2_000]]
-    seen.add_text("\n".join(fields))
-    yield from from_fields(inspection, "\n".join(fields))
+    document.add_text("\n".join(fields))
+    yield from field_traits(inspection, "\n".join(fields))
     links = [match[1] for field in fields for match in [_HYPERLINK.search(field)] if match and ":" in match[1]]
     for link in list(dict.fromkeys(links))[:MAX_LINKS]:
-        yield from from_relation(inspection, "hyperlink", link, where="a field")
-    yield from from_text(inspection, _plain(data[: 1024 * 1024]))
+        yield from relationship_traits(inspection, "hyperlink", link, where="a field")
+    yield from lure_traits(inspection, _plain(data[: 1024 * 1024]))

@@ -1,10 +1,7 @@
-"""Inspect an Office document: macros, formulas, fields, embedded objects, links that fetch. Nothing runs.
+"""Inspect an Office document: macros, formulas, fields, embedded objects, links that fetch. Nothing is run.
 
-Office's newer formats (``office_xml.py``), the older ones (``office_ole.py``), RTF (``document_rtf.py``) and OneNote
-(``document_onenote.py``); OpenDocument by its macros, objects and links.
-Kinds: ``office_facts``, ``office_part``, ``office_trait``, ``office_verdict`` (attributes: ``inspection.py``) and
-``indicator``. Facts: application (str), is_encrypted (bool), macros (int: modules), author, last_author, created,
-modified, template, program, title (str or null), streams or members (int).
+Readers: Office Open XML and OpenDocument (``ooxml.py``), the older formats (``ole.py``), RTF (``rtf.py``) and OneNote
+(``onenote.py``).
 """
 
 from __future__ import annotations
@@ -12,16 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
-import msgspec
-
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, Progress, Scalar, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import Inspection, digests, read, started
+from svc.assistant.findings import Finding, Gap, Progress, ToolEvent
+from svc.assistant.skills.file_traits import FilePart, Inspection, digests, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.office.document import MAX_TEXT_CHARS, OfficeDocument
+from svc.assistant.skills.office.findings import OFFICE, OfficeFacts
 
-MAX_TEXT_CHARS = 2_000_000  # of macros, formulas, links and text in which indicators are searched
 MAX_INDICATORS = 150
 _TYPES = frozenset(["url", "ipv4", "email", "domain", "bitcoin", "cve", "registry_key", "file_path"])
 _QUIET = frozenset(["common", "documentation"])
@@ -29,50 +23,52 @@ _ZIP, _OLE, _RTF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rt"
 _ONE = bytes.fromhex("e4525c7b8cd8a74daeb15378d02996d3")
 
 
-class Seen(msgspec.Struct):
-    """What a reader has seen, for the facts, the indicators and the verdict."""
-
-    application: str = "Office document"
-    facts: dict[str, Scalar | list[Scalar]] = {}
-    macros: int = 0
-    is_encrypted: bool = False
-    texts: list[str] = []
-
-    def add_text(self, text: str) -> None:
-        """Keep ``text`` for the search for indicators, within MAX_TEXT_CHARS."""
-        if sum(map(len, self.texts)) < MAX_TEXT_CHARS:
-            self.texts.append(text[:MAX_TEXT_CHARS])
+Reader = Callable[[bytes, Inspection, OfficeDocument], Iterator[ToolEvent]]
 
 
-Reader = Callable[[bytes, Inspection, Seen], Iterator[ToolEvent]]
-
-
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
-    """The document's facts, parts, traits and indicators; its verdict last."""
-    data, gap = read(feed)
-    inspection = Inspection("office", source)
-    yield started(source, data, "an Office document")
+def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
+    """Yield the document's parts, traits, facts and indicators; its verdict last."""
+    data, gap = read(content)
+    inspection = Inspection(OFFICE, source)
+    yield reading(source, data, "an Office document")
     if gap is not None:
         yield gap
-    seen = Seen()
+    document = OfficeDocument()
     reader = _reader(data)
     if reader is None:
-        yield Gap(text="it is no Office document of a kind that is read here (Word, Excel, PowerPoint, RTF, OneNote)")
+        yield Gap(text="not an Office document of a supported format (Word, Excel, PowerPoint, RTF, OneNote)")
         return
-    for item in reader(data, inspection, seen):
-        if isinstance(item, Finding) and item.attributes.get("part") == "decoded code":
-            seen.add_text(str(item.attributes["text"]))
+    for item in reader(data, inspection, document):
+        if isinstance(item, Finding) and isinstance(item.facts, FilePart) and item.facts.part == "decoded code":
+            document.add_text(item.facts.text)
         yield item
-    yield Progress(text=f"{seen.macros} macro modules; searching for indicators")
-    facts: dict[str, Scalar | list[Scalar]] = {"format": seen.application, **digests(data)}
-    facts |= {"macros": seen.macros, "is_encrypted": seen.is_encrypted, **seen.facts}
-    yield inspection.facts(seen.application, facts)
-    yield from _indicators(seen, source)
+    yield Progress(text=f"{document.macros} macro modules; searching for indicators")
+    yield inspection.facts(document.application, _facts(data, document))
+    yield from _indicators(document, source)
     yield inspection.verdict()
 
 
+def _facts(data: bytes, document: OfficeDocument) -> OfficeFacts:
+    return OfficeFacts(
+        format=document.application,
+        **digests(data),
+        macros=document.macros,
+        is_encrypted=document.is_encrypted,
+        streams=document.streams,
+        members=document.members,
+        author=document.properties.get("author"),
+        last_author=document.properties.get("last_author"),
+        created=document.properties.get("created"),
+        modified=document.properties.get("modified"),
+        template=document.properties.get("template"),
+        program=document.properties.get("program"),
+        title=document.properties.get("title"),
+        company=document.properties.get("company"),
+    )
+
+
 def _reader(data: bytes) -> Reader | None:
-    """By the first bytes; each reader is loaded when its format is there."""
+    """Choose a reader by the first bytes; each is imported only if its format is there."""
     if data.startswith(_ZIP):
         from svc.assistant.skills.office.ooxml import inspect_archive
 
@@ -92,11 +88,11 @@ def _reader(data: bytes) -> Reader | None:
     return None
 
 
-def _indicators(seen: Seen, source: str) -> Iterator[TypedFinding[IndicatorFacts] | Gap]:
-    text = "\n".join(seen.texts)[:MAX_TEXT_CHARS]
+def _indicators(document: OfficeDocument, source: str) -> Iterator[Finding[IndicatorFacts] | Gap]:
+    text = "\n".join(document.texts)[:MAX_TEXT_CHARS]
     kept = 0
     for item in indicators.inspect(text, source=source) if text.strip() else ():
-        if not isinstance(item, TypedFinding) or item.facts.type not in _TYPES:
+        if not isinstance(item, Finding) or item.facts.type not in _TYPES:
             continue
         if item.facts.scope in _QUIET or item.facts.within:
             continue

@@ -13,12 +13,11 @@ from uuid import UUID
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Severity, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.file_traits import Inspection, TraitFact, is_runnable, kind_of
+from svc.assistant.skills.file_traits import Inspection, TraitEntry, describe_content, is_runnable
 from svc.assistant.skills.office.vba import Module
-from svc.assistant.skills.script.embedded import from_code
+from svc.assistant.skills.script.embedded import code_traits
 from svc.assistant.skills.script.language import Language
 
 MAX_MACRO_CHARS = 2_000_000  # of all modules together
@@ -38,16 +37,17 @@ _LURE = re.compile(
 )
 
 
-class _Word(TraitFact, frozen=True, kw_only=True):
+class _PatternRule(TraitEntry, frozen=True, kw_only=True):
     pattern: str
     acts: bool = False
+    """Does something outside the document: with an automatic start it weighs more."""
 
 
-class _Class(TraitFact, frozen=True, kw_only=True):
+class _ClassRule(TraitEntry, frozen=True, kw_only=True):
     guid: str
 
 
-class OfficeFacts(msgspec.Struct, frozen=True):
+class _OfficeTable(msgspec.Struct, frozen=True):
     """``skills/office/traits.toml``."""
 
     source: str
@@ -55,34 +55,34 @@ class OfficeFacts(msgspec.Struct, frozen=True):
     date: date
     starts: list[str]
     start_endings: list[str]
-    words: list[_Word]
-    formulas: list[_Word]
-    fields: list[_Word]
-    classes: list[_Class]
-    relations: list[TraitFact]
+    words: list[_PatternRule]
+    formulas: list[_PatternRule]
+    fields: list[_PatternRule]
+    classes: list[_ClassRule]
+    relations: list[TraitEntry]
 
 
 @cache
-def _facts() -> OfficeFacts:
-    return load("traits.toml", OfficeFacts, __package__)
+def _table() -> _OfficeTable:
+    return load("traits.toml", _OfficeTable, __package__)
 
 
 @cache
 def _starts() -> re.Pattern[str]:
-    facts = _facts()
-    names = "|".join([*facts.starts, *(rf"\w+{ending}" for ending in facts.start_endings)])
+    table = _table()
+    names = "|".join([*table.starts, *(rf"\w+{ending}" for ending in table.start_endings)])
     return re.compile(
         rf"^\s*(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s+({names})\b", re.IGNORECASE | re.MULTILINE
     )
 
 
 @cache
-def _compiled(which: str) -> list[tuple[_Word, re.Pattern[str]]]:
-    entries: list[_Word] = getattr(_facts(), which)
+def _compiled(which: str) -> list[tuple[_PatternRule, re.Pattern[str]]]:
+    entries: list[_PatternRule] = getattr(_table(), which)
     return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in entries]
 
 
-def from_modules(inspection: Inspection, found: Sequence[Module]) -> Iterator[Finding]:
+def macro_traits(inspection: Inspection, found: Sequence[Module]) -> Iterator[ToolEvent]:
     """Each module as a part, and what the macros do; by themselves where a procedure starts without being called."""
     for module in found[:MAX_SHOWN]:
         yield inspection.part("macro", module.name, size=len(module.source), text=module.source.strip(), note="VBA")
@@ -101,10 +101,10 @@ def from_modules(inspection: Inspection, found: Sequence[Module]) -> Iterator[Fi
     acting: list[str] = []
     for entry, match in _matches("words", source):
         acting += [entry.title.removeprefix("The macro ")] if entry.acts else []
-        yield from _word_trait(inspection, "macro", entry, source, match)
+        yield from _pattern_trait(inspection, "macro", entry, source, match)
     if start is not None:
         yield from _self_starting(inspection, start[1], acting)
-    yield from from_code(inspection, source, Language.VBA, is_judged=True)
+    yield from code_traits(inspection, source, Language.VBA, is_judged=True)
     for module in found:
         if module.is_stomped:
             yield from inspection.trait(
@@ -117,7 +117,7 @@ def from_modules(inspection: Inspection, found: Sequence[Module]) -> Iterator[Fi
             )
 
 
-def _self_starting(inspection: Inspection, name: str, acting: Sequence[str]) -> Iterator[Finding]:
+def _self_starting(inspection: Inspection, name: str, acting: Sequence[str]) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "self_starting_macro",
         "A macro that reaches outside the document starts by itself" if acting else "A macro starts by itself",
@@ -139,16 +139,16 @@ def _without_comments(source: str) -> str:
     return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("'", "Rem ")))
 
 
-def _matches(which: str, text: str) -> Iterator[tuple[_Word, re.Match[str]]]:
+def _matches(which: str, text: str) -> Iterator[tuple[_PatternRule, re.Match[str]]]:
     for entry, pattern in _compiled(which):
         match = pattern.search(text)
         if match is not None:
             yield entry, match
 
 
-def _word_trait(
-    inspection: Inspection, prefix: str, entry: _Word, text: str, match: re.Match[str]
-) -> Iterator[Finding]:
+def _pattern_trait(
+    inspection: Inspection, prefix: str, entry: _PatternRule, text: str, match: re.Match[str]
+) -> Iterator[ToolEvent]:
     start = max(text.rfind("\n", 0, match.start()) + 1, match.start() - 100)
     end = text.find("\n", match.end())
     yield from inspection.trait(
@@ -162,19 +162,19 @@ def _word_trait(
     )
 
 
-def from_formulas(inspection: Inspection, text: str) -> Iterator[Finding]:
+def formula_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
     """What the formulas of a workbook do; a formula a line."""
     for entry, match in _matches("formulas", text):
-        yield from _word_trait(inspection, "cell", entry, text, match)
+        yield from _pattern_trait(inspection, "cell", entry, text, match)
 
 
-def from_fields(inspection: Inspection, text: str) -> Iterator[Finding]:
+def field_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
     """What the field codes of a text do; a code a line."""
     for entry, match in _matches("fields", text):
-        yield from _word_trait(inspection, "text", entry, text, match)
+        yield from _pattern_trait(inspection, "text", entry, text, match)
 
 
-def from_text(inspection: Inspection, text: str) -> Iterator[Finding]:
+def lure_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
     """Words that talk the reader into turning protection off."""
     match = _LURE.search(text)
     if match is not None:
@@ -188,35 +188,35 @@ def from_text(inspection: Inspection, text: str) -> Iterator[Finding]:
         )
 
 
-def from_class(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[Finding]:
+def class_traits(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[ToolEvent]:
     """What the class of an embedded object means, by its name or by a GUID in its first bytes."""
-    for entry in _facts().classes:
+    for entry in _table().classes:
         is_named = name.lower().replace(" ", "").startswith(entry.name.lower())
         if not is_named and UUID(entry.guid).bytes_le not in content[:8_192]:
             continue
-        yield from inspection.known(
+        yield from inspection.listed_trait(
             entry, name=f"object_{entry.name.lower().replace('.', '_')}", value=f"{name or entry.name} in {where}"
         )
 
 
-def from_embedded(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[Finding]:
+def embedded_file(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[ToolEvent]:
     """An embedded file as a part; a trait where it is one that runs."""
-    held = kind_of(content)
+    content_type = describe_content(content)
     yield inspection.part(
-        "embedded file", name or where, size=len(content), note=f"{held or 'unknown kind'}, in {where}"
+        "embedded file", name or where, size=len(content), note=f"{content_type or 'unknown kind'}, in {where}"
     )
-    if is_runnable(name, held):
+    if is_runnable(name, content_type):
         yield from inspection.trait(
             "embedded_program",
             "It carries a program or a script",
             severity=Severity.HIGH,
             why="a double click in the document would run it",
-            value=f"{name} ({held or 'by its name'})",
+            value=f"{name} ({content_type or 'by its name'})",
             techniques=("T1027.009", "T1204.002"),
         )
 
 
-def from_relation(inspection: Inspection, kind: str, target: str, *, where: str) -> Iterator[Finding]:
+def relationship_traits(inspection: Inspection, kind: str, target: str, *, where: str) -> Iterator[ToolEvent]:
     """What a relationship leads to outside the document."""
     end = kind.rsplit("/", 1)[-1]
     if end == "hyperlink":
@@ -242,14 +242,14 @@ def from_relation(inspection: Inspection, kind: str, target: str, *, where: str)
         )
     if not _REMOTE.search(target):
         return
-    for entry in _facts().relations:
+    for entry in _table().relations:
         if entry.name.lower() == end.lower():
-            yield from inspection.known(entry, name=f"relation_{entry.name.lower()}", value=target)
+            yield from inspection.listed_trait(entry, name=f"relation_{entry.name.lower()}", value=target)
 
 
 def _link_trait(
     inspection: Inspection, name: str, title: str, severity: Severity, target: str, techniques: tuple[str, ...]
-) -> Iterator[Finding]:
+) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         name, title, severity=severity, why="by its address", value=target, techniques=techniques
     )

@@ -1,10 +1,11 @@
-"""The answer about a PDF: what it does by itself, its scripts, links and embedded files. Kinds: ``tools/pdf``."""
+"""The answer about a PDF: what it does by itself, its scripts, links and embedded files."""
 
 from __future__ import annotations
 
 from svc.assistant.findings import InputKind
-from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.file_answer import LOOK_AT, body, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.pdf.findings import PdfFacts, PdfPart, PdfTrait, PdfVerdict
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"pdf"})
@@ -16,8 +17,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="PDF",
         can="inspect a PDF: actions on opening, scripts, links, embedded files, hidden names",
-        facts=(IndicatorFacts,),
-        loose_kinds=kinds("pdf"),
+        facts=(PdfFacts, PdfPart, PdfTrait, PdfVerdict, IndicatorFacts),
         strong=words(
             r"\b(?:this|these|the|my|attached) (?:attached )?PDFs?\b",
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\bPDFs?\b",

@@ -25,10 +25,9 @@ from pypdf.generic import (
     TextStringObject,
 )
 
-from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, is_runnable, kind_of
-from svc.assistant.skills.pdf.traits import ACTIONS, Seen, from_script, from_target
+from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, describe_content, is_runnable
+from svc.assistant.skills.pdf.traits import ACTIONS, PdfDocument, script_traits, target_traits
 
 MAX_OBJECTS = 20_000  # of one document; a book of 1,000 pages has about as many
 MAX_LINKS = 300
@@ -49,8 +48,8 @@ _METADATA = {
 }
 
 
-def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
-    """Parts and traits of every object; fills ``seen``."""
+def walk(data: bytes, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
+    """Parts and traits of every object; fills ``document``."""
     with pypdf.apply_configuration(
         zlib_maximum_output_length=STREAM_BYTES,
         lzw_maximum_output_length=STREAM_BYTES,
@@ -66,22 +65,22 @@ def walk(data: bytes, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]
             yield from inspection.damaged("table of objects", error)
             yield Gap(text="its objects could not be read; only the names in its bytes were counted")
             return
-        seen.is_encrypted = bool(reader.is_encrypted)
-        yield from _whole(reader, inspection, seen)
-        yield from _objects(reader, inspection, seen)
+        document.is_encrypted = bool(reader.is_encrypted)
+        yield from _whole(reader, inspection, document)
+        yield from _objects(reader, inspection, document)
 
 
-def _whole(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _whole(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
     """What concerns the document as a whole: encryption, pages, metadata, the action on opening."""
-    if seen.is_encrypted:
+    if document.is_encrypted:
         yield inspection.part(
             "protection", "encryption", note="the document is encrypted; opened with the empty password"
         )
     try:
         root = reader.root_object
-        seen.runs_on_open = _opens_script(root)
-        seen.metadata = _metadata(reader)
-        seen.pages = len(reader.pages)
+        document.runs_on_open = _opens_script(root)
+        document.metadata = _metadata(reader)
+        document.pages = len(reader.pages)
     except PyPdfError as error:
         if "decrypt" in str(error).lower():
             yield Gap(text="it is encrypted with a password that is not known: scripts, links and texts were not read")
@@ -100,7 +99,7 @@ def _opens_script(root: DictionaryObject) -> bool:
     return is_named or (isinstance(action, DictionaryObject) and (action.get("/S") == "/JavaScript" or "/JS" in action))
 
 
-def _metadata(reader: PdfReader) -> dict[str, Scalar | list[Scalar]]:
+def _metadata(reader: PdfReader) -> dict[str, str]:
     information = reader.trailer.get("/Info")
     information = information.get_object() if isinstance(information, IndirectObject) else information
     if not isinstance(information, DictionaryObject):
@@ -119,29 +118,29 @@ def _text(value: PdfObject | None) -> str:
     return str(value) if isinstance(value, TextStringObject | NameObject) else ""
 
 
-def _objects(reader: PdfReader, inspection: Inspection, seen: Seen) -> Iterator[ToolEvent]:
+def _objects(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
     numbers = {(number, generation) for generation, table in reader.xref.items() for number in table}
     numbers |= {(number, 0) for number in reader.xref_objStm}
     unread: list[int] = []
     for number, generation in islice(sorted(numbers), MAX_OBJECTS):
-        seen.objects += 1
-        if seen.objects % STEP == 0:
-            yield Progress(text=f"{seen.objects:,} of {len(numbers):,} objects")
+        document.objects += 1
+        if document.objects % STEP == 0:
+            yield Progress(text=f"{document.objects:,} of {len(numbers):,} objects")
         try:
             value = reader.get_object(IndirectObject(number, generation, reader))
             if isinstance(value, StreamObject):
                 yield from _stream(value, number, inspection)
-            yield from _value(value, number, inspection, seen, 0)
+            yield from _value(value, number, inspection, document, 0)
         except _DAMAGE:
             unread.append(number)
     if len(numbers) > MAX_OBJECTS:
         yield Gap(text=f"only the first {MAX_OBJECTS:,} of {len(numbers):,} objects were looked at")
-    seen.is_read = seen.objects > len(unread)
-    if unread and not seen.is_encrypted:
+    document.is_read = document.objects > len(unread)
+    if unread and not document.is_encrypted:
         yield from inspection.damaged("objects", f"{len(unread):,} cannot be read, the first is object {unread[0]}")
 
 
-def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterator[Finding]:
+def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterator[ToolEvent]:
     filters = stream.get("/Filter")
     names = [str(name) for name in filters] if isinstance(filters, ArrayObject) else []
     if len(names) >= MANY_FILTERS:
@@ -155,53 +154,59 @@ def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterat
         )
 
 
-def _value(value: object, number: int, inspection: Inspection, seen: Seen, depth: int) -> Iterator[Finding]:
+def _value(
+    value: object, number: int, inspection: Inspection, document: PdfDocument, depth: int
+) -> Iterator[ToolEvent]:
     """Look into one value; references are not followed, since every object comes by itself."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, DictionaryObject):
-        yield from _dictionary(value, number, inspection, seen)
+        yield from _dictionary(value, number, inspection, document)
         for key in value:
             inner = value.raw_get(key)
             if isinstance(inner, DictionaryObject | ArrayObject):
-                yield from _value(inner, number, inspection, seen, depth + 1)
+                yield from _value(inner, number, inspection, document, depth + 1)
     elif isinstance(value, ArrayObject):
         for inner in islice(list.__iter__(value), 1_000):
             if isinstance(inner, DictionaryObject | ArrayObject):
-                yield from _value(inner, number, inspection, seen, depth + 1)
+                yield from _value(inner, number, inspection, document, depth + 1)
 
 
-def _dictionary(value: DictionaryObject, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+def _dictionary(
+    value: DictionaryObject, number: int, inspection: Inspection, document: PdfDocument
+) -> Iterator[ToolEvent]:
     action = str(value.get("/S") or "").lstrip("/")
     if "/JS" in value:
-        yield from _script(_text(value["/JS"]), number, inspection, seen)
+        yield from _script(_text(value["/JS"]), number, inspection, document)
     if value.get("/Type") in ("/Page", "/Catalog") and "/AA" in value:
-        seen.runs_on_open = True
+        document.runs_on_open = True
     if action in ACTIONS:
-        seen.actions.add(action)
-        yield from _action(value, action, number, inspection, seen)
+        document.actions.add(action)
+        yield from _action(value, action, number, inspection, document)
     if "/EF" in value or value.get("/Type") == "/Filespec":
-        yield from _file(value, number, inspection, seen)
+        yield from _file(value, number, inspection, document)
 
 
-def _script(script: str, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
-    seen.scripts += 1
-    if seen.scripts > MAX_SCRIPTS or not script.strip():
+def _script(script: str, number: int, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
+    document.scripts += 1
+    if document.scripts > MAX_SCRIPTS or not script.strip():
         return
-    seen.texts.append(script)
+    document.texts.append(script)
     yield inspection.part("script", f"object {number}", size=len(script), text=script, note="JavaScript")
-    yield from from_script(inspection, script, number)
+    yield from script_traits(inspection, script, number)
 
 
-def _action(value: DictionaryObject, action: str, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
-    seen.links += 1
+def _action(
+    value: DictionaryObject, action: str, number: int, inspection: Inspection, document: PdfDocument
+) -> Iterator[ToolEvent]:
+    document.links += 1
     target = _target(value, action)
-    if seen.links > MAX_LINKS or not target:
+    if document.links > MAX_LINKS or not target:
         return
-    seen.texts.append(target)
+    document.texts.append(target)
     part = "link" if action == "URI" else "action"
-    yield inspection.part(part, target, note=f"/{action} in object {number}", severity=Severity.INFO)
-    yield from from_target(inspection, action, target, number)
+    yield inspection.part(part, target, note=f"/{action} in object {number}")
+    yield from target_traits(inspection, action, target, number)
 
 
 def _target(value: DictionaryObject, action: str) -> str:
@@ -220,27 +225,27 @@ def _path(value: PdfObject | None) -> str:
     return _text(value)
 
 
-def _file(value: DictionaryObject, number: int, inspection: Inspection, seen: Seen) -> Iterator[Finding]:
+def _file(value: DictionaryObject, number: int, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
     holder = value.get("/EF")
     holder = holder.get_object() if isinstance(holder, IndirectObject) else holder
     if not isinstance(holder, DictionaryObject):
         return
-    seen.files += 1
-    if seen.files > MAX_FILES:
+    document.files += 1
+    if document.files > MAX_FILES:
         return
     name = _text(value.get("/UF") or value.get("/F")) or "without a name"
     stream = next((holder[key] for key in ("/UF", "/F", "/DOS", "/Unix") if key in holder), None)
     stream = stream.get_object() if isinstance(stream, IndirectObject) else stream
     content = stream.get_data() if isinstance(stream, StreamObject) else b""
-    held = kind_of(content)
-    note = f"{held or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
+    content_type = describe_content(content)
+    note = f"{content_type or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
     yield inspection.part("embedded file", name, size=len(content), note=note)
-    if is_runnable(name, held):
+    if is_runnable(name, content_type):
         yield from inspection.trait(
             "embedded_program",
             "It carries a program or a script",
             severity=Severity.HIGH,
             why="a document has no need of one; opening the attachment would run it",
-            value=f"{name} ({held or 'by its name'})",
+            value=f"{name} ({content_type or 'by its name'})",
             techniques=("T1027.009", "T1204.002"),
         )

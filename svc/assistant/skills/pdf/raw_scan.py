@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
-from svc.assistant.skills.file_traits import Inspection, kind_of
+from svc.assistant.findings import Severity, ToolEvent
+from svc.assistant.skills.file_traits import Inspection, describe_content
 
 MAX_STREAMS = 5_000
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # unpacked, of one stream
@@ -54,7 +53,7 @@ _ACTIVE = (
 _ORDINARY_ESCAPES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789")
 
 
-class Names(msgspec.Struct):
+class NameScan(msgspec.Struct):
     """How often each name stands in the file; ``hidden`` are those written with #xx for plain letters."""
 
     version: str
@@ -64,12 +63,12 @@ class Names(msgspec.Struct):
     counts: Counter[str]
     hidden: Counter[str]
 
-    def interesting(self) -> list[tuple[str, int]]:
+    def active(self) -> list[tuple[str, int]]:
         """Those that let a document do something, in the table's order."""
         return [(name, self.counts[name]) for name in _ACTIVE if self.counts[name] and name != "Colors"]
 
 
-def names_of(data: bytes) -> Names:
+def scan_names(data: bytes) -> NameScan:
     """The names of the whole file, compressed streams included, within bounds."""
     counts: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
@@ -82,7 +81,7 @@ def names_of(data: bytes) -> Names:
             _count(piece, counts, hidden)
     head = _VERSION.search(data, 0, HEAD_BYTES * 8)
     version = head[1].decode() if head else ""
-    return Names(version, head.start() if head else -1, outside.count(b"%%EOF"), streams, counts, hidden)
+    return NameScan(version, head.start() if head else -1, outside.count(b"%%EOF"), streams, counts, hidden)
 
 
 def _count(text: bytes, counts: Counter[str], hidden: Counter[str]) -> None:
@@ -129,13 +128,13 @@ def unpacked(data: bytes) -> Iterator[bytes]:
         yield plain
 
 
-def traits_of_bytes(data: bytes, names: Names, inspection: Inspection) -> Iterator[Finding]:
+def raw_traits(data: bytes, names: NameScan, inspection: Inspection) -> Iterator[ToolEvent]:
     """What the bytes tell beside the names' meaning: hidden names, a head that is not first, more after the end."""
     told = [name for name in names.hidden if name in _ACTIVE]
     if told:
         yield from inspection.trait(
             "hidden_names",
-            "Names of actions are written so that a search misses them",
+            "NameScan of actions are written so that a search misses them",
             severity=Severity.HIGH,
             why="letters are written as #xx where nothing asks for it",
             value=", ".join(sorted(told)),
@@ -144,7 +143,7 @@ def traits_of_bytes(data: bytes, names: Names, inspection: Inspection) -> Iterat
     if names.head_at < 0:
         yield from inspection.damaged("head", f"no %PDF- in the first {HEAD_BYTES * 8:,} bytes")
     elif names.head_at > 0:
-        before = kind_of(data)
+        before = describe_content(data)
         yield from inspection.trait(
             "late_head",
             "The document does not begin at the file's beginning",
@@ -157,16 +156,16 @@ def traits_of_bytes(data: bytes, names: Names, inspection: Inspection) -> Iterat
     yield from _after_end(data, inspection)
 
 
-def _after_end(data: bytes, inspection: Inspection) -> Iterator[Finding]:
+def _after_end(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     end = data.rfind(b"%%EOF")
     rest = data[end + 5 :].strip(b"\r\n\x00 ") if end >= 0 else b""
     if len(rest) <= TRAILING_BYTES:
         return
-    held = kind_of(rest)
+    content_type = describe_content(rest)
     yield from inspection.trait(
         "data_after_end",
-        f"A {held} follows its end" if held else "Data follows its end",
-        severity=Severity.HIGH if "program" in held else Severity.LOW,
+        f"A {content_type} follows its end" if content_type else "Data follows its end",
+        severity=Severity.HIGH if "program" in content_type else Severity.LOW,
         why="no reader shows it; something else may look for it there",
         value=f"{len(rest):,} bytes",
         techniques=("T1027.009",),

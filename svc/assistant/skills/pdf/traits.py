@@ -10,11 +10,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Severity, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.file_traits import Inspection, TraitFact
-from svc.assistant.skills.pdf.raw_scan import Names
+from svc.assistant.skills.file_traits import Inspection, TraitEntry
+from svc.assistant.skills.pdf.raw_scan import NameScan
 
 ACTIONS = ("URI", "Launch", "SubmitForm", "GoToR", "GoToE", "ImportData")
 """The actions whose targets are told; ISO 32000-2, 12.6.4."""
@@ -30,22 +29,22 @@ _SHELL = re.compile(
 )
 
 
-class _Script(TraitFact, frozen=True, kw_only=True):
+class _ScriptRule(TraitEntry, frozen=True, kw_only=True):
     pattern: str
 
 
-class Actions(msgspec.Struct, frozen=True):
+class _PdfTable(msgspec.Struct, frozen=True):
     """``skills/pdf/traits.toml``."""
 
     source: str
     version: str
     date: date
-    names: list[TraitFact]
-    scripts: list[_Script]
+    names: list[TraitEntry]
+    scripts: list[_ScriptRule]
 
 
-class Seen(msgspec.Struct):
-    """What the walk has seen, for the facts and the verdict."""
+class PdfDocument(msgspec.Struct):
+    """What the walk has document, for the facts and the verdict."""
 
     pages: int | None = None
     objects: int = 0
@@ -53,7 +52,7 @@ class Seen(msgspec.Struct):
     runs_on_open: bool = False
     is_read: bool = False
     actions: set[str] = set()
-    metadata: dict[str, Scalar | list[Scalar]] = {}
+    metadata: dict[str, str] = {}
     texts: list[str] = []
     links: int = 0
     scripts: int = 0
@@ -61,30 +60,30 @@ class Seen(msgspec.Struct):
 
 
 @cache
-def _actions() -> Actions:
-    return load("traits.toml", Actions, __package__)
+def _table() -> _PdfTable:
+    return load("traits.toml", _PdfTable, __package__)
 
 
 @cache
-def _scripts() -> list[tuple[_Script, re.Pattern[str]]]:
-    return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in _actions().scripts]
+def _scripts() -> list[tuple[_ScriptRule, re.Pattern[str]]]:
+    return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in _table().scripts]
 
 
-def from_names(inspection: Inspection, names: Names, seen: Seen) -> Iterator[Finding]:
+def name_traits(inspection: Inspection, names: NameScan, document: PdfDocument) -> Iterator[ToolEvent]:
     """A trait for each name that lets the document do something.
 
     An action counts where an object has it, or where the objects could not be read or its name is hidden: the bytes of
     a form may hold the name of an action without one.
     """
-    for entry in _actions().names:
+    for entry in _table().names:
         count = names.counts[entry.name] or (names.counts["JS"] if entry.name == "JavaScript" else 0)
-        is_doubted = seen.is_read and entry.name in ACTIONS and not names.hidden[entry.name]
-        if count and not (is_doubted and entry.name not in seen.actions):
-            yield from inspection.known(
+        is_doubted = document.is_read and entry.name in ACTIONS and not names.hidden[entry.name]
+        if count and not (is_doubted and entry.name not in document.actions):
+            yield from inspection.listed_trait(
                 entry, name=f"name_{entry.name.lower()}", value=f"/{entry.name}, {count:,} times"
             )
     has_script = names.counts["JS"] or names.counts["JavaScript"]
-    if has_script and (seen.runs_on_open or (names.counts["OpenAction"] and not seen.is_read)):
+    if has_script and (document.runs_on_open or (names.counts["OpenAction"] and not document.is_read)):
         yield from inspection.trait(
             "script_on_open",
             "A script runs when it is opened",
@@ -95,13 +94,13 @@ def from_names(inspection: Inspection, names: Names, seen: Seen) -> Iterator[Fin
         )
 
 
-def from_script(inspection: Inspection, script: str, number: int) -> Iterator[Finding]:
+def script_traits(inspection: Inspection, script: str, number: int) -> Iterator[ToolEvent]:
     """What the words of one script tell."""
     for entry, pattern in _scripts():
         match = pattern.search(script)
         if match is not None:
             start = max(0, match.start() - 40)
-            yield from inspection.known(
+            yield from inspection.listed_trait(
                 entry,
                 name=f"script_{entry.name}",
                 why=f"{entry.why} (object {number})",
@@ -119,7 +118,7 @@ def from_script(inspection: Inspection, script: str, number: int) -> Iterator[Fi
         )
 
 
-def from_target(inspection: Inspection, action: str, target: str, number: int) -> Iterator[Finding]:
+def target_traits(inspection: Inspection, action: str, target: str, number: int) -> Iterator[ToolEvent]:
     """What the target of a link or of an action tells: a program, another machine, a bare address."""
     where = f"/{action} in object {number}"
     if target.startswith(("\\\\", "//")) or target.lower().startswith(("file://", "smb:")):
@@ -150,10 +149,10 @@ def from_target(inspection: Inspection, action: str, target: str, number: int) -
             techniques=("T1204.002",),
         )
     elif action in ("URI", "SubmitForm"):
-        yield from _from_address(inspection, target, where)
+        yield from _address_traits(inspection, target, where)
 
 
-def _from_address(inspection: Inspection, target: str, where: str) -> Iterator[Finding]:
+def _address_traits(inspection: Inspection, target: str, where: str) -> Iterator[ToolEvent]:
     try:
         parts = urlsplit(target.strip())
         host = parts.hostname or ""

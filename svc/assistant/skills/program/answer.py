@@ -1,10 +1,11 @@
-"""The answer about a program: what it is, what it can do, what is odd about it. Kinds: ``tools/program``."""
+"""The answer about a program: what it is, what it can do, what is odd about it."""
 
 from __future__ import annotations
 
 from svc.assistant.findings import InputKind
-from svc.assistant.skills.file_answer import LOOK_AT, body, kinds, next_steps, verdict
+from svc.assistant.skills.file_answer import LOOK_AT, body, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.program.findings import ProgramFacts, ProgramPart, ProgramTrait, ProgramVerdict
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"pebin", "elf", "macho", "dosmbr"})
@@ -16,8 +17,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Program",
         can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, what it can do, packers, indicators",
-        facts=(IndicatorFacts,),
-        loose_kinds=kinds("program"),
+        facts=(ProgramFacts, ProgramPart, ProgramTrait, ProgramVerdict, IndicatorFacts),
         strong=words(
             r"\b(?:this|these|the|attached) (?:PE|ELF|Mach-?O)\b",
             r"\b(?:PE|ELF|Mach-?O) (?:files?|binar\w+|header\w*|executables?|samples?|sections?|imports?)\b",

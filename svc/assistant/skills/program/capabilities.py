@@ -13,38 +13,37 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.file_traits import Inspection, TraitFact
+from svc.assistant.skills.file_traits import Inspection, TraitEntry
 
 MARKER_BYTES = 32 * 1024 * 1024  # of a program that are searched for the marks of packers
 SHOWN_NAMES = 12
 
 
-class _Calls(TraitFact, frozen=True, kw_only=True):
+class _CallRule(TraitEntry, frozen=True, kw_only=True):
     groups: list[list[str]]
     at_least: int
 
 
-class _Exports(TraitFact, frozen=True, kw_only=True):
+class _ExportRule(TraitEntry, frozen=True, kw_only=True):
     functions: list[str]
     at_least: int
 
 
-class _Words(TraitFact, frozen=True, kw_only=True):
+class _StringRule(TraitEntry, frozen=True, kw_only=True):
     pattern: str
 
 
-class Behaviours(msgspec.Struct, frozen=True):
+class _CapabilityTable(msgspec.Struct, frozen=True):
     """``skills/program/capabilities.toml``."""
 
     source: str
     version: str
     date: date
-    calls: list[_Calls]
-    exports: list[_Exports]
-    words: list[_Words]
+    calls: list[_CallRule]
+    exports: list[_ExportRule]
+    words: list[_StringRule]
 
 
 class Maker(msgspec.Struct, frozen=True):
@@ -56,7 +55,7 @@ class Maker(msgspec.Struct, frozen=True):
     markers: list[str] = []
 
 
-class _Packers(msgspec.Struct, frozen=True):
+class _PackerTable(msgspec.Struct, frozen=True):
     source: str
     version: str
     date: date
@@ -64,18 +63,18 @@ class _Packers(msgspec.Struct, frozen=True):
 
 
 @cache
-def table() -> Behaviours:
+def table() -> _CapabilityTable:
     """The table as it ships."""
-    return load("capabilities.toml", Behaviours, __package__)
+    return load("capabilities.toml", _CapabilityTable, __package__)
 
 
 @cache
 def _makers() -> list[Maker]:
-    return load("packers.toml", _Packers, __package__).tools
+    return load("packers.toml", _PackerTable, __package__).tools
 
 
 @cache
-def _words() -> list[tuple[_Words, re.Pattern[str]]]:
+def _words() -> list[tuple[_StringRule, re.Pattern[str]]]:
     return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in table().words]
 
 
@@ -92,7 +91,7 @@ def plain_name(function: str) -> str:
     return function
 
 
-def from_calls(inspection: Inspection, functions: Collection[str], *, is_imported: bool) -> Iterator[Finding]:
+def call_traits(inspection: Inspection, functions: Collection[str], *, is_imported: bool) -> Iterator[ToolEvent]:
     """The behaviours that the functions make possible. Names that are only words in the file count less."""
     names = {plain_name(function) for function in functions}
     for entry in table().calls:
@@ -101,7 +100,7 @@ def from_calls(inspection: Inspection, functions: Collection[str], *, is_importe
             continue
         shown = ", ".join(sorted({name for hit in hits for name in hit})[:SHOWN_NAMES])
         where = "imports" if is_imported else "carries the names of"
-        yield from inspection.known(
+        yield from inspection.listed_trait(
             entry,
             why=f"{where} {shown}: {entry.why}",
             value=shown,
@@ -109,15 +108,15 @@ def from_calls(inspection: Inspection, functions: Collection[str], *, is_importe
         )
 
 
-def from_exports(inspection: Inspection, functions: Collection[str]) -> Iterator[Finding]:
+def export_traits(inspection: Inspection, functions: Collection[str]) -> Iterator[ToolEvent]:
     """What the names that it offers to others tell."""
     for entry in table().exports:
         hits = [name for name in entry.functions if name in functions]
         if len(hits) >= entry.at_least:
-            yield from inspection.known(entry, name=f"export_{entry.name}", value=", ".join(hits[:SHOWN_NAMES]))
+            yield from inspection.listed_trait(entry, name=f"export_{entry.name}", value=", ".join(hits[:SHOWN_NAMES]))
 
 
-def from_words(inspection: Inspection, text: str, offset_of: list[int]) -> Iterator[Finding]:
+def string_traits(inspection: Inspection, text: str, offset_of: list[int]) -> Iterator[ToolEvent]:
     """The behaviours that the program's words tell; ``text`` has a string a line, ``offset_of`` the place of each."""
     for entry, pattern in _words():
         match = pattern.search(text)
@@ -126,7 +125,7 @@ def from_words(inspection: Inspection, text: str, offset_of: list[int]) -> Itera
         start = text.rfind("\n", 0, match.start()) + 1
         end = text.find("\n", match.end())
         line = text.count("\n", 0, start)
-        yield from inspection.known(
+        yield from inspection.listed_trait(
             entry,
             name=f"words_{entry.name}",
             value=_around(text[start : end if end >= 0 else len(text)], match.start() - start),

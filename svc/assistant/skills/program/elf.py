@@ -17,10 +17,10 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
-from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy, kind_of
-from svc.assistant.skills.program.capabilities import Maker, from_calls, from_exports, makers
+from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, describe_content, digests, entropy
+from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, makers
+from svc.assistant.skills.program.findings import ProgramFacts
 
 MAX_SECTIONS = 400  # a kernel module with debug data has about 100
 MAX_SEGMENTS = 64
@@ -56,7 +56,7 @@ _MACHINES = {
 _USUAL_LOADERS = ("/lib", "/usr/lib", "/libexec", "/system/bin/linker", "/libx32")
 
 
-class _Image(msgspec.Struct):
+class _ElfImage(msgspec.Struct):
     """What has been read so far, for the facts and the traits that need several parts."""
 
     interpreter: str = ""
@@ -79,11 +79,11 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     try:
         elf = ELFFile(BytesIO(data))
     except _DAMAGE as error:
-        yield inspection.facts("ELF program, damaged", {"format": "ELF", **digests(data)})
+        yield inspection.facts("ELF program, damaged", ProgramFacts(format="ELF", **digests(data)))
         yield from inspection.damaged("head", error)
         return
-    image = _Image()
-    readers: tuple[tuple[str, Callable[[ELFFile, _Image], None]], ...] = (
+    image = _ElfImage()
+    readers: tuple[tuple[str, Callable[[ELFFile, _ElfImage], None]], ...] = (
         ("program headers", _segments),
         ("dynamic table", _dynamic),
         ("sections", _sections),
@@ -101,9 +101,9 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     yield from _made(made_by, inspection)
     yield from _loading(image, inspection)
     yield from _left_out(elf, image, inspection)
-    yield from from_calls(inspection, image.imports, is_imported=True)
+    yield from call_traits(inspection, image.imports, is_imported=True)
     if elf.header.e_type == "ET_DYN" and not image.interpreter:
-        yield from from_exports(inspection, image.exports)
+        yield from export_traits(inspection, image.exports)
     yield from _appended(elf, data, image, inspection)
 
 
@@ -115,7 +115,7 @@ def _title(elf: ELFFile) -> str:
     return f"ELF {_FORMS.get(str(elf.header.e_type), 'file')} for {_machine(elf)}"
 
 
-def _segments(elf: ELFFile, image: _Image) -> None:
+def _segments(elf: ELFFile, image: _ElfImage) -> None:
     for segment in islice(elf.iter_segments(), MAX_SEGMENTS):
         head = segment.header
         image.segments.append((str(head.p_type), head.p_flags, head.p_offset, head.p_filesz, head.p_vaddr))
@@ -130,7 +130,7 @@ def _segments(elf: ELFFile, image: _Image) -> None:
         image.mitigations.append("PIE")
 
 
-def _dynamic(elf: ELFFile, image: _Image) -> None:
+def _dynamic(elf: ELFFile, image: _ElfImage) -> None:
     """Libraries, search paths and symbols from what the loader reads."""
     for segment in islice(elf.iter_segments(), MAX_SEGMENTS):
         if not isinstance(segment, DynamicSegment):
@@ -150,7 +150,7 @@ def _dynamic(elf: ELFFile, image: _Image) -> None:
     image.mitigations = list(dict.fromkeys(image.mitigations))
 
 
-def _add_symbol(name: str, place: str, image: _Image) -> None:
+def _add_symbol(name: str, place: str, image: _ElfImage) -> None:
     if not name:
         return
     (image.imports if place == "SHN_UNDEF" else image.exports).append(name)
@@ -158,7 +158,7 @@ def _add_symbol(name: str, place: str, image: _Image) -> None:
         image.mitigations.append("stack canary")
 
 
-def _sections(elf: ELFFile, image: _Image) -> None:
+def _sections(elf: ELFFile, image: _ElfImage) -> None:
     for section in islice(elf.iter_sections(), MAX_SECTIONS):
         image.section_names.append(section.name)
         if section.name == ".comment":
@@ -174,28 +174,28 @@ def _sections(elf: ELFFile, image: _Image) -> None:
                     _add_symbol(symbol.name, str(symbol.entry.st_shndx), image)
 
 
-def _facts(elf: ELFFile, data: bytes, image: _Image, made_by: list[Maker]) -> dict[str, Scalar | list[Scalar]]:
-    return {
-        "format": "ELF",
+def _facts(elf: ELFFile, data: bytes, image: _ElfImage, made_by: list[Maker]) -> ProgramFacts:
+    return ProgramFacts(
+        format="ELF",
         **digests(data),
-        "architecture": _machine(elf),
-        "bits": elf.elfclass,
-        "form": _FORMS.get(str(elf.header.e_type), str(elf.header.e_type)),
-        "interpreter": image.interpreter or None,
-        "is_static": not image.has_dynamic and elf.header.e_type == "ET_EXEC",
-        "is_stripped": image.is_stripped,
-        "entry_point": f"{elf.header.e_entry:#x}",
-        "entropy": round(entropy(data), 2),
-        "mitigations": list(dict.fromkeys(image.mitigations)),
-        "made_with": [f"{maker.name} ({maker.role})" for maker in made_by],
-        "libraries": [*image.libraries[:MAX_LIBRARIES]],
-        "imported_functions": len(image.imports),
-        "compiler": image.compiler or None,
-        "build_id": image.build_id or None,
-    }
+        architecture=_machine(elf),
+        bits=elf.elfclass,
+        form=_FORMS.get(str(elf.header.e_type), str(elf.header.e_type)),
+        interpreter=image.interpreter or None,
+        is_static=not image.has_dynamic and elf.header.e_type == "ET_EXEC",
+        is_stripped=image.is_stripped,
+        entry_point=f"{elf.header.e_entry:#x}",
+        entropy=round(entropy(data), 2),
+        mitigations=list(dict.fromkeys(image.mitigations)),
+        made_with=[f"{maker.name} ({maker.role})" for maker in made_by],
+        libraries=[*image.libraries[:MAX_LIBRARIES]],
+        imported_functions=len(image.imports),
+        compiler=image.compiler or None,
+        build_id=image.build_id or None,
+    )
 
 
-def _parts(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) -> Iterator[ToolEvent]:
+def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     """Sections where there are some, else the segments; the imported and exported names."""
     try:
         for section in islice(elf.iter_sections(), 1, MAX_SECTIONS):
@@ -224,7 +224,7 @@ def _rights(flags: int) -> str:
     return "".join(letter for bit, letter in ((4, "r"), (_WRITE, "w"), (_EXECUTE, "x")) if flags & bit) or "none"
 
 
-def _segment_traits(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) -> Iterator[Finding]:
+def _segment_traits(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     for kind, flags, offset, size, _ in image.segments:
         if kind == "PT_LOAD" and flags & _WRITE and flags & _EXECUTE:
             yield from inspection.trait(
@@ -262,7 +262,7 @@ def _segment_traits(elf: ELFFile, data: bytes, image: _Image, inspection: Inspec
     yield from _entry(elf, image, inspection)
 
 
-def _entry(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Finding]:
+def _entry(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     entry = elf.header.e_entry
     loads = [(flags, address, size) for kind, flags, _, size, address in image.segments if kind == "PT_LOAD"]
     if not entry or not loads or any(flags & _EXECUTE and a <= entry < a + size for flags, a, size in loads):
@@ -276,7 +276,7 @@ def _entry(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Find
     )
 
 
-def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[Finding]:
+def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
     for maker in made_by:
         if maker.role in ("packer", "protector"):
             yield from inspection.trait(
@@ -289,7 +289,7 @@ def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[Finding]:
             )
 
 
-def _loading(image: _Image, inspection: Inspection) -> Iterator[Finding]:
+def _loading(image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     """Where it takes its loader and its libraries from."""
     if image.interpreter and not image.interpreter.startswith((*_USUAL_LOADERS, "/nix/store/", "/gnu/store/")):
         yield from inspection.trait(
@@ -316,7 +316,7 @@ def _loading(image: _Image, inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _left_out(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[Finding]:
+def _left_out(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     """What its file lacks, and whether it is for the kernel."""
     has_no_sections = not elf.header.e_shnum and elf.header.e_type in ("ET_EXEC", "ET_DYN")
     if has_no_sections:
@@ -348,7 +348,7 @@ def _left_out(elf: ELFFile, image: _Image, inspection: Inspection) -> Iterator[F
         )
 
 
-def _appended(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) -> Iterator[Finding]:
+def _appended(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     ends = [offset + size for _, _, offset, size, _ in image.segments]
     ends.append(elf.header.e_shoff + elf.header.e_shnum * elf.header.e_shentsize)
     try:
@@ -363,17 +363,21 @@ def _appended(elf: ELFFile, data: bytes, image: _Image, inspection: Inspection) 
     rest = data[end:] if end < len(data) else b""
     if len(rest.strip(b"\x00")) < 64:
         return
-    held = kind_of(rest)
+    content_type = describe_content(rest)
     yield inspection.part(
-        "overlay", held or "data", size=len(rest), offset=end, note=f"after the last part; entropy {entropy(rest):.2f}"
+        "overlay",
+        content_type or "data",
+        size=len(rest),
+        offset=end,
+        note=f"after the last part; entropy {entropy(rest):.2f}",
     )
-    if "program" in held:
+    if "program" in content_type:
         yield from inspection.trait(
             "program_in_overlay",
             "Another program is appended to it",
             severity=Severity.MEDIUM,
             why="what droppers do; the other program was not inspected by itself",
-            value=held,
+            value=content_type,
             techniques=("T1027.009",),
             offset=end,
         )

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Gap, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
+from svc.assistant.skills.program.findings import ProgramFacts
 
 MAX_COMMANDS = 500
 _FAT = {b"\xca\xfe\xba\xbe": 20, b"\xca\xfe\xba\xbf": 32}  # bytes of an entry
@@ -34,7 +34,7 @@ _ENCRYPTED = (0x21, 0x2C)
 _PIE, _NO_HEAP_EXECUTION, _STACK_EXECUTION = 0x200000, 0x1000000, 0x20000
 
 
-class _Image(msgspec.Struct):
+class _MachoImage(msgspec.Struct):
     libraries: list[str] = []
     paths: list[str] = []
     segments: list[tuple[str, int, int, int]] = []
@@ -47,7 +47,7 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     try:
         yield from _inspect(data, inspection)
     except DAMAGE as error:
-        yield inspection.facts("Mach-O program, damaged", {"format": "Mach-O", **digests(data)})
+        yield inspection.facts("Mach-O program, damaged", ProgramFacts(format="Mach-O", **digests(data)))
         yield from inspection.damaged("head", error)
 
 
@@ -58,7 +58,7 @@ def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     magic = data[start : start + 4]
     order = ">" if magic in (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf") else "<"
     _, cpu, _, form, count, _, flags = struct.unpack_from(order + "7I", data, start)
-    image = _Image()
+    image = _MachoImage()
     position = start + (32 if magic in _WIDE else 28)
     for _ in range(min(count, MAX_COMMANDS)):
         command, size = struct.unpack_from(order + "II", data, position)
@@ -68,19 +68,17 @@ def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
             break
         position += size
     cpu_name = _CPUS.get(cpu, f"machine {cpu:#x}")
-    facts: dict[str, Scalar | list[Scalar]] = {
-        "format": "Mach-O",
+    facts = ProgramFacts(
+        format="Mach-O",
         **digests(data),
-        "architecture": ", ".join(architectures) or cpu_name,
-        "bits": 64 if magic in _WIDE else 32,
-        "form": _FORMS.get(form, str(form)),
-        "libraries": [*image.libraries[:100]],
-        "mitigations": [
-            name for bit, name in ((_PIE, "PIE"), (_NO_HEAP_EXECUTION, "no heap execution")) if flags & bit
-        ],
-        "is_signed": image.is_signed,
-        "entropy": round(entropy(data), 2),
-    }
+        architecture=", ".join(architectures) or cpu_name,
+        bits=64 if magic in _WIDE else 32,
+        form=_FORMS.get(form, str(form)),
+        libraries=[*image.libraries[:100]],
+        mitigations=[name for bit, name in ((_PIE, "PIE"), (_NO_HEAP_EXECUTION, "no heap execution")) if flags & bit],
+        is_signed=image.is_signed,
+        entropy=round(entropy(data), 2),
+    )
     yield inspection.facts(f"Mach-O {_FORMS.get(form, 'file')} for {cpu_name}", facts)
     for name, offset, size, rights in image.segments:
         content = data[start + offset : start + offset + size]
@@ -103,7 +101,7 @@ def _first(data: bytes) -> tuple[int, list[str]]:
     return (offsets[0] if offsets else 0), names
 
 
-def _command(command: int, body: bytes, order: str, image: _Image) -> None:
+def _command(command: int, body: bytes, order: str, image: _MachoImage) -> None:
     if command in (_LIBRARY, _WEAK):
         image.libraries.append(clean_text(body[struct.unpack_from(order + "I", body, 8)[0] :]))
     elif command == _PATH:
@@ -124,7 +122,7 @@ def _rights(flags: int) -> str:
     return "".join(letter for bit, letter in ((1, "r"), (2, "w"), (4, "x")) if flags & bit) or "none"
 
 
-def _traits(image: _Image, flags: int, inspection: Inspection) -> Iterator[Finding]:
+def _traits(image: _MachoImage, flags: int, inspection: Inspection) -> Iterator[ToolEvent]:
     if not image.is_signed:
         yield from inspection.trait(
             "unsigned",

@@ -13,11 +13,11 @@ from datetime import UTC, datetime
 import msgspec
 import pefile
 
-from svc.assistant.findings import Gap, Progress, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
 from svc.assistant.skills.program import pe_resources as contents
-from svc.assistant.skills.program.capabilities import Maker, from_calls, from_exports, makers, table
+from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, makers, table
+from svc.assistant.skills.program.findings import ProgramFacts
 from svc.assistant.skills.program.pe_signature import signature
 
 MAX_SECTIONS = 96  # what Windows' loader takes
@@ -68,7 +68,7 @@ _WIDTHS = {0x10B: 32, 0x20B: 64}
 _DOTNET_NAME = re.compile(rb"(?<![\w.])[A-Z][A-Za-z0-9_]{3,40}(?=\x00)")
 
 
-class _Linked(msgspec.Struct):
+class _ImportTable(msgspec.Struct):
     """What the program takes from libraries: ``library!function`` pairs, in their order."""
 
     libraries: list[str] = []
@@ -80,10 +80,10 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     try:
         pe = pefile.PE(data=data, fast_load=True)
     except _PE_DAMAGE as error:
-        yield inspection.facts("Windows program, damaged", {"format": "PE", **digests(data)})
+        yield inspection.facts("Windows program, damaged", ProgramFacts(format="PE", **digests(data)))
         yield from inspection.damaged("headers", _reason(error))
         return
-    linked = _Linked()
+    linked = _ImportTable()
     yield from _linked(pe, inspection, linked)
     made_by = makers([_name(section) for section in pe.sections], data)
     yield inspection.facts(_title(pe), _facts(pe, data, linked, made_by))
@@ -138,28 +138,28 @@ def _is_signed(pe: pefile.PE) -> bool:
     return bool(_directory(pe, 4)[0])  # 4: the certificate table
 
 
-def _facts(pe: pefile.PE, data: bytes, linked: _Linked, made_by: list[Maker]) -> dict[str, Scalar | list[Scalar]]:
+def _facts(pe: pefile.PE, data: bytes, linked: _ImportTable, made_by: list[Maker]) -> ProgramFacts:
     header, optional = pe.FILE_HEADER, pe.OPTIONAL_HEADER
-    return {
-        "format": "PE",
+    return ProgramFacts(
+        format="PE",
         **digests(data),
-        "imphash": _imphash(pe) or None,
-        "architecture": _machine(pe),
-        "bits": _WIDTHS.get(optional.Magic),
-        "form": _form(pe),
-        "is_managed": is_managed(pe),
-        "subsystem": _SUBSYSTEMS.get(optional.Subsystem, str(optional.Subsystem)),
-        "compile_time": _stamp(header.TimeDateStamp),
-        "entry_point": f"{optional.AddressOfEntryPoint:#x}",
-        "entropy": round(entropy(data), 2),
-        "linker": f"{optional.MajorLinkerVersion}.{optional.MinorLinkerVersion:02}",
-        "mitigations": [name for bit, name in _MITIGATIONS if optional.DllCharacteristics & bit],
-        "made_with": [f"{maker.name} ({maker.role})" for maker in made_by],
-        "libraries": [*linked.libraries[:MAX_LIBRARIES]],
-        "imported_functions": len(linked.functions),
-        "is_signed": _is_signed(pe),
-        "pdb": _pdb(pe),
-    }
+        imphash=_imphash(pe) or None,
+        architecture=_machine(pe),
+        bits=_WIDTHS.get(optional.Magic),
+        form=_form(pe),
+        is_managed=is_managed(pe),
+        subsystem=_SUBSYSTEMS.get(optional.Subsystem, str(optional.Subsystem)),
+        compile_time=_stamp(header.TimeDateStamp),
+        entry_point=f"{optional.AddressOfEntryPoint:#x}",
+        entropy=round(entropy(data), 2),
+        linker=f"{optional.MajorLinkerVersion}.{optional.MinorLinkerVersion:02}",
+        mitigations=[name for bit, name in _MITIGATIONS if optional.DllCharacteristics & bit],
+        made_with=[f"{maker.name} ({maker.role})" for maker in made_by],
+        libraries=[*linked.libraries[:MAX_LIBRARIES]],
+        imported_functions=len(linked.functions),
+        is_signed=_is_signed(pe),
+        pdb=_pdb(pe),
+    )
 
 
 def _imphash(pe: pefile.PE) -> str:
@@ -173,7 +173,7 @@ def _stamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _load(pe: pefile.PE, number: int, what: str, inspection: Inspection) -> Iterator[Finding]:
+def _load(pe: pefile.PE, number: int, what: str, inspection: Inspection) -> Iterator[ToolEvent]:
     try:
         pe.parse_data_directories(directories=[number])
     except _PE_DAMAGE as error:
@@ -189,7 +189,7 @@ def _pdb(pe: pefile.PE) -> str | None:
     return None
 
 
-def _linked(pe: pefile.PE, inspection: Inspection, linked: _Linked) -> Iterator[Finding]:
+def _linked(pe: pefile.PE, inspection: Inspection, linked: _ImportTable) -> Iterator[ToolEvent]:
     """Fill ``linked`` from the import tables; load the debug directory, whose path is among the facts."""
     yield from _load(pe, _IMPORT, "import table", inspection)
     yield from _load(pe, _DELAY, "delayed import table", inspection)
@@ -245,7 +245,7 @@ def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
             )
 
 
-def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[Finding]:
+def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
     severities = {"packer": Severity.MEDIUM, "protector": Severity.MEDIUM, "bundle": Severity.LOW}
     for maker in made_by:
         if maker.role in severities:
@@ -259,22 +259,22 @@ def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[Finding]:
             )
 
 
-def _imports(pe: pefile.PE, data: bytes, linked: _Linked, inspection: Inspection) -> Iterator[Finding]:
+def _imports(pe: pefile.PE, data: bytes, linked: _ImportTable, inspection: Inspection) -> Iterator[ToolEvent]:
     by_library: dict[str, list[str]] = {}
     for library, function in linked.functions:
         by_library.setdefault(library, []).append(function)
     for library, functions in list(by_library.items())[:MAX_LIBRARIES]:
         yield inspection.part("import", library, size=len(functions), note=", ".join(functions[:40]))
     names = {function for _, function in linked.functions}
-    yield from from_calls(inspection, names, is_imported=True)
+    yield from call_traits(inspection, names, is_imported=True)
     if is_managed(pe):
         managed = {match.decode() for match in _DOTNET_NAME.findall(data)}
-        yield from from_calls(inspection, managed - names, is_imported=False)
+        yield from call_traits(inspection, managed - names, is_imported=False)
     elif len(names) <= FEW_IMPORTS and _form(pe) != "library":
         yield from _few_imports(names, inspection)
 
 
-def _few_imports(names: set[str], inspection: Inspection) -> Iterator[Finding]:
+def _few_imports(names: set[str], inspection: Inspection) -> Iterator[ToolEvent]:
     """Hardly any imports mean that the program finds its functions at run time, or is packed."""
     finders = sorted(names & {"LoadLibraryA", "LoadLibraryW", "LoadLibraryExA", "GetProcAddress", "LdrLoadDll"})
     yield from inspection.trait(
@@ -287,7 +287,7 @@ def _few_imports(names: set[str], inspection: Inspection) -> Iterator[Finding]:
     )
 
 
-def _exports(pe: pefile.PE, inspection: Inspection) -> Iterator[Finding]:
+def _exports(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
     yield from _load(pe, _EXPORT, "export table", inspection)
     directory = getattr(pe, "DIRECTORY_ENTRY_EXPORT", None)
     if directory is None:
@@ -296,10 +296,10 @@ def _exports(pe: pefile.PE, inspection: Inspection) -> Iterator[Finding]:
     own = clean_text(bytes(directory.name or b"")) if getattr(directory, "name", None) else ""
     note = f"the library calls itself {own}; " if own else ""
     yield inspection.part("export", own or "exports", size=len(directory.symbols), note=note + ", ".join(names[:40]))
-    yield from from_exports(inspection, names)
+    yield from export_traits(inspection, names)
 
 
-def _start(pe: pefile.PE, inspection: Inspection) -> Iterator[Finding]:
+def _start(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
     """Where execution begins: the entry point's section, and callbacks that run before it."""
     yield from _load(pe, _TLS, "TLS directory", inspection)
     entry = pe.OPTIONAL_HEADER.AddressOfEntryPoint
@@ -319,7 +319,7 @@ def _start(pe: pefile.PE, inspection: Inspection) -> Iterator[Finding]:
         yield inspection.part("start", "TLS callbacks", note=f"table at {callbacks:#x}; run before the entry point")
 
 
-def _compiled(pe: pefile.PE, inspection: Inspection) -> Iterator[Finding]:
+def _compiled(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
     """A compile time that cannot be: told as a fact where a reproducible build explains it."""
     stamp = pe.FILE_HEADER.TimeDateStamp
     is_hash = any(

@@ -7,8 +7,14 @@ from collections.abc import Iterator, Sequence
 import pefile
 
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, entropy, is_windows_program, kind_of
+from svc.assistant.skills.file_traits import (
+    DAMAGE,
+    Inspection,
+    clean_text,
+    describe_content,
+    entropy,
+    is_windows_program,
+)
 from svc.assistant.skills.program.capabilities import Maker
 
 MAX_RESOURCES = 300  # of one program; pictures and menus of a large one are more
@@ -32,10 +38,10 @@ def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
             yield Gap(text=f"only the first {MAX_RESOURCES} resources were looked at")
             return
         content = data[offset : offset + size] if offset else b""
-        held = kind_of(content)
+        content_type = describe_content(content)
         figure = entropy(content)
-        note = "; ".join(part for part in (held, f"entropy {figure:.2f}") if part)
-        if held or size >= LARGE_BYTES:
+        note = "; ".join(part for part in (content_type, f"entropy {figure:.2f}") if part)
+        if content_type or size >= LARGE_BYTES:
             yield inspection.part("resource", f"{kind} {name}", size=size, offset=offset, note=note)
         yield from _resource_traits(inspection, f"{kind} {name}", content, offset, figure)
 
@@ -62,7 +68,7 @@ def _offset(pe: pefile.PE, address: int) -> int:
 
 def _resource_traits(
     inspection: Inspection, name: str, content: bytes, offset: int, figure: float
-) -> Iterator[Finding]:
+) -> Iterator[ToolEvent]:
     if is_windows_program(content) or content.startswith(b"\x7fELF"):
         yield from inspection.trait(
             "embedded_program",
@@ -73,7 +79,7 @@ def _resource_traits(
             techniques=("T1027.009",),
             offset=offset,
         )
-    elif figure >= NOISE and len(content) >= LARGE_BYTES and not kind_of(content):
+    elif figure >= NOISE and len(content) >= LARGE_BYTES and not describe_content(content):
         yield from inspection.trait(
             "encrypted_resource",
             "A resource is compressed or encrypted",
@@ -85,7 +91,7 @@ def _resource_traits(
         )
 
 
-def version(pe: pefile.PE, inspection: Inspection, *, is_signed: bool) -> Iterator[Finding]:
+def version(pe: pefile.PE, inspection: Inspection, *, is_signed: bool) -> Iterator[ToolEvent]:
     """What the program says of itself, and where that does not fit."""
     words = _version_words(pe)
     for name in _VERSION_WORDS:
@@ -134,18 +140,24 @@ def _overlay_span(pe: pefile.PE, data: bytes) -> tuple[int, int]:
     return start, len(data)
 
 
-def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequence[Maker]) -> Iterator[Finding]:
+def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequence[Maker]) -> Iterator[ToolEvent]:
     """What follows the last section, without the signature: installers keep their files there."""
     start, end = _overlay_span(pe, data)
     content = data[start:end]
     if len(content.strip(b"\x00")) < 64:
         return
-    held = kind_of(content)
+    content_type = describe_content(content)
     figure = entropy(content)
     yield inspection.part(
-        "overlay", held or "data", size=len(content), offset=start, note=f"after the last section; entropy {figure:.2f}"
+        "overlay",
+        content_type or "data",
+        size=len(content),
+        offset=start,
+        note=f"after the last section; entropy {figure:.2f}",
     )
-    is_explained = any(maker.role in ("installer", "bundle", "language") for maker in made_by) or held == "ZIP archive"
+    is_explained = (
+        any(maker.role in ("installer", "bundle", "language") for maker in made_by) or content_type == "ZIP archive"
+    )
     program = _program_in(content)
     if program is not None:
         yield from inspection.trait(

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 
 import pefile
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
+from svc.assistant.findings import Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection
 
 _CHECKSUM_AT = 64  # in the optional header
@@ -22,7 +21,7 @@ _PKCS7 = 2  # wCertificateType
 _ALGORITHMS = ("sha256", "sha1", "sha384", "sha512")
 
 
-def signature(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[Finding]:
+def signature(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """The signers as parts; a trait where the signature is for another content or cannot be read."""
     directories = pe.OPTIONAL_HEADER.DATA_DIRECTORY
     if len(directories) <= 4 or not directories[4].VirtualAddress:

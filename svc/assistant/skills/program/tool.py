@@ -1,11 +1,4 @@
-"""Inspect a program (PE, ELF or Mach-O) by its structure, its calls and its words. Nothing runs.
-
-Kinds: ``program_facts``, ``program_part``, ``program_trait``, ``program_verdict`` (attributes: ``inspection.py``) and
-``indicator``. Facts of a PE: imphash, architecture, bits, form, is_managed, subsystem, compile_time, entry_point,
-entropy, linker, mitigations, made_with, libraries, imported_functions, is_signed, pdb; of an ELF: architecture, bits,
-form, interpreter, is_static, is_stripped, entry_point, entropy, mitigations, made_with, libraries,
-imported_functions, compiler, build_id; of a Mach-O: architecture, bits, form, libraries, mitigations, is_signed.
-"""
+"""Inspect a program (PE, ELF or Mach-O) by its structure, its calls and its strings. Nothing is run."""
 
 from __future__ import annotations
 
@@ -14,9 +7,9 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import Inspection, digests, read, started
-from svc.assistant.skills.program.capabilities import from_words
+from svc.assistant.skills.file_traits import Inspection, digests, read, reading
+from svc.assistant.skills.program.capabilities import string_traits
+from svc.assistant.skills.program.findings import PROGRAM, ProgramFacts
 from svc.assistant.skills.program.strings import indicators_of, strings_of
 
 _RUNS = r"exe|scr|pif|com|cpl|dll|bat|cmd|js|vbs|hta|lnk|msi"
@@ -34,10 +27,10 @@ _MACHO = (
 )
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
-    """The program's facts, parts, traits and indicators; its verdict last."""
-    data, gap = read(feed)
-    inspection = Inspection("program", source)
+def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
+    """Yield the program's facts, parts, traits and indicators; its verdict last."""
+    data, gap = read(content)
+    inspection = Inspection(PROGRAM, source)
     if gap is not None:
         yield gap
     if not data.startswith((b"MZ", b"\x7fELF", *_MACHO)):
@@ -47,7 +40,7 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield from _by_format(data, inspection)
     yield Progress(text="searching its strings")
     strings = strings_of(data)
-    yield from from_words(inspection, strings.text, strings.offsets)
+    yield from string_traits(inspection, strings.text, strings.offsets)
     yield from _name(source, inspection)
     yield from indicators_of(strings, source=source)
     yield inspection.verdict()
@@ -56,23 +49,23 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
 def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """By the first bytes; each parser is loaded when its format is there."""
     if data.startswith(b"MZ") and data[_pe_at(data) :][:4] == b"PE\x00\x00":
-        yield started(inspection.source, data, "a Windows program")
+        yield reading(inspection.source, data, "a Windows program")
         from svc.assistant.skills.program import pe
 
         yield from pe.inspect(data, inspection)
     elif data.startswith(b"\x7fELF"):
-        yield started(inspection.source, data, "an ELF program")
+        yield reading(inspection.source, data, "an ELF program")
         from svc.assistant.skills.program import elf
 
         yield from elf.inspect(data, inspection)
     elif data[:4] in _MACHO:
-        yield started(inspection.source, data, "a Mach-O program")
+        yield reading(inspection.source, data, "a Mach-O program")
         from svc.assistant.skills.program import macho as program_macho
 
         yield from program_macho.inspect(data, inspection)
     else:
-        yield started(inspection.source, data, "a DOS program")
-        yield inspection.facts("DOS program", {"format": "MZ", **digests(data)})
+        yield reading(inspection.source, data, "a DOS program")
+        yield inspection.facts("DOS program", ProgramFacts(format="MZ", **digests(data)))
         yield Gap(text="it is an old DOS program, or its Windows head is damaged: only its strings were searched")
 
 
@@ -80,7 +73,7 @@ def _pe_at(data: bytes) -> int:
     return int.from_bytes(data[60:64], "little")
 
 
-def _name(source: str, inspection: Inspection) -> Iterator[Finding]:
+def _name(source: str, inspection: Inspection) -> Iterator[ToolEvent]:
     """A name that hides that the file is a program."""
     if RIGHT_TO_LEFT in source:
         yield from inspection.trait(

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from svc.assistant.findings import Confidence
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import DAMAGE, Inspection
+from svc.assistant.findings import Confidence, Finding
+from svc.assistant.skills.file_traits import DAMAGE, FilePart, FileTrait, Inspection
 from svc.assistant.skills.script.behaviours import behaviours_in
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.stages import stages_of
@@ -20,7 +19,9 @@ MAX_CODE_CHARS = 200_000  # of one piece of code whose stages are sought
 MAX_STAGES = 12
 
 
-def from_code(inspection: Inspection, code: str, language: Language, *, is_judged: bool) -> Iterator[Finding]:
+def code_traits(
+    inspection: Inspection, code: str, language: Language, *, is_judged: bool
+) -> Iterator[Finding[FilePart] | Finding[FileTrait]]:
     """The decoded stages as parts, with their text, and the behaviours as traits."""
     try:
         stages = list(islice(stages_of(code[:MAX_CODE_CHARS], language), MAX_STAGES))

@@ -1,10 +1,11 @@
-"""The answer about a Windows shortcut: what it starts, and how it hides that. Kinds: ``tools/shortcut``."""
+"""The answer about a Windows shortcut: what it starts, and how it hides that."""
 
 from __future__ import annotations
 
 from svc.assistant.findings import InputKind
-from svc.assistant.skills.file_answer import body, kinds, next_steps, verdict
+from svc.assistant.skills.file_answer import body, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.shortcut.findings import ShortcutFacts, ShortcutPart, ShortcutTrait, ShortcutVerdict
 from svc.assistant.skills.skill import Section, Skill, words
 
 LABELS = frozenset({"lnk"})
@@ -16,8 +17,7 @@ SECTION = Section(
         input=InputKind.BINARY,
         title="Shortcut",
         can="inspect a Windows shortcut (LNK): what it starts, its arguments, what hides",
-        facts=(IndicatorFacts,),
-        loose_kinds=kinds("shortcut"),
+        facts=(ShortcutFacts, ShortcutPart, ShortcutTrait, ShortcutVerdict, IndicatorFacts),
         strong=words(r"\b(?:this|these|the|attached) (?:windows )?(?:\.?lnk|shortcuts?)\b", r"\blnk files?\b"),
         labels=LABELS,
         claims=LABELS,

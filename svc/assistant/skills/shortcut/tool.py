@@ -1,10 +1,6 @@
-"""Inspect a Windows shortcut (LNK): what it starts, with which arguments, and how it hides that. Nothing runs.
+"""Inspect a Windows shortcut (LNK): what it starts, with which arguments, and how it hides that. Nothing is run.
 
-The structure is read by ``link_file.py``. Names and arguments are what the file holds, whether or not the target
-exists.
-Kinds: ``shortcut_facts``, ``shortcut_part``, ``shortcut_trait``, ``shortcut_verdict`` (attributes:
-``inspection.py``) and ``indicator``. Facts: target, arguments, working_folder, icon, description, relative_path,
-window, machine, mac_address, created, modified, accessed (str or null), target_size (int).
+The structure is read by ``link_file.py``. Targets are reported as written, whether or not they exist.
 """
 
 from __future__ import annotations
@@ -13,26 +9,26 @@ import re
 import struct
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
-from svc.assistant.findings import Confidence, Gap, Progress, Scalar, Severity, ToolEvent
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.file_traits import Inspection, digests, entropy, kind_of, read, started
+from svc.assistant.findings import Confidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.skills.file_traits import FilePart, Inspection, describe_content, digests, entropy, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
-from svc.assistant.skills.script.embedded import from_code
+from svc.assistant.skills.script.embedded import code_traits
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.techniques import rank_techniques
-from svc.assistant.skills.shortcut.link_file import TEXTS, Shortcut, read_shortcut
+from svc.assistant.skills.shortcut.findings import SHORTCUT, ShortcutFacts
+from svc.assistant.skills.shortcut.link_file import HEADER_BYTES, Shortcut, read_shortcut
 
 HEAD = b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46"
 MAX_COMMAND_CHARS = 8_000  # of target and arguments together that are judged
 PADDING_CHARS = 100  # of white space in arguments: Windows shows the first 255 characters
 LONG_ARGUMENTS = 260
 LARGE_BYTES = 16 * 1024  # a shortcut has one or two thousand
-TECHNIQUES = 5
-_WINDOWS = {1: "normal", 3: "maximised", 7: "minimised"}
+MAX_TECHNIQUES = 5
+MAX_TEXT_CHARS = 1_000  # of one of its texts among the facts
+_WINDOWS: dict[int, Literal["normal", "maximised", "minimised"]] = {1: "normal", 3: "maximised", 7: "minimised"}
 _HOSTS = re.compile(
     r"\b(?:cmd|powershell|pwsh|mshta|wscript|cscript|rundll32|regsvr32|msiexec|certutil|bitsadmin|conhost|forfiles|pcalua"
     r"|explorer|ftp|curl|ssh|wmic|msbuild|installutil|cmstp|schtasks|hh|control|odbcconf|msedge|python\w*|node)(?:\.exe)?\b",
@@ -55,20 +51,20 @@ _DOCUMENT_NAME = re.compile(
 _REMOTE = re.compile(r"(?:\\\\|//)[\w.-]+[\\/@]|https?://", re.IGNORECASE)
 
 
-def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
-    """The shortcut's facts, traits and indicators; its verdict last."""
-    data, gap = read(feed)
-    inspection = Inspection("shortcut", source)
-    yield started(source, data, "a shortcut")
+def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
+    """Yield the shortcut's facts, traits and indicators; its verdict last."""
+    data, gap = read(content)
+    inspection = Inspection(SHORTCUT, source)
+    yield reading(source, data, "a shortcut")
     if gap is not None:
         yield gap
     if not data.startswith(HEAD):
-        yield Gap(text="it is no Windows shortcut")
+        yield Gap(text="not a Windows shortcut")
         return
     shortcut = read_shortcut(data)
     for damage in shortcut.damage[:1]:
         yield from inspection.damaged("structure", damage.reason, offset=damage.offset)
-    yield inspection.facts("Windows shortcut", {"format": "LNK", **digests(data), **_facts(data, shortcut)})
+    yield inspection.facts("Windows shortcut", _facts(data, shortcut))
     arguments = shortcut.words.get("arguments", "")
     command = f"{shortcut.target or shortcut.words.get('relative_path', '')} {arguments}".strip()
     yield inspection.part(
@@ -83,27 +79,35 @@ def inspect(feed: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     decoded: list[str] = []
     if arguments:
         language = Language.POWERSHELL if _POWERSHELL.search(command) else Language.BATCH
-        for finding in from_code(inspection, command[:MAX_COMMAND_CHARS], language, is_judged=False):
-            decoded.append(str(finding.attributes.get("text", "")))
+        for finding in code_traits(inspection, command[:MAX_COMMAND_CHARS], language, is_judged=False):
+            if isinstance(finding.facts, FilePart):
+                decoded.append(finding.facts.text)
             yield finding
     yield from _indicators([command, *shortcut.words.values(), *decoded], source)
     yield inspection.verdict()
 
 
-def _facts(data: bytes, shortcut: Shortcut) -> dict[str, Scalar | list[Scalar]]:
-    padded = data[:76].ljust(76, b"\x00")
+def _facts(data: bytes, shortcut: Shortcut) -> ShortcutFacts:
+    padded = data[:HEADER_BYTES].ljust(HEADER_BYTES, b"\x00")
     created, accessed, modified, size = struct.unpack_from("<QQQI", padded, 28)
-    return {
-        "target": shortcut.target or None,
-        **{name: shortcut.words.get(name, "")[:1_000] or None for name in TEXTS},
-        "window": _WINDOWS.get(struct.unpack_from("<I", padded, 60)[0], "normal"),
-        "target_size": size,
-        "created": _time(created),
-        "modified": _time(modified),
-        "accessed": _time(accessed),
-        "machine": shortcut.machine or None,
-        "mac_address": shortcut.mac_address or None,
-    }
+    texts = {name: text[:MAX_TEXT_CHARS] for name, text in shortcut.words.items() if text}
+    return ShortcutFacts(
+        format="LNK",
+        **digests(data),
+        target=shortcut.target or None,
+        description=texts.get("description"),
+        relative_path=texts.get("relative_path"),
+        working_folder=texts.get("working_folder"),
+        arguments=texts.get("arguments"),
+        icon=texts.get("icon"),
+        window=_WINDOWS.get(struct.unpack_from("<I", padded, 60)[0], "normal"),
+        target_size=size,
+        created=_time(created),
+        modified=_time(modified),
+        accessed=_time(accessed),
+        machine=shortcut.machine or None,
+        mac_address=shortcut.mac_address or None,
+    )
 
 
 _YEAR_10000 = 2_650_467_744_000_000_000  # ticks; later is no date that Python or anybody writes
@@ -116,7 +120,7 @@ def _time(ticks: int) -> str | None:
     return (datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> Iterator[Finding]:
+def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> Iterator[ToolEvent]:
     target = shortcut.target or shortcut.words.get("relative_path", "")
     arguments = shortcut.words.get("arguments", "").strip()
     is_script_host = _SCRIPT_HOSTS.search(target) is not None
@@ -158,7 +162,7 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
             )
 
 
-def _hidden_arguments(shortcut: Shortcut, inspection: Inspection) -> Iterator[Finding]:
+def _hidden_arguments(shortcut: Shortcut, inspection: Inspection) -> Iterator[ToolEvent]:
     arguments = shortcut.words.get("arguments", "")
     if re.search(rf"\s{{{PADDING_CHARS},}}", arguments):
         yield from inspection.trait(
@@ -180,7 +184,7 @@ def _hidden_arguments(shortcut: Shortcut, inspection: Inspection) -> Iterator[Fi
         )
 
 
-def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, source: str) -> Iterator[Finding]:
+def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, source: str) -> Iterator[ToolEvent]:
     target = shortcut.target or shortcut.words.get("relative_path", "")
     if struct.unpack_from("<I", data.ljust(76, b"\x00"), 60)[0] == 7 and _SCRIPT_HOSTS.search(target):
         yield from inspection.trait(
@@ -205,14 +209,14 @@ def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, sourc
         )
 
 
-def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterator[Finding]:
+def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterator[ToolEvent]:
     rest = data[shortcut.end :]
     if len(rest) < 256 and len(data) < LARGE_BYTES:
         return
-    held = kind_of(rest)
+    content_type = describe_content(rest)
     yield from inspection.trait(
         "appended",
-        f"A {held} is appended to it" if held else "Data is appended to it",
+        f"A {content_type} is appended to it" if content_type else "Data is appended to it",
         severity=Severity.HIGH,
         why="shortcuts that carry what they start: the command cuts it out of the file",
         value=f"{len(rest):,} bytes after the shortcut's end, entropy {entropy(rest):.2f}",
@@ -221,8 +225,8 @@ def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterat
     )
 
 
-def _techniques(command: str, inspection: Inspection) -> Iterator[Finding]:
-    ranked = rank_techniques(command)[:TECHNIQUES] if command else []
+def _techniques(command: str, inspection: Inspection) -> Iterator[ToolEvent]:
+    ranked = rank_techniques(command)[:MAX_TECHNIQUES] if command else []
     if ranked:
         yield from inspection.trait(
             "command_techniques",
@@ -235,7 +239,7 @@ def _techniques(command: str, inspection: Inspection) -> Iterator[Finding]:
         )
 
 
-def _indicators(texts: list[str], source: str) -> Iterator[TypedFinding[IndicatorFacts]]:
+def _indicators(texts: list[str], source: str) -> Iterator[Finding[IndicatorFacts]]:
     for item in indicators.inspect("\n".join(texts), source=source):
-        if isinstance(item, TypedFinding) and item.facts.type in ("url", "ipv4", "domain", "email"):
+        if isinstance(item, Finding) and item.facts.type in ("url", "ipv4", "domain", "email"):
             yield item

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, ToolEvent, columns, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.office import answer as section
+from svc.assistant.skills.office.findings import OfficePart, OfficeVerdict
 from svc.assistant.skills.office.tool import inspect
 from svc.assistant.skills.office.vba import decompress
 from tests.support import office_files as ole
@@ -38,16 +37,17 @@ def run(data: bytes, name: str = "a.docm") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 
-def found(data: bytes) -> list[Finding]:
-    return [item for item in run(data) if isinstance(item, (Finding, TypedFinding))]
+def found(data: bytes) -> list[Finding[Facts]]:
+    return [item for item in run(data) if isinstance(item, Finding)]
 
 
 def traits(data: bytes) -> set[str]:
-    return {str(f.attributes["trait"]) for f in found(data) if f.kind == "office_trait" and f.severity != "info"}
+    return {f.facts.trait for f in found(data) if f.kind == "office_trait" and f.severity != "info"}
 
 
 def verdict(data: bytes) -> str:
-    return next(str(f.attributes["verdict"]) for f in found(data) if f.kind == "office_verdict")
+    [finding] = with_facts(found(data), OfficeVerdict)
+    return finding.facts.verdict
 
 
 def word(files: Mapping[str, bytes | str] | None = None, text: str = "<w:t>Hello</w:t>") -> bytes:
@@ -77,7 +77,7 @@ def rtf_object(name: bytes, payload: bytes, *, between: bytes = b"") -> bytes:
 
 def test_a_document_without_more_is_ordinary():
     assert verdict(word()) == "ordinary"
-    assert "nothing in its structure speaks against it" in section.SECTION.verdict(found(word()))
+    assert "no suspicious traits found" in section.SECTION.verdict(found(word()))
 
 
 def test_a_decompressed_source_is_what_the_specification_says():
@@ -96,8 +96,8 @@ def test_a_dropper_is_malicious_with_its_source_and_its_address():
     data = word({"word/vbaProject.bin": ole.project(DROPPER)})
     items = found(data)
     assert verdict(data) == "malicious"
-    [macro] = [f for f in items if columns(f).get("part") == "macro"]
-    assert "Sub AutoOpen()" in str(macro.attributes["text"])
+    [macro] = [f for f in with_facts(items, OfficePart) if f.facts.part == "macro"]
+    assert "Sub AutoOpen()" in macro.facts.text
     assert "http://evil-host.top/a.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
     assert "```" in section.SECTION.body(items)
 
@@ -214,7 +214,7 @@ def test_hyperlinks_are_shown_defanged():
 
 def test_what_is_no_document_is_a_gap():
     items = run(b"just words")
-    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
+    assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
 
 

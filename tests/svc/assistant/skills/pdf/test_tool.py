@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, ToolEvent, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.pdf import answer as section
+from svc.assistant.skills.pdf.findings import PdfFacts, PdfPart, PdfVerdict
 from svc.assistant.skills.pdf.tool import inspect
 from tests.support import program_files as made
 
@@ -31,22 +30,23 @@ def run(data: bytes, name: str = "a.pdf") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 
-def found(data: bytes) -> list[Finding]:
-    return [item for item in run(data) if isinstance(item, (Finding, TypedFinding))]
+def found(data: bytes) -> list[Finding[Facts]]:
+    return [item for item in run(data) if isinstance(item, Finding)]
 
 
 def traits(data: bytes) -> set[str]:
-    return {str(f.attributes["trait"]) for f in found(data) if f.kind == "pdf_trait" and f.severity != "info"}
+    return {f.facts.trait for f in found(data) if f.kind == "pdf_trait" and f.severity != "info"}
 
 
 def verdict(data: bytes) -> str:
-    return next(str(f.attributes["verdict"]) for f in found(data) if f.kind == "pdf_verdict")
+    [finding] = with_facts(found(data), PdfVerdict)
+    return finding.facts.verdict
 
 
 def test_a_page_without_more_is_ordinary():
-    [facts] = [f for f in found(document()) if f.kind == "pdf_facts"]
-    assert facts.attributes["pages"] == 1
-    assert facts.attributes["version"] == "1.7"
+    [facts] = with_facts(found(document()), PdfFacts)
+    assert facts.facts.pages == 1
+    assert facts.facts.version == "1.7"
     assert verdict(document()) == "ordinary"
 
 
@@ -94,9 +94,10 @@ def test_what_it_does_is_told(data: bytes, trait: str):
 
 
 def test_a_script_is_shown_whole_with_its_object():
-    [script] = [f for f in found(TRAITS["a compressed script"][0]) if f.attributes.get("part") == "script"]
-    assert script.attributes["text"] == SPRAY.decode()
-    assert "object 4" in str(script.attributes["name"])
+    parts = with_facts(found(TRAITS["a compressed script"][0]), PdfPart)
+    [script] = [part for part in parts if part.facts.part == "script"]
+    assert script.facts.text == SPRAY.decode()
+    assert "object 4" in script.facts.name
 
 
 def test_an_attack_is_called_malicious_and_shown_as_a_block():
@@ -119,7 +120,7 @@ def test_a_file_with_a_broken_table_still_tells_its_scripts():
 
 def test_what_is_no_pdf_is_a_gap():
     items = run(b"a text about a PDF")
-    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
+    assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
 
 

@@ -12,12 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, Progress, ToolEvent, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding, Gap, Progress, ToolEvent, with_facts
 from svc.assistant.skills.file_traits import entropy
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.program import answer as section
+from svc.assistant.skills.program.findings import ProgramFacts, ProgramTrait, ProgramVerdict
 from svc.assistant.skills.program.tool import inspect
 from tests.support import program_files as made
 
@@ -28,32 +27,31 @@ def run(data: bytes, name: str = "sample.exe") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 
-def found(data: bytes, name: str = "sample.exe") -> list[Finding]:
-    return [item for item in run(data, name) if isinstance(item, (Finding, TypedFinding))]
+def found(data: bytes, name: str = "sample.exe") -> list[Finding[Facts]]:
+    return [item for item in run(data, name) if isinstance(item, Finding)]
 
 
-def facts(data: bytes, name: str = "sample.exe") -> dict[str, object]:
-    return next(dict(item.attributes) for item in found(data, name) if item.kind == "program_facts")
+def facts(data: bytes, name: str = "sample.exe") -> ProgramFacts:
+    [finding] = with_facts(found(data, name), ProgramFacts)
+    return finding.facts
 
 
 def traits(data: bytes, name: str = "sample.exe") -> set[str]:
-    return {
-        str(item.attributes["trait"])
-        for item in found(data, name)
-        if item.kind == "program_trait" and item.severity != "info"
-    }
+    items = with_facts(found(data, name), ProgramTrait)
+    return {item.facts.trait for item in items if item.severity != "info"}
 
 
 def verdict(data: bytes, name: str = "sample.exe") -> str:
-    return next(str(item.attributes["verdict"]) for item in found(data, name) if item.kind == "program_verdict")
+    [finding] = with_facts(found(data, name), ProgramVerdict)
+    return finding.facts.verdict
 
 
 def test_a_plain_program_is_ordinary_and_its_digests_are_right():
     data = made.pe()
-    assert facts(data)["sha256"] == hashlib.sha256(data).hexdigest()
-    assert facts(data)["architecture"] == "x64"
-    assert facts(data)["compile_time"] == "2023-11-14T22:13:20Z"
-    assert facts(data)["libraries"] == ["KERNEL32.dll"]
+    assert facts(data).sha256 == hashlib.sha256(data).hexdigest()
+    assert facts(data).architecture == "x64"
+    assert facts(data).compile_time == "2023-11-14T22:13:20Z"
+    assert facts(data).libraries == ["KERNEL32.dll"]
     assert verdict(data) == "ordinary"
 
 
@@ -144,19 +142,19 @@ def test_an_elf_of_this_machine_is_read_and_ordinary():
     data = Path(sys.executable).resolve().read_bytes()
     if not data.startswith(b"\x7fELF"):
         pytest.skip("this Python is no ELF program")
-    assert facts(data)["format"] == "ELF"
-    assert facts(data)["bits"] == 64
+    assert facts(data).format == "ELF"
+    assert facts(data).bits == 64
     assert verdict(data, "python3") in ("ordinary", "unusual")
 
 
 def test_a_macho_tells_its_libraries():
-    assert facts(made.macho(libraries=["/usr/lib/libobjc.A.dylib"]))["libraries"] == ["/usr/lib/libobjc.A.dylib"]
+    assert facts(made.macho(libraries=["/usr/lib/libobjc.A.dylib"])).libraries == ["/usr/lib/libobjc.A.dylib"]
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x00" * 1_000, b"%PDF-1.7"], ids=["empty", "text", "zeros", "pdf"])
 def test_what_is_no_program_is_a_gap_and_no_finding(data: bytes):
     items = run(data)
-    assert [item for item in items if isinstance(item, (Finding, TypedFinding))] == []
+    assert [item for item in items if isinstance(item, Finding)] == []
     assert any(isinstance(item, Gap) for item in items)
 
 

