@@ -1,6 +1,6 @@
 """What a file is, read from its first bytes: a MIME type and a label. Does no I/O and never believes a name alone.
 
-Own table of magic first (``file_types/magic.toml``), then what the text itself says, then puremagic. The name only
+The table of signatures first (``signatures.py``), then what the text itself says, then puremagic. The name only
 decides between kinds of text that no content tells apart. Labels are short words: ``evtx``, ``authlog``, ``eml``.
 """
 
@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import json
 import re
-from functools import cache
 
-import msgspec
 import puremagic
 
 from svc.assistant.file_types.logs import TextKind, text_kind
-from svc.assistant.knowledge import load
+from svc.assistant.file_types.signatures import NamedContent, is_windows_program, starts_as, table
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
 from svc.assistant.log_readers.syslog import is_journal
 
@@ -53,43 +51,12 @@ TEXT_LABELS = frozenset(
     ]
 )
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
-_ZIP, _OLE, _PE = b"PK\x03\x04", bytes.fromhex("d0cf11e0a1b11ae1"), b"MZ"
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 CUT_CHARS = 1_024  # a JSON document that breaks so close to the end of a longer head goes on beyond it
 _CONTROL_SHARE = 0.02  # a log may carry a stray control byte; a binary has many
 
 _Kind = tuple[str, str]
-
-
-class _Signature(msgspec.Struct, frozen=True):
-    hex: str
-    mime_type: str
-    label: str
-    offset: int = 0
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    entry: str
-    mime_type: str
-    label: str
-
-
-class _Ending(msgspec.Struct, frozen=True):
-    mime_type: str
-    label: str
-
-
-class _Magic(msgspec.Struct, frozen=True):
-    signatures: list[_Signature]
-    zip_entries: list[_Entry]
-    ole_streams: list[_Entry]
-    text_endings: dict[str, _Ending]
-
-
-@cache
-def _magic() -> _Magic:
-    return load("magic.toml", _Magic, __package__)
 
 
 def identify(head: bytes, name: str = "") -> tuple[str, str]:
@@ -134,18 +101,17 @@ def _without_bom(head: bytes) -> str | None:
 
 
 def _by_magic(head: bytes) -> _Kind | None:
-    magic = _magic()
-    if head.startswith(_ZIP):
-        return _named_inside(head, magic.zip_entries) or ("application/zip", "zip")
-    if head.startswith(_OLE):
-        return _named_inside(head.replace(b"\x00", b""), magic.ole_streams) or ("application/x-ole-storage", "ole")
-    if head.startswith(_PE) and (pe := _windows_program(head)) is not None:
-        return pe
+    if starts_as(head, "zip"):
+        return _named_inside(head, table().zip_entries) or ("application/zip", "zip")
+    if starts_as(head, "ole"):
+        return _named_inside(head.replace(b"\x00", b""), table().ole_streams) or ("application/x-ole-storage", "ole")
+    if starts_as(head, "mz") and (program := _dos_or_windows_program(head)) is not None:
+        return program
     if _DER.match(head) and int.from_bytes(head[2:4], "big") + 4 >= len(head):
         return "application/pkix-cert", "der"
-    for signature in magic.signatures:
-        if head.startswith(bytes.fromhex(signature.hex), signature.offset):
-            return signature.mime_type, signature.label
+    for row in table().signatures:
+        if head.startswith(bytes.fromhex(row.hex), row.offset):
+            return row.mime_type, row.label
     return None
 
 
@@ -153,14 +119,13 @@ _DER = re.compile(rb"\x30\x82..(?:\x30[\x81\x82]|\x02\x01\x00)", re.DOTALL)
 """A sequence that begins with another one (a certificate, a request) or with the version of a private key."""
 
 
-def _named_inside(head: bytes, entries: list[_Entry]) -> _Kind | None:
+def _named_inside(head: bytes, entries: list[NamedContent]) -> _Kind | None:
     return next(((entry.mime_type, entry.label) for entry in entries if entry.entry.encode() in head), None)
 
 
-def _windows_program(head: bytes) -> _Kind | None:
-    """A PE where the DOS header points at one, a DOS program where it has binary in it; text may begin with MZ, too."""
-    at = int.from_bytes(head[60:64], "little")
-    if head[at : at + 4] == b"PE\x00\x00":
+def _dos_or_windows_program(head: bytes) -> _Kind | None:
+    """A PE, or a DOS program if its header is binary; text may begin with MZ, too."""
+    if is_windows_program(head):
         return "application/vnd.microsoft.portable-executable", "pebin"
     return ("application/x-dosexec", "dosmbr") if b"\x00" in head[:64] else None
 
@@ -320,7 +285,7 @@ def _ending(name: str) -> str:
 
 
 def _by_ending(ending: str) -> _Kind:
-    known = _magic().text_endings.get(ending)
+    known = table().text_endings.get(ending)
     return (known.mime_type, known.label) if known else ("text/plain", "txt")
 
 

@@ -291,31 +291,6 @@ def reading(source: str, data: bytes, what: str) -> Progress:
     return Progress(text=f"reading {source} as {what}: {len(data):,} bytes")
 
 
-_EMBEDDED = (
-    (b"%PDF-", "PDF"),
-    (b"\x7fELF", "ELF program"),
-    (b"PK\x03\x04", "ZIP archive"),
-    (b"Rar!\x1a\x07", "RAR archive"),
-    (b"7z\xbc\xaf\x27\x1c", "7-Zip archive"),
-    (b"MSCF", "Cabinet archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "OLE document"),
-    (b"{\\rtf", "RTF document"),
-    (b"\x1f\x8b\x08", "gzip data"),
-    (b"L\x00\x00\x00\x01\x14\x02\x00", "shortcut (LNK)"),
-    (b"\x89PNG", "PNG picture"),
-    (b"\xff\xd8\xff", "JPEG picture"),
-    (b"GIF8", "GIF picture"),
-    (b"BM", "bitmap"),
-)
-
-
-def describe_content(data: bytes) -> str:
-    """Return what an embedded file is, by its first bytes; "" if they are not known."""
-    if is_windows_program(data):
-        return "Windows program"
-    return next((name for magic, name in _EMBEDDED if data.startswith(magic)), "")
-
-
 _RUNNABLE_CONTENT = ("Windows program", "ELF program", "shortcut (LNK)")
 _RUNS = re.compile(
     r"\.(?:exe|scr|pif|com|cpl|dll|msi|msp|js|jse|vbs|vbe|wsf|wsh|hta|ps1|psm1|bat|cmd|lnk|url|jar|reg|inf|sct|chm"
@@ -327,14 +302,6 @@ _RUNS = re.compile(
 def is_runnable(name: str, content_type: str) -> bool:
     """Whether a file of this name, or of this content (``describe_content``), runs something when it is opened."""
     return content_type in _RUNNABLE_CONTENT or _RUNS.search(name) is not None
-
-
-def is_windows_program(data: bytes) -> bool:
-    """Whether it is a PE: MZ, and PE at the offset that its header names."""
-    if data[:2] != b"MZ" or len(data) < 64:
-        return False
-    at = int.from_bytes(data[60:64], "little")
-    return data[at : at + 4] == b"PE\x00\x00"
 
 
 def clean_text(data: bytes) -> str:

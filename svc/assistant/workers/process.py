@@ -29,6 +29,7 @@ from typing import BinaryIO, Protocol
 import msgspec
 
 from svc.assistant import knowledge
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Gap, InputKind, Progress, ToolEvent
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of one file that a tool wants as a whole; the rest becomes a Gap
@@ -196,7 +197,7 @@ def _opened(order: Order, content: bytes) -> BinaryIO:
     return io.BytesIO(content) if order.path is None else open(order.path, "rb")  # noqa: PTH123
 
 
-_PACKED = ((b"\x1f\x8b", gzip.open), (b"BZh", bz2.open), (b"\xfd7zXZ\x00", lzma.open))
+_PACKED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open))
 _DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)
 _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -220,7 +221,7 @@ class _Unpacked:
         self._stream: _Readable = stream
         head = stream.read(6)
         stream.seek(0)
-        opener = next((opener for magic, opener in _PACKED if head.startswith(magic)), None)
+        opener = next((opener for label, opener in _PACKED if starts_as(head, label)), None)
         if opener is not None:
             with contextlib.suppress(*_DAMAGE):  # met again by what reads on, and said there
                 head = opener(stream, "rb").read(6)

@@ -26,6 +26,7 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.file_types import identify as file_types
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity, ToolEvent
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
@@ -72,7 +73,7 @@ def inspect(stream: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         return
     if label == "tar":
         form, members = "TAR", read_tar(stream, notes)
-    elif head.startswith(b"PK") or is_zip(stream):
+    elif starts_as(head, "zip_start") or is_zip(stream):
         form, members = "ZIP", read_zip(stream, notes)
     else:
         yield Gap(text="no archive" if head else "an empty file")

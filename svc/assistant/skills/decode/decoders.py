@@ -26,6 +26,7 @@ from urllib.parse import unquote_to_bytes
 
 import msgspec
 
+from svc.assistant.file_types.signatures import label_of, starts_as
 from svc.assistant.skills.decode.plausibility import file_kind, plausibility, text_of
 
 MAX_SLOW_CHARS = 200_000  # read by the decoders that go character by character
@@ -350,15 +351,15 @@ def morse(data: bytes, text: str | None) -> Iterator[Reading]:
 
 def compressed(data: bytes, text: str | None) -> Iterator[Reading]:
     """gzip, zlib, bzip2, xz by their magic; raw deflate where it fits to the end; the first file of a ZIP."""
-    if data[:2] == b"\x1f\x8b":
+    if starts_as(data, "gzip_start"):
         yield from _inflated("gzip", data, 31)
     elif data[:1] == b"\x78" and len(data) > 2 and int.from_bytes(data[:2], "big") % 31 == 0:
         yield from _inflated("zlib", data, 15)
-    elif data[:3] == b"BZh":
+    elif starts_as(data, "bzip2"):
         yield from _unpacked("bzip2", bz2.BZ2Decompressor(), data)
-    elif data[:6] == b"\xfd7zXZ\0" or data[:3] == b"]\0\0":
-        yield from _unpacked("xz" if data[:1] == b"\xfd" else "lzma", lzma.LZMADecompressor(memlimit=200_000_000), data)
-    elif data[:4] == b"PK\x03\x04":
+    elif starts_as(data, "xz", "lzma"):
+        yield from _unpacked(label_of(data, ("xz", "lzma")), lzma.LZMADecompressor(memlimit=200_000_000), data)
+    elif starts_as(data, "zip"):
         yield from _first_file(data)
     elif text is None and len(data) >= 8:
         yield from _inflated("raw deflate", data, -15)
@@ -459,7 +460,7 @@ def _likeness_of_form(out: bytes) -> float:
 
 
 def _starts_known(out: bytes) -> bool:
-    return bool(file_kind(out)) or out[:3] in (b"\x1f\x8b\x08", b"BZh") or out[:4] == b"\xfd7zX"
+    return bool(file_kind(out)) or starts_as(out, "gzip", "bzip2", "xz_start")
 
 
 def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:

@@ -13,26 +13,25 @@ from functools import cache
 
 import msgspec
 
+from svc.assistant.file_types.signatures import PE_MARK, label_of
 from svc.assistant.knowledge import load
 
 SAMPLE_CHARS = 600  # of a long text, from its start
 
-_MAGIC: tuple[tuple[bytes, str], ...] = (
-    (b"MZ", "Windows program (PE)"),
-    (b"\x7fELF", "Linux program (ELF)"),
-    (b"%PDF-", "PDF"),
-    (b"PK\x03\x04", "ZIP archive"),
-    (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "old Office document"),
-    (b"\x89PNG\r\n\x1a\n", "PNG picture"),
-    (b"\xff\xd8\xff\xe0\0\x10JFIF", "JPEG picture"),
-    (b"GIF87a", "GIF picture"),
-    (b"GIF89a", "GIF picture"),
-    (b"{\\rtf", "RTF document"),
-    (b"\xfc\xe8\x82\0\0\0", "shellcode (x86)"),
-    (b"\xfc\xe8\x89\0\0\0", "shellcode (x86)"),
-    (b"\xfc\xe8\x8f\0\0\0", "shellcode (x86)"),
-    (b"\xfc\x48\x83\xe4\xf0", "shellcode (x64)"),
-)
+_FILE_NAMES = {
+    "mz": "Windows program (PE)",
+    "elf": "Linux program (ELF)",
+    "pdf": "PDF",
+    "zip": "ZIP archive",
+    "ole": "old Office document",
+    "png": "PNG picture",
+    "jfif": "JPEG picture",
+    "gif": "GIF picture",
+    "rtf": "RTF document",
+    "shellcode_x86": "shellcode (x86)",
+    "shellcode_x64": "shellcode (x64)",
+}
+_FILE_LABELS = tuple(_FILE_NAMES)
 _MEANINGFUL = re.compile(
     r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
     r"|home)/|[\w.+-]+@[\w-]+\.[a-z]{2,}"
@@ -116,14 +115,11 @@ _FORM_MARKS = re.compile(r"[\\%&=,+;)]")
 
 
 def file_kind(data: bytes) -> str:
-    """What known kind of file ``data`` starts as; ``""`` where it is none. A PE is believed by its second mark
-    alone."""
-    for mark, name in _MAGIC:
-        if data.startswith(mark):
-            if mark == b"MZ" and not (len(data) > 64 and (b"PE\0\0" in data[:1024] or b"DOS mode" in data[:512])):
-                continue
-            return name
-    return ""
+    """Return what known file ``data`` starts as, or ""; MZ alone does not make a PE."""
+    label = label_of(data, _FILE_LABELS)
+    if label == "mz" and not (len(data) > 64 and (PE_MARK in data[:1024] or b"DOS mode" in data[:512])):
+        return ""
+    return _FILE_NAMES.get(label, "")
 
 
 def plausibility(data: bytes) -> float:

@@ -25,6 +25,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Severity, ToolEvent
 from svc.assistant.findings import Finding as TypedFinding
 from svc.assistant.findings import LooseFinding as Finding
@@ -279,11 +280,10 @@ def _child(node: _Node, reading: Reading) -> _Node:
 
 
 def _is_packed(data: bytes) -> bool:
-    return (
-        data[:2] in (b"\x1f\x8b", b"BZ")
-        or data[:4] in (b"\xfd7zX", b"PK\x03\x04")
-        or data[:2] in (b"x\x9c", b"x\xda", b"x\x01", b"x^")
-    )
+    return starts_as(data, "gzip_start", "bzip2_start", "xz_start", "zip") or data[:2] in _ZLIB_HEADERS
+
+
+_ZLIB_HEADERS = (b"x\x9c", b"x\xda", b"x\x01", b"x^")  # the four levels of zlib's window of 32 KiB
 
 
 def _is_readable(node: _Node) -> bool:

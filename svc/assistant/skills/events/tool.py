@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Facts, Finding, Gap, Progress, ToolEvent
 from svc.assistant.log_readers import (
     auditd,
@@ -72,7 +73,7 @@ def _is_json_event(head: bytes) -> bool:
 
 
 _READERS = (
-    LogReader("EVTX", lambda head: head.startswith(b"ElfFile\x00"), evtx.read, has_records=True),
+    LogReader("EVTX", lambda head: starts_as(head, "evtx"), evtx.read, has_records=True),
     LogReader("XML", windows_xml.is_event_xml, windows_xml.read, has_records=True),
     LogReader("CloudTrail", cloudtrail.is_cloudtrail, cloudtrail.read, has_records=True),
     LogReader("journal", syslog.is_journal, syslog.read),

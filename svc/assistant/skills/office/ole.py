@@ -14,6 +14,7 @@ from uuid import UUID
 
 import olefile
 
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text
 from svc.assistant.skills.office.document import OfficeDocument
@@ -32,7 +33,6 @@ MAX_STREAM_BYTES = 48 * 1024 * 1024
 MAX_DEPTH = 3  # of storages within storages
 MAX_RECORDS = 400_000  # of a workbook
 MAX_PACKED = 60  # objects in a presentation
-_SIGNATURE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _APPLICATIONS = (
     ("worddocument", "Word document (97 to 2003)"),
     ("workbook", "Excel workbook (97 to 2003)"),
@@ -73,7 +73,7 @@ _FUNCTIONS = {
 
 def is_storage(content: bytes) -> bool:
     """Whether it is an OLE storage."""
-    return content.startswith(_SIGNATURE)
+    return starts_as(content, "ole")
 
 
 def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:

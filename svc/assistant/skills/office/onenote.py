@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.skills.file_traits import Inspection, describe_content, is_runnable
+from svc.assistant.skills.file_traits import Inspection, is_runnable
 from svc.assistant.skills.office.document import OfficeDocument
 from svc.assistant.skills.office.traits import embedded_file, lure_traits
 
@@ -36,7 +37,7 @@ def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocumen
         size = int.from_bytes(data[position + 16 : position + 24], "little")
         content = data[position + _HEAD_BYTES : position + _HEAD_BYTES + min(size, len(data))]
         yield from embedded_file(inspection, f"file {count}", content, where=f"the section at offset {position:,}")
-        if not describe_content(content) and _SCRIPT.search(content[:65_536]):
+        if not describe(content) and _SCRIPT.search(content[:65_536]):
             document.add_text(content[:65_536].decode("utf-8", errors="replace"))
             yield from inspection.trait(
                 "embedded_program",

@@ -14,8 +14,9 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, describe_content
+from svc.assistant.skills.file_traits import DAMAGE, Inspection
 from svc.assistant.skills.office.document import OfficeDocument
 from svc.assistant.skills.office.ole import is_storage, objects_of
 from svc.assistant.skills.office.traits import (
@@ -187,7 +188,7 @@ def _embedded(name: str, content: bytes, inspection: Inspection, document: Offic
 
 def _member(name: str, content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     lower = name.lower()
-    if lower.endswith("vbaproject.bin") or (describe_content(content) == "OLE document" and lower.endswith(".bin")):
+    if lower.endswith("vbaproject.bin") or (describe(content) == "OLE document" and lower.endswith(".bin")):
         yield from objects_of(content, inspection, document, where=name)
     elif lower.startswith("docprops/") or lower == "meta.xml":
         document.properties |= _properties(_decoded(content))
@@ -197,7 +198,7 @@ def _member(name: str, content: bytes, inspection: Inspection, document: OfficeD
         yield from _binary_link(name, content, inspection)
     elif lower.endswith(".xml"):
         yield from _xml(lower, _decoded(content), inspection, document)
-    elif describe_content(content) in ("Windows program", "ELF program"):
+    elif describe(content) in ("Windows program", "ELF program"):
         yield from embedded_file(inspection, name, content, where="the archive")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from svc.assistant.file_types.signatures import signature
 from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, clean_text
 from svc.assistant.skills.office.document import OfficeDocument
@@ -105,7 +106,7 @@ def _object(data: bytes, start: int, inspection: Inspection, document: OfficeDoc
 
 def _embedded(content: bytes) -> tuple[str, bytes]:
     """The class and the data of an OLE 1.0 object (MS-OLEDS 2.2.5); a storage wherever one begins."""
-    storage = content.find(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")
+    storage = content.find(signature("ole"))
     match = _OLE_CLASS.match(content)
     size = int.from_bytes(match[1], "little") if match else 0
     if not 0 < size <= 255 or len(content) < 12 + size:

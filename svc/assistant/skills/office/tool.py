@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.file_traits import FilePart, Inspection, digests, read, reading
 from svc.assistant.skills.indicators import tool as indicators
@@ -19,8 +20,6 @@ from svc.assistant.skills.office.findings import OFFICE, OfficeFacts
 MAX_INDICATORS = 150
 _TYPES = frozenset(["url", "ipv4", "email", "domain", "bitcoin", "cve", "registry_key", "file_path"])
 _QUIET = frozenset(["common", "documentation"])
-_ZIP, _OLE, _RTF = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"{\\rt"
-_ONE = bytes.fromhex("e4525c7b8cd8a74daeb15378d02996d3")
 
 
 Reader = Callable[[bytes, Inspection, OfficeDocument], Iterator[ToolEvent]]
@@ -69,19 +68,19 @@ def _facts(data: bytes, document: OfficeDocument) -> OfficeFacts:
 
 def _reader(data: bytes) -> Reader | None:
     """Choose a reader by the first bytes; each is imported only if its format is there."""
-    if data.startswith(_ZIP):
+    if starts_as(data, "zip"):
         from svc.assistant.skills.office.ooxml import inspect_archive
 
         return inspect_archive
-    if data.startswith(_OLE):
+    if starts_as(data, "ole"):
         from svc.assistant.skills.office.ole import inspect_storage
 
         return inspect_storage
-    if data[:64].lstrip().startswith(_RTF):
+    if starts_as(data[:64].lstrip(), "rtf_start"):
         from svc.assistant.skills.office.rtf import inspect_rtf
 
         return inspect_rtf
-    if data.startswith(_ONE):
+    if starts_as(data, "one"):
         from svc.assistant.skills.office.onenote import inspect_section
 
         return inspect_section

@@ -13,9 +13,10 @@ from uuid import UUID
 
 import msgspec
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Confidence, Severity, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.file_traits import Inspection, TraitEntry, describe_content, is_runnable
+from svc.assistant.skills.file_traits import Inspection, TraitEntry, is_runnable
 from svc.assistant.skills.office.vba import Module
 from svc.assistant.skills.script.embedded import code_traits
 from svc.assistant.skills.script.language import Language
@@ -201,7 +202,7 @@ def class_traits(inspection: Inspection, name: str, content: bytes, *, where: st
 
 def embedded_file(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[ToolEvent]:
     """An embedded file as a part; a trait where it is one that runs."""
-    content_type = describe_content(content)
+    content_type = describe(content)
     yield inspection.part(
         "embedded file", name or where, size=len(content), note=f"{content_type or 'unknown kind'}, in {where}"
     )

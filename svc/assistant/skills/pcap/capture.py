@@ -12,6 +12,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from svc.assistant.file_types.signatures import PE_MARK, starts_as
 from svc.assistant.findings import Severity
 from svc.assistant.knowledge.network import TCP, Mark, mark_of_text
 from svc.assistant.skills.pcap.capture_file import Record
@@ -90,7 +91,7 @@ def _is_text(data: bytes) -> bool:
 
 def _is_program(data: bytes) -> bool:
     """A DOS header that points at a PE header, or the text that linkers put between."""
-    return data[:2] == b"MZ" and (b"DOS mode" in data[:256] or (data[60:64] != b"" and b"PE\x00\x00" in data[:1024]))
+    return starts_as(data, "mz") and (b"DOS mode" in data[:256] or (len(data) > 60 and PE_MARK in data[:1024]))
 
 
 class Capture:

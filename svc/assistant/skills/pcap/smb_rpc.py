@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.knowledge.network import interfaces
 
 SMB1, SMB2, SMB3_SEALED = b"\xffSMB", b"\xfeSMB", b"\xfdSMB"
@@ -209,7 +210,7 @@ class Smb:
             self._logins.pop().result = "refused" if status else "accepted"
 
     def _write(self, file: bytes, data: bytes, offset: int, number: int, seconds: float) -> None:
-        if offset == 0 and data[:2] == b"MZ":
+        if offset == 0 and starts_as(data, "mz"):
             self._note("program", self._files.get(file, "a file whose opening is not in the capture"), number, seconds)
         else:
             self._pipe(file, data, number, seconds)

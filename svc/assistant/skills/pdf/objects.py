@@ -25,8 +25,9 @@ from pypdf.generic import (
     TextStringObject,
 )
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, describe_content, is_runnable
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, is_runnable
 from svc.assistant.skills.pdf.traits import ACTIONS, PdfDocument, script_traits, target_traits
 
 MAX_OBJECTS = 20_000  # of one document; a book of 1,000 pages has about as many
@@ -237,7 +238,7 @@ def _file(value: DictionaryObject, number: int, inspection: Inspection, document
     stream = next((holder[key] for key in ("/UF", "/F", "/DOS", "/Unix") if key in holder), None)
     stream = stream.get_object() if isinstance(stream, IndirectObject) else stream
     content = stream.get_data() if isinstance(stream, StreamObject) else b""
-    content_type = describe_content(content)
+    content_type = describe(content)
     note = f"{content_type or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
     yield inspection.part("embedded file", name, size=len(content), note=note)
     if is_runnable(name, content_type):

@@ -13,8 +13,9 @@ from collections.abc import Iterator
 
 import msgspec
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Severity, ToolEvent
-from svc.assistant.skills.file_traits import Inspection, describe_content
+from svc.assistant.skills.file_traits import Inspection
 
 MAX_STREAMS = 5_000
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # unpacked, of one stream
@@ -143,7 +144,7 @@ def raw_traits(data: bytes, names: NameScan, inspection: Inspection) -> Iterator
     if names.head_at < 0:
         yield from inspection.damaged("head", f"no %PDF- in the first {HEAD_BYTES * 8:,} bytes")
     elif names.head_at > 0:
-        before = describe_content(data)
+        before = describe(data)
         yield from inspection.trait(
             "late_head",
             "The document does not begin at the file's beginning",
@@ -161,7 +162,7 @@ def _after_end(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     rest = data[end + 5 :].strip(b"\r\n\x00 ") if end >= 0 else b""
     if len(rest) <= TRAILING_BYTES:
         return
-    content_type = describe_content(rest)
+    content_type = describe(rest)
     yield from inspection.trait(
         "data_after_end",
         f"A {content_type} follows its end" if content_type else "Data follows its end",

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from svc.assistant.file_types.signatures import signature
 from svc.assistant.findings import Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, digests, read, reading
 from svc.assistant.skills.indicators import tool as indicators
@@ -30,7 +31,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield reading(source, data, "a PDF")
     if gap is not None:
         yield gap
-    if b"%PDF" not in data[:HEAD_BYTES] and b" obj" not in data:
+    if signature("pdf_start") not in data[:HEAD_BYTES] and b" obj" not in data:
         yield Gap(text="not a PDF")
         return
     names = scan_names(data)

@@ -17,8 +17,9 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import NoteSection, SymbolTableSection
 
+from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
-from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, describe_content, digests, entropy
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
 from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, makers
 from svc.assistant.skills.program.findings import ProgramFacts
 
@@ -363,7 +364,7 @@ def _appended(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspectio
     rest = data[end:] if end < len(data) else b""
     if len(rest.strip(b"\x00")) < 64:
         return
-    content_type = describe_content(rest)
+    content_type = describe(rest)
     yield inspection.part(
         "overlay",
         content_type or "data",

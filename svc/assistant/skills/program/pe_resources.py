@@ -6,15 +6,9 @@ from collections.abc import Iterator, Sequence
 
 import pefile
 
+from svc.assistant.file_types.signatures import describe, is_windows_program, signature, starts_as
 from svc.assistant.findings import Gap, Severity, ToolEvent
-from svc.assistant.skills.file_traits import (
-    DAMAGE,
-    Inspection,
-    clean_text,
-    describe_content,
-    entropy,
-    is_windows_program,
-)
+from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, entropy
 from svc.assistant.skills.program.capabilities import Maker
 
 MAX_RESOURCES = 300  # of one program; pictures and menus of a large one are more
@@ -38,7 +32,7 @@ def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
             yield Gap(text=f"only the first {MAX_RESOURCES} resources were looked at")
             return
         content = data[offset : offset + size] if offset else b""
-        content_type = describe_content(content)
+        content_type = describe(content)
         figure = entropy(content)
         note = "; ".join(part for part in (content_type, f"entropy {figure:.2f}") if part)
         if content_type or size >= LARGE_BYTES:
@@ -69,7 +63,7 @@ def _offset(pe: pefile.PE, address: int) -> int:
 def _resource_traits(
     inspection: Inspection, name: str, content: bytes, offset: int, figure: float
 ) -> Iterator[ToolEvent]:
-    if is_windows_program(content) or content.startswith(b"\x7fELF"):
+    if is_windows_program(content) or starts_as(content, "elf"):
         yield from inspection.trait(
             "embedded_program",
             "It carries another program in its resources",
@@ -79,7 +73,7 @@ def _resource_traits(
             techniques=("T1027.009",),
             offset=offset,
         )
-    elif figure >= NOISE and len(content) >= LARGE_BYTES and not describe_content(content):
+    elif figure >= NOISE and len(content) >= LARGE_BYTES and not describe(content):
         yield from inspection.trait(
             "encrypted_resource",
             "A resource is compressed or encrypted",
@@ -146,7 +140,7 @@ def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequenc
     content = data[start:end]
     if len(content.strip(b"\x00")) < 64:
         return
-    content_type = describe_content(content)
+    content_type = describe(content)
     figure = entropy(content)
     yield inspection.part(
         "overlay",
@@ -182,11 +176,12 @@ def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequenc
 
 
 def _program_in(content: bytes) -> int | None:
-    position = content.find(b"MZ", 0, SEARCHED_BYTES)
+    mark = signature("mz")
+    position = content.find(mark, 0, SEARCHED_BYTES)
     tries = 0
     while position >= 0 and tries < 2_000:
         if is_windows_program(content[position : position + 4_096]):
             return position
         tries += 1
-        position = content.find(b"MZ", position + 1, SEARCHED_BYTES)
+        position = content.find(mark, position + 1, SEARCHED_BYTES)
     return None

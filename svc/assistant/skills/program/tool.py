@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+from svc.assistant.file_types.signatures import is_windows_program, starts_as
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, digests, read, reading
 from svc.assistant.skills.program.capabilities import string_traits
@@ -16,15 +17,8 @@ _RUNS = r"exe|scr|pif|com|cpl|dll|bat|cmd|js|vbs|hta|lnk|msi"
 _READS = r"pdf|docx?|xlsx?|pptx?|rtf|txt|csv|jpe?g|png|gif|mp[34]|zip|html?|odt"
 _DOUBLE_ENDING = re.compile(rf"\.(?:{_READS})[\s_]*\.(?:{_RUNS})$", re.IGNORECASE)
 _DOCUMENT_ENDING = re.compile(rf"\.(?:{_READS})$", re.IGNORECASE)
+_MACHO = ("macho", "macho_fat")
 RIGHT_TO_LEFT = "\u202e"
-_MACHO = (
-    b"\xfe\xed\xfa\xce",
-    b"\xfe\xed\xfa\xcf",
-    b"\xce\xfa\xed\xfe",
-    b"\xcf\xfa\xed\xfe",
-    b"\xca\xfe\xba\xbe",
-    b"\xca\xfe\xba\xbf",
-)
 
 
 def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
@@ -33,7 +27,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     inspection = Inspection(PROGRAM, source)
     if gap is not None:
         yield gap
-    if not data.startswith((b"MZ", b"\x7fELF", *_MACHO)):
+    if not starts_as(data, "mz", "elf", *_MACHO):
         yield Progress(text=f"looking for a program in {source}")
         yield Gap(text="it is no program of a kind that is read here (PE, ELF, Mach-O)")
         return
@@ -48,17 +42,17 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
 
 def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     """By the first bytes; each parser is loaded when its format is there."""
-    if data.startswith(b"MZ") and data[_pe_at(data) :][:4] == b"PE\x00\x00":
+    if is_windows_program(data):
         yield reading(inspection.source, data, "a Windows program")
         from svc.assistant.skills.program import pe
 
         yield from pe.inspect(data, inspection)
-    elif data.startswith(b"\x7fELF"):
+    elif starts_as(data, "elf"):
         yield reading(inspection.source, data, "an ELF program")
         from svc.assistant.skills.program import elf
 
         yield from elf.inspect(data, inspection)
-    elif data[:4] in _MACHO:
+    elif starts_as(data, *_MACHO):
         yield reading(inspection.source, data, "a Mach-O program")
         from svc.assistant.skills.program import macho as program_macho
 
@@ -67,10 +61,6 @@ def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
         yield reading(inspection.source, data, "a DOS program")
         yield inspection.facts("DOS program", ProgramFacts(format="MZ", **digests(data)))
         yield Gap(text="it is an old DOS program, or its Windows head is damaged: only its strings were searched")
-
-
-def _pe_at(data: bytes) -> int:
-    return int.from_bytes(data[60:64], "little")
 
 
 def _name(source: str, inspection: Inspection) -> Iterator[ToolEvent]:

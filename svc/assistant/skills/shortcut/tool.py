@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, Literal
 
+from svc.assistant.file_types.signatures import describe, starts_as
 from svc.assistant.findings import Confidence, Finding, Gap, Progress, Severity, ToolEvent
-from svc.assistant.skills.file_traits import FilePart, Inspection, describe_content, digests, entropy, read, reading
+from svc.assistant.skills.file_traits import FilePart, Inspection, digests, entropy, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.embedded import code_traits
@@ -21,7 +22,6 @@ from svc.assistant.skills.script.techniques import rank_techniques
 from svc.assistant.skills.shortcut.findings import SHORTCUT, ShortcutFacts
 from svc.assistant.skills.shortcut.link_file import HEADER_BYTES, Shortcut, read_shortcut
 
-HEAD = b"L\x00\x00\x00\x01\x14\x02\x00\x00\x00\x00\x00\xc0\x00\x00\x00\x00\x00\x00\x46"
 MAX_COMMAND_CHARS = 8_000  # of target and arguments together that are judged
 PADDING_CHARS = 100  # of white space in arguments: Windows shows the first 255 characters
 LONG_ARGUMENTS = 260
@@ -58,7 +58,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield reading(source, data, "a shortcut")
     if gap is not None:
         yield gap
-    if not data.startswith(HEAD):
+    if not starts_as(data, "lnk"):
         yield Gap(text="not a Windows shortcut")
         return
     shortcut = read_shortcut(data)
@@ -213,7 +213,7 @@ def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterat
     rest = data[shortcut.end :]
     if len(rest) < 256 and len(data) < LARGE_BYTES:
         return
-    content_type = describe_content(rest)
+    content_type = describe(rest)
     yield from inspection.trait(
         "appended",
         f"A {content_type} is appended to it" if content_type else "Data is appended to it",
