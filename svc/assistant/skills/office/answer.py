@@ -1,4 +1,4 @@
-"""The answer about an Office document: its macros, objects, links, and what they do."""
+"""The answer about an Office document: macros, objects, links, and what they do."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECTION = Section(
         tool="svc.assistant.skills.office.tool:inspect",
         input=InputKind.BINARY,
         title="Office document",
-        can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, links that fetch",
+        can="inspect an Office document (Word, Excel, PowerPoint, RTF, OneNote): macros, objects, remote links",
         facts=(OfficeFacts, OfficePart, OfficeTrait, OfficeVerdict, IndicatorFacts),
         strong=words(
             rf"\b{LOOK_AT}\b[^.?!\n]{{0,60}}\b{_DOCUMENTS} (?:files?|documents?|attachments?)\b",

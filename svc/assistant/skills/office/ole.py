@@ -1,7 +1,7 @@
-"""Office's older formats and every OLE storage: macros, embedded files, Excel 4 macro sheets, encryption. Pure.
+"""Read OLE documents (Office 97 to 2003) and embedded storages: macros, files, Excel 4 macro sheets, encryption.
 
-Reads storages with olefile. Formats: MS-CFB, MS-XLS (the records of the workbook's globals), MS-DOC (its head and its
-fields), MS-PPT (macros and objects packed in its stream).
+Parses storages with olefile. Formats: MS-CFB, MS-XLS (the records of the workbook's globals), MS-DOC (header and
+fields), MS-PPT (macros and objects compressed in its stream).
 """
 
 from __future__ import annotations
@@ -72,12 +72,12 @@ _FUNCTIONS = {
 
 
 def is_storage(content: bytes) -> bool:
-    """Whether it is an OLE storage."""
+    """Whether the content is an OLE storage."""
     return starts_as(content, "ole")
 
 
 def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
-    """A whole file that is a storage."""
+    """Inspect a whole file that is a storage."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(data))
     except DAMAGE as error:
@@ -90,14 +90,14 @@ def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocumen
     document.properties = _metadata(storage)
     if "encryptedpackage" in names:
         document.is_encrypted = True
-        yield Gap(text="the document is encrypted with a password: only the envelope was looked at")
+        yield Gap(text="the document is encrypted with a password: its content was not examined")
     yield from _streams(storage, inspection, document, where="the document", depth=0)
 
 
 def objects_of(
     content: bytes, inspection: Inspection, document: OfficeDocument, *, where: str, depth: int = 1
 ) -> Iterator[ToolEvent]:
-    """What an embedded storage holds: macros, packed files, classes."""
+    """Inspect an embedded storage: macros, packaged files, classes."""
     try:
         storage = olefile.OleFileIO(io.BytesIO(content))
     except DAMAGE as error:
@@ -108,7 +108,7 @@ def objects_of(
 
 
 def _loose_modules(content: bytes, inspection: Inspection, document: OfficeDocument, where: str) -> Iterator[ToolEvent]:
-    """Modules that still stand in a storage that is damaged."""
+    """Inspect modules found in the bytes of a damaged storage."""
     found = list(modules(iter([(where, content)])))
     document.macros += len(found)
     for module in found:
@@ -151,7 +151,7 @@ def _streams(
         document.add_text(module.source)
     yield from macro_traits(inspection, found)
     if len(found) >= MAX_MODULES:
-        yield Gap(text=f"only the first {MAX_MODULES} macro modules were looked at")
+        yield Gap(text=f"only the first {MAX_MODULES} macro modules were examined")
     _add_forms(contents, document)
     for name, content in contents:
         yield from _stream(name, content, inspection, document, where, depth)
@@ -164,14 +164,14 @@ def _is_directory(name: str) -> bool:
 
 
 def _add_forms(contents: list[tuple[str, bytes]], document: OfficeDocument) -> None:
-    """The texts of a macro's forms are searched for indicators: words of macros are hidden there."""
+    """Keep the texts of forms for the search for indicators: macros hide strings there."""
     for name, content in contents:
         if name.lower().endswith(("/o", "/f")):
             document.add_text(content.decode("latin-1"))
 
 
 def _classes(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
-    """``(path, class id)`` of the storages that have one, as bytes."""
+    """Yield path and class ID (as bytes) of the storages that have one."""
     for path in storage.listdir(streams=False, storages=True)[:MAX_STREAMS]:
         try:
             text = storage.getclsid(path)
@@ -213,8 +213,8 @@ def _stream(
 
 
 def native(content: bytes) -> tuple[str, bytes]:
-    """The name and the content of a packed file (OLE 1.0 native data): as much as is there."""
-    position = 6  # the size of all, then a kind
+    """Return name and content of a packaged file (OLE 1.0 native data), as much as there is."""
+    position = 6  # total size, then a type
     pieces = []
     for _ in range(2):  # the label, then the path on the author's machine
         end = content.find(b"\x00", position, position + 1_024)
@@ -235,7 +235,7 @@ _URL_MONIKER = bytes.fromhex("e0c9ea79f9bace118c8200aa004ba90b")
 
 
 def _link(content: bytes, inspection: Inspection, document: OfficeDocument, name: str) -> Iterator[ToolEvent]:
-    """An object that is a link: the address stands behind the class of a URL's name (MS-OSHARED 2.3.7.6)."""
+    """Inspect a linked object: the URL follows the class ID of a URL moniker (MS-OSHARED 2.3.7.6)."""
     at = content.find(_URL_MONIKER)
     if at < 0:
         return
@@ -244,9 +244,9 @@ def _link(content: bytes, inspection: Inspection, document: OfficeDocument, name
     yield inspection.part("relationship", target, note=f"linked object in {name}")
     yield from inspection.trait(
         "relation_oleobject",
-        "A linked object lies in another place",
+        "Remote linked object",
         severity=Severity.HIGH,
-        why="fetched when the document is opened",
+        why="loaded when the document is opened",
         value=target,
         techniques=("T1221", "T1203"),
     )
@@ -255,7 +255,7 @@ def _link(content: bytes, inspection: Inspection, document: OfficeDocument, name
 def _word(content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     if len(content) > 12 and content[11] & 1:
         document.is_encrypted = True
-        yield Gap(text="the document is encrypted: its text was not read")
+        yield Gap(text="the document is encrypted: its text was not examined")
         return
     text = content.decode("latin-1")
     wide = content.decode("utf-16-le", errors="replace")
@@ -268,7 +268,7 @@ def _word(content: bytes, inspection: Inspection, document: OfficeDocument) -> I
 
 
 def _presentation(content: bytes, inspection: Inspection, document: OfficeDocument, depth: int) -> Iterator[ToolEvent]:
-    """Objects and macros are storages packed with zlib in records of type 0x1011 (MS-PPT 2.10.34)."""
+    """Inspect objects and macros: storages compressed with zlib in records of type 0x1011 (MS-PPT 2.10.34)."""
     position = content.find(b"\x11\x10")
     tries = 0
     while position >= 2 and tries < MAX_PACKED:
@@ -287,14 +287,14 @@ def _presentation(content: bytes, inspection: Inspection, document: OfficeDocume
 
 
 def _workbook(content: bytes, inspection: Inspection, document: OfficeDocument, *, is_new: bool) -> Iterator[ToolEvent]:
-    """Sheets, names that run by themselves, and what functions Excel 4 macros call."""
+    """Inspect sheets, names that run automatically, and the functions that Excel 4 macros call."""
     functions: list[str] = []
     texts: list[str] = []
     has_macro_sheet = False
     for kind, body in _records(content):
         if kind == _FILE_PASS:
             document.is_encrypted = True
-            yield Gap(text="the workbook is encrypted: its cells and macros were not read")
+            yield Gap(text="the workbook is encrypted: its cells and macros were not examined")
             return
         if kind == _BOUND_SHEET and len(body) > 7:
             has_macro_sheet |= body[5] == 1
@@ -313,7 +313,7 @@ def _workbook(content: bytes, inspection: Inspection, document: OfficeDocument, 
             "macro sheet", "Excel 4 macro", text=joined, note=f"calls {called or 'no known function'}"
         )
         yield Gap(
-            text="formulas of Excel 4 macros in the old format are not read whole, only their functions and texts"
+            text="of Excel 4 macros in the old format only functions and strings were examined, not whole formulas"
         )
     yield from formula_traits(inspection, "\n".join(functions) + "\n" + joined)
     yield from lure_traits(inspection, joined)
@@ -331,7 +331,7 @@ def _records(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[ToolEvent]:
-    """One sheet of the list; Excel 5 writes its name without the byte that says how wide it is."""
+    """Inspect one entry of the sheet list; Excel 5 writes the name without the byte for its width."""
     state = {0: "visible", 1: "hidden", 2: "very hidden"}.get(body[4] & 3, "hidden")
     is_wide = has_flags and body[7] & 1
     raw = body[8 if has_flags else 7 :][: body[6] * (2 if is_wide else 1)]
@@ -341,9 +341,9 @@ def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[
     if body[5] == 1:
         yield from inspection.trait(
             "macro_sheet",
-            "Holds Excel 4 macros",
+            "Contains Excel 4 macros",
             severity=Severity.MEDIUM,
-            why="macros of 1992, which Excel no longer runs without being told to; hardly used but in attacks",
+            why="Excel disables these macros of 1992 by default; today they are used almost only in attacks",
             value=f"{name} ({state})",
             techniques=("T1059",),
         )
@@ -352,16 +352,16 @@ def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[
 def _starts(inspection: Inspection, name: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "formula_starts",
-        "An Excel 4 macro starts by itself",
+        "An Excel 4 macro starts automatically",
         severity=Severity.HIGH,
-        why="a defined name that Excel runs on opening or closing",
+        why="Excel runs this defined name on opening or closing",
         value=name,
         techniques=("T1204.002",),
     )
 
 
 def _called(tokens: bytes, texts: list[str]) -> list[str]:
-    """The functions named in a formula's tokens, and its texts: a scan, not a parse (MS-XLS 2.5.198)."""
+    """Return the functions in a formula's tokens, and collect its strings: a scan, not a parse (MS-XLS 2.5.198)."""
     found = []
     for position, token in enumerate(tokens):
         if token in (0x22, 0x42, 0x62):

@@ -1,7 +1,7 @@
-"""OneNote: the files embedded in a section, and the words of names that run. Pure.
+"""Inspect a OneNote section: the embedded files, and the names of files that run.
 
-Only the stored files are read (MS-ONESTORE 2.6.13, FileDataStoreObject); pages and texts are not parsed, their
-readable strings are searched.
+Only the stored files are read (MS-ONESTORE 2.6.13, FileDataStoreObject). Pages are not parsed; their readable strings
+are searched.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SCRIPT = re.compile(rb"<script|<job|createobject|powershell|wscript|@echo off|<
 
 
 def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
-    """Every embedded file, by its content; the names of files by the texts."""
+    """Inspect every embedded file by its content, and names of files in the texts."""
     document.application = "OneNote section"
     texts = [match[0].decode("utf-16-le") for match in _WIDE.finditer(data)]
     document.add_text("\n".join(texts))
@@ -32,7 +32,7 @@ def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocumen
     while position >= 0:
         count += 1
         if count > MAX_FILES:
-            yield Gap(text=f"only the first {MAX_FILES} embedded files were looked at")
+            yield Gap(text=f"only the first {MAX_FILES} embedded files were examined")
             break
         size = int.from_bytes(data[position + 16 : position + 24], "little")
         content = data[position + _HEAD_BYTES : position + _HEAD_BYTES + min(size, len(data))]
@@ -41,7 +41,7 @@ def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocumen
             document.add_text(content[:65_536].decode("utf-8", errors="replace"))
             yield from inspection.trait(
                 "embedded_program",
-                "It carries a program or a script",
+                "Contains a program or a script",
                 severity=Severity.CRITICAL,
                 why="a double click on the page runs it",
                 value=content[:200].decode("utf-8", errors="replace"),
@@ -52,9 +52,9 @@ def inspect_section(data: bytes, inspection: Inspection, document: OfficeDocumen
     for name in names[:20]:
         yield from inspection.trait(
             "runnable_name",
-            "It names a file that runs",
+            "Names an executable file",
             severity=Severity.MEDIUM,
-            why="the name of an attachment",
+            why="probably the name of an attachment",
             value=name,
             techniques=("T1204.002",),
         )

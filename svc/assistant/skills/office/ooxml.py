@@ -1,8 +1,8 @@
-"""Office's newer formats (a ZIP of XML) and OpenDocument: relationships, macros, formulas, fields, objects. Pure.
+"""Inspect Office Open XML and OpenDocument files: relationships, macros, formulas, fields, objects.
 
-XML is searched for the few elements that matter and not parsed: entities cannot expand, nesting cannot overflow, and
-damaged XML still tells. Members are unpacked up to a bound, whatever their size is said to be. Formats: ECMA-376,
-MS-XLSB for binary workbooks (read for links and macro sheets alone).
+XML is searched for the few elements that matter instead of parsed: entities cannot expand, nesting cannot overflow, and
+damaged XML still yields findings. Members are unpacked up to a limit, whatever size they state. Formats: ECMA-376,
+MS-XLSB for binary workbooks (only links and macro sheets).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from svc.assistant.skills.office.traits import (
     macro_traits,
     relationship_traits,
 )
-from svc.assistant.skills.office.vba import Module
+from svc.assistant.skills.office.vba import VbaModule
 
 MAX_MEMBERS = 4_000
 MAX_MEMBER_BYTES = 24 * 1024 * 1024  # unpacked, of one member
 MAX_TOTAL_BYTES = 200 * 1024 * 1024  # unpacked, of all
-BOMB_RATIO = 300  # XML packs 20 to 1; a member beyond is told
+BOMB_RATIO = 300  # XML compresses 20 to 1
 MAX_LINKS = 400
 MAX_EMBEDDED = 60
 _DAMAGE = (zipfile.BadZipFile, zlib.error, *DAMAGE)
@@ -68,7 +68,7 @@ _ODF_SCRIPT = re.compile(r"<script:event-listener\b([^>]*)>|<script:module\b[^>]
 
 
 class _Archive:
-    """The members, unpacked within bounds; knows what it left out."""
+    """The members, unpacked within limits; keeps the names of those that were not read."""
 
     def __init__(self, data: bytes) -> None:
         self._archive = zipfile.ZipFile(io.BytesIO(data))
@@ -79,7 +79,7 @@ class _Archive:
         self._left = MAX_TOTAL_BYTES
 
     def read(self, name: str, member: zipfile.ZipInfo) -> bytes:
-        """The content, at most MAX_MEMBER_BYTES; ``b""`` where it cannot be read, which is noted."""
+        """Return the content, at most MAX_MEMBER_BYTES; notes the name of a member that cannot be read whole."""
         limit = min(MAX_MEMBER_BYTES, self._left)
         try:
             with self._archive.open(member) as stream:
@@ -95,14 +95,14 @@ class _Archive:
         return content[:limit]
 
     def each(self) -> Iterator[tuple[str, bytes]]:
-        """Every member with its content, one after the other."""
+        """Yield every member with its content."""
         for name, member in zip(self.names, self.members, strict=False):
             if not name.endswith("/"):
                 yield name, self.read(name, member)
 
 
 def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
-    """Everything in the archive that acts, links or carries."""
+    """Inspect every member of the document."""
     try:
         archive = _Archive(data)
     except _DAMAGE as error:
@@ -128,26 +128,26 @@ def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocumen
                 yield from _embedded(name, content, inspection, document)
         else:
             yield from _member(name, content, inspection, document)
-    yield from _left_out(archive, links, embedded, inspection)
+    yield from _limits(archive, links, embedded, inspection)
 
 
-def _left_out(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[ToolEvent]:
+def _limits(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[ToolEvent]:
     if len(archive.members) > MAX_MEMBERS:
-        yield Gap(text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were looked at")
+        yield Gap(text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were examined")
     if links > MAX_LINKS or embedded > MAX_EMBEDDED:
         yield Gap(
-            text=f"of {links:,} links {MAX_LINKS} and of {embedded:,} embedded files {MAX_EMBEDDED} are listed at most"
+            text=f"at most {MAX_LINKS} of {links:,} links and {MAX_EMBEDDED} of {embedded:,} embedded files are listed"
         )
     if archive.unread:
         yield from inspection.damaged(
-            "members", f"{len(archive.unread):,} not or not wholly read, the first is {archive.unread[0]}"
+            "members", f"{len(archive.unread):,} not read completely, the first one is {archive.unread[0]}"
         )
     if archive.bombs:
         yield from inspection.trait(
             "bomb",
-            "A part unpacks to far more than documents hold",
+            "Decompression bomb",
             severity=Severity.MEDIUM,
-            why=f"more than {BOMB_RATIO} to 1: made to wear out whatever unpacks it",
+            why=f"a part unpacks to more than {BOMB_RATIO} times its size, to exhaust the program that unpacks it",
             value=archive.bombs[0],
             techniques=("T1499.004",),
         )
@@ -164,7 +164,7 @@ def _attributes(text: str) -> dict[str, str]:
 
 
 def _outside(content: bytes) -> Iterator[tuple[str, str]]:
-    """``(type, target)`` of the relationships that leave the document."""
+    """Yield type and target of the relationships that lead out of the document."""
     for match in _RELATION.finditer(_decoded(content)):
         attributes = _attributes(match[1])
         if attributes.get("TargetMode", "").lower() == "external":
@@ -216,14 +216,14 @@ def _macro_sheet(name: str, content: bytes, inspection: Inspection, document: Of
     text = "\n".join(_formulas(_decoded(content))) if is_xml else _wide_texts(content)
     document.add_text(text)
     yield inspection.part("macro sheet", name, size=len(content), text=text, note="Excel 4 macro")
-    yield from _has_macro_sheet(inspection, name)
+    yield from _macro_sheet_trait(inspection, name)
     yield from formula_traits(inspection, text)
     if not is_xml:
-        yield Gap(text="formulas of a binary macro sheet are not read, only the texts in it")
+        yield Gap(text="of a binary macro sheet only the strings were examined, not the formulas")
 
 
 def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """A link of a binary workbook that is to another program: BrtBeginSupBook of kind 1 (MS-XLSB)."""
+    """Inspect a link of a binary workbook: BrtBeginSupBook of type 1 leads to another program (MS-XLSB)."""
     if content.startswith(b"\xe8\x02") and content[3:5] == b"\x01\x00":
         yield from _dde(inspection, " ".join(_wide_texts(content).split("\n")[:3]), name)
 
@@ -231,20 +231,20 @@ def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[
 def _dde(inspection: Inspection, what: str, where: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "dde_link",
-        "A link to another program (DDE)",
+        "DDE link to another program",
         severity=Severity.HIGH,
-        why="starts the program that it names when the links are renewed",
+        why="starts the program that it names when links are updated",
         value=f"{what} in {where}",
         techniques=("T1559.002",),
     )
 
 
-def _has_macro_sheet(inspection: Inspection, name: str) -> Iterator[ToolEvent]:
+def _macro_sheet_trait(inspection: Inspection, name: str) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "macro_sheet",
-        "Holds Excel 4 macros",
+        "Contains Excel 4 macros",
         severity=Severity.MEDIUM,
-        why="macros of 1992, which Excel no longer runs without being told to; hardly used but in attacks",
+        why="Excel disables these macros of 1992 by default; today they are used almost only in attacks",
         value=name,
         techniques=("T1059",),
     )
@@ -265,7 +265,7 @@ def _formulas(text: str) -> list[str]:
 
 
 def _xml(name: str, text: str, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
-    """Fields of Word, formulas and sheets of Excel, scripts of OpenDocument, and the words that people read."""
+    """Inspect Word fields, Excel formulas and sheets, OpenDocument scripts, and the visible text."""
     if name.startswith("word/"):
         fields = "\n".join(_fields(text))
         yield from field_traits(inspection, fields)
@@ -283,7 +283,7 @@ def _xml(name: str, text: str, inspection: Inspection, document: OfficeDocument)
 
 
 def _fields(text: str) -> list[str]:
-    """The codes of the fields: their pieces stand in runs of their own and belong together up to the end."""
+    """Return the field codes; Word splits a code into runs up to the end mark of the field."""
     found, pieces = [], []
     for piece, mark, whole in _FIELD_PIECE.findall(text):
         if whole:
@@ -314,16 +314,16 @@ def _open_document(name: str, text: str, inspection: Inspection, document: Offic
     for listener, source in _ODF_SCRIPT.findall(text):
         if source:
             document.macros += 1
-            module = Module(name, html.unescape(source))
+            module = VbaModule(name, html.unescape(source))
             document.add_text(module.source)
             yield from macro_traits(inspection, [module])
         else:
             attributes = _attributes(listener)
             yield from inspection.trait(
                 "event_listener",
-                "A macro is bound to an event",
+                "Macro bound to an event",
                 severity=Severity.MEDIUM,
-                why="runs on opening or when something is clicked",
+                why="runs on opening or on a click",
                 value=f"{attributes.get('script:event-name', '')} {attributes.get('xlink:href', '')}",
                 techniques=("T1204.002",),
             )

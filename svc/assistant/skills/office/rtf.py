@@ -1,7 +1,7 @@
-"""RTF: embedded objects out of their hex, links, templates, fields; and the tricks that hide them. Pure.
+"""Inspect RTF: embedded objects (hex), links, templates, fields, and how they are hidden.
 
-An object's data is hex between ``\\objdata`` and the end of its group; control words, spaces and groups in between are
-tricks that Word passes over, and so does this. Format: Rich Text Format 1.9.1, MS-OLEDS for the objects.
+An object's data is hex between ``\\objdata`` and the end of its group. Word ignores control words, spaces and groups in
+between, which hide objects from simpler parsers; so does this reader. Formats: Rich Text Format 1.9.1, MS-OLEDS.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from svc.assistant.skills.office.traits import (
 MAX_OBJECTS = 60
 MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of hex
 MAX_LINKS = 300
-MAX_CONTROLS = 40  # among the hex of one object: Word writes none
+MAX_CONTROLS = 40  # in the hex of one object; Word writes none
 _OBJECT = re.compile(rb"(?<!\\)\\objdata\b", re.IGNORECASE)
 _CONTROL = re.compile(rb"\\(?:'[0-9a-fA-F]{2}|\*|[a-zA-Z]{1,32}-?\d{0,10} ?|[^a-zA-Z])")
 _NOT_HEX = re.compile(rb"[^0-9a-fA-F]+")
@@ -37,26 +37,26 @@ _UNICODE = re.compile(r"\\u(-?\d{1,6}) ?\??")
 
 
 def inspect_rtf(data: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
-    """Objects, templates, fields and links."""
+    """Inspect objects, templates, fields and links."""
     document.application = "RTF document"
     if not data.lstrip().startswith(b"{\\rtf1"):
         yield from inspection.trait(
             "odd_head",
-            "Its head is not the usual one",
+            "Unusual RTF header",
             severity=Severity.MEDIUM,
-            why="Word opens it all the same; what looks for RTF may not",
+            why="Word opens it anyway, but scanners may not recognise RTF",
             value=data.lstrip()[:12].decode("latin-1"),
             techniques=("T1036.008",),
         )
     for count, match in enumerate(_OBJECT.finditer(data)):
         if count >= MAX_OBJECTS:
-            yield Gap(text=f"only the first {MAX_OBJECTS} objects were looked at")
+            yield Gap(text=f"only the first {MAX_OBJECTS} objects were examined")
             break
         yield from _object(data, match.end(), inspection, document)
     if re.search(rb"(?<!\\)\\objupdate\b", data) and _OBJECT.search(data):
         yield from inspection.trait(
             "objects_on_open",
-            "Its objects are renewed when it is opened",
+            "Objects are updated on opening",
             severity=Severity.HIGH,
             why="\\objupdate activates an object without a click",
             value="\\objupdate",
@@ -66,7 +66,7 @@ def inspect_rtf(data: bytes, inspection: Inspection, document: OfficeDocument) -
 
 
 def _group(data: bytes, start: int) -> bytes:
-    """From ``start`` to the end of the group in which it stands."""
+    """Return the data from ``start`` to the end of the enclosing group."""
     depth = 0
     for match in re.finditer(rb"[{}]", data[start : start + MAX_OBJECT_CHARS]):
         depth += 1 if match[0] == b"{" else -1
@@ -83,16 +83,16 @@ def _object(data: bytes, start: int, inspection: Inspection, document: OfficeDoc
     if controls > MAX_CONTROLS:
         yield from inspection.trait(
             "hidden_object",
-            "An object's data is broken up by control words",
+            "Object data obfuscated with control words",
             severity=Severity.HIGH,
-            why="Word writes plain hex; this hides it from what reads RTF more simply",
+            why="Word writes plain hex; control words hide the object from simple parsers",
             value=f"{controls:,} control words among {len(digits):,} digits",
             techniques=("T1027",),
             offset=start,
         )
     name, payload = _embedded(content)
     yield inspection.part(
-        "object", name or "without a class", size=len(content), offset=start, note="embedded in the RTF"
+        "object", name or "unknown class", size=len(content), offset=start, note="embedded in the RTF"
     )
     yield from class_traits(inspection, name, content, where=f"object at offset {start:,}")
     if is_storage(payload):
@@ -105,7 +105,7 @@ def _object(data: bytes, start: int, inspection: Inspection, document: OfficeDoc
 
 
 def _embedded(content: bytes) -> tuple[str, bytes]:
-    """The class and the data of an OLE 1.0 object (MS-OLEDS 2.2.5); a storage wherever one begins."""
+    """Return class and data of an OLE 1.0 object (MS-OLEDS 2.2.5); the data starts at a storage if it contains one."""
     storage = content.find(signature("ole"))
     match = _OLE_CLASS.match(content)
     size = int.from_bytes(match[1], "little") if match else 0
@@ -127,7 +127,7 @@ def _readable(content: bytes) -> str:
 
 
 def _plain(piece: bytes) -> str:
-    """The text of a piece of RTF: escapes as characters, control words and braces gone."""
+    """Return the text of some RTF: escapes as characters, without control words and braces."""
     text = re.sub(r"\\'([0-9a-fA-F]{2})", lambda m: chr(int(m[1], 16)), piece.decode("latin-1"))
     text = _UNICODE.sub(lambda m: chr(int(m[1]) % 65_536), text)
     text = re.sub(r"\\[a-zA-Z]{1,32}-?\d{0,10} ?", "", text)

@@ -97,6 +97,6 @@ def _indicators(document: OfficeDocument, source: str) -> Iterator[Finding[Indic
             continue
         kept += 1
         if kept > MAX_INDICATORS:
-            yield Gap(text=f"only the first {MAX_INDICATORS} indicators in its texts are listed")
+            yield Gap(text=f"only the first {MAX_INDICATORS} indicators are listed")
             return
         yield item

@@ -1,6 +1,6 @@
-"""What the macros, formulas, fields, objects and links of a document mean. Pure.
+"""What the macros, formulas, fields, objects and links of a document mean. Table: ``traits.toml``.
 
-Facts: ``skills/office/traits.toml``.
+Readers of the formats pass in what they found; the same trait has one wording for all formats.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Confidence, Severity, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.skills.file_traits import Inspection, TraitEntry, is_runnable
-from svc.assistant.skills.office.vba import Module
+from svc.assistant.skills.office.vba import VbaModule
 from svc.assistant.skills.script.embedded import code_traits
 from svc.assistant.skills.script.language import Language
 
@@ -49,7 +49,7 @@ class _ClassRule(TraitEntry, frozen=True, kw_only=True):
 
 
 class _OfficeTable(msgspec.Struct, frozen=True):
-    """``skills/office/traits.toml``."""
+    """``traits.toml``."""
 
     source: str
     version: str
@@ -83,17 +83,17 @@ def _compiled(which: str) -> list[tuple[_PatternRule, re.Pattern[str]]]:
     return [(entry, re.compile(entry.pattern, re.IGNORECASE)) for entry in entries]
 
 
-def macro_traits(inspection: Inspection, found: Sequence[Module]) -> Iterator[ToolEvent]:
-    """Each module as a part, and what the macros do; by themselves where a procedure starts without being called."""
+def macro_traits(inspection: Inspection, found: Sequence[VbaModule]) -> Iterator[ToolEvent]:
+    """Yield each module as a part, and traits of what the macros do and whether they start automatically."""
     for module in found[:MAX_SHOWN]:
         yield inspection.part("macro", module.name, size=len(module.source), text=module.source.strip(), note="VBA")
     if not any(_has_code(module.source) for module in found) and not any(module.is_stomped for module in found):
         return
     yield from inspection.trait(
         "macros",
-        "Holds VBA macros",
+        "Contains VBA macros",
         severity=Severity.LOW,
-        why="programs that run with the user's rights once they are allowed",
+        why="macros run with the user's privileges once they are enabled",
         value=", ".join(module.name for module in found[:20]),
         techniques=("T1059.005",),
     )
@@ -110,9 +110,9 @@ def macro_traits(inspection: Inspection, found: Sequence[Module]) -> Iterator[To
         if module.is_stomped:
             yield from inspection.trait(
                 "stomped_macro",
-                "A macro's source was removed and its compiled code left",
+                "VBA stomping: source removed, compiled code kept",
                 severity=Severity.HIGH,
-                why="Office runs the compiled code; whoever reads the source sees nothing",
+                why="Office runs the compiled code, which an analysis of the source does not show",
                 value=module.name,
                 techniques=("T1564.007",),
             )
@@ -121,9 +121,9 @@ def macro_traits(inspection: Inspection, found: Sequence[Module]) -> Iterator[To
 def _self_starting(inspection: Inspection, name: str, acting: Sequence[str]) -> Iterator[ToolEvent]:
     yield from inspection.trait(
         "self_starting_macro",
-        "A macro that reaches outside the document starts by itself" if acting else "A macro starts by itself",
+        "Auto-executing macro with external effects" if acting else "Auto-executing macro",
         severity=Severity.HIGH if acting else Severity.LOW,
-        why=f"runs without being called, and {', '.join(acting[:4])}" if acting else "runs without being called",
+        why=f"it runs automatically and {', '.join(acting[:4])}" if acting else "it runs automatically",
         value=name,
         techniques=("T1204.002", "T1059.005"),
     )
@@ -164,33 +164,33 @@ def _pattern_trait(
 
 
 def formula_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
-    """What the formulas of a workbook do; a formula a line."""
+    """Yield traits of the formulas of a workbook; ``text`` has one formula on each line."""
     for entry, match in _matches("formulas", text):
         yield from _pattern_trait(inspection, "cell", entry, text, match)
 
 
 def field_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
-    """What the field codes of a text do; a code a line."""
+    """Yield traits of field codes; ``text`` has one code on each line."""
     for entry, match in _matches("fields", text):
         yield from _pattern_trait(inspection, "text", entry, text, match)
 
 
 def lure_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
-    """Words that talk the reader into turning protection off."""
+    """Yield a trait if the text asks the user to turn off protection."""
     match = _LURE.search(text)
     if match is not None:
         yield from inspection.trait(
             "lure",
-            "Its text asks to turn protection off",
+            "Text asks the user to turn off protection",
             severity=Severity.MEDIUM,
-            why="documents that need it do not have to say so; the others have to",
+            why="lures of malicious documents ask to enable content or macros",
             value=text[max(0, match.start() - 60) : match.end() + 60],
             techniques=("T1204.002", "T1566.001"),
         )
 
 
 def class_traits(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[ToolEvent]:
-    """What the class of an embedded object means, by its name or by a GUID in its first bytes."""
+    """Yield traits of the class of an embedded object, by its name or by a GUID in its first bytes."""
     for entry in _table().classes:
         is_named = name.lower().replace(" ", "").startswith(entry.name.lower())
         if not is_named and UUID(entry.guid).bytes_le not in content[:8_192]:
@@ -201,15 +201,15 @@ def class_traits(inspection: Inspection, name: str, content: bytes, *, where: st
 
 
 def embedded_file(inspection: Inspection, name: str, content: bytes, *, where: str) -> Iterator[ToolEvent]:
-    """An embedded file as a part; a trait where it is one that runs."""
+    """Yield an embedded file as a part, and a trait if it is executable."""
     content_type = describe(content)
     yield inspection.part(
-        "embedded file", name or where, size=len(content), note=f"{content_type or 'unknown kind'}, in {where}"
+        "embedded file", name or where, size=len(content), note=f"{content_type or 'unknown type'}, in {where}"
     )
     if is_runnable(name, content_type):
         yield from inspection.trait(
             "embedded_program",
-            "It carries a program or a script",
+            "Contains a program or a script",
             severity=Severity.HIGH,
             why="a double click in the document would run it",
             value=f"{name} ({content_type or 'by its name'})",
@@ -218,7 +218,7 @@ def embedded_file(inspection: Inspection, name: str, content: bytes, *, where: s
 
 
 def relationship_traits(inspection: Inspection, kind: str, target: str, *, where: str) -> Iterator[ToolEvent]:
-    """What a relationship leads to outside the document."""
+    """Yield a relationship to a target outside the document as a part, and its traits."""
     end = kind.rsplit("/", 1)[-1]
     if end == "hyperlink":
         yield inspection.part("link", target, note=f"in {where}")
@@ -230,13 +230,13 @@ def relationship_traits(inspection: Inspection, kind: str, target: str, *, where
         )
     elif end != "hyperlink" and _SHARE.search(target):
         yield from _link_trait(
-            inspection, "share", "It asks a share on another machine", Severity.HIGH, target, ("T1187",)
+            inspection, "share", "Contacts a share on a remote host", Severity.HIGH, target, ("T1187",)
         )
     elif end == "hyperlink" and (_BARE_ADDRESS.search(target) or is_runnable(target.split("?")[0], "")):
         yield from _link_trait(
             inspection,
             "bad_link",
-            "A link leads to a bare address or to a program",
+            "A link leads to a bare IP address or to a program",
             Severity.MEDIUM,
             target,
             ("T1566.002",),
@@ -252,5 +252,5 @@ def _link_trait(
     inspection: Inspection, name: str, title: str, severity: Severity, target: str, techniques: tuple[str, ...]
 ) -> Iterator[ToolEvent]:
     yield from inspection.trait(
-        name, title, severity=severity, why="by its address", value=target, techniques=techniques
+        name, title, severity=severity, why="by its target", value=target, techniques=techniques
     )

@@ -1,7 +1,7 @@
-"""VBA macros out of a project: decompress its modules and find them wherever they stand. Pure.
+"""Extract VBA macros: find the modules of a project in its streams, and decompress them.
 
-The compression is MS-OVBA 2.4.1. A module's stream begins with the compiled code; the compressed source follows. The
-source is found by its first words rather than by the directory's offset, so that a damaged directory hides nothing.
+The compression is MS-OVBA 2.4.1. A module's stream starts with the compiled code; the compressed source follows. The
+source is found by its first words instead of the directory's offset, so that a damaged directory hides nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ _SIGNATURE = 0x01
 _SOURCE = re.compile(rb"\x01(..)\x00Attribut", re.DOTALL)
 _CODE_PAGE_RECORD = re.compile(rb"\x03\x00\x02\x00\x00\x00(..)", re.DOTALL)
 _ATTRIBUTE_LINE = re.compile(r"^Attribute VB_.*$", re.MULTILINE)
-_LEAST_COMPILED = 4_000  # bytes of compiled code that some lines of source must have given
+_LEAST_COMPILED = 4_000  # bytes of compiled code that cannot come from an empty source
 
 
-class Module(msgspec.Struct, frozen=True):
-    """One module. ``is_stomped``: it has compiled code, and no source that could have given it."""
+class VbaModule(msgspec.Struct, frozen=True):
+    """One module. ``is_stomped``: it has compiled code, but its source was removed (VBA stomping)."""
 
     name: str
     source: str
@@ -30,7 +30,7 @@ class Module(msgspec.Struct, frozen=True):
 
 
 def decompress(data: bytes) -> bytes:
-    """The content of a compressed container, up to the first damage; ``b""`` where it is none."""
+    """Return the content of a compressed container up to the first damage; ``b""`` if it is not one."""
     if not data or data[0] != _SIGNATURE:
         return b""
     out = bytearray()
@@ -49,7 +49,7 @@ def decompress(data: bytes) -> bytes:
 
 
 def _unpack_chunk(data: bytes, position: int, end: int, out: bytearray) -> bool:
-    """Append one compressed chunk to ``out``; False where a copy points before the chunk's beginning."""
+    """Append one compressed chunk to ``out``; return False if a copy points before the start of the chunk."""
     start = len(out)
     while position < end:
         flags = data[position]
@@ -69,7 +69,7 @@ def _unpack_chunk(data: bytes, position: int, end: int, out: bytearray) -> bool:
 
 
 def _copy(token: int, out: bytearray, start: int) -> bool:
-    """A copy token: how its bits are divided depends on how much of the chunk there is (MS-OVBA 2.4.1.3.19)."""
+    """Apply a copy token; how its bits are divided depends on the length of the chunk so far (MS-OVBA 2.4.1.3.19)."""
     done = len(out) - start
     if not 0 < done <= _CHUNK_BYTES:
         return False
@@ -84,7 +84,7 @@ def _copy(token: int, out: bytearray, start: int) -> bool:
 
 
 def code_page(directory: bytes) -> str:
-    """The encoding of a project's sources from its decompressed directory; cp1252 where it does not say."""
+    """Return the encoding of a project's sources from its decompressed directory; cp1252 if it names none."""
     found = _CODE_PAGE_RECORD.search(directory)
     name = f"cp{int.from_bytes(found[1], 'little')}" if found else "cp1252"
     names = {"cp10000": "mac-roman", "cp65001": "utf-8", "cp20127": "ascii", "cp28591": "latin-1"}
@@ -96,14 +96,14 @@ def code_page(directory: bytes) -> str:
     return name
 
 
-def modules(streams: Iterator[tuple[str, bytes]], encoding: str = "cp1252") -> Iterator[Module]:
-    """The modules among ``(name, content)`` pairs; a stream without source is passed over."""
+def modules(streams: Iterator[tuple[str, bytes]], encoding: str = "cp1252") -> Iterator[VbaModule]:
+    """Yield the modules in ``(name, content)`` pairs; streams without source are skipped."""
     count = 0
     for name, content in streams:
         for match in _SOURCE.finditer(content):
             source = decompress(content[match.start() :]).decode(encoding, errors="replace").replace("\r\n", "\n")
             is_empty = not _ATTRIBUTE_LINE.sub("", source).strip()
-            yield Module(name, source, is_stomped=is_empty and match.start() > _LEAST_COMPILED)
+            yield VbaModule(name, source, is_stomped=is_empty and match.start() > _LEAST_COMPILED)
             count += 1
             if count >= MAX_MODULES:
                 return

@@ -1,4 +1,4 @@
-"""The answer about a PDF: what it does by itself, its scripts, links and embedded files."""
+"""The answer about a PDF: automatic actions, scripts, links and embedded files."""
 
 from __future__ import annotations
 

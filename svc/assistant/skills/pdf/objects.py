@@ -1,7 +1,7 @@
-"""A PDF by its objects: actions, scripts, links, embedded files, with the objects' numbers. Pure; reads with pypdf.
+"""Inspect the objects of a PDF with pypdf: actions, scripts, links and embedded files.
 
-Walks every object that the file's tables list, reachable or not, and not the tree of pages alone: a loop in the tree
-cannot hold it. Bounded by MAX_OBJECTS and by pypdf's own limits, which are set lower here.
+Walks every object that the file's tables list, reachable or not, instead of the tree of pages: a loop in the tree
+cannot stop it. Bounded by MAX_OBJECTS and by pypdf's own limits, which are set lower here.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ MAX_OBJECTS = 20_000  # of one document; a book of 1,000 pages has about as many
 MAX_LINKS = 300
 MAX_SCRIPTS = 50
 MAX_FILES = 50
-MAX_DEPTH = 6  # of a value within its object that is looked into
+MAX_DEPTH = 6  # of a value within its object
 MANY_FILTERS = 3
-STREAM_BYTES = 16 * 1024 * 1024  # unpacked, of one stream; a filter that gives more is stopped
-STEP = 2_000  # objects between two words of progress
+STREAM_BYTES = 16 * 1024 * 1024  # unpacked, of one stream; a filter that yields more is stopped
+PROGRESS_EVERY = 2_000  # objects
 _DAMAGE = (PyPdfError, DependencyError, *DAMAGE)
 _METADATA = {
     "/Producer": "producer",
@@ -50,7 +50,7 @@ _METADATA = {
 
 
 def walk(data: bytes, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
-    """Parts and traits of every object; fills ``document``."""
+    """Yield parts and traits of every object, and fill ``document``."""
     with pypdf.apply_configuration(
         zlib_maximum_output_length=STREAM_BYTES,
         lzw_maximum_output_length=STREAM_BYTES,
@@ -63,16 +63,16 @@ def walk(data: bytes, inspection: Inspection, document: PdfDocument) -> Iterator
         try:
             reader = PdfReader(io.BytesIO(data))
         except _DAMAGE as error:
-            yield from inspection.damaged("table of objects", error)
-            yield Gap(text="its objects could not be read; only the names in its bytes were counted")
+            yield from inspection.damaged("object table", error)
+            yield Gap(text="the objects could not be read; only the names in the bytes were counted")
             return
         document.is_encrypted = bool(reader.is_encrypted)
-        yield from _whole(reader, inspection, document)
+        yield from _read_document(reader, inspection, document)
         yield from _objects(reader, inspection, document)
 
 
-def _whole(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
-    """What concerns the document as a whole: encryption, pages, metadata, the action on opening."""
+def _read_document(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
+    """Read what concerns the whole document: encryption, pages, metadata and the action on opening."""
     if document.is_encrypted:
         yield inspection.part(
             "protection", "encryption", note="the document is encrypted; opened with the empty password"
@@ -84,7 +84,7 @@ def _whole(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> 
         document.pages = len(reader.pages)
     except PyPdfError as error:
         if "decrypt" in str(error).lower():
-            yield Gap(text="it is encrypted with a password that is not known: scripts, links and texts were not read")
+            yield Gap(text="encrypted with an unknown password: scripts, links and texts were not examined")
         else:
             yield from inspection.damaged("document catalogue", error)
     except _DAMAGE as error:
@@ -109,7 +109,7 @@ def _metadata(reader: PdfReader) -> dict[str, str]:
 
 
 def _text(value: PdfObject | None) -> str:
-    """A string or a stream as text, whatever it is stored as."""
+    """Return a string or a stream as text."""
     value = value.get_object() if isinstance(value, IndirectObject) else value
     if isinstance(value, StreamObject):
         raw = value.get_data()
@@ -125,7 +125,7 @@ def _objects(reader: PdfReader, inspection: Inspection, document: PdfDocument) -
     unread: list[int] = []
     for number, generation in islice(sorted(numbers), MAX_OBJECTS):
         document.objects += 1
-        if document.objects % STEP == 0:
+        if document.objects % PROGRESS_EVERY == 0:
             yield Progress(text=f"{document.objects:,} of {len(numbers):,} objects")
         try:
             value = reader.get_object(IndirectObject(number, generation, reader))
@@ -135,10 +135,10 @@ def _objects(reader: PdfReader, inspection: Inspection, document: PdfDocument) -
         except _DAMAGE:
             unread.append(number)
     if len(numbers) > MAX_OBJECTS:
-        yield Gap(text=f"only the first {MAX_OBJECTS:,} of {len(numbers):,} objects were looked at")
+        yield Gap(text=f"only the first {MAX_OBJECTS:,} of {len(numbers):,} objects were examined")
     document.is_read = document.objects > len(unread)
     if unread and not document.is_encrypted:
-        yield from inspection.damaged("objects", f"{len(unread):,} cannot be read, the first is object {unread[0]}")
+        yield from inspection.damaged("objects", f"{len(unread):,} cannot be read, the first one is object {unread[0]}")
 
 
 def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterator[ToolEvent]:
@@ -147,9 +147,9 @@ def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterat
     if len(names) >= MANY_FILTERS:
         yield from inspection.trait(
             "many_filters",
-            "A stream is packed several times over",
+            "Stream encoded several times",
             severity=Severity.MEDIUM,
-            why=f"one filter is ordinary, two are rare (object {number})",
+            why=f"one filter is common, two are rare (object {number})",
             value=" ".join(names),
             techniques=("T1027",),
         )
@@ -158,7 +158,7 @@ def _stream(stream: StreamObject, number: int, inspection: Inspection) -> Iterat
 def _value(
     value: object, number: int, inspection: Inspection, document: PdfDocument, depth: int
 ) -> Iterator[ToolEvent]:
-    """Look into one value; references are not followed, since every object comes by itself."""
+    """Inspect one value; references are not followed, since every object is visited anyway."""
     if depth > MAX_DEPTH:
         return
     if isinstance(value, DictionaryObject):
@@ -211,7 +211,7 @@ def _action(
 
 
 def _target(value: DictionaryObject, action: str) -> str:
-    """Where an action leads: the address, the file with its arguments."""
+    """Return the target of an action: a URL, or a file with its arguments."""
     if action == "URI":
         return _text(value.get("/URI"))
     pieces = [_path(value.get(key)) for key in ("/F", "/Win", "/Unix", "/Mac")]
@@ -234,19 +234,19 @@ def _file(value: DictionaryObject, number: int, inspection: Inspection, document
     document.files += 1
     if document.files > MAX_FILES:
         return
-    name = _text(value.get("/UF") or value.get("/F")) or "without a name"
+    name = _text(value.get("/UF") or value.get("/F")) or "unnamed"
     stream = next((holder[key] for key in ("/UF", "/F", "/DOS", "/Unix") if key in holder), None)
     stream = stream.get_object() if isinstance(stream, IndirectObject) else stream
     content = stream.get_data() if isinstance(stream, StreamObject) else b""
     content_type = describe(content)
-    note = f"{content_type or 'unknown kind'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
+    note = f"{content_type or 'unknown type'}, sha256 {hashlib.sha256(content).hexdigest()}, object {number}"
     yield inspection.part("embedded file", name, size=len(content), note=note)
     if is_runnable(name, content_type):
         yield from inspection.trait(
             "embedded_program",
-            "It carries a program or a script",
+            "Contains a program or a script",
             severity=Severity.HIGH,
-            why="a document has no need of one; opening the attachment would run it",
+            why="documents do not need one; opening the attachment would run it",
             value=f"{name} ({content_type or 'by its name'})",
             techniques=("T1027.009", "T1204.002"),
         )

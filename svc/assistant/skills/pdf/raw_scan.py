@@ -1,7 +1,7 @@
-"""A PDF by its bytes alone: its names, however they are written or compressed, and what does not belong. Pure.
+"""Scan the bytes of a PDF: its names, however they are written or compressed, and data that does not belong.
 
-Finds what a parser may miss: objects that no table lists, names written with #xx, data before the head and after the
-end. Streams are unpacked with zlib where they are; other filters are left to ``pdf_objects.py``.
+Finds what a parser may miss: objects that no table lists, names written with #xx, data before the header and after the
+end. Only zlib streams are unpacked; other filters are left to ``objects.py``.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from svc.assistant.skills.file_traits import Inspection
 MAX_STREAMS = 5_000
 MAX_STREAM_BYTES = 4 * 1024 * 1024  # unpacked, of one stream
 MAX_UNPACKED_BYTES = 64 * 1024 * 1024  # of all streams
-HEAD_BYTES = 1_024  # within which readers look for the head (ISO 32000-2, annex I)
-TRAILING_BYTES = 1_024  # of what follows the end before it is told
+HEAD_BYTES = 1_024  # within which viewers look for the header (ISO 32000-2, annex I)
+TRAILING_BYTES = 1_024  # after the end that are not reported
 _NAME = re.compile(rb"/((?:[A-Za-z0-9_.+-]|#[0-9A-Fa-f]{2}){2,60})")
 _ESCAPED = re.compile(rb"#([0-9A-Fa-f]{2})")
 _STREAM = re.compile(rb"stream\r?\n")
@@ -55,7 +55,7 @@ _ORDINARY_ESCAPES = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw
 
 
 class NameScan(msgspec.Struct):
-    """How often each name stands in the file; ``hidden`` are those written with #xx for plain letters."""
+    """How often each name occurs; ``hidden`` counts those with letters or digits written as #xx."""
 
     version: str
     head_at: int
@@ -65,12 +65,12 @@ class NameScan(msgspec.Struct):
     hidden: Counter[str]
 
     def active(self) -> list[tuple[str, int]]:
-        """Those that let a document do something, in the table's order."""
+        """Return the names that let a document act, with their counts, in a fixed order."""
         return [(name, self.counts[name]) for name in _ACTIVE if self.counts[name] and name != "Colors"]
 
 
 def scan_names(data: bytes) -> NameScan:
-    """The names of the whole file, compressed streams included, within bounds."""
+    """Count the names of the whole file, including compressed streams, within bounds."""
     counts: Counter[str] = Counter()
     hidden: Counter[str] = Counter()
     outside = _without_streams(data)
@@ -113,7 +113,7 @@ def _without_streams(data: bytes) -> bytes:
 
 
 def unpacked(data: bytes) -> Iterator[bytes]:
-    """What zlib finds in the streams; a damaged one up to the damage."""
+    """Yield the zlib streams unpacked."""
     total = 0
     for start, end in _streams(data):
         piece = data[start : min(end, start + MAX_STREAM_BYTES)]
@@ -130,26 +130,26 @@ def unpacked(data: bytes) -> Iterator[bytes]:
 
 
 def raw_traits(data: bytes, names: NameScan, inspection: Inspection) -> Iterator[ToolEvent]:
-    """What the bytes tell beside the names' meaning: hidden names, a head that is not first, more after the end."""
-    told = [name for name in names.hidden if name in _ACTIVE]
-    if told:
+    """Yield traits of the bytes: hidden names, a header that is not at the start, data after the end."""
+    reported = [name for name in names.hidden if name in _ACTIVE]
+    if reported:
         yield from inspection.trait(
             "hidden_names",
-            "NameScan of actions are written so that a search misses them",
+            "Obfuscated names of actions",
             severity=Severity.HIGH,
-            why="letters are written as #xx where nothing asks for it",
-            value=", ".join(sorted(told)),
+            why="letters or digits are written as #xx without need, so that a search misses them",
+            value=", ".join(sorted(reported)),
             techniques=("T1027",),
         )
     if names.head_at < 0:
-        yield from inspection.damaged("head", f"no %PDF- in the first {HEAD_BYTES * 8:,} bytes")
+        yield from inspection.damaged("header", f"no %PDF- in the first {HEAD_BYTES * 8:,} bytes")
     elif names.head_at > 0:
         before = describe(data)
         yield from inspection.trait(
             "late_head",
-            "The document does not begin at the file's beginning",
+            "The document does not start at the beginning of the file",
             severity=Severity.MEDIUM if before or names.head_at > HEAD_BYTES else Severity.LOW,
-            why="readers look for the head; scanners that do not take the file for something else",
+            why="viewers search for the header; other scanners may take the file for another type",
             value=f"at offset {names.head_at:,}" + (f", after a {before}" if before else ""),
             techniques=("T1036.008",) if before else (),
             offset=names.head_at,
@@ -165,9 +165,9 @@ def _after_end(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     content_type = describe(rest)
     yield from inspection.trait(
         "data_after_end",
-        f"A {content_type} follows its end" if content_type else "Data follows its end",
+        f"A {content_type} after its end" if content_type else "Data after its end",
         severity=Severity.HIGH if "program" in content_type else Severity.LOW,
-        why="no reader shows it; something else may look for it there",
+        why="viewers do not show it; another program may read it",
         value=f"{len(rest):,} bytes",
         techniques=("T1027.009",),
         offset=end + 5,

@@ -1,4 +1,4 @@
-"""Inspect a PDF: what it does by itself, its scripts, links and embedded files, and how it hides them.
+"""Inspect a PDF: automatic actions, scripts, links, embedded files, and how they are hidden.
 
 Nothing in it is run. The bytes are scanned (``raw_scan.py``) and the objects walked with pypdf (``objects.py``), each
 independently of the other, so that a damaged file still yields findings.

@@ -1,4 +1,4 @@
-"""What a PDF's names, scripts and targets mean together. Pure. Facts: ``skills/pdf/traits.toml``."""
+"""What the names, scripts and targets of a PDF mean together. Table: ``traits.toml``."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from svc.assistant.skills.file_traits import Inspection, TraitEntry
 from svc.assistant.skills.pdf.raw_scan import NameScan
 
 ACTIONS = ("URI", "Launch", "SubmitForm", "GoToR", "GoToE", "ImportData")
-"""The actions whose targets are told; ISO 32000-2, 12.6.4."""
-LONG_LINE = 2_000  # characters of a script without a space: data, not a script that somebody wrote
+"""The actions whose targets are reported; ISO 32000-2, 12.6.4."""
+LONG_LINE = 2_000  # characters of a script without a space: data, not code
 _BARE_ADDRESS = re.compile(r"\d{1,3}(?:\.\d{1,3}){3}")
 _RUNS = re.compile(
     r"\.(?:exe|scr|msi|js|jse|vbs|vbe|hta|wsf|ps1|bat|cmd|lnk|iso|img|vhd|jar|zip|rar|7z|apk|dll|docm|xlsm)(?:[?#]|$)",
@@ -34,7 +34,7 @@ class _ScriptRule(TraitEntry, frozen=True, kw_only=True):
 
 
 class _PdfTable(msgspec.Struct, frozen=True):
-    """``skills/pdf/traits.toml``."""
+    """``traits.toml``."""
 
     source: str
     version: str
@@ -44,7 +44,7 @@ class _PdfTable(msgspec.Struct, frozen=True):
 
 
 class PdfDocument(msgspec.Struct):
-    """What the walk has document, for the facts and the verdict."""
+    """What the walk over the objects collects, for the facts and for traits of the whole document."""
 
     pages: int | None = None
     objects: int = 0
@@ -70,10 +70,10 @@ def _scripts() -> list[tuple[_ScriptRule, re.Pattern[str]]]:
 
 
 def name_traits(inspection: Inspection, names: NameScan, document: PdfDocument) -> Iterator[ToolEvent]:
-    """A trait for each name that lets the document do something.
+    """Yield a trait for each name that lets the document act.
 
-    An action counts where an object has it, or where the objects could not be read or its name is hidden: the bytes of
-    a form may hold the name of an action without one.
+    An action counts if an object has it, if the objects could not be read, or if its name is hidden: the bytes of a
+    form may contain the name of an action without having one.
     """
     for entry in _table().names:
         count = names.counts[entry.name] or (names.counts["JS"] if entry.name == "JavaScript" else 0)
@@ -86,16 +86,16 @@ def name_traits(inspection: Inspection, names: NameScan, document: PdfDocument) 
     if has_script and (document.runs_on_open or (names.counts["OpenAction"] and not document.is_read)):
         yield from inspection.trait(
             "script_on_open",
-            "A script runs when it is opened",
+            "A script runs when the document is opened",
             severity=Severity.MEDIUM,
-            why="an action on opening, or on an event, leads to JavaScript: nobody has to click",
+            why="an action on opening or on an event runs JavaScript without a click",
             value=", ".join(f"/{name}" for name in ("OpenAction", "AA", "JavaScript", "JS") if names.counts[name]),
             techniques=("T1059.007", "T1204.002"),
         )
 
 
 def script_traits(inspection: Inspection, script: str, number: int) -> Iterator[ToolEvent]:
-    """What the words of one script tell."""
+    """Yield the traits of one script."""
     for entry, pattern in _scripts():
         match = pattern.search(script)
         if match is not None:
@@ -110,7 +110,7 @@ def script_traits(inspection: Inspection, script: str, number: int) -> Iterator[
     if any(len(word) > LONG_LINE for word in script.split()):
         yield from inspection.trait(
             "script_long_data",
-            "A script carries a long piece of data",
+            "A script contains a long block of data",
             severity=Severity.MEDIUM,
             why=f"more than {LONG_LINE:,} characters without a space (object {number})",
             value=max(script.split(), key=len)[:200],
@@ -119,40 +119,40 @@ def script_traits(inspection: Inspection, script: str, number: int) -> Iterator[
 
 
 def target_traits(inspection: Inspection, action: str, target: str, number: int) -> Iterator[ToolEvent]:
-    """What the target of a link or of an action tells: a program, another machine, a bare address."""
-    where = f"/{action} in object {number}"
+    """Yield traits of the target of a link or an action: a program, a remote host, a bare IP address."""
+    location = f"/{action} in object {number}"
     if target.startswith(("\\\\", "//")) or target.lower().startswith(("file://", "smb:")):
         yield from inspection.trait(
             "remote_path",
-            "It opens a path on another machine",
+            "Opens a path on a remote host",
             severity=Severity.HIGH,
-            why=f"Windows sends the user's login along ({where})",
+            why=f"Windows sends the user's NTLM response there ({location})",
             value=target,
             techniques=("T1187",),
         )
     elif action == "Launch" and _SHELL.search(target):
         yield from inspection.trait(
             "launches_shell",
-            "It starts a shell or a script host",
+            "Starts a shell or script host",
             severity=Severity.CRITICAL,
-            why=f"no document needs one ({where})",
+            why=f"documents do not need one ({location})",
             value=target,
             techniques=("T1204.002", "T1059"),
         )
     elif action == "Launch" and _RUNS.search(target):
         yield from inspection.trait(
             "launches_program",
-            "It starts a program",
+            "Starts a program",
             severity=Severity.HIGH,
-            why=f"by the ending of its target ({where})",
+            why=f"by the extension of its target ({location})",
             value=target,
             techniques=("T1204.002",),
         )
     elif action in ("URI", "SubmitForm"):
-        yield from _address_traits(inspection, target, where)
+        yield from _address_traits(inspection, target, location)
 
 
-def _address_traits(inspection: Inspection, target: str, where: str) -> Iterator[ToolEvent]:
+def _address_traits(inspection: Inspection, target: str, location: str) -> Iterator[ToolEvent]:
     try:
         parts = urlsplit(target.strip())
         host = parts.hostname or ""
@@ -163,7 +163,7 @@ def _address_traits(inspection: Inspection, target: str, where: str) -> Iterator
             "script_link",
             "A link runs a script or opens data",
             severity=Severity.HIGH,
-            why=f"not an address ({where})",
+            why=f"not an address ({location})",
             value=target,
             techniques=("T1204.001",),
         )
@@ -172,16 +172,16 @@ def _address_traits(inspection: Inspection, target: str, where: str) -> Iterator
             "bare_address_link",
             "A link leads to a bare IP address",
             severity=Severity.MEDIUM,
-            why=f"sites that people are sent to have names ({where})",
+            why=f"legitimate links use host names ({location})",
             value=target,
             techniques=("T1566.002", "T1204.001"),
         )
     elif _RUNS.search(parts.path):
         yield from inspection.trait(
             "program_link",
-            "A link fetches a program, a script or an archive",
+            "A link downloads a program, a script or an archive",
             severity=Severity.MEDIUM,
-            why=f"by the ending of its path ({where})",
+            why=f"by the extension of its path ({location})",
             value=target,
             techniques=("T1566.002", "T1204.001"),
         )

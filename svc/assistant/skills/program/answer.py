@@ -1,4 +1,4 @@
-"""The answer about a program: what it is, what it can do, what is odd about it."""
+"""The answer about a program: its type, its capabilities, and what is unusual about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SECTION = Section(
         tool="svc.assistant.skills.program.tool:inspect",
         input=InputKind.BINARY,
         title="Program",
-        can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, what it can do, packers, indicators",
+        can="inspect a program (PE, ELF, Mach-O): hashes, sections, imports, capabilities, packers, indicators",
         facts=(ProgramFacts, ProgramPart, ProgramTrait, ProgramVerdict, IndicatorFacts),
         strong=words(
             r"\b(?:this|these|the|attached) (?:PE|ELF|Mach-?O)\b",

@@ -1,7 +1,7 @@
-"""What a program can do, by the functions it calls, the names it exports and the words it carries. Pure.
+"""What a program can do, by the functions it imports, the names it exports and its strings.
 
-A call is no deed: most behaviours are ordinary for some program, and the table's severities say so. Facts:
-``skills/program/capabilities.toml`` and ``skills/program/packers.toml``.
+An import shows what a program can do, not what it does; the table's severities reflect that. Tables:
+``capabilities.toml`` and ``packers.toml``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from svc.assistant.findings import Confidence, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.skills.file_traits import Inspection, TraitEntry
 
-MARKER_BYTES = 32 * 1024 * 1024  # of a program that are searched for the marks of packers
+MARKER_BYTES = 32 * 1024 * 1024  # of a program, searched for the marks of packers
 SHOWN_NAMES = 12
 
 
@@ -47,7 +47,7 @@ class _CapabilityTable(msgspec.Struct, frozen=True):
 
 
 class Maker(msgspec.Struct, frozen=True):
-    """What packed, protected, carried or built a program."""
+    """A tool that packed, protected, bundled or built a program."""
 
     name: str
     role: str
@@ -64,7 +64,7 @@ class _PackerTable(msgspec.Struct, frozen=True):
 
 @cache
 def table() -> _CapabilityTable:
-    """The table as it ships."""
+    """Return the table as it ships."""
     return load("capabilities.toml", _CapabilityTable, __package__)
 
 
@@ -80,26 +80,26 @@ def _words() -> list[tuple[_StringRule, re.Pattern[str]]]:
 
 @cache
 def called_names() -> frozenset[str]:
-    """Every function that the table knows: in a program's strings they are called without being imported."""
+    """Return every function that the table knows."""
     return frozenset(name for entry in table().calls for group in entry.groups for name in group)
 
 
 def plain_name(function: str) -> str:
-    """A Windows function's name without the A or W that tells its two forms apart."""
+    """Return the name of a Windows function without the A (ANSI) or W (wide) at its end."""
     if len(function) > 3 and function[-1] in "AW" and function[:-1] in called_names():
         return function[:-1]
     return function
 
 
 def call_traits(inspection: Inspection, functions: Collection[str], *, is_imported: bool) -> Iterator[ToolEvent]:
-    """The behaviours that the functions make possible. Names that are only words in the file count less."""
+    """Yield the capabilities that the functions provide; with less confidence if they are not imported."""
     names = {plain_name(function) for function in functions}
     for entry in table().calls:
         hits = [sorted(names & set(group)) for group in entry.groups]
         if sum(1 for hit in hits if hit) < entry.at_least:
             continue
         shown = ", ".join(sorted({name for hit in hits for name in hit})[:SHOWN_NAMES])
-        where = "imports" if is_imported else "carries the names of"
+        where = "imports" if is_imported else "contains the names of"
         yield from inspection.listed_trait(
             entry,
             why=f"{where} {shown}: {entry.why}",
@@ -109,15 +109,15 @@ def call_traits(inspection: Inspection, functions: Collection[str], *, is_import
 
 
 def export_traits(inspection: Inspection, functions: Collection[str]) -> Iterator[ToolEvent]:
-    """What the names that it offers to others tell."""
+    """Yield the traits that the exported names show."""
     for entry in table().exports:
         hits = [name for name in entry.functions if name in functions]
         if len(hits) >= entry.at_least:
             yield from inspection.listed_trait(entry, name=f"export_{entry.name}", value=", ".join(hits[:SHOWN_NAMES]))
 
 
-def string_traits(inspection: Inspection, text: str, offset_of: list[int]) -> Iterator[ToolEvent]:
-    """The behaviours that the program's words tell; ``text`` has a string a line, ``offset_of`` the place of each."""
+def string_traits(inspection: Inspection, text: str, offsets: list[int]) -> Iterator[ToolEvent]:
+    """Yield the traits that strings show; ``text`` has one string on each line, ``offsets`` their offsets."""
     for entry, pattern in _words():
         match = pattern.search(text)
         if match is None:
@@ -129,7 +129,7 @@ def string_traits(inspection: Inspection, text: str, offset_of: list[int]) -> It
             entry,
             name=f"words_{entry.name}",
             value=_around(text[start : end if end >= 0 else len(text)], match.start() - start),
-            offset=offset_of[line] if line < len(offset_of) else None,
+            offset=offsets[line] if line < len(offsets) else None,
             confidence=Confidence.MEDIUM,
         )
 
@@ -139,16 +139,16 @@ def _around(line: str, position: int) -> str:
     return ("…" if start else "") + line[start : start + 240]
 
 
-def makers(section_names: Collection[str], data: bytes) -> list[Maker]:
-    """What the names of the sections and the marks in the bytes say about how the program was made."""
+def find_makers(section_names: Collection[str], data: bytes) -> list[Maker]:
+    """Return the tools that made the program, by the names of its sections and by marks in its bytes."""
     sample = data[:MARKER_BYTES]
     names = set(section_names)
     return [
         maker
         for maker in _makers()
-        if names & set(maker.sections) or any(_stands(mark, sample) for mark in maker.markers)
+        if names & set(maker.sections) or any(_contains(mark, sample) for mark in maker.markers)
     ]
 
 
-def _stands(mark: str, data: bytes) -> bool:
+def _contains(mark: str, data: bytes) -> bool:
     return mark.encode("latin-1") in data or mark.encode("utf-16-le") in data

@@ -1,6 +1,6 @@
-"""A Linux program (ELF) by its structure: what it is, how it is protected, what it calls, what is odd. Pure.
+"""Inspect the structure of a Linux program (ELF): type, mitigations, imports, and what is unusual.
 
-Reads with pyelftools, part by part, so that a damaged one costs only itself. What counts is what the loader uses
+Parses with pyelftools, part by part, so that a damaged one does not affect the others. Relies on what the loader uses
 (segments, the dynamic table); sections may be missing or forged. Format: System V ABI, "Object Files".
 """
 
@@ -20,7 +20,7 @@ from elftools.elf.sections import NoteSection, SymbolTableSection
 from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
-from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, makers
+from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, find_makers
 from svc.assistant.skills.program.findings import ProgramFacts
 
 MAX_SECTIONS = 400  # a kernel module with debug data has about 100
@@ -35,7 +35,7 @@ _WRITE, _EXECUTE = 2, 1  # p_flags
 _FORMS = {
     "ET_REL": "object file or kernel module",
     "ET_EXEC": "program",
-    "ET_DYN": "library or movable program",
+    "ET_DYN": "library or position-independent program",
     "ET_CORE": "memory dump",
 }
 _MACHINES = {
@@ -58,7 +58,7 @@ _USUAL_LOADERS = ("/lib", "/usr/lib", "/libexec", "/system/bin/linker", "/libx32
 
 
 class _ElfImage(msgspec.Struct):
-    """What has been read so far, for the facts and the traits that need several parts."""
+    """What was read so far, for facts and traits that need several parts."""
 
     interpreter: str = ""
     libraries: list[str] = []
@@ -72,16 +72,16 @@ class _ElfImage(msgspec.Struct):
     is_stripped: bool = True
     has_dynamic: bool = False
     segments: list[tuple[str, int, int, int, int]] = []
-    """Kind, flags, offset, size in the file, address."""
+    """Type, flags, offset, size in the file, address."""
 
 
 def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Everything about the program but its strings."""
+    """Yield everything about the program except its strings."""
     try:
         elf = ELFFile(BytesIO(data))
     except _DAMAGE as error:
         yield inspection.facts("ELF program, damaged", ProgramFacts(format="ELF", **digests(data)))
-        yield from inspection.damaged("head", error)
+        yield from inspection.damaged("header", error)
         return
     image = _ElfImage()
     readers: tuple[tuple[str, Callable[[ELFFile, _ElfImage], None]], ...] = (
@@ -94,14 +94,14 @@ def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
             reader(elf, image)
         except _DAMAGE as error:
             yield from inspection.damaged(what, error)
-    made_by = makers(image.section_names, data)
+    made_by = find_makers(image.section_names, data)
     yield inspection.facts(_title(elf), _facts(elf, data, image, made_by))
     yield Progress(text=f"{len(image.segments)} segments, {len(image.imports):,} imported functions")
     yield from _parts(elf, data, image, inspection)
     yield from _segment_traits(elf, data, image, inspection)
-    yield from _made(made_by, inspection)
-    yield from _loading(image, inspection)
-    yield from _left_out(elf, image, inspection)
+    yield from _maker_traits(made_by, inspection)
+    yield from _loading_traits(image, inspection)
+    yield from _missing_parts(elf, image, inspection)
     yield from call_traits(inspection, image.imports, is_imported=True)
     if elf.header.e_type == "ET_DYN" and not image.interpreter:
         yield from export_traits(inspection, image.exports)
@@ -132,7 +132,7 @@ def _segments(elf: ELFFile, image: _ElfImage) -> None:
 
 
 def _dynamic(elf: ELFFile, image: _ElfImage) -> None:
-    """Libraries, search paths and symbols from what the loader reads."""
+    """Read libraries, search paths and symbols from the table that the loader uses."""
     for segment in islice(elf.iter_segments(), MAX_SEGMENTS):
         if not isinstance(segment, DynamicSegment):
             continue
@@ -144,7 +144,7 @@ def _dynamic(elf: ELFFile, image: _ElfImage) -> None:
             elif kind in ("DT_RPATH", "DT_RUNPATH"):
                 image.paths += str(getattr(tag, "rpath", "") or getattr(tag, "runpath", "")).split(":")
             elif (kind == "DT_FLAGS" and tag.entry.d_val & 8) or (kind == "DT_FLAGS_1" and tag.entry.d_val & 1):
-                image.mitigations.append("all symbols bound at start")
+                image.mitigations.append("full symbol binding at start (BIND_NOW)")
         for symbol in islice(segment.iter_symbols(), MAX_SYMBOLS):
             _add_symbol(symbol.name, str(symbol.entry.st_shndx), image)
         break
@@ -197,7 +197,7 @@ def _facts(elf: ELFFile, data: bytes, image: _ElfImage, made_by: list[Maker]) ->
 
 
 def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Sections where there are some, else the segments; the imported and exported names."""
+    """Yield the sections, or the segments if there are none, and the imported and exported names."""
     try:
         for section in islice(elf.iter_sections(), 1, MAX_SECTIONS):
             head = section.header
@@ -208,7 +208,7 @@ def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) 
             note = f"entropy {figure:.2f}, rights r{rights}"
             yield inspection.part("section", section.name, size=head.sh_size, offset=head.sh_offset, note=note)
         if elf.num_sections() > MAX_SECTIONS:
-            yield Gap(text=f"only the first {MAX_SECTIONS} of {elf.num_sections():,} sections were looked at")
+            yield Gap(text=f"only the first {MAX_SECTIONS} of {elf.num_sections():,} sections were examined")
     except _DAMAGE as error:
         yield from inspection.damaged("sections", error)
     if not image.section_names:
@@ -232,7 +232,7 @@ def _segment_traits(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Ins
                 "write_execute_segment",
                 "A segment is writable and executable",
                 severity=Severity.MEDIUM,
-                why="compilers make none; packers unpack into such memory, and code changes itself there",
+                why="compilers do not create such segments; packers and self-modifying code need them",
                 value=f"{size:,} bytes ({_rights(flags)})",
                 techniques=("T1027.002",),
                 offset=offset,
@@ -243,21 +243,21 @@ def _segment_traits(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Ins
                 "packed_code",
                 "The code is compressed or encrypted",
                 severity=Severity.MEDIUM,
-                why="its bytes are nearly noise (code has about 6 bits a byte, noise 8): it unpacks itself at run time",
+                why="nearly random bytes (code has about 6 bits per byte, noise 8): it unpacks itself at run time",
                 value=f"{size:,} bytes, entropy {figure:.2f}",
                 techniques=("T1027.002",),
                 offset=offset,
             )
         if kind == "PT_LOAD" and offset + size > len(data):
             yield from inspection.damaged(
-                "segment", f"{offset + size - len(data):,} bytes lie beyond the file's end", offset=offset
+                "segment", f"{offset + size - len(data):,} bytes are beyond the end of the file", offset=offset
             )
     if any(kind == "PT_GNU_STACK" and flags & _EXECUTE for kind, flags, *_ in image.segments):
         yield from inspection.trait(
             "executable_stack",
-            "Its stack is executable",
+            "Executable stack",
             severity=Severity.LOW,
-            why="old or hand-written code needs it; it makes exploits easier",
+            why="old or hand-written code needs it; it makes exploitation easier",
             value="GNU_STACK with x",
         )
     yield from _entry(elf, image, inspection)
@@ -270,34 +270,34 @@ def _entry(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> Iterator[T
         return
     yield from inspection.trait(
         "entry_outside_code",
-        "It starts outside its code",
+        "Entry point outside the code",
         severity=Severity.MEDIUM,
-        why="the entry point lies in no executable segment",
+        why="the entry point is in no executable segment",
         value=f"{entry:#x}",
     )
 
 
-def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
+def _maker_traits(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
     for maker in made_by:
         if maker.role in ("packer", "protector"):
             yield from inspection.trait(
                 f"made_by_{maker.role}",
                 f"Made with {maker.name} ({maker.role})",
                 severity=Severity.MEDIUM,
-                why="hides what the program is until it runs; few packages of Linux ship so",
+                why="hides the code until it runs; few Linux packages use it",
                 value=maker.name,
                 techniques=("T1027.002",),
             )
 
 
-def _loading(image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Where it takes its loader and its libraries from."""
+def _loading_traits(image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Yield traits of unusual paths to the loader and to libraries."""
     if image.interpreter and not image.interpreter.startswith((*_USUAL_LOADERS, "/nix/store/", "/gnu/store/")):
         yield from inspection.trait(
             "odd_loader",
-            "It names an unusual loader",
+            "Unusual loader",
             severity=Severity.MEDIUM,
-            why="whatever lies at that path runs first",
+            why="the file at that path runs first",
             value=image.interpreter,
             techniques=("T1574",),
         )
@@ -309,41 +309,41 @@ def _loading(image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
     if odd or "" in image.paths[1:]:
         yield from inspection.trait(
             "odd_library_path",
-            "It looks for libraries in unusual folders",
+            "Unusual library search path",
             severity=Severity.LOW,
-            why="whoever can write there chooses what it loads",
+            why="anyone who can write there decides what it loads",
             value=":".join(odd) or "an empty path",
             techniques=("T1574.006",),
         )
 
 
-def _left_out(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
-    """What its file lacks, and whether it is for the kernel."""
+def _missing_parts(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Yield traits of removed tables and symbols, and of kernel modules."""
     has_no_sections = not elf.header.e_shnum and elf.header.e_type in ("ET_EXEC", "ET_DYN")
     if has_no_sections:
         yield from inspection.trait(
             "no_sections",
-            "Its table of sections was removed",
+            "Section headers removed",
             severity=Severity.MEDIUM,
-            why="it runs without; removed to make analysis harder, or by a packer",
+            why="it runs without them; removed to hinder analysis, or by a packer",
             value="no section headers",
             techniques=("T1027",),
         )
     elif not image.has_dynamic and image.is_stripped and elf.header.e_type == "ET_EXEC":
         yield from inspection.trait(
             "static_and_stripped",
-            "It is whole in itself and names no function",
+            "Statically linked and stripped",
             severity=Severity.LOW,
-            why="static and stripped: runs on every Linux, as bots do and small tools",
+            why="runs on every Linux system, as bots and small tools do",
             value=_machine(elf),
             techniques=("T1027.008",),
         )
     if ".modinfo" in image.section_names and ".gnu.linkonce.this_module" in image.section_names:
         yield from inspection.trait(
             "kernel_module",
-            "It is a kernel module",
+            "Kernel module",
             severity=Severity.LOW,
-            why="code in the kernel: a driver, or a rootkit",
+            why="runs in the kernel: a driver or a rootkit",
             value=".modinfo",
             techniques=("T1547.006",),
         )
@@ -370,14 +370,14 @@ def _appended(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspectio
         content_type or "data",
         size=len(rest),
         offset=end,
-        note=f"after the last part; entropy {entropy(rest):.2f}",
+        note=f"after the last section; entropy {entropy(rest):.2f}",
     )
     if "program" in content_type:
         yield from inspection.trait(
             "program_in_overlay",
-            "Another program is appended to it",
+            "Another program is appended",
             severity=Severity.MEDIUM,
-            why="what droppers do; the other program was not inspected by itself",
+            why="droppers do it; the other program was not inspected",
             value=content_type,
             techniques=("T1027.009",),
             offset=end,

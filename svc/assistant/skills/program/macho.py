@@ -1,7 +1,7 @@
-"""A macOS program (Mach-O) by its head and load commands: architecture, libraries, protection. Pure.
+"""Inspect the header and the load commands of a macOS program (Mach-O): architecture, libraries, protection.
 
-Reads the structures itself: they are a head and a list. A program for several architectures (fat) is read at its first.
-Its symbols are not read; its strings are. Format: Apple's ``mach-o/loader.h``.
+The structures are simple enough to read without a library. Of a universal binary (fat) the first architecture is read.
+Symbols are not read; strings are. Format: Apple's ``mach-o/loader.h``.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ class _MachoImage(msgspec.Struct):
 
 
 def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """The head's facts and what its load commands tell."""
+    """Yield the facts of the header and the traits of the load commands."""
     try:
         yield from _inspect(data, inspection)
     except DAMAGE as error:
         yield inspection.facts("Mach-O program, damaged", ProgramFacts(format="Mach-O", **digests(data)))
-        yield from inspection.damaged("head", error)
+        yield from inspection.damaged("header", error)
 
 
 def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     start, architectures = _first(data)
     if len(architectures) > 1:
-        yield Gap(text=f"of its {len(architectures)} architectures only the first was looked at ({architectures[0]})")
+        yield Gap(text=f"only the first of {len(architectures)} architectures was examined ({architectures[0]})")
     magic = data[start : start + 4]
     order = ">" if magic in (b"\xfe\xed\xfa\xce", b"\xfe\xed\xfa\xcf") else "<"
     _, cpu, _, form, count, _, flags = struct.unpack_from(order + "7I", data, start)
@@ -64,7 +64,7 @@ def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
         command, size = struct.unpack_from(order + "II", data, position)
         _command(command, data[position : position + size], order, image)
         if size < 8:
-            yield from inspection.damaged("load commands", "one has no size", offset=position)
+            yield from inspection.damaged("load commands", "a command without a size", offset=position)
             break
         position += size
     cpu_name = _CPUS.get(cpu, f"machine {cpu:#x}")
@@ -88,7 +88,7 @@ def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
 
 
 def _first(data: bytes) -> tuple[int, list[str]]:
-    """Where the first architecture begins, and the names of all of a fat program."""
+    """Return the offset of the first architecture, and the names of all if the program is fat."""
     entry = _FAT.get(data[:4])
     if entry is None:
         return 0, []
@@ -126,17 +126,17 @@ def _traits(image: _MachoImage, flags: int, inspection: Inspection) -> Iterator[
     if not image.is_signed:
         yield from inspection.trait(
             "unsigned",
-            "It carries no signature",
+            "No signature",
             severity=Severity.LOW,
-            why="Apple's tools sign whatever they build for ARM64; programs that are given away are signed",
+            why="Apple's tools sign everything for ARM64, and distributed programs are usually signed",
             value="no LC_CODE_SIGNATURE",
         )
     if image.is_encrypted:
         yield from inspection.trait(
             "encrypted_code",
-            "Its code is encrypted",
+            "Encrypted code",
             severity=Severity.LOW,
-            why="what the App Store does; elsewhere it hides the code",
+            why="the App Store encrypts code; elsewhere it hides the code",
             value="LC_ENCRYPTION_INFO",
             techniques=("T1027.002",),
         )
@@ -146,7 +146,7 @@ def _traits(image: _MachoImage, flags: int, inspection: Inspection) -> Iterator[
                 "write_execute_segment",
                 "A segment is writable and executable",
                 severity=Severity.MEDIUM,
-                why="compilers make none; code unpacks or changes itself there",
+                why="compilers do not create such segments; packers and self-modifying code need them",
                 value=f"{name} ({_rights(rights)})",
                 techniques=("T1027.002",),
                 offset=offset,
@@ -154,8 +154,8 @@ def _traits(image: _MachoImage, flags: int, inspection: Inspection) -> Iterator[
     if flags & _STACK_EXECUTION:
         yield from inspection.trait(
             "executable_stack",
-            "Its stack is executable",
+            "Executable stack",
             severity=Severity.LOW,
-            why="it makes exploits easier",
+            why="it makes exploitation easier",
             value="MH_ALLOW_STACK_EXECUTION",
         )

@@ -1,7 +1,7 @@
-"""A Windows program (PE) by its structure: what it is, how it was made, what it calls, what is odd about it. Pure.
+"""Inspect the structure of a Windows program (PE): type, build, imports, and what is unusual.
 
-Reads with pefile, directory by directory, so that a damaged one costs only itself. Signature: ``pe_signature.py``;
-resources, version and overlay: ``pe_contents.py``. Format: Microsoft's "PE Format".
+Parses with pefile, one directory at a time, so that a damaged one does not affect the others. Signature:
+``pe_signature.py``; resources, version and overlay: ``pe_resources.py``. Format: Microsoft's "PE Format".
 """
 
 from __future__ import annotations
@@ -16,24 +16,24 @@ import pefile
 from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, digests, entropy
 from svc.assistant.skills.program import pe_resources as contents
-from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, makers, table
+from svc.assistant.skills.program.capabilities import Maker, call_traits, export_traits, find_makers, table
 from svc.assistant.skills.program.findings import ProgramFacts
 from svc.assistant.skills.program.pe_signature import signature
 
-MAX_SECTIONS = 96  # what Windows' loader takes
+MAX_SECTIONS = 96  # the limit of Windows' loader
 MAX_LIBRARIES = 200
 HIGH_ENTROPY = 7.2  # bits a byte: compressed or encrypted; code has 5 to 6.7
-LEAST_BYTES = 1_024  # of a section whose entropy says something
+LEAST_BYTES = 1_024  # of a section; the entropy of fewer bytes is meaningless
 FEW_IMPORTS = 8
 OLDEST = 631_152_000  # 1990: before Windows NT
-DELPHI_STAMP = 708_992_537  # what old Delphi linkers always write: 1992-06-19 22:22:17 UTC
+DELPHI_STAMP = 708_992_537  # old Delphi linkers always write it: 1992-06-19 22:22:17 UTC
 _WRITE, _EXECUTE, _CODE = 0x80000000, 0x20000000, 0x20
 _PE_DAMAGE = (pefile.PEFormatError, *DAMAGE)
 _IMPORT, _EXPORT, _DEBUG, _TLS, _DELAY, _COM = (
     pefile.DIRECTORY_ENTRY[f"IMAGE_DIRECTORY_ENTRY_{name}"]
     for name in ("IMPORT", "EXPORT", "DEBUG", "TLS", "DELAY_IMPORT", "COM_DESCRIPTOR")
 )
-_REPRO = 16  # a debug entry: the compile time is a hash
+_REPRO = 16  # debug entry of a reproducible build: the compile time is a hash
 _MITIGATIONS = (
     (0x0020, "high-entropy ASLR"),
     (0x0040, "ASLR"),
@@ -69,38 +69,38 @@ _DOTNET_NAME = re.compile(rb"(?<![\w.])[A-Z][A-Za-z0-9_]{3,40}(?=\x00)")
 
 
 class _ImportTable(msgspec.Struct):
-    """What the program takes from libraries: ``library!function`` pairs, in their order."""
+    """Imported libraries, and ``(library, function)`` pairs in the order of the tables."""
 
     libraries: list[str] = []
     functions: list[tuple[str, str]] = []
 
 
 def inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Everything about the program but its strings."""
+    """Yield everything about the program except its strings."""
     try:
         pe = pefile.PE(data=data, fast_load=True)
     except _PE_DAMAGE as error:
         yield inspection.facts("Windows program, damaged", ProgramFacts(format="PE", **digests(data)))
-        yield from inspection.damaged("headers", _reason(error))
+        yield from inspection.damaged("headers", _error_text(error))
         return
-    linked = _ImportTable()
-    yield from _linked(pe, inspection, linked)
-    made_by = makers([_name(section) for section in pe.sections], data)
-    yield inspection.facts(_title(pe), _facts(pe, data, linked, made_by))
-    yield Progress(text=f"{len(pe.sections)} sections, {len(linked.functions):,} imported functions")
+    imports = _ImportTable()
+    yield from _read_imports(pe, inspection, imports)
+    made_by = find_makers([_name(section) for section in pe.sections], data)
+    yield inspection.facts(_title(pe), _facts(pe, data, imports, made_by))
+    yield Progress(text=f"{len(pe.sections)} sections, {len(imports.functions):,} imported functions")
     yield from _sections(pe, data, inspection)
-    yield from _made(made_by, inspection)
-    yield from _imports(pe, data, linked, inspection)
+    yield from _maker_traits(made_by, inspection)
+    yield from _imports(pe, data, imports, inspection)
     yield from _exports(pe, inspection)
-    yield from _start(pe, inspection)
-    yield from _compiled(pe, inspection)
+    yield from _entry_point(pe, inspection)
+    yield from _compile_time(pe, inspection)
     yield from contents.resources(pe, data, inspection)
     yield from contents.version(pe, inspection, is_signed=_is_signed(pe))
     yield from contents.overlay(pe, data, inspection, made_by)
     yield from signature(pe, data, inspection)
 
 
-def _reason(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return str(getattr(error, "value", "") or f"{type(error).__name__}: {error}").strip("'\"")
 
 
@@ -124,7 +124,7 @@ def _title(pe: pefile.PE) -> str:
 
 
 def _directory(pe: pefile.PE, number: int) -> tuple[int, int]:
-    """``(address, size)`` of a data directory; zeros where there is none."""
+    """Return address and size of a data directory; zeros if there is none."""
     entries = pe.OPTIONAL_HEADER.DATA_DIRECTORY
     return (entries[number].VirtualAddress, entries[number].Size) if number < len(entries) else (0, 0)
 
@@ -138,7 +138,7 @@ def _is_signed(pe: pefile.PE) -> bool:
     return bool(_directory(pe, 4)[0])  # 4: the certificate table
 
 
-def _facts(pe: pefile.PE, data: bytes, linked: _ImportTable, made_by: list[Maker]) -> ProgramFacts:
+def _facts(pe: pefile.PE, data: bytes, imports: _ImportTable, made_by: list[Maker]) -> ProgramFacts:
     header, optional = pe.FILE_HEADER, pe.OPTIONAL_HEADER
     return ProgramFacts(
         format="PE",
@@ -149,14 +149,14 @@ def _facts(pe: pefile.PE, data: bytes, linked: _ImportTable, made_by: list[Maker
         form=_form(pe),
         is_managed=is_managed(pe),
         subsystem=_SUBSYSTEMS.get(optional.Subsystem, str(optional.Subsystem)),
-        compile_time=_stamp(header.TimeDateStamp),
+        compile_time=_timestamp(header.TimeDateStamp),
         entry_point=f"{optional.AddressOfEntryPoint:#x}",
         entropy=round(entropy(data), 2),
         linker=f"{optional.MajorLinkerVersion}.{optional.MinorLinkerVersion:02}",
         mitigations=[name for bit, name in _MITIGATIONS if optional.DllCharacteristics & bit],
         made_with=[f"{maker.name} ({maker.role})" for maker in made_by],
-        libraries=[*linked.libraries[:MAX_LIBRARIES]],
-        imported_functions=len(linked.functions),
+        libraries=[*imports.libraries[:MAX_LIBRARIES]],
+        imported_functions=len(imports.functions),
         is_signed=_is_signed(pe),
         pdb=_pdb(pe),
     )
@@ -169,19 +169,19 @@ def _imphash(pe: pefile.PE) -> str:
         return ""
 
 
-def _stamp(seconds: int) -> str:
+def _timestamp(seconds: int) -> str:
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _load(pe: pefile.PE, number: int, what: str, inspection: Inspection) -> Iterator[ToolEvent]:
+def _parse_directory(pe: pefile.PE, number: int, what: str, inspection: Inspection) -> Iterator[ToolEvent]:
     try:
         pe.parse_data_directories(directories=[number])
     except _PE_DAMAGE as error:
-        yield from inspection.damaged(what, _reason(error))
+        yield from inspection.damaged(what, _error_text(error))
 
 
 def _pdb(pe: pefile.PE) -> str | None:
-    """Where the builder's machine kept the symbols: often a user's and a project's name."""
+    """Return the path of the symbols on the build machine, which often names a user and a project."""
     for entry in getattr(pe, "DIRECTORY_ENTRY_DEBUG", ()):
         name = getattr(getattr(entry, "entry", None), "PdbFileName", None)
         if name:
@@ -189,18 +189,18 @@ def _pdb(pe: pefile.PE) -> str | None:
     return None
 
 
-def _linked(pe: pefile.PE, inspection: Inspection, linked: _ImportTable) -> Iterator[ToolEvent]:
-    """Fill ``linked`` from the import tables; load the debug directory, whose path is among the facts."""
-    yield from _load(pe, _IMPORT, "import table", inspection)
-    yield from _load(pe, _DELAY, "delayed import table", inspection)
-    yield from _load(pe, _DEBUG, "debug directory", inspection)
+def _read_imports(pe: pefile.PE, inspection: Inspection, imports: _ImportTable) -> Iterator[ToolEvent]:
+    """Fill ``imports`` from the import tables; parse the debug directory, whose path is among the facts."""
+    yield from _parse_directory(pe, _IMPORT, "import table", inspection)
+    yield from _parse_directory(pe, _DELAY, "delayed import table", inspection)
+    yield from _parse_directory(pe, _DEBUG, "debug directory", inspection)
     libraries, functions = [], []
     for attribute in ("DIRECTORY_ENTRY_IMPORT", "DIRECTORY_ENTRY_DELAY_IMPORT"):
         for entry in getattr(pe, attribute, ()):
             library = clean_text(bytes(entry.dll or b""))
             libraries.append(library)
             functions += [(library, _function(symbol)) for symbol in entry.imports]
-    linked.libraries, linked.functions = list(dict.fromkeys(libraries)), functions
+    imports.libraries, imports.functions = list(dict.fromkeys(libraries)), functions
 
 
 def _function(symbol: pefile.ImportData) -> str:
@@ -209,7 +209,7 @@ def _function(symbol: pefile.ImportData) -> str:
 
 def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     if len(pe.sections) > MAX_SECTIONS:
-        yield Gap(text=f"only the first {MAX_SECTIONS} of {len(pe.sections)} sections were looked at")
+        yield Gap(text=f"only the first {MAX_SECTIONS} of {len(pe.sections)} sections were examined")
     for section in pe.sections[:MAX_SECTIONS]:
         start, size = section.PointerToRawData, section.SizeOfRawData
         figure = entropy(data[start : start + size])
@@ -224,7 +224,7 @@ def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
                 "write_execute_section",
                 "A section is writable and executable",
                 severity=Severity.MEDIUM,
-                why="compilers make none; packers unpack into such sections, and code changes itself there",
+                why="compilers do not create such sections; packers and self-modifying code need them",
                 value=f"{name} ({rights})",
                 techniques=("T1027.002",),
                 offset=start,
@@ -234,18 +234,18 @@ def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
                 "packed_code",
                 "The code is compressed or encrypted",
                 severity=Severity.MEDIUM,
-                why="its bytes are nearly noise (code has about 6 bits a byte, noise 8): it unpacks itself at run time",
+                why="nearly random bytes (code has about 6 bits per byte, noise 8): it unpacks itself at run time",
                 value=f"{name}, {size:,} bytes, entropy {figure:.2f}",
                 techniques=("T1027.002",),
                 offset=start,
             )
         if start < len(data) < start + size:
             yield from inspection.damaged(
-                f"section {name}", f"{start + size - len(data):,} bytes lie beyond the file's end", offset=start
+                f"section {name}", f"{start + size - len(data):,} bytes are beyond the end of the file", offset=start
             )
 
 
-def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
+def _maker_traits(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
     severities = {"packer": Severity.MEDIUM, "protector": Severity.MEDIUM, "bundle": Severity.LOW}
     for maker in made_by:
         if maker.role in severities:
@@ -253,19 +253,19 @@ def _made(made_by: list[Maker], inspection: Inspection) -> Iterator[ToolEvent]:
                 f"made_by_{maker.role}",
                 f"Made with {maker.name} ({maker.role})",
                 severity=severities[maker.role],
-                why="hides what the program is until it runs; honest programs use it, too",
+                why="hides the code until it runs; legitimate programs use it too",
                 value=maker.name,
                 techniques=("T1027.002",) if maker.role != "bundle" else (),
             )
 
 
-def _imports(pe: pefile.PE, data: bytes, linked: _ImportTable, inspection: Inspection) -> Iterator[ToolEvent]:
+def _imports(pe: pefile.PE, data: bytes, imports: _ImportTable, inspection: Inspection) -> Iterator[ToolEvent]:
     by_library: dict[str, list[str]] = {}
-    for library, function in linked.functions:
+    for library, function in imports.functions:
         by_library.setdefault(library, []).append(function)
     for library, functions in list(by_library.items())[:MAX_LIBRARIES]:
         yield inspection.part("import", library, size=len(functions), note=", ".join(functions[:40]))
-    names = {function for _, function in linked.functions}
+    names = {function for _, function in imports.functions}
     yield from call_traits(inspection, names, is_imported=True)
     if is_managed(pe):
         managed = {match.decode() for match in _DOTNET_NAME.findall(data)}
@@ -275,42 +275,42 @@ def _imports(pe: pefile.PE, data: bytes, linked: _ImportTable, inspection: Inspe
 
 
 def _few_imports(names: set[str], inspection: Inspection) -> Iterator[ToolEvent]:
-    """Hardly any imports mean that the program finds its functions at run time, or is packed."""
+    """Very few imports mean that the program resolves its functions at run time, or is packed."""
     finders = sorted(names & {"LoadLibraryA", "LoadLibraryW", "LoadLibraryExA", "GetProcAddress", "LdrLoadDll"})
     yield from inspection.trait(
         "few_imports",
-        "It imports hardly any function",
+        "Very few imported functions",
         severity=Severity.MEDIUM if finders else Severity.LOW,
-        why=f"{len(names)} imported functions: a program that does something finds the others while it runs",
+        why=f"{len(names)} imported functions: the program resolves the others at run time",
         value=", ".join(sorted(names)) or "none",
         techniques=("T1027.007",),
     )
 
 
 def _exports(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
-    yield from _load(pe, _EXPORT, "export table", inspection)
+    yield from _parse_directory(pe, _EXPORT, "export table", inspection)
     directory = getattr(pe, "DIRECTORY_ENTRY_EXPORT", None)
     if directory is None:
         return
     names = [clean_text(bytes(symbol.name)) for symbol in directory.symbols if symbol.name]
     own = clean_text(bytes(directory.name or b"")) if getattr(directory, "name", None) else ""
-    note = f"the library calls itself {own}; " if own else ""
+    note = f"internal name {own}; " if own else ""
     yield inspection.part("export", own or "exports", size=len(directory.symbols), note=note + ", ".join(names[:40]))
     yield from export_traits(inspection, names)
 
 
-def _start(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Where execution begins: the entry point's section, and callbacks that run before it."""
-    yield from _load(pe, _TLS, "TLS directory", inspection)
+def _entry_point(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Check the section of the entry point, and callbacks that run before it."""
+    yield from _parse_directory(pe, _TLS, "TLS directory", inspection)
     entry = pe.OPTIONAL_HEADER.AddressOfEntryPoint
     section = next((one for one in pe.sections if one.contains_rva(entry)), None)
     is_odd = section is None or not section.Characteristics & _EXECUTE
     if entry and is_odd and not is_managed(pe):
         yield from inspection.trait(
             "entry_outside_code",
-            "It starts outside its code",
+            "Entry point outside the code",
             severity=Severity.MEDIUM,
-            why="the entry point lies in no section, or in one that is not executable",
+            why="the entry point is in no section, or in one that is not executable",
             value=f"{entry:#x} in {_name(section) if section else 'no section'}",
         )
     tls = getattr(pe, "DIRECTORY_ENTRY_TLS", None)
@@ -319,8 +319,8 @@ def _start(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
         yield inspection.part("start", "TLS callbacks", note=f"table at {callbacks:#x}; run before the entry point")
 
 
-def _compiled(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
-    """A compile time that cannot be: told as a fact where a reproducible build explains it."""
+def _compile_time(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Yield a trait if the compile time is impossible and no reproducible build explains it."""
     stamp = pe.FILE_HEADER.TimeDateStamp
     is_hash = any(
         getattr(getattr(entry, "struct", None), "Type", 0) == _REPRO
@@ -331,9 +331,9 @@ def _compiled(pe: pefile.PE, inspection: Inspection) -> Iterator[ToolEvent]:
         return
     yield from inspection.trait(
         "odd_compile_time",
-        "Its compile time cannot be true",
+        "Impossible compile time",
         severity=Severity.INFO if stamp == 0 else Severity.LOW,
-        why="zero, or far from our time: removed, forged, or a hash of a build that can be repeated",
-        value=_stamp(stamp),
+        why="zero, before 1990 or in the future: removed, forged, or the hash of a reproducible build",
+        value=_timestamp(stamp),
         techniques=() if stamp == 0 else ("T1070.006",),
     )

@@ -1,4 +1,4 @@
-"""What a Windows program carries: resources, its version's words, and what was appended to it. Pure."""
+"""What a Windows program contains: resources, version information, and what was appended to it (the overlay)."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection, clean_text, entropy
 from svc.assistant.skills.program.capabilities import Maker
 
-MAX_RESOURCES = 300  # of one program; pictures and menus of a large one are more
-LARGE_BYTES = 16 * 1024  # of a resource or an overlay whose entropy says something
-NOISE = 7.6  # bits a byte; a compressed picture says by its first bytes that it is one
-SEARCHED_BYTES = 8 * 1024 * 1024  # of an overlay that are searched for a program
+MAX_RESOURCES = 300  # of one program; a large one has more images and menus
+LARGE_BYTES = 16 * 1024  # of a resource or an overlay; the entropy of fewer bytes is meaningless
+NOISE = 7.6  # bits per byte; compressed images are recognised by their first bytes
+SEARCHED_BYTES = 8 * 1024 * 1024  # of an overlay, searched for a program
 _DAMAGE = (pefile.PEFormatError, *DAMAGE)
 _RESOURCE = pefile.DIRECTORY_ENTRY["IMAGE_DIRECTORY_ENTRY_RESOURCE"]
-_VERSION_WORDS = ("CompanyName", "FileDescription", "OriginalFilename", "InternalName", "ProductName", "FileVersion")
+_VERSION_FIELDS = ("CompanyName", "FileDescription", "OriginalFilename", "InternalName", "ProductName", "FileVersion")
 
 
 def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """Each resource by type and size; a program in one, or noise, is told."""
+    """Yield notable resources, and traits of those that hold a program or random data."""
     try:
         pe.parse_data_directories(directories=[_RESOURCE])
     except _DAMAGE as error:
@@ -29,7 +29,7 @@ def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
         return
     for count, (kind, name, offset, size) in enumerate(_leaves(pe), start=1):
         if count > MAX_RESOURCES:
-            yield Gap(text=f"only the first {MAX_RESOURCES} resources were looked at")
+            yield Gap(text=f"only the first {MAX_RESOURCES} resources were examined")
             return
         content = data[offset : offset + size] if offset else b""
         content_type = describe(content)
@@ -41,7 +41,7 @@ def resources(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
 
 
 def _leaves(pe: pefile.PE) -> Iterator[tuple[str, str, int, int]]:
-    """``(type, name, offset, size)`` of each resource whose place is in the file."""
+    """Yield type, name, offset and size of each resource; offset 0 if it is not in the file."""
     root = getattr(pe, "DIRECTORY_ENTRY_RESOURCE", None)
     for first in getattr(root, "entries", ()):
         kind = str(first.name) if first.name else pefile.RESOURCE_TYPE.get(first.id, str(first.id))
@@ -66,9 +66,9 @@ def _resource_traits(
     if is_windows_program(content) or starts_as(content, "elf"):
         yield from inspection.trait(
             "embedded_program",
-            "It carries another program in its resources",
+            "Another program in its resources",
             severity=Severity.MEDIUM,
-            why="droppers and installers do; the other program was not inspected by itself",
+            why="droppers and installers do it; the other program was not inspected",
             value=f"{name}, {len(content):,} bytes",
             techniques=("T1027.009",),
             offset=offset,
@@ -76,9 +76,9 @@ def _resource_traits(
     elif figure >= NOISE and len(content) >= LARGE_BYTES and not describe(content):
         yield from inspection.trait(
             "encrypted_resource",
-            "A resource is compressed or encrypted",
+            "Compressed or encrypted resource",
             severity=Severity.MEDIUM,
-            why="its bytes are noise without the head of a known format",
+            why="its bytes are nearly random and start as no known format",
             value=f"{name}, {len(content):,} bytes, entropy {figure:.2f}",
             techniques=("T1027.009",),
             offset=offset,
@@ -86,26 +86,26 @@ def _resource_traits(
 
 
 def version(pe: pefile.PE, inspection: Inspection, *, is_signed: bool) -> Iterator[ToolEvent]:
-    """What the program says of itself, and where that does not fit."""
-    words = _version_words(pe)
-    for name in _VERSION_WORDS:
+    """Yield the version information, and traits of claims that do not fit."""
+    words = _version_strings(pe)
+    for name in _VERSION_FIELDS:
         if words.get(name):
             yield inspection.part("version", name, note=words[name])
     original = words.get("OriginalFilename", "")
     if original and _differs(original, inspection.source):
-        yield inspection.part("version", "other name", note=f"was called {original} when it was built")
+        yield inspection.part("version", "original name differs", note=f"named {original} when it was built")
     if "microsoft" in words.get("CompanyName", "").lower() and not is_signed:
         yield from inspection.trait(
             "claims_microsoft",
-            "It claims to be Microsoft's and carries no signature",
+            "Claims to be from Microsoft but is not signed",
             severity=Severity.LOW,
-            why="Windows' own files are often signed in a catalogue beside them; anything else should be signed",
+            why="Windows system files are often signed in a separate catalog; all others should be signed",
             value=words["CompanyName"],
             techniques=("T1036.005",),
         )
 
 
-def _version_words(pe: pefile.PE) -> dict[str, str]:
+def _version_strings(pe: pefile.PE) -> dict[str, str]:
     found: dict[str, str] = {}
     for block in getattr(pe, "FileInfo", ()):
         for entry in block if isinstance(block, list) else [block]:
@@ -115,13 +115,13 @@ def _version_words(pe: pefile.PE) -> dict[str, str]:
 
 
 def _differs(original: str, source: str) -> bool:
-    """Whether the names differ in more than case, ending (``.mui``) or folder."""
+    """Whether the names differ in more than case, extension (``.mui``) or folder."""
     stems = [name.replace("\\", "/").rsplit("/", 1)[-1].lower().split(".")[0] for name in (original, source)]
     return stems[0] != stems[1]
 
 
 def _overlay_span(pe: pefile.PE, data: bytes) -> tuple[int, int]:
-    """Where the data behind the last section starts and ends, the signature left out; nothing where there is none."""
+    """Return start and end of the data after the last section, without the signature; zeros if there is none."""
     try:
         start = pe.get_overlay_data_start_offset()
     except _DAMAGE:
@@ -135,7 +135,7 @@ def _overlay_span(pe: pefile.PE, data: bytes) -> tuple[int, int]:
 
 
 def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequence[Maker]) -> Iterator[ToolEvent]:
-    """What follows the last section, without the signature: installers keep their files there."""
+    """Yield what follows the last section, without the signature; installers keep their files there."""
     start, end = _overlay_span(pe, data)
     content = data[start:end]
     if len(content.strip(b"\x00")) < 64:
@@ -156,9 +156,9 @@ def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequenc
     if program is not None:
         yield from inspection.trait(
             "program_in_overlay",
-            "Another program is appended to it",
+            "Another program is appended",
             severity=Severity.LOW if is_explained else Severity.MEDIUM,
-            why="installers and droppers do that; the other program was not inspected by itself",
+            why="installers and droppers do it; the other program was not inspected",
             value=f"at offset {start + program:,}",
             techniques=("T1027.009",),
             offset=start + program,
@@ -166,9 +166,9 @@ def overlay(pe: pefile.PE, data: bytes, inspection: Inspection, made_by: Sequenc
     elif figure >= NOISE and len(content) >= LARGE_BYTES and not is_explained:
         yield from inspection.trait(
             "encrypted_overlay",
-            "Compressed or encrypted data is appended to it",
+            "Compressed or encrypted data is appended",
             severity=Severity.LOW,
-            why="noise after the last section, without the head of a known format",
+            why="nearly random data after the last section that starts as no known format",
             value=f"{len(content):,} bytes, entropy {figure:.2f}",
             techniques=("T1027.009",),
             offset=start,

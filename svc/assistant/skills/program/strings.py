@@ -1,4 +1,4 @@
-"""The readable strings of a program, one a line with its place, and the indicators among them. Pure.
+"""The readable strings of a program with their offsets, and the indicators among them.
 
 Bounded: the first MAX_STRINGS different strings of at least MIN_CHARS characters, ASCII and UTF-16LE.
 """
@@ -15,9 +15,9 @@ from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 
 MIN_CHARS = 5
-MAX_CHARS = 600  # of one string: longer ones are data in the form of text
+MAX_CHARS = 600  # of one string: longer ones are data
 MAX_STRINGS = 60_000
-MAX_TEXT_CHARS = 3_000_000  # of all of them: the search for indicators takes 0.3 s a million
+MAX_TEXT_CHARS = 3_000_000  # of all of them: searching for indicators takes 0.3 s per million
 MAX_INDICATORS = 60  # of one program
 _ASCII = re.compile(rb"[\x09\x20-\x7e]{%d,%d}" % (MIN_CHARS, MAX_CHARS))
 _WIDE = re.compile(rb"(?:[\x09\x20-\x7e]\x00){%d,%d}" % (MIN_CHARS, MAX_CHARS))
@@ -42,55 +42,53 @@ _HOST_ALONE = re.compile(
 )
 
 
-class Strings(msgspec.Struct, frozen=True):
-    """``text`` has a string a line; ``offsets`` says where each stands in the file."""
+class ProgramStrings(msgspec.Struct, frozen=True):
+    """``text`` has one string on each line; ``offsets`` are their offsets in the file."""
 
     text: str
     offsets: list[int]
     is_whole: bool
 
 
-def strings_of(data: bytes) -> Strings:
-    """The different strings of ``data`` in their order."""
+def extract_strings(data: bytes) -> ProgramStrings:
+    """Return the different strings of ``data``, UTF-16 before ASCII, each in the order of the file."""
     lines: dict[str, int] = {}
     total = 0
     for offset, line in _found(data):
         if line in lines:
             continue
         if len(lines) >= MAX_STRINGS or total > MAX_TEXT_CHARS:
-            return Strings("\n".join(lines), list(lines.values()), is_whole=False)
+            return ProgramStrings("\n".join(lines), list(lines.values()), is_whole=False)
         lines[line] = offset
         total += len(line) + 1
-    return Strings("\n".join(lines), list(lines.values()), is_whole=True)
+    return ProgramStrings("\n".join(lines), list(lines.values()), is_whole=True)
 
 
 def _found(data: bytes) -> Iterator[tuple[int, str]]:
-    """Wide strings first: there are fewer, and on Windows they are the ones that people see."""
+    """Wide strings first: there are fewer, and on Windows they are the ones that users see."""
     for match in _WIDE.finditer(data):
         yield match.start(), match[0].decode("utf-16-le").strip()
     for match in _ASCII.finditer(data):
         yield match.start(), match[0].decode("ascii").strip()
 
 
-def indicators_of(strings: Strings, *, source: str) -> Iterator[ToolEvent]:
-    """The indicators among the strings that are worth a look, with their offsets; at most MAX_INDICATORS."""
+def indicators_in(strings: ProgramStrings, *, source: str) -> Iterator[ToolEvent]:
+    """Yield the relevant indicators among the strings with their offsets; at most MAX_INDICATORS."""
     kept = 0
     lines = strings.text.split("\n")
     for item in indicators.inspect(strings.text, source=source):
-        if not isinstance(item, Finding) or not _is_worth(item, lines):
+        if not isinstance(item, Finding) or not _is_relevant(item, lines):
             continue
         kept += 1
         if kept > MAX_INDICATORS:
-            yield Gap(text=f"only the first {MAX_INDICATORS} indicators among its strings are listed")
+            yield Gap(text=f"only the first {MAX_INDICATORS} indicators in its strings are listed")
             return
-        yield _placed(item, lines, strings.offsets, source)
+        yield _with_offset(item, lines, strings.offsets, source)
     if not strings.is_whole:
-        yield Gap(
-            text=f"of its strings only the first {MAX_STRINGS:,}, or {MAX_TEXT_CHARS:,} characters, were searched"
-        )
+        yield Gap(text=f"only the first {MAX_STRINGS:,} strings, or {MAX_TEXT_CHARS:,} characters, were examined")
 
 
-def _is_worth(finding: Finding[IndicatorFacts], lines: list[str]) -> bool:
+def _is_relevant(finding: Finding[IndicatorFacts], lines: list[str]) -> bool:
     facts = finding.facts
     kind, value = facts.type, facts.value
     if kind not in _TYPES or facts.scope in _QUIET or facts.within:
@@ -108,10 +106,10 @@ def _line(finding: Finding[IndicatorFacts], lines: list[str]) -> str:
     return lines[number - 1] if number <= len(lines) else ""
 
 
-def _placed(
+def _with_offset(
     finding: Finding[IndicatorFacts], lines: list[str], offsets: list[int], source: str
 ) -> Finding[IndicatorFacts]:
-    """The same finding with a place in the file in the place of a line of text that the file does not have."""
+    """Return the finding with its offset in the file instead of a line, which a program does not have."""
     number = finding.evidence[0].line or 1
     offset = offsets[number - 1] if number <= len(offsets) else None
     evidence = Evidence(source=source, excerpt=_line(finding, lines)[:300], offset=offset)

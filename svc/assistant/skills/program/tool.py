@@ -11,7 +11,7 @@ from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, digests, read, reading
 from svc.assistant.skills.program.capabilities import string_traits
 from svc.assistant.skills.program.findings import PROGRAM, ProgramFacts
-from svc.assistant.skills.program.strings import indicators_of, strings_of
+from svc.assistant.skills.program.strings import extract_strings, indicators_in
 
 _RUNS = r"exe|scr|pif|com|cpl|dll|bat|cmd|js|vbs|hta|lnk|msi"
 _READS = r"pdf|docx?|xlsx?|pptx?|rtf|txt|csv|jpe?g|png|gif|mp[34]|zip|html?|odt"
@@ -29,19 +29,19 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         yield gap
     if not starts_as(data, "mz", "elf", *_MACHO):
         yield Progress(text=f"looking for a program in {source}")
-        yield Gap(text="it is no program of a kind that is read here (PE, ELF, Mach-O)")
+        yield Gap(text="not a program of a supported format (PE, ELF, Mach-O)")
         return
     yield from _by_format(data, inspection)
-    yield Progress(text="searching its strings")
-    strings = strings_of(data)
+    yield Progress(text="searching strings")
+    strings = extract_strings(data)
     yield from string_traits(inspection, strings.text, strings.offsets)
-    yield from _name(source, inspection)
-    yield from indicators_of(strings, source=source)
+    yield from _name_traits(source, inspection)
+    yield from indicators_in(strings, source=source)
     yield inspection.verdict()
 
 
 def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
-    """By the first bytes; each parser is loaded when its format is there."""
+    """Choose a parser by the first bytes; each is imported only if its format is there."""
     if is_windows_program(data):
         yield reading(inspection.source, data, "a Windows program")
         from svc.assistant.skills.program import pe
@@ -54,32 +54,32 @@ def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
         yield from elf.inspect(data, inspection)
     elif starts_as(data, *_MACHO):
         yield reading(inspection.source, data, "a Mach-O program")
-        from svc.assistant.skills.program import macho as program_macho
+        from svc.assistant.skills.program import macho
 
-        yield from program_macho.inspect(data, inspection)
+        yield from macho.inspect(data, inspection)
     else:
         yield reading(inspection.source, data, "a DOS program")
         yield inspection.facts("DOS program", ProgramFacts(format="MZ", **digests(data)))
-        yield Gap(text="it is an old DOS program, or its Windows head is damaged: only its strings were searched")
+        yield Gap(text="a DOS program, or a PE with a damaged header: only its strings were examined")
 
 
-def _name(source: str, inspection: Inspection) -> Iterator[ToolEvent]:
-    """A name that hides that the file is a program."""
+def _name_traits(source: str, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Yield traits of names that hide that the file is a program."""
     if RIGHT_TO_LEFT in source:
         yield from inspection.trait(
             "reversed_name",
-            "Its name is written backwards in part",
+            "Its name contains a right-to-left override",
             severity=Severity.CRITICAL,
-            why="a mark for right-to-left text makes another ending seem to stand last",
+            why="the character makes the name seem to have another extension",
             value=source,
             techniques=("T1036.002",),
         )
     if _DOUBLE_ENDING.search(source) or _DOCUMENT_ENDING.search(source):
         yield from inspection.trait(
             "document_name",
-            "A program under the name of a document",
+            "Program with the name of a document",
             severity=Severity.HIGH,
-            why="the name shows a kind of file that opens, and the content is one that runs",
+            why="the name suggests a document, but the content is executable",
             value=source,
             techniques=("T1036.007",),
         )

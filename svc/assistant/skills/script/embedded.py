@@ -1,7 +1,7 @@
-"""What code that a file carries or starts does: its stages decoded, and what each of them does. Pure.
+"""What the code that a file contains or starts does: its decoded stages and their behaviour.
 
-A macro or a command is read as ``script`` reads scripts. What stands in the code as it is, the inspector of its format
-has judged already where ``is_judged``; then only decoded stages count.
+A macro or a command is examined like a script. With ``is_judged`` the inspector of the format has examined the outer
+code already, so only decoded stages count.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from svc.assistant.skills.script.behaviours import behaviours_in
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.stages import stages_of
 
-MAX_CODE_CHARS = 200_000  # of one piece of code whose stages are sought
+MAX_CODE_CHARS = 200_000  # of one piece of code that is decoded
 MAX_STAGES = 12
 
 
 def code_traits(
     inspection: Inspection, code: str, language: Language, *, is_judged: bool
 ) -> Iterator[Finding[FilePart] | Finding[FileTrait]]:
-    """The decoded stages as parts, with their text, and the behaviours as traits."""
+    """Yield the decoded stages as parts with their text, and their behaviour as traits."""
     try:
         stages = list(islice(stages_of(code[:MAX_CODE_CHARS], language), MAX_STAGES))
     except DAMAGE as error:
@@ -36,7 +36,7 @@ def code_traits(
         for seen in behaviours_in(stage.text) if is_inner or not is_judged else ():
             yield from inspection.trait(
                 f"code_{seen.behaviour.name}",
-                f"Its code shows {seen.behaviour.does}",
+                f"Code behaviour: {seen.behaviour.does}",
                 severity=seen.behaviour.severity,
                 why=seen.behaviour.why,
                 value=seen.excerpt,

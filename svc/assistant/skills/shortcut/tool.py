@@ -22,10 +22,10 @@ from svc.assistant.skills.script.techniques import rank_techniques
 from svc.assistant.skills.shortcut.findings import SHORTCUT, ShortcutFacts
 from svc.assistant.skills.shortcut.link_file import HEADER_BYTES, Shortcut, read_shortcut
 
-MAX_COMMAND_CHARS = 8_000  # of target and arguments together that are judged
-PADDING_CHARS = 100  # of white space in arguments: Windows shows the first 255 characters
+MAX_COMMAND_CHARS = 8_000  # of target and arguments together, examined for behaviour
+PADDING_CHARS = 100  # of white space in arguments; Windows shows only the first 255 characters
 LONG_ARGUMENTS = 260
-LARGE_BYTES = 16 * 1024  # a shortcut has one or two thousand
+LARGE_BYTES = 16 * 1024  # an ordinary shortcut has one or two thousand
 MAX_TECHNIQUES = 5
 MAX_TEXT_CHARS = 1_000  # of one of its texts among the facts
 _WINDOWS: dict[int, Literal["normal", "maximised", "minimised"]] = {1: "normal", 3: "maximised", 7: "minimised"}
@@ -70,12 +70,12 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield inspection.part(
         "command", shortcut.target or "without a target", text=command, note="what a double click runs"
     )
-    yield Progress(text="judging its command")
+    yield Progress(text="examining its command")
     yield from _target_traits(shortcut, command, inspection)
-    yield from _hidden_arguments(shortcut, inspection)
-    yield from _hidden_looks(data, shortcut, inspection, source)
+    yield from _argument_traits(shortcut, inspection)
+    yield from _disguise_traits(data, shortcut, inspection, source)
     yield from _appended(data, shortcut, inspection)
-    yield from _techniques(command[:MAX_COMMAND_CHARS], inspection)
+    yield from _technique_traits(command[:MAX_COMMAND_CHARS], inspection)
     decoded: list[str] = []
     if arguments:
         language = Language.POWERSHELL if _POWERSHELL.search(command) else Language.BATCH
@@ -110,11 +110,11 @@ def _facts(data: bytes, shortcut: Shortcut) -> ShortcutFacts:
     )
 
 
-_YEAR_10000 = 2_650_467_744_000_000_000  # ticks; later is no date that Python or anybody writes
+_YEAR_10000 = 2_650_467_744_000_000_000  # ticks; Python has no later date
 
 
 def _time(ticks: int) -> str | None:
-    """Windows' time (100 ns since 1601) as ISO 8601; None for none."""
+    """Return Windows' time (100 ns ticks since 1601) as ISO 8601, or None if there is none."""
     if not 0 < ticks < _YEAR_10000:
         return None
     return (datetime(1601, 1, 1, tzinfo=UTC) + timedelta(microseconds=ticks // 10)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -127,26 +127,26 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
     if is_script_host and arguments:
         yield from inspection.trait(
             "starts_shell",
-            "It starts a shell or a script host with arguments",
+            "Starts a shell or script host with arguments",
             severity=Severity.HIGH,
-            why="shortcuts that people make lead to programs and documents",
+            why="ordinary shortcuts lead to programs and documents",
             value=command,
             techniques=("T1204.002", "T1059"),
         )
     elif is_script_host:
         yield from inspection.trait(
             "opens_shell",
-            "It opens a shell",
+            "Opens a shell",
             severity=Severity.INFO,
-            why="Windows has such shortcuts, too",
+            why="Windows has such shortcuts too",
             value=target,
         )
     if _HOSTS.search(arguments):
         yield from inspection.trait(
             "arguments_start_program",
-            "Its arguments start another program",
+            "Arguments start another program",
             severity=Severity.MEDIUM,
-            why="a program that starts a shell or a script host hides behind the first",
+            why="a program that starts a shell or script host conceals it",
             value=arguments,
             techniques=("T1202",),
         )
@@ -154,44 +154,46 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
         if _REMOTE.search(text):
             yield from inspection.trait(
                 f"remote_{name}",
-                f"Its {name} lead{'' if name == 'arguments' else 's'} to another machine",
+                f"{name.capitalize()} on a remote host",
                 severity=Severity.HIGH if name == "icon" else Severity.MEDIUM,
-                why="showing the icon sends the user's login there" if name == "icon" else "fetched when it is opened",
+                why="displaying the icon sends the user's NTLM response there"
+                if name == "icon"
+                else "loaded when the shortcut is opened",
                 value=text,
                 techniques=("T1187",) if name == "icon" else ("T1105",),
             )
 
 
-def _hidden_arguments(shortcut: Shortcut, inspection: Inspection) -> Iterator[ToolEvent]:
+def _argument_traits(shortcut: Shortcut, inspection: Inspection) -> Iterator[ToolEvent]:
     arguments = shortcut.words.get("arguments", "")
     if re.search(rf"\s{{{PADDING_CHARS},}}", arguments):
         yield from inspection.trait(
             "padded_arguments",
-            "Its arguments are pushed out of sight",
+            "Arguments padded out of sight",
             severity=Severity.HIGH,
-            why="white space before them: the window of properties shows the beginning alone",
+            why="they follow white space, and the properties dialog shows only the beginning",
             value=arguments.strip(),
             techniques=("T1027.012",),
         )
     if len(arguments) > LONG_ARGUMENTS:
         yield from inspection.trait(
             "long_arguments",
-            "Its arguments are longer than Windows shows",
+            "Arguments longer than Windows shows",
             severity=Severity.MEDIUM,
-            why=f"{len(arguments):,} characters; shortcuts that people make have few",
+            why=f"{len(arguments):,} characters; ordinary shortcuts have few",
             value=arguments.strip(),
             techniques=("T1027.012",),
         )
 
 
-def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, source: str) -> Iterator[ToolEvent]:
+def _disguise_traits(data: bytes, shortcut: Shortcut, inspection: Inspection, source: str) -> Iterator[ToolEvent]:
     target = shortcut.target or shortcut.words.get("relative_path", "")
     if struct.unpack_from("<I", data.ljust(76, b"\x00"), 60)[0] == 7 and _SCRIPT_HOSTS.search(target):
         yield from inspection.trait(
             "hidden_window",
-            "The shell's window is minimised",
+            "Shell window is minimised",
             severity=Severity.MEDIUM,
-            why="nobody sees it run",
+            why="the user does not see it run",
             value="SW_SHOWMINNOACTIVE",
             techniques=("T1564.003",),
         )
@@ -201,9 +203,9 @@ def _hidden_looks(data: bytes, shortcut: Shortcut, inspection: Inspection, sourc
     ):
         yield from inspection.trait(
             "disguised",
-            "It looks like a document",
+            "Disguised as a document",
             severity=Severity.HIGH,
-            why="its icon, or its name, is that of a document, and it starts a program",
+            why="it has the icon or the name of a document but starts a program",
             value=f"{source}, icon {icon or 'of its target'}",
             techniques=("T1036.007", "T1036.008"),
         )
@@ -216,21 +218,21 @@ def _appended(data: bytes, shortcut: Shortcut, inspection: Inspection) -> Iterat
     content_type = describe(rest)
     yield from inspection.trait(
         "appended",
-        f"A {content_type} is appended to it" if content_type else "Data is appended to it",
+        f"A {content_type} is appended" if content_type else "Data is appended",
         severity=Severity.HIGH,
-        why="shortcuts that carry what they start: the command cuts it out of the file",
-        value=f"{len(rest):,} bytes after the shortcut's end, entropy {entropy(rest):.2f}",
+        why="malicious shortcuts carry their payload: the command extracts it from the file",
+        value=f"{len(rest):,} bytes after the end of the shortcut, entropy {entropy(rest):.2f}",
         techniques=("T1027.009",),
         offset=shortcut.end,
     )
 
 
-def _techniques(command: str, inspection: Inspection) -> Iterator[ToolEvent]:
+def _technique_traits(command: str, inspection: Inspection) -> Iterator[ToolEvent]:
     ranked = rank_techniques(command)[:MAX_TECHNIQUES] if command else []
     if ranked:
         yield from inspection.trait(
             "command_techniques",
-            "Its command is known from attacks",
+            "Command resembles known attacks",
             severity=Severity.LOW,
             why="; ".join(why for _, _, why in ranked),
             value=command,

@@ -120,7 +120,7 @@ def test_injection_with_packed_code_is_malicious_and_says_why():
     items = found(data)
     assert verdict(data) == "malicious"
     assert "T1055" in {technique for item in items for technique in item.techniques}
-    assert "Can write code into another process" in section.SECTION.verdict(items)
+    assert "Can inject code into another process" in section.SECTION.verdict(items)
 
 
 @pytest.mark.parametrize(
