@@ -1,7 +1,7 @@
-"""What a file is, read from its first bytes: a MIME type and a label. Does no I/O and never believes a name alone.
+"""Identify a file by its first bytes: MIME type and label. Does no I/O and never trusts a name alone.
 
-The table of signatures first (``signatures.py``), then what the text itself says, then puremagic. The name only
-decides between kinds of text that no content tells apart. Labels are short words: ``evtx``, ``authlog``, ``eml``.
+Asks the table of signatures first (``signatures.py``), then the content of text, then puremagic. The name only decides
+between types of text that the content does not tell apart. Labels are short words: ``evtx``, ``authlog``, ``eml``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from svc.assistant.file_types.signatures import NamedContent, is_windows_program
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
 from svc.assistant.log_readers.syslog import is_journal
 
-HEAD_BYTES = 65_536  # how much of a file ``identify`` wants; more is not looked at
+HEAD_BYTES = 65_536  # of a file, as much as ``identify`` needs
 TEXT_LABELS = frozenset(
     [
         "txt",
@@ -53,16 +53,16 @@ TEXT_LABELS = frozenset(
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
-CUT_CHARS = 1_024  # a JSON document that breaks so close to the end of a longer head goes on beyond it
+CUT_CHARS = 1_024  # a JSON document that breaks this close to the end of the head continues after it
 _CONTROL_SHARE = 0.02  # a log may carry a stray control byte; a binary has many
 
 _Kind = tuple[str, str]
 
 
 def identify(head: bytes, name: str = "") -> tuple[str, str]:
-    """``(mime_type, label)`` of the file that starts with ``head``; ``name`` is what the user called it, a hint.
+    """Return MIME type and label of the file that starts with ``head``; ``name``, as the user called it, is a hint.
 
-    An empty file is labelled ``empty``; what nothing knows is ``("application/octet-stream", "unknown")``.
+    An empty file is labelled ``empty``; an unknown one is ``("application/octet-stream", "unknown")``.
     """
     head = head[:HEAD_BYTES]
     if not head:
@@ -75,7 +75,7 @@ def identify(head: bytes, name: str = "") -> tuple[str, str]:
 
 
 def decode_text(head: bytes) -> str | None:
-    """``head`` as text, or None where it is binary. Broken UTF-8 in what is text otherwise becomes U+FFFD."""
+    """Return ``head`` as text, or None if it is binary. Broken UTF-8 in a text becomes U+FFFD."""
     for bom, encoding in _BOMS:
         if head.startswith(bom):
             return head.decode(encoding, errors="replace")
@@ -90,7 +90,7 @@ def decode_text(head: bytes) -> str | None:
 
 
 def _without_bom(head: bytes) -> str | None:
-    """UTF-16 that does not say so: every second byte of an even, mostly ASCII text is zero."""
+    """Decode UTF-16 without a byte order mark: every second byte of mostly ASCII text is zero."""
     even, odd = head[0:1024:2], head[1:1024:2]
     if len(odd) < 8:
         return None
@@ -200,7 +200,7 @@ _EVENT_LOG = re.compile(
 
 
 def _json(body: str) -> _Kind | None:
-    """JSON, and as such events: CloudTrail's, the journal's, or Windows', where an id stands beside a log's name."""
+    """JSON, or events in JSON: CloudTrail's, the journal's, or Windows' (an event ID with the name of a log)."""
     kind = _json_form(body)
     if kind is None:
         return None
@@ -221,7 +221,7 @@ def _json_form(body: str) -> _Kind | None:
     except RecursionError:
         return "application/json", "json"
     except json.JSONDecodeError as error:
-        # a document that goes on beyond the head breaks at its end; anything else wrong with it is not JSON
+        # a document that continues after the head breaks at its end; with any other error it is not JSON
         is_at_end = error.pos >= len(body) - CUT_CHARS or error.msg.startswith("Unterminated string")
         is_cut = is_at_end and len(body) > CUT_CHARS and _JSON_START.match(body)
         return ("application/json", "json") if is_cut else None
@@ -262,7 +262,7 @@ _SEPARATORS = ((",", "text/csv", "csv"), (";", "text/csv", "csv"), ("\t", "text/
 
 
 def _table(body: str, ending: str) -> _Kind | None:
-    """Rows with the same number (at least 2) of commas, semicolons or tabs, where the first row looks like names."""
+    """Rows with the same number (at least 2) of commas, semicolons or tabs, if the first row looks like names."""
     if ending not in ("", "csv", "tsv", "txt"):
         return None
     rows = [row for row in body.splitlines()[:20] if row.strip()]

@@ -53,7 +53,7 @@ def inspect(content: str, /, *, source: str, now: str = "") -> Iterator[ToolEven
     """Yield every token in the text, and the weaknesses of each.
 
     Args:
-        content: Any text; what stands around a token is ignored.
+        content: Any text that contains tokens.
         source: Name of the input.
         now: ISO 8601 date and time to compare dates with, or "".
     """

@@ -95,7 +95,7 @@ def test_two_files_are_shown_one_after_the_other():
     assert verdict(found).count("**") == 4
 
 
-def test_a_document_that_a_password_keeps_shut_is_not_called_quiet():
+def test_a_locked_document_is_not_called_ordinary():
     locked = Inspection(OFFICE, "a.docx")
     facts = OfficeFacts(format="Word document", **digests(b""), macros=0, is_encrypted=True)
     sentence = verdict([locked.facts("encrypted Office document", facts), locked.verdict()])

@@ -102,7 +102,7 @@ def test_a_dropper_is_malicious_with_its_source_and_its_address():
     assert "```" in section.SECTION.body(items)
 
 
-def test_a_harmless_macro_is_no_reason_to_worry():
+def test_a_harmless_macro_is_ordinary():
     assert verdict(word({"word/vbaProject.bin": ole.project(HARMLESS)})) == "ordinary"
 
 
@@ -198,11 +198,11 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_it_does_is_told(data: bytes, trait: str):
+def test_what_a_document_does_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
-def test_an_encrypted_document_is_said_to_be_so():
+def test_an_encrypted_document_is_reported_as_a_gap():
     items = run(ole.storage({"EncryptedPackage": bytes(600), "EncryptionInfo": bytes(100)}))
     assert any(isinstance(item, Gap) and "encrypted" in item.text for item in items)
 
@@ -212,7 +212,7 @@ def test_hyperlinks_are_shown_defanged():
     assert "`hxxps://evil-host[.]top/login`" in section.SECTION.body(found(data))
 
 
-def test_what_is_no_document_is_a_gap():
+def test_another_file_is_a_gap():
     items = run(b"just words")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)

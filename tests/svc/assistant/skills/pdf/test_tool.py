@@ -89,7 +89,7 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_it_does_is_told(data: bytes, trait: str):
+def test_what_a_pdf_does_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
@@ -118,7 +118,7 @@ def test_a_file_with_a_broken_table_still_tells_its_scripts():
     assert "script_heap_spray" in traits(data)
 
 
-def test_what_is_no_pdf_is_a_gap():
+def test_another_file_is_a_gap():
     items = run(b"a text about a PDF")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)

@@ -111,7 +111,7 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_is_odd_is_told(data: bytes, trait: str):
+def test_unusual_structure_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
@@ -127,7 +127,7 @@ def test_injection_with_packed_code_is_malicious_and_says_why():
     ("name", "trait"),
     [("invoice.pdf.exe", "document_name"), ("report.docx", "document_name"), ("ann\u202etxt.exe", "reversed_name")],
 )
-def test_a_name_that_hides_a_program_is_told(name: str, trait: str):
+def test_a_name_that_hides_a_program_is_a_trait(name: str, trait: str):
     assert trait in traits(made.pe(), name)
 
 
@@ -152,7 +152,7 @@ def test_a_macho_tells_its_libraries():
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x00" * 1_000, b"%PDF-1.7"], ids=["empty", "text", "zeros", "pdf"])
-def test_what_is_no_program_is_a_gap_and_no_finding(data: bytes):
+def test_another_file_is_a_gap_without_findings(data: bytes):
     items = run(data)
     assert [item for item in items if isinstance(item, Finding)] == []
     assert any(isinstance(item, Gap) for item in items)

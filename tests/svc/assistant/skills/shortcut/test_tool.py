@@ -62,7 +62,7 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_it_does_is_told(data: bytes, trait: str):
+def test_what_a_shortcut_does_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
@@ -99,7 +99,7 @@ def test_damaged_link_information_leaves_the_arguments():
     assert facts.facts.arguments == CRADLE
 
 
-def test_what_is_no_shortcut_is_a_gap():
+def test_another_file_is_a_gap():
     items = run(b"[InternetShortcut]")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
