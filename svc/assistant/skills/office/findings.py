@@ -6,7 +6,7 @@ from svc.assistant.skills.file_traits import FileFacts, FileFamily, FilePart, Fi
 
 
 class OfficeFacts(FileFacts, frozen=True, kw_only=True, tag="office_facts"):
-    """What a document says about itself; ``format`` is its application. A property that it does not state is None."""
+    """What a document says about itself; its format is the application. A property that it does not state is null."""
 
     macros: int
     """Number of VBA or Basic modules."""

@@ -6,7 +6,7 @@ from svc.assistant.skills.file_traits import FileFacts, FileFamily, FilePart, Fi
 
 
 class PdfFacts(FileFacts, frozen=True, kw_only=True, tag="pdf_facts"):
-    """What a PDF says about itself; a property that it does not state is None."""
+    """What a PDF says about itself; a property that it does not state is null."""
 
     version: str
     """Of its header, or ""."""

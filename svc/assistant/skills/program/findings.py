@@ -8,9 +8,9 @@ from svc.assistant.skills.file_traits import FileFacts, FileFamily, FilePart, Fi
 
 
 class ProgramFacts(FileFacts, frozen=True, kw_only=True, tag="program_facts"):
-    """What a program says about itself; ``format`` is PE, ELF, Mach-O or MZ (DOS).
+    """What a program (PE, ELF, Mach-O, or MZ for DOS) says about itself.
 
-    A fact that the format does not have, or that could not be read, is None or an empty list.
+    A fact that the format does not have, or that could not be read, is null or an empty list.
     """
 
     imphash: str | None = None

@@ -8,7 +8,7 @@ from svc.assistant.skills.file_traits import FileFacts, FileFamily, FilePart, Fi
 
 
 class ShortcutFacts(FileFacts, frozen=True, kw_only=True, tag="shortcut_facts"):
-    """What a shortcut says about itself; a field that it does not have is None."""
+    """What a shortcut says about itself; a field that it does not have is null."""
 
     target: str | None
     description: str | None

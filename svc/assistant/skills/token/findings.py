@@ -11,7 +11,7 @@ from svc.assistant.findings import Facts
 
 
 class JsonWebToken(Facts, frozen=True, kw_only=True, tag="token"):
-    """A token with its header and its claims; a fact that the token does not state is "" or None."""
+    """A token with its header and its claims; a fact that the token does not state is "" or null."""
 
     number: int
     form: Literal["JWS", "JWE"]
