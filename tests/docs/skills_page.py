@@ -87,8 +87,10 @@ def _facts(facts: type[Facts]) -> str:
 
 def _fields(struct: type[msgspec.Struct]) -> str:
     hints, notes = get_type_hints(struct), _notes(struct)
-    names = [field.encode_name for field in msgspec.structs.fields(struct)]
-    rows = [f"| `{name}` | {_type_name(hints[name])} | {notes.get(name, '')} |" for name in names]
+    rows = [
+        f"| `{field.encode_name}` | {_type_name(hints[field.name])} | {notes.get(field.name, '')} |"
+        for field in msgspec.structs.fields(struct)
+    ]
     return "\n".join(("| Column | Type | Meaning |", "|---|---|---|", *rows))
 
 
