@@ -82,7 +82,7 @@ def _in_archive(data: bytes, members: list[str]) -> Iterator[Danger]:
         head = member.data[: file_types.HEAD_BYTES] if member.data else b""
         label = file_types.identify(head, member.name)[1] if head else ""
         for danger in dangers(member.name, label, member.data):
-            yield Danger(danger.name, f"member {member.name}: {danger.words}", danger.severity)
+            yield Danger(danger.name, f"member {member.name}: {danger.description}", danger.severity)
         if len(members) >= 200:
             break
     if is_locked:

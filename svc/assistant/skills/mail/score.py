@@ -399,7 +399,7 @@ def _is_picture(parsed: ParsedMail) -> bool:
 def _attachment_signals(parsed: ParsedMail) -> Iterator[Signal]:
     worst = max(parsed.attachments, key=lambda one: one.points, default=None)
     if worst is not None and worst.points > 0:
-        words = f"attached {worst.name or 'without a name'}: {worst.dangers[0].words}"
+        words = f"attached {worst.name or 'without a name'}: {worst.dangers[0].description}"
         yield Signal(name="attachment", nature="phishing", points=worst.points, words=words)
 
 

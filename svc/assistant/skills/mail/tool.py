@@ -324,7 +324,7 @@ def _attachment(one: InspectedAttachment, locator: _Locator) -> Finding[MailAtta
     return Finding(
         title=f"attached: {one.name or 'without a name'} ({one.label})",
         severity=max((danger.severity for danger in one.dangers), key=_RANK.index, default=Severity.INFO),
-        why="; ".join(danger.words for danger in one.dangers[:5]),
+        why="; ".join(danger.description for danger in one.dangers[:5]),
         evidence=locator.at(one.name or one.claimed),
         facts=MailAttachment(
             mail=locator.number,
@@ -334,7 +334,7 @@ def _attachment(one: InspectedAttachment, locator: _Locator) -> Finding[MailAtta
             size=one.size,
             sha256=one.sha256,
             md5=one.md5,
-            dangers=[AttachmentDanger(danger.name, danger.words) for danger in one.dangers],
+            dangers=[AttachmentDanger(danger.name, danger.description) for danger in one.dangers],
             members=list(one.members),
         ),
     )

@@ -81,9 +81,9 @@ def test_several_mails_are_counted_and_the_worst_is_shown_in_full():
 def test_the_worst_member_of_an_archive_leads():
     found = of(archive.inspect(io.BytesIO(zipped(("bill.pdf.js", b"var a = 1"))), source="a.zip"))
     assert archive_section.verdict(found).startswith(
-        "**Dangerous:** 2 signs among 1 member, 9 bytes unpacked; `bill.pdf.js`:"
+        "**Dangerous:** 2 signs of danger in 1 member, 9 bytes unpacked; `bill.pdf.js`:"
     )
-    assert "bill.pdf.js" in archive_section.section(found)
+    assert "bill.pdf.js" in archive_section.body(found)
     assert archive_section.next_steps(found)
 
 
