@@ -1,11 +1,11 @@
-"""The answer about archives: what is in it, what is wrong with it. Kinds: ``tools/archive``."""
+"""The answer about archives: what is dangerous in them, and their members."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
 
@@ -13,106 +13,81 @@ _WORST_FIRST = list(Severity)
 _SIGNS_SHOWN = 25
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """How much of it is dangerous, and the worst."""
-    summaries, signs = _of(findings, "archive_summary"), _signs(findings)
-    count = sum(int(str(summary.attributes["members"])) for summary in summaries)
-    held = f"{plural(count, 'member')}, {_bytes(summaries)} unpacked"
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """How many signs of danger there are among how many members, and the worst."""
+    summaries, signs = [summary.facts for summary in with_facts(findings, ArchiveSummary)], _signs(findings)
+    count, size = sum(summary.members for summary in summaries), sum(summary.size for summary in summaries)
+    extent = f"{plural(count, 'member')}, {size:,} bytes unpacked"
     severe = [sign for sign in signs if sign.severity in (Severity.HIGH, Severity.CRITICAL)]
     if severe:
-        worst = severe[0]
-        name = code_span(str(worst.attributes["member"]), limit=80)
-        what = escape(str(worst.attributes["words"]))
-        return f"**Dangerous:** {plural(len(severe), 'sign')} among {held}; {name}: {what}."
+        worst = severe[0].facts
+        name = code_span(worst.member, limit=80)
+        return f"**Dangerous:** {plural(len(severe), 'sign')} of danger in {extent}; {name}: {escape(worst.words)}."
     if signs:
-        return f"**Worth a look:** {plural(len(signs), 'sign')} among {held}; none of them is proof of harm."
-    return f"**Nothing dangerous by name, kind or structure** among {held}."
+        return f"**Suspicious:** {plural(len(signs), 'sign')} of danger in {extent}; none of them proves harm."
+    return f"**Nothing dangerous by name, type or structure** in {extent}."
 
 
-def _bytes(summaries: Sequence[Finding]) -> str:
-    return f"{sum(int(str(summary.attributes['size'])) for summary in summaries):,} bytes"
-
-
-def section(findings: Sequence[Finding]) -> str:
-    """The archive, what is wrong with it, its members."""
-    blocks = [_summary(summary) for summary in _of(findings, "archive_summary")]
+def body(findings: Sequence[AnyFinding]) -> str:
+    """The archive, the signs of danger, the members."""
+    blocks = [_summary(summary.facts) for summary in with_facts(findings, ArchiveSummary)]
     signs = _signs(findings)
     if signs:
         rows = [
             [
                 sign.severity.value,
-                code_span(str(sign.attributes["member"]), limit=100),
-                escape(str(sign.attributes["words"])),
+                code_span(sign.facts.member, limit=100),
+                escape(sign.facts.words),
                 str(sign.evidence[0].record or ""),
             ]
             for sign in signs
         ]
-        blocks.append(
-            "**What is wrong**\n\n" + table(["Severity", "Member", "What", "Entry"], rows, limit=_SIGNS_SHOWN)
-        )
-    members = sorted(_of(findings, "archive_member"), key=lambda member: not _list(member, "dangers"))
+        headers = ["Severity", "Member", "What", "Entry"]
+        blocks.append("**Signs of danger**\n\n" + table(headers, rows, limit=_SIGNS_SHOWN))
+    members = sorted(with_facts(findings, ArchiveMember), key=lambda member: not member.facts.dangers)
     if members:
-        rows = [_row(member) for member in members]
-        headers = ["Name", "Kind by content", "Bytes", "Ratio", "Changed", "SHA-256", "Note"]
-        blocks.append("**Members**\n\n" + table(headers, rows))
+        headers = ["Name", "Type by content", "Bytes", "Ratio", "Changed", "SHA-256", "Note"]
+        blocks.append("**Members**\n\n" + table(headers, [_row(member.facts) for member in members]))
     return "\n\n".join(blocks)
 
 
-def _summary(summary: Finding) -> str:
-    given = summary.attributes
-    ratio = f", {given['ratio']} times its own size" if given["ratio"] else ""
-    times = f" Changed between {given['oldest']} and {given['newest']}." if given["oldest"] else ""
-    kinds = ", ".join(str(label) for label in _list(summary, "labels"))
-    held = f"{plural(int(str(given['members'])), 'member')}, {int(str(given['size'])):,} bytes{ratio}"
-    return f"{given['format']}: {held}; {given['opened']:,} opened, {given['encrypted']:,} with a password.{times}" + (
-        f" Kinds: {escape(kinds)}." if kinds else ""
-    )
+def _summary(facts: ArchiveSummary) -> str:
+    ratio = f", {facts.ratio} times its own size" if facts.ratio else ""
+    times = f" Changed between {facts.oldest} and {facts.newest}." if facts.oldest else ""
+    types = ", ".join(f"{row.count:,} {row.label}" for row in facts.labels)
+    extent = f"{plural(facts.members, 'member')}, {facts.size:,} bytes{ratio}"
+    opened = f"{facts.opened:,} opened, {facts.encrypted:,} password-protected"
+    return f"{facts.format}: {extent}; {opened}.{times}" + (f" Types: {escape(types)}." if types else "")
 
 
-def _row(member: Finding) -> list[str]:
-    given = member.attributes
-    note = "password" if given["is_encrypted"] else str(given["note"])
+def _row(facts: ArchiveMember) -> list[str]:
+    note = "password-protected" if facts.is_encrypted else facts.note
     return [
-        code_span(str(given["name"]), limit=100),
-        code_span(str(given["label"])) if given["label"] else str(given["kind"]),
-        f"{given['size']:,}",
-        str(given["ratio"] or ""),
-        str(given["modified"]),
-        code_span(str(given["sha256"])) if given["sha256"] else "",
-        escape(note or (f"to {given['link']}" if given["link"] else "")),
+        code_span(facts.name, limit=100),
+        code_span(facts.label) if facts.label else facts.member_type,
+        f"{facts.size:,}",
+        str(facts.ratio or ""),
+        facts.modified,
+        code_span(facts.sha256) if facts.sha256 else "",
+        escape(note or (f"to {facts.link}" if facts.link else "")),
     ]
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to do with what it holds."""
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to do with dangerous members."""
     steps = []
-    signs = {str(sign.attributes["sign"]) for sign in _signs(findings)}
+    signs = {sign.facts.sign for sign in _signs(findings)}
     if signs & {"executable", "script", "macros", "double_ending", "disguise"}:
-        steps.append(
-            "Attach the members that run by themselves: programs, scripts and documents are inspected one by one."
-        )
+        steps.append("Attach the programs, scripts and documents in it separately to have each inspected.")
     if "password" in signs:
-        steps.append(
-            "Ask who sent it for the password, or look for it in the mail that brought it; unpack in isolation."
-        )
+        steps.append("Ask the sender for the password, or look for it in the mail; unpack only in isolation.")
     if signs & {"traversal", "link"}:
-        steps.append(
-            "Do not unpack it with a program that follows such names; look on hosts for files written outside."
-        )
+        steps.append("Do not unpack it with a program that follows such names; check hosts for files written outside.")
     return steps
 
 
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def _signs(findings: Sequence[Finding]) -> list[Finding]:
-    return sorted(_of(findings, "archive_sign"), key=lambda sign: _WORST_FIRST.index(sign.severity))
-
-
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes[name]
-    return value if isinstance(value, list) else []
+def _signs(findings: Sequence[AnyFinding]) -> list[Finding[ArchiveSign]]:
+    return sorted(with_facts(findings, ArchiveSign), key=lambda sign: _WORST_FIRST.index(sign.severity))
 
 
 SECTION = Section(
@@ -121,8 +96,8 @@ SECTION = Section(
         tool="svc.assistant.skills.archive.tool:inspect",
         input=InputKind.BINARY,
         title="Archive",
-        can="list an archive (ZIP, TAR), open it one level and say which members are dangerous",
-        loose_kinds=("archive_summary", "archive_member", "archive_sign"),
+        can="list an archive (ZIP, TAR), open it one level deep and report dangerous members",
+        facts=(ArchiveSummary, ArchiveMember, ArchiveSign),
         strong=words(
             r"\barchives?\b",
             r"\b(?:zip|tar|tarball|tgz|7z|rar) ?(?:files?|archives?|bombs?)?\b",
@@ -133,6 +108,6 @@ SECTION = Section(
         file_names=words(r".*\.(?:tar\.(?:gz|bz2|xz)|tgz|tbz2?|txz)"),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

@@ -1,6 +1,6 @@
-"""What speaks against a file by its name and its real kind: programs, scripts, disguises. Pure.
+"""What makes a file dangerous by its name and its type by content: programs, scripts, disguises. Pure.
 
-For what comes in mails and archives. Facts: ``dangerous_names.toml``; the real kind comes from ``file_types``.
+For attachments and members of archives. Extensions: ``dangerous_names.toml``; the type comes from ``file_types``.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _HAS_MACROS = b"vbaProject.bin"
 
 
 class Danger(msgspec.Struct, frozen=True):
-    """One thing that speaks against a file. ``name``: executable, script, macros, disguise, double_ending, …"""
+    """One thing that makes a file dangerous. ``name``: executable, script, macros, disguise, double_ending, …"""
 
     name: str
-    words: str
+    description: str
     severity: Severity
 
 
@@ -50,20 +50,23 @@ def _table() -> _Table:
 
 
 def endings(name: str) -> list[str]:
-    """The endings of a file's name, last first, in lower case: ``a.pdf.exe`` gives exe, pdf."""
+    """Return the extensions of a file's name, last first, in lower case: ``a.pdf.exe`` gives exe, pdf."""
     base = re.split(r"[/\\]", name)[-1]
     return [piece.strip().lower() for piece in base.split(".")[:0:-1]]
 
 
 def is_archive(label: str) -> bool:
-    """Whether a file of this kind holds others."""
+    """Whether a file of this type contains other files."""
     return label in _table().archive_labels
 
 
 def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
-    """Everything that speaks against a file called ``name`` that is of kind ``label``; none for an ordinary one.
+    """Return what makes a file dangerous; nothing for an ordinary one.
 
-    ``label`` is "" where only the name is known, ``data`` the content where it was read.
+    Args:
+        name: The file's name.
+        label: Its type by content; "" if only the name is known.
+        data: Its content, if it was read.
     """
     table = _table()
     parts = endings(name)
@@ -72,17 +75,17 @@ def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
     if label in table.executable_labels or (not label and last in table.executable):
         found.append(Danger("executable", "a program", Severity.HIGH))
     elif last in table.executable and label not in table.archive_labels:
-        found.append(Danger("executable", "named as a program", Severity.HIGH))
+        found.append(Danger("executable", "has the extension of a program", Severity.HIGH))
     elif last in table.script or (label in table.script_labels and last not in ("txt", "log", "")):
         found.append(Danger("script", "a script or a shortcut that runs when opened", Severity.HIGH))
     if label in table.disk_image_labels or last in table.disk_image:
-        found.append(Danger("disk_image", "a disk image: what is in it carries no mark of the web", Severity.HIGH))
+        found.append(Danger("disk_image", "a disk image: files in it have no mark of the web", Severity.HIGH))
     if data is not None and _HAS_MACROS in data:
         found.append(Danger("macros", "an Office document with macros", Severity.HIGH))
     elif last in table.macro_document and last.endswith("m"):
-        found.append(Danger("macros", "an Office document that may hold macros", Severity.MEDIUM))
+        found.append(Danger("macros", "an Office document that may contain macros", Severity.MEDIUM))
     if last in table.web_page and label in ("html", "svg", "xml", ""):
-        found.append(Danger("web_page", "a web page that opens from the disk", Severity.MEDIUM))
+        found.append(Danger("web_page", "a web page that opens from disk", Severity.MEDIUM))
     found += _disguises(name, label, parts, table)
     return found
 
@@ -92,13 +95,13 @@ def _disguises(name: str, label: str, parts: list[str], table: _Table) -> list[D
     runs = table.executable | table.script
     last = parts[0] if parts else ""
     if len(parts) > 1 and parts[1] in table.harmless and last in runs | table.disk_image | table.web_page:
-        found.append(Danger("double_ending", f"ends in .{parts[1]}.{last}", Severity.HIGH))
+        found.append(Danger("double_ending", f"double extension .{parts[1]}.{last}", Severity.HIGH))
     if re.search(r"\s{6,}\.\w+\s*$", name):
-        found.append(Danger("double_ending", "spaces push its real ending out of sight", Severity.HIGH))
+        found.append(Danger("double_ending", "spaces hide its real extension", Severity.HIGH))
     if _BIDIRECTIONAL.search(name):
-        found.append(Danger("disguise", "its name is turned around by an invisible character", Severity.HIGH))
+        found.append(Danger("disguise", "a bidirectional control character disguises its name", Severity.HIGH))
     promised = table.promises.get(last)
     if promised and label not in promised and label not in ("", "unknown", "empty"):
         severity = Severity.HIGH if label in table.executable_labels | table.script_labels else Severity.MEDIUM
-        found.append(Danger("disguise", f"ends in .{last}, is {label}", severity))
+        found.append(Danger("disguise", f"extension .{last}, but the content is {label}", severity))
     return found

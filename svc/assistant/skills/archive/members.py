@@ -1,7 +1,7 @@
-"""The members of an archive, one by one, opened within bounds. Pure: reads the stream that it is given, writes nothing.
+"""The members of an archive, one by one, opened within limits. Pure: reads the given stream and writes nothing.
 
-ZIP and TAR by the standard library; a compressed TAR arrives here unpacked. Names are data: nothing is ever extracted
-to a path. What the library raises on damaged input becomes a note.
+ZIP and TAR are parsed by the standard library; a compressed TAR arrives here unpacked. Names are data: nothing is ever
+extracted to a path. What the library raises on damaged input becomes a note.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from typing import IO, BinaryIO
 
 import msgspec
 
+from svc.assistant.skills.archive.findings import MemberType
+
 MAX_MEMBERS = 10_000  # that are listed
 MAX_MEMBER_BYTES = 32 * 1024 * 1024  # of one member that is opened
 MAX_TOTAL_BYTES = 128 * 1024 * 1024  # of all: with hashing, a few seconds on one core
@@ -29,12 +31,12 @@ _DAMAGE = (
 
 
 class Member(msgspec.Struct, frozen=True, kw_only=True):
-    """One entry. ``data`` is None where it was not opened, and ``note`` says why; ``link`` is where a link leads."""
+    """One entry. ``data`` is None if it was not opened, and ``note`` says why; ``link`` is the target of a link."""
 
     name: str
     size: int
     packed: int | None
-    kind: str
+    kind: MemberType
     modified: str = ""
     is_encrypted: bool = False
     link: str = ""
@@ -45,13 +47,13 @@ class Member(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Budget:
-    """How much may still be unpacked of one archive."""
+    """How many bytes of one archive may still be unpacked."""
 
     def __init__(self, total: int = MAX_TOTAL_BYTES) -> None:
         self.left = total
 
     def read(self, stream: IO[bytes]) -> tuple[bytes, bool]:
-        """The content within the bounds, and whether that is all of it."""
+        """Return the content within the limits, and whether it is complete."""
         limit = min(MAX_MEMBER_BYTES, self.left)
         data = stream.read(limit + 1)
         self.left -= min(len(data), limit)
@@ -59,7 +61,7 @@ class Budget:
 
 
 def is_zip(stream: BinaryIO) -> bool:
-    """Whether the end of a ZIP's directory is where it has to be."""
+    """Whether the stream ends with a ZIP directory."""
     with contextlib.suppress(*_DAMAGE):
         stream.seek(0)
         return zipfile.is_zipfile(stream)
@@ -67,7 +69,7 @@ def is_zip(stream: BinaryIO) -> bool:
 
 
 def read_zip(stream: BinaryIO, notes: list[str], budget: Budget | None = None) -> Iterator[Member]:
-    """The members of a ZIP; what is wrong with the whole goes to ``notes``."""
+    """Yield the members of a ZIP; damage of the whole is added to ``notes``."""
     budget = budget or Budget()
     stream.seek(0)
     try:
@@ -77,7 +79,7 @@ def read_zip(stream: BinaryIO, notes: list[str], budget: Budget | None = None) -
         return
     entries = archive.infolist()
     if len(entries) > MAX_MEMBERS:
-        notes.append(f"only the first {MAX_MEMBERS:,} of {len(entries):,} members were looked at")
+        notes.append(f"only the first {MAX_MEMBERS:,} of {len(entries):,} members were examined")
     for entry in entries[:MAX_MEMBERS]:
         yield _zip_member(archive, entry, budget)
 
@@ -102,39 +104,33 @@ def _zip_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: Budget
         with archive.open(entry) as content:
             data, is_whole = budget.read(content)
     except _DAMAGE as error:
-        return msgspec.structs.replace(member, note=f"damaged, or packed in an unknown way ({type(error).__name__})")
+        return msgspec.structs.replace(
+            member, note=f"damaged, or compressed with an unknown method ({type(error).__name__})"
+        )
     link = data.decode("utf-8", "replace")[:500] if is_link else ""
     return msgspec.structs.replace(member, data=data, is_whole=is_whole, link=link)
 
 
 def read_tar(stream: BinaryIO, notes: list[str]) -> Iterator[Member]:
-    """The members of a TAR; what is wrong with the whole goes to ``notes``."""
+    """Yield the members of a TAR; damage of the whole is added to ``notes``."""
     budget = Budget()
     stream.seek(0)
     try:
         with tarfile.open(fileobj=stream, mode="r:") as archive:
             for count, entry in enumerate(archive):
                 if count >= MAX_MEMBERS:
-                    notes.append(f"only the first {MAX_MEMBERS:,} members were looked at")
+                    notes.append(f"only the first {MAX_MEMBERS:,} members were examined")
                     return
                 yield _tar_member(archive, entry, budget)
     except _DAMAGE as error:
-        notes.append(f"damaged after byte {_position(stream):,} ({type(error).__name__}); the rest was not looked at")
+        notes.append(f"damaged after byte {_position(stream):,} ({type(error).__name__}); the rest was not examined")
 
 
 def _tar_member(archive: tarfile.TarFile, entry: tarfile.TarInfo, budget: Budget) -> Member:
     modified = ""
     with contextlib.suppress(ValueError, OverflowError, OSError):
         modified = datetime.fromtimestamp(entry.mtime, UTC).isoformat()
-    kind = (
-        "folder"
-        if entry.isdir()
-        else "link"
-        if entry.islnk() or entry.issym()
-        else "file"
-        if entry.isfile()
-        else "device"
-    )
+    kind = _member_type(entry)
     member = Member(
         name=entry.name, size=entry.size, packed=None, kind=kind, modified=modified, link=entry.linkname,
         mode=entry.mode & 0o7777,
@@ -148,6 +144,14 @@ def _tar_member(archive: tarfile.TarFile, entry: tarfile.TarInfo, budget: Budget
         return member
     data, is_whole = budget.read(content)
     return msgspec.structs.replace(member, data=data, is_whole=is_whole)
+
+
+def _member_type(entry: tarfile.TarInfo) -> MemberType:
+    if entry.isdir():
+        return "folder"
+    if entry.islnk() or entry.issym():
+        return "link"
+    return "file" if entry.isfile() else "device"
 
 
 def _position(stream: BinaryIO) -> int:

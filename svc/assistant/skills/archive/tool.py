@@ -1,17 +1,8 @@
-"""What an archive holds, opened one level: members with kind by content and hashes, and what is wrong with them. Pure.
+"""List an archive, opened one level deep: members with type by content and hashes, and what is dangerous. Pure.
 
-ZIP and TAR (``archive_members.py``); a compressed TAR arrives unpacked. Members that are archives themselves are named,
-not opened. No path of a member is ever used. 7z, RAR, CAB and ISO have no library under a permissive licence that needs
-no program beside it: a Gap says so.
-
-Finding kinds and their attributes:
-
-``archive_summary``: format, label (str), members, folders, size, packed, encrypted, opened, dangerous (int), ratio
-(float or null), oldest, newest (str: ISO 8601 or ""), labels (list of str: kinds by content with their number).
-``archive_member``: name, kind (file, folder, link, device), label, modified, link, sha256, md5, note (str), size (int),
-packed (int or null), ratio (float or null), is_encrypted (bool), dangers, danger_names (list of str).
-``archive_sign``: sign (str: traversal, link, bomb, overlap, duplicate, password, set_id, device, or a danger of
-``file_danger.py``), member, words (str).
+ZIP and TAR (``members.py``); a compressed TAR arrives unpacked. Members that are archives themselves are listed, not
+opened. No path of a member is ever used. 7z, RAR, CAB and ISO are reported as a Gap: no library under a permissive
+licence reads them without an external program.
 """
 
 from __future__ import annotations
@@ -27,22 +18,23 @@ import msgspec
 
 from svc.assistant.file_types import identify as file_types
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Confidence, Evidence, Gap, Progress, Scalar, Severity, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Evidence, Facts, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
+from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary, LabelCount, MemberDanger
 from svc.assistant.skills.archive.members import MAX_MEMBER_BYTES, Member, is_zip, read_tar, read_zip
 
 BOMB_RATIO = 100.0  # deflate ends at 1,032 to 1; text seldom passes 20
-BOMB_BYTES = 10 * 1024 * 1024  # a small file of zeros is no bomb
+BOMB_BYTES = 10 * 1024 * 1024  # a smaller file of zeros is harmless
 TOTAL_RATIO = 200.0
 MAX_SIGNS = 500
+MAX_LABELS = 20
 PROGRESS_MEMBERS = 200
 _ESCAPES = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\]|^[A-Za-z]:")
 _SET_ID = 0o6000
 _UNREAD = {"sevenzip": "7z", "rar": "RAR", "cab": "CAB", "iso": "ISO 9660", "zst": "Zstandard"}
 
 
-class _Seen(msgspec.Struct):
+class _Totals(msgspec.Struct):
     """Sums over the members so far."""
 
     members: int = 0
@@ -60,64 +52,63 @@ class _Seen(msgspec.Struct):
     names: Counter[str] = msgspec.field(default_factory=Counter)
 
 
-def inspect(stream: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
-    """The members as findings, what is wrong with them, and a summary last."""
+def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
+    """Yield each member with its signs, the signs of the whole archive, and the summary."""
     yield Progress(text=f"reading {source}")
-    head = stream.read(file_types.HEAD_BYTES)
+    head = content.read(file_types.HEAD_BYTES)
     label = file_types.identify(head, source)[1]
     notes: list[str] = []
     if label in _UNREAD:
-        yield Gap(
-            text=f"{_UNREAD[label]} archives are not opened: no library with a permissive licence reads them here"
-        )
+        yield Gap(text=f"{_UNREAD[label]} archives are not opened: no library with a permissive licence reads them")
         return
     if label == "tar":
-        form, members = "TAR", read_tar(stream, notes)
-    elif starts_as(head, "zip_start") or is_zip(stream):
-        form, members = "ZIP", read_zip(stream, notes)
+        form, members = "TAR", read_tar(content, notes)
+    elif starts_as(head, "zip_start") or is_zip(content):
+        form, members = "ZIP", read_zip(content, notes)
     else:
-        yield Gap(text="no archive" if head else "an empty file")
+        yield Gap(text="not an archive" if head else "the file is empty")
         return
-    seen, signs = _Seen(), 0
+    totals, signs = _Totals(), 0
     for member in members:
-        for finding in _look(member, source, seen):
-            signs += finding.kind == "archive_sign"
-            if finding.kind != "archive_sign" or signs <= MAX_SIGNS:
+        for finding in _inspected(member, source, totals):
+            is_sign = isinstance(finding.facts, ArchiveSign)
+            signs += is_sign
+            if not is_sign or signs <= MAX_SIGNS:
                 yield finding
-        if seen.members % PROGRESS_MEMBERS == 0:
-            yield Progress(text=f"{seen.members:,} members, {seen.size:,} bytes")
-    size = stream.seek(0, io.SEEK_END)
-    yield from _whole(seen, size, form, source)
-    yield _summary(seen, size, form, label, source)
-    yield from _gaps(seen, notes)
+        if totals.members % PROGRESS_MEMBERS == 0:
+            yield Progress(text=f"{totals.members:,} members, {totals.size:,} bytes")
+    size = content.seek(0, io.SEEK_END)
+    yield from _whole(totals, size, form, source)
+    yield _summary(totals, size, form, label, source)
+    yield from _gaps(totals, notes)
 
 
-def _look(member: Member, source: str, seen: _Seen) -> Iterator[Finding]:
+def _inspected(member: Member, source: str, totals: _Totals) -> Iterator[Finding[Facts]]:
     """One member as a finding, then its signs."""
     head = member.data[: file_types.HEAD_BYTES] if member.data else b""
     label = file_types.identify(head, member.name)[1] if member.data is not None else ""
     found = dangers(member.name, label, member.data) if member.kind == "file" else []
-    seen.members += 1
-    seen.folders += member.kind == "folder"
-    seen.size += member.size
-    seen.packed += member.packed or 0
-    seen.encrypted += member.is_encrypted
-    seen.opened += member.data is not None
-    seen.dangerous += bool(found)
-    seen.nested += is_archive(label)
-    seen.unopened += bool(member.note)
-    seen.cut += not member.is_whole
-    seen.names[member.name] += 1
+    totals.members += 1
+    totals.folders += member.kind == "folder"
+    totals.size += member.size
+    totals.packed += member.packed or 0
+    totals.encrypted += member.is_encrypted
+    totals.opened += member.data is not None
+    totals.dangerous += bool(found)
+    totals.nested += is_archive(label)
+    totals.unopened += bool(member.note)
+    totals.cut += not member.is_whole
+    totals.names[member.name] += 1
     if member.modified:
-        seen.times = [min([*seen.times, member.modified]), max([*seen.times, member.modified])]
+        totals.times = [min([*totals.times, member.modified]), max([*totals.times, member.modified])]
     if label:
-        seen.labels[label] += 1
-    evidence = (Evidence(source=source, excerpt=member.name[:300], record=seen.members),)
+        totals.labels[label] += 1
+    evidence = (Evidence(source=source, excerpt=member.name[:300], record=totals.members),)
     yield _member(member, label, found, evidence)
     for sign, words, severity in _signs(member, found):
         yield _sign(sign, words, severity, member.name, evidence)
-    if seen.names[member.name] == 2:
-        words = "the name stands in the archive twice: which one is unpacked depends on the program"
+    if totals.names[member.name] == 2:
+        words = "the name occurs twice in the archive: which one is unpacked depends on the program"
         yield _sign("duplicate", words, Severity.MEDIUM, member.name, evidence)
 
 
@@ -125,87 +116,105 @@ def _ratio(member: Member) -> float | None:
     return round(member.size / member.packed, 1) if member.packed else None
 
 
-def _member(member: Member, label: str, found: list[Danger], evidence: tuple[Evidence, ...]) -> Finding:
+def _member(member: Member, label: str, found: list[Danger], evidence: tuple[Evidence, ...]) -> Finding[ArchiveMember]:
     is_whole = member.data is not None and member.is_whole
     data = member.data or b""
-    attributes: dict[str, Scalar | list[Scalar]] = {
-        "name": member.name, "kind": member.kind, "label": label, "modified": member.modified, "link": member.link,
-        "sha256": hashlib.sha256(data).hexdigest() if is_whole else "",
-        "md5": hashlib.md5(data, usedforsecurity=False).hexdigest() if is_whole else "", "note": member.note,
-        "size": member.size, "packed": member.packed, "ratio": _ratio(member), "is_encrypted": member.is_encrypted,
-        "dangers": [danger.words for danger in found], "danger_names": [danger.name for danger in found],
-    }  # fmt: skip
     return Finding(
-        kind="archive_member",
         title=f"{member.name[:120]} ({label or member.kind})",
         evidence=evidence,
-        attributes=attributes,
+        facts=ArchiveMember(
+            name=member.name,
+            member_type=member.kind,
+            label=label,
+            modified=member.modified,
+            link=member.link,
+            sha256=hashlib.sha256(data).hexdigest() if is_whole else "",
+            md5=hashlib.md5(data, usedforsecurity=False).hexdigest() if is_whole else "",
+            note=member.note,
+            size=member.size,
+            packed=member.packed,
+            ratio=_ratio(member),
+            is_encrypted=member.is_encrypted,
+            dangers=[MemberDanger(danger.name, danger.description) for danger in found],
+        ),
     )
 
 
 def _signs(member: Member, found: list[Danger]) -> Iterator[tuple[str, str, Severity]]:
-    """What is wrong with one member, with its severity."""
+    """What is dangerous or suspicious about one member, with its severity."""
     if _ESCAPES.search(member.name):
-        yield "traversal", "its name leads out of the folder that it is unpacked to", Severity.HIGH
+        yield "traversal", "path traversal: the name leads out of the target folder", Severity.HIGH
     if member.kind == "link" and _ESCAPES.search(member.link):
-        yield "link", f"a link that leads out, to {member.link[:120]}", Severity.HIGH
+        yield "link", f"a link out of the target folder, to {member.link[:120]}", Severity.HIGH
     ratio = _ratio(member)
     if ratio is not None and ratio >= BOMB_RATIO and member.size >= BOMB_BYTES:
-        yield "bomb", f"{member.packed:,} bytes that become {member.size:,}", Severity.HIGH
+        yield "bomb", f"decompression bomb: {member.packed:,} bytes expand to {member.size:,}", Severity.HIGH
     if member.kind == "device":
         yield "device", "a device, not a file", Severity.MEDIUM
     if member.kind == "file" and member.mode & _SET_ID:
         yield "set_id", "runs with the rights of its owner or group (set-id)", Severity.MEDIUM
     for danger in found:
-        yield danger.name, danger.words, danger.severity
+        yield danger.name, danger.description, danger.severity
 
 
-def _sign(sign: str, words: str, severity: Severity, member: str, evidence: tuple[Evidence, ...]) -> Finding:
+def _sign(
+    sign: str, words: str, severity: Severity, member: str, evidence: tuple[Evidence, ...]
+) -> Finding[ArchiveSign]:
     return Finding(
-        kind="archive_sign",
         title=f"{member[:120]}: {words}",
         severity=severity,
         confidence=Confidence.HIGH if sign in ("traversal", "link", "bomb", "double_ending") else Confidence.MEDIUM,
         evidence=evidence,
         techniques=("T1036.007",) if sign == "double_ending" else (),
-        attributes={"sign": sign, "member": member, "words": words},
+        facts=ArchiveSign(sign=sign, member=member, words=words),
     )
 
 
-def _whole(seen: _Seen, size: int, form: str, source: str) -> Iterator[Finding]:
-    """What is wrong with the archive as a whole."""
-    evidence = (Evidence(source=source, excerpt=f"{form}, {size:,} bytes, {seen.members:,} members"),)
-    if seen.encrypted:
-        words = f"{seen.encrypted:,} of {seen.members:,} members have a password: their content was not looked at"
+def _whole(totals: _Totals, size: int, form: str, source: str) -> Iterator[Finding[ArchiveSign]]:
+    """What is dangerous or suspicious about the archive as a whole."""
+    evidence = (Evidence(source=source, excerpt=f"{form}, {size:,} bytes, {totals.members:,} members"),)
+    if totals.encrypted:
+        words = (
+            f"{totals.encrypted:,} of {totals.members:,} members are password-protected; their content was not examined"
+        )
         yield _sign("password", words, Severity.MEDIUM, source, evidence)
-    if form == "ZIP" and seen.packed > size:
-        words = f"its members take {seen.packed:,} bytes of a file of {size:,}: they overlap"
+    if form == "ZIP" and totals.packed > size:
+        words = f"overlapping members: they take {totals.packed:,} bytes of a file of {size:,}"
         yield _sign("overlap", words, Severity.HIGH, source, evidence)
-    if size and seen.size >= 10 * BOMB_BYTES and seen.size / size >= TOTAL_RATIO:
-        yield _sign("bomb", f"{size:,} bytes that become {seen.size:,}", Severity.HIGH, source, evidence)
+    if size and totals.size >= 10 * BOMB_BYTES and totals.size / size >= TOTAL_RATIO:
+        yield _sign(
+            "bomb", f"decompression bomb: {size:,} bytes expand to {totals.size:,}", Severity.HIGH, source, evidence
+        )
 
 
-def _summary(seen: _Seen, size: int, form: str, label: str, source: str) -> Finding:
+def _summary(totals: _Totals, size: int, form: str, label: str, source: str) -> Finding[ArchiveSummary]:
     return Finding(
-        kind="archive_summary",
-        title=f"{form} of {seen.members:,} members, {seen.size:,} bytes unpacked",
+        title=f"{form} of {totals.members:,} members, {totals.size:,} bytes unpacked",
         evidence=(Evidence(source=source, excerpt=f"{form}, {size:,} bytes", offset=0),),
-        attributes={
-            "format": form, "label": label, "members": seen.members, "folders": seen.folders, "size": seen.size,
-            "packed": size, "encrypted": seen.encrypted, "opened": seen.opened, "dangerous": seen.dangerous,
-            "ratio": round(seen.size / size, 1) if size else None, "oldest": seen.times[0] if seen.times else "",
-            "newest": seen.times[-1] if seen.times else "",
-            "labels": [f"{count:,} {name}" for name, count in seen.labels.most_common(20)],
-        },
-    )  # fmt: skip
+        facts=ArchiveSummary(
+            format=form,
+            label=label,
+            members=totals.members,
+            folders=totals.folders,
+            size=totals.size,
+            packed=size,
+            encrypted=totals.encrypted,
+            opened=totals.opened,
+            dangerous=totals.dangerous,
+            ratio=round(totals.size / size, 1) if size else None,
+            oldest=totals.times[0] if totals.times else "",
+            newest=totals.times[-1] if totals.times else "",
+            labels=[LabelCount(name, count) for name, count in totals.labels.most_common(MAX_LABELS)],
+        ),
+    )
 
 
-def _gaps(seen: _Seen, notes: list[str]) -> Iterator[Gap]:
+def _gaps(totals: _Totals, notes: list[str]) -> Iterator[Gap]:
     for note in notes:
         yield Gap(text=note)
-    if seen.nested:
-        yield Gap(text=f"{seen.nested:,} archives in it were not opened: one level is; attach them by themselves")
-    if seen.unopened:
-        yield Gap(text=f"{seen.unopened:,} members could not be opened (the table says why)")
-    if seen.cut:
-        yield Gap(text=f"of {seen.cut:,} members only the first {MAX_MEMBER_BYTES:,} bytes were looked at")
+    if totals.nested:
+        yield Gap(text=f"nested archives not opened (one level only): {totals.nested:,}; attach them separately")
+    if totals.unopened:
+        yield Gap(text=f"{totals.unopened:,} members could not be opened (the table says why)")
+    if totals.cut:
+        yield Gap(text=f"of {totals.cut:,} members only the first {MAX_MEMBER_BYTES:,} bytes were examined")

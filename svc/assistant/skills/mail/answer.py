@@ -1,219 +1,219 @@
-"""The answer about mails: the verdict with its reasons, the way, the records of checks, links and attachments.
-
-Kinds: ``tools/mail``.
-"""
+"""The answer about mails: the verdict with its reasons, the path, sender authentication, links and attachments."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.mail.findings import (
+    MailAttachment,
+    MailAuth,
+    MailClass,
+    MailDamage,
+    MailHop,
+    MailNature,
+    MailSender,
+    MailText,
+    MailUrl,
+    MailVerdict,
+)
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, cut, defang, escape, plural, table
 
 REASONS_SHOWN = 8  # of one mail
 _LINKS_SHOWN = 15
-_SAID = {
-    "phishing": "Suspicious: phishing",
+_HOSTS_SHOWN = 4
+_REASON_CHARS = 200
+_CLASSES: dict[MailClass, str] = {
+    "phishing": "Phishing",
     "suspicious": "Suspicious",
-    "spam": "Suspicious: spam",
+    "spam": "Spam",
     "ordinary": "Ordinary",
 }
-_NATURE = {"fraud": "a fraud by its words", "phishing": "probably phishing", "spam": "probably spam"}
+_NATURES: dict[MailNature, str] = {"fraud": "probably fraud", "phishing": "probably phishing", "spam": "probably spam"}
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """The verdict on the one mail with its two heaviest reasons, or how many of which."""
-    mails = _of(findings, "mail_verdict")
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The verdict on the one mail with its two heaviest reasons, or how many mails have which verdict."""
+    mails = with_facts(findings, MailVerdict)
     if not mails:
-        return "**No mail that can be read.**"
+        return "**No readable mail.**"
     if len(mails) == 1:
         return _one(mails[0])
-    counts = Counter(str(mail.attributes["verdict"]) for mail in mails)
-    listed = ", ".join(f"{counts[name]:,} {name}" for name in _SAID if counts[name])
+    counts = Counter(mail.facts.verdict for mail in mails)
+    listed = ", ".join(f"{counts[name]:,} {name}" for name in _CLASSES if counts[name])
     return f"**{plural(len(mails), 'mail')}:** {listed}."
 
 
-def _one(mail: Finding) -> str:
-    name, score = str(mail.attributes["verdict"]), mail.attributes["score"]
-    if name == "ordinary":
-        rest = f" Most notable: {_plain(_list(mail, 'reasons')[0])}." if _list(mail, "reasons") else ""
-        return f"**Ordinary** (score {score}; 5 would be a warning): nothing in it outweighs what speaks for it.{rest}"
-    nature = f", {_NATURE[str(mail.attributes['nature'])]}" if name == "suspicious" else ""
-    reasons = "; ".join(_plain(reason) for reason in _list(mail, "reasons")[:2])
-    return f"**{_SAID[name]}{nature}** (score {score}; 5 is suspicious): {reasons}."
+def _one(mail: Finding[MailVerdict]) -> str:
+    facts = mail.facts
+    if facts.verdict == "ordinary":
+        rest = f" Strongest reason against it: {_plain(facts.reasons[0].reason)}." if facts.reasons else ""
+        return (
+            f"**Ordinary** (score {facts.score}; 5 and above is suspicious): "
+            f"no strong sign of phishing, fraud or spam was found.{rest}"
+        )
+    nature = f", {_NATURES[facts.nature]}" if facts.verdict == "suspicious" else ""
+    reasons = "; ".join(_plain(row.reason) for row in facts.reasons[:2])
+    score = f"(score {facts.score}; 5 and above is suspicious; {mail.confidence.value} confidence)"
+    return f"**{_CLASSES[facts.verdict]}{nature}** {score}: {reasons}."
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """Reasons, sender, way, checks, links, attachments; of several mails the worst in full, all in one table."""
-    mails = _of(findings, "mail_verdict")
+def body(findings: Sequence[AnyFinding]) -> str:
+    """Reasons, sender, path, authentication, links, attachments; of several mails a table and the worst in full."""
+    mails = with_facts(findings, MailVerdict)
     if not mails:
         return ""
-    worst = max(mails, key=lambda mail: float(str(mail.attributes["score"])))
+    worst = max(mails, key=lambda mail: mail.facts.score)
+    source, number = _source(worst), worst.facts.mail
     blocks = [_overview(mails)] if len(mails) > 1 else []
-    own = [finding for finding in findings if _which(finding) == _which(worst)]
     if len(mails) > 1:
-        of_file = f" of {_file(worst)}" if len({_file(mail) for mail in mails}) > 1 else ""
-        blocks.append(f"**Mail {worst.attributes['mail']}{of_file}, the one with the highest score**")
+        of_file = f" of {_file(worst)}" if len({_source(mail) for mail in mails}) > 1 else ""
+        blocks.append(f"**Mail {number}{of_file}, the one with the highest score**")
+    own = [finding for finding in findings if _source(finding) == source]
     parts = (
-        _head(worst),
-        _reasons(worst),
-        _senders(own),
-        _checks(own),
-        _hops(own),
-        _links(own),
-        _files(own),
-        _damage(own),
+        _head(worst.facts),
+        _reasons(worst.facts),
+        _senders([finding for finding in with_facts(own, MailSender) if finding.facts.mail == number]),
+        _authentication([finding for finding in with_facts(own, MailAuth) if finding.facts.mail == number]),
+        _hops([finding.facts for finding in with_facts(own, MailHop) if finding.facts.mail == number]),
+        _links([finding for finding in with_facts(own, MailUrl) if finding.facts.mail == number]),
+        _attachments([finding.facts for finding in with_facts(own, MailAttachment) if finding.facts.mail == number]),
+        _damage([finding for finding in with_facts(own, MailDamage) if finding.facts.mail == number]),
     )
     return "\n\n".join(block for block in (*blocks, *parts) if block)
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to do about a mail that is not ordinary."""
-    bad = [mail for mail in _of(findings, "mail_verdict") if mail.attributes["verdict"] != "ordinary"]
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to do about mails that are not ordinary."""
+    verdicts = with_facts(findings, MailVerdict)
+    bad = {(_source(mail), mail.facts.mail) for mail in verdicts if mail.facts.verdict != "ordinary"}
     if not bad:
         return []
-    bad_ones = {_which(mail) for mail in bad}
     steps = [
-        "Search the mail servers for the same sender, subject and links: who else got it, who answered or clicked."
+        "Search the mail servers for the same sender, subject and links: who else received it, who replied or clicked."
     ]
     hosts = [
-        str(u.attributes["host"]) for u in _of(findings, "mail_url") if _which(u) in bad_ones and u.attributes["signs"]
+        link.facts.host
+        for link in with_facts(findings, MailUrl)
+        if (_source(link), link.facts.mail) in bad and link.facts.signs
     ]
     if hosts:
-        shown = ", ".join(code_span(defang(host), limit=60) for host in dict.fromkeys(hosts[:4]))
-        steps.append(f"Look for connections to {shown} in proxy and DNS logs from the time of delivery on; block them.")
-    files = [f for f in _of(findings, "mail_attachment") if _which(f) in bad_ones and f.attributes["dangers"]]
-    if files:
-        steps.append("Look for the attachments' SHA-256 on hosts; open them in isolation only.")
-    if not any(f.attributes["is_latest"] for f in _of(findings, "mail_auth")):
+        shown = ", ".join(code_span(defang(host), limit=60) for host in dict.fromkeys(hosts[:_HOSTS_SHOWN]))
+        steps.append(f"Search proxy and DNS logs since delivery for connections to {shown}, and block them.")
+    if any(
+        (_source(file), file.facts.mail) in bad and file.facts.dangers for file in with_facts(findings, MailAttachment)
+    ):
+        steps.append("Search hosts for the attachments' SHA-256; open them only in isolation.")
+    if not any(check.facts.is_latest for check in with_facts(findings, MailAuth)):
         steps.append(
-            "No server recorded SPF, DKIM or DMARC: check the topmost server's own log for the delivering address."
+            "No server recorded SPF, DKIM or DMARC: check the log of the last server for the delivering address."
         )
     return steps
 
 
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
+def _source(finding: AnyFinding) -> str:
+    """The file of a finding: mails are numbered from 1 in each."""
+    return finding.evidence[0].source if finding.evidence else ""
 
 
-def _which(finding: Finding) -> tuple[str, Scalar | list[Scalar]]:
-    """The mail that a finding is about: mails count from 1 in every file."""
-    source = finding.evidence[0].source if finding.evidence else ""
-    return source, finding.attributes.get("mail")
+def _plain(text: str) -> str:
+    return escape(cut(text, _REASON_CHARS))
 
 
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes[name]
-    return value if isinstance(value, list) else []
-
-
-def _plain(value: Scalar) -> str:
-    return escape(cut(str(value), 200))
-
-
-def _overview(mails: Sequence[Finding]) -> str:
-    ranked = sorted(mails, key=lambda mail: -float(str(mail.attributes["score"])))
-    is_many = len({_file(mail) for mail in mails}) > 1
+def _overview(mails: Sequence[Finding[MailVerdict]]) -> str:
+    is_many = len({_source(mail) for mail in mails}) > 1
     rows = [
         [
             *([_file(mail)] if is_many else []),
-            str(mail.attributes["mail"]),
-            str(mail.attributes["verdict"]),
-            str(mail.attributes["score"]),
-            code_span(str(mail.attributes["subject"]), limit=80),
-            code_span(defang(str(mail.attributes["sender"])), limit=60),
+            str(mail.facts.mail),
+            mail.facts.verdict,
+            str(mail.facts.score),
+            code_span(mail.facts.subject, limit=80),
+            code_span(defang(mail.facts.sender), limit=60),
         ]
-        for mail in ranked
+        for mail in sorted(mails, key=lambda mail: -mail.facts.score)
     ]
     return table([*(["File"] if is_many else []), "Mail", "Verdict", "Score", "Subject", "From"], rows)
 
 
-def _file(mail: Finding) -> str:
-    return code_span(mail.evidence[0].source, limit=60) if mail.evidence else ""
+def _file(mail: AnyFinding) -> str:
+    return code_span(_source(mail), limit=60)
 
 
-def _head(mail: Finding) -> str:
-    sender = f"{mail.attributes['sender_name']} <{mail.attributes['sender']}>".strip()
+def _head(facts: MailVerdict) -> str:
     rows = [
-        ["From", code_span(defang(sender))],
-        ["To", code_span(defang(str(mail.attributes["to"])))],
-        ["Subject", code_span(str(mail.attributes["subject"]))],
-        ["Date", code_span(str(mail.attributes["date"]))],
-        ["Message-ID", code_span(defang(str(mail.attributes["message_id"])))],
+        ["From", code_span(defang(f"{facts.sender_name} <{facts.sender}>".strip()))],
+        ["To", code_span(defang(facts.to))],
+        ["Subject", code_span(facts.subject)],
+        ["Date", code_span(facts.date)],
+        ["Message-ID", code_span(defang(facts.message_id))],
     ]
     return table(["Field", "Value"], rows)
 
 
-def _reasons(mail: Finding) -> str:
-    against = list(zip(_list(mail, "points"), _list(mail, "reasons"), strict=True))
-    favour = list(zip(_list(mail, "points_for"), _list(mail, "for_it"), strict=True))
-    shown = against[:REASONS_SHOWN] + favour
+def _reasons(facts: MailVerdict) -> str:
+    shown = facts.reasons[:REASONS_SHOWN] + facts.for_it
     if not shown:
         return ""
-    rows = [[f"{float(str(points)):+.1f}", _plain(reason)] for points, reason in shown]
-    rest = len(against) - REASONS_SHOWN
+    rows = [[f"{row.points:+.1f}", _plain(row.reason)] for row in shown]
+    rest = len(facts.reasons) - REASONS_SHOWN
     note = f"\n\n… and {plural(rest, 'smaller reason')} (all are in the findings)." if rest > 0 else ""
-    return table(["Points", "Why"], rows) + note
+    return table(["Points", "Reason"], rows) + note
 
 
-def _senders(own: Sequence[Finding]) -> str:
-    notes = [f for f in _of(own, "mail_sender") if f.severity is not Severity.INFO or f.attributes["name"] == "date"]
+def _senders(findings: Sequence[Finding[MailSender]]) -> str:
     rows = [
-        [_plain(f.title), f"{f.attributes['field']}", code_span(defang(str(f.attributes["value"]))), _line(f)]
-        for f in notes
+        [_plain(finding.title), finding.facts.field, code_span(defang(finding.facts.value)), _line(finding)]
+        for finding in findings
+        if finding.severity is not Severity.INFO or finding.facts.name == "date"
     ]
-    return "**About the sender**\n\n" + table(["What", "Field", "As it stands", "Line"], rows) if rows else ""
+    return "**Sender inconsistencies**\n\n" + table(["What", "Field", "Value", "Line"], rows) if rows else ""
 
 
-def _line(finding: Finding) -> str:
+def _line(finding: AnyFinding) -> str:
     return str(finding.evidence[0].line or "")
 
 
-def _checks(own: Sequence[Finding]) -> str:
+def _authentication(findings: Sequence[Finding[MailAuth]]) -> str:
     rows = [
         [
-            f"{f.attributes['method']}".upper(),
-            code_span(str(f.attributes["result"])),
-            code_span(defang(str(f.attributes["domain"]))) if f.attributes["domain"] else "",
-            code_span(str(f.attributes["server"])) if f.attributes["server"] else "not named",
-            f"{f.attributes['field']}"
-            + ("" if f.attributes["is_latest"] else " (earlier; a sender may have written it)"),
-            _line(f),
+            finding.facts.method.upper(),
+            code_span(finding.facts.result),
+            code_span(defang(finding.facts.domain)) if finding.facts.domain else "",
+            code_span(finding.facts.server) if finding.facts.server else "not named",
+            finding.facts.field + ("" if finding.facts.is_latest else " (earlier; a sender may have written it)"),
+            _line(finding),
         ]
-        for f in _of(own, "mail_auth")
+        for finding in findings
     ]
     if not rows:
-        return "**Checks of the sender:** no server recorded SPF, DKIM or DMARC."
-    return "**Checks of the sender, as recorded** (not verified here)\n\n" + table(
+        return "**Sender authentication:** no server recorded SPF, DKIM or DMARC."
+    return "**Sender authentication, as recorded** (not verified here)\n\n" + table(
         ["Check", "Result", "Domain", "Recorded by", "Field", "Line"], rows
     )
 
 
-def _hops(own: Sequence[Finding]) -> str:
+def _hops(hops: Sequence[MailHop]) -> str:
     rows = [
         [
-            str(f.attributes["number"]),
-            code_span(defang(str(f.attributes["sender"] or f.attributes["reverse"] or "?")), limit=60),
-            code_span(defang(str(f.attributes["ip"])), limit=45) if f.attributes["ip"] else "",
-            code_span(defang(str(f.attributes["by"] or "?")), limit=60),
-            str(f.attributes["time"]),
-            _delay(f.attributes["delay_seconds"]),
-            ", ".join(str(note) for note in _list(f, "notes")),
+            str(hop.number),
+            code_span(defang(hop.sender or hop.reverse or "?"), limit=60),
+            code_span(defang(hop.ip), limit=45) if hop.ip else "",
+            code_span(defang(hop.by or "?"), limit=60),
+            hop.time,
+            _delay(hop.delay_seconds),
+            ", ".join(hop.notes),
         ]
-        for f in _of(own, "mail_hop")
+        for hop in hops
     ]
-    return (
-        "**Way, first server first**\n\n" + table(["", "From", "Address", "To", "Time", "Delay", "Note"], rows)
-        if rows
-        else ""
-    )
+    headers = ["", "From", "Address", "To", "Time", "Delay", "Note"]
+    return "**Mail path (oldest hop first)**\n\n" + table(headers, rows) if rows else ""
 
 
-def _delay(seconds: object) -> str:
-    if not isinstance(seconds, int):
+def _delay(seconds: int | None) -> str:
+    if seconds is None:
         return ""
     sign, seconds = ("-" if seconds < 0 else ""), abs(seconds)
     if seconds < 120:
@@ -221,59 +221,47 @@ def _delay(seconds: object) -> str:
     return f"{sign}{seconds // 60:,} min" if seconds < 7_200 else f"{sign}{seconds / 3600:,.1f} h"
 
 
-def _links(own: Sequence[Finding]) -> str:
-    links = _of(own, "mail_url")
+def _links(findings: Sequence[Finding[MailUrl]]) -> str:
     rows = [
         [
-            code_span(defang(str(f.attributes["url"])), limit=100),
-            code_span(defang(str(f.attributes["text"])), limit=60) if f.attributes["text"] else "",
-            _plain("; ".join(str(sign) for sign in _list(f, "signs"))) or "nothing",
-            _line(f),
+            code_span(defang(finding.facts.url), limit=100),
+            code_span(defang(finding.facts.text), limit=60) if finding.facts.text else "",
+            _plain("; ".join(sign.description for sign in finding.facts.signs)) or "none",
+            _line(finding),
         ]
-        for f in links
+        for finding in findings
     ]
-    return (
-        "**Links**\n\n"
-        + table(["Address", "Words over it", "What speaks against it", "Line"], rows, limit=_LINKS_SHOWN)
-        if rows
-        else ""
-    )
+    headers = ["Address", "Link text", "Indicators", "Line"]
+    return "**Links**\n\n" + table(headers, rows, limit=_LINKS_SHOWN) if rows else ""
 
 
-def _files(own: Sequence[Finding]) -> str:
+def _attachments(files: Sequence[MailAttachment]) -> str:
     rows = [
         [
-            code_span(str(f.attributes["name"]), limit=80),
-            f"{code_span(str(f.attributes['label']))} (said to be {code_span(str(f.attributes['claimed']))})",
-            f"{f.attributes['size']:,}",
-            _plain("; ".join(str(danger) for danger in _list(f, "dangers"))) or "nothing",
-            code_span(str(f.attributes["sha256"])),
+            code_span(file.name, limit=80),
+            f"{code_span(file.label)} (declared as {code_span(file.claimed)})",
+            f"{file.size:,}",
+            _plain("; ".join(danger.description for danger in file.dangers)) or "none",
+            code_span(file.sha256),
         ]
-        for f in _of(own, "mail_attachment")
+        for file in files
     ]
-    return (
-        "**Attachments**\n\n" + table(["Name", "Kind by content", "Bytes", "What speaks against it", "SHA-256"], rows)
-        if rows
-        else ""
-    )
+    headers = ["Name", "Type by content", "Bytes", "Indicators", "SHA-256"]
+    return "**Attachments**\n\n" + table(headers, rows) if rows else ""
 
 
-def _damage(own: Sequence[Finding]) -> str:
-    found = _of(own, "mail_damage")
-    return "**Broken in it**\n\n" + bullets([_plain(f.title) for f in found]) if found else ""
+def _damage(findings: Sequence[Finding[MailDamage]]) -> str:
+    return "**Could not be parsed**\n\n" + bullets([_plain(finding.title) for finding in findings]) if findings else ""
 
 
 SECTION = Section(
     skill=Skill(
         name="mail",
-        tool="svc.assistant.skills.mail.tool:triage",
+        tool="svc.assistant.skills.mail.tool:inspect",
         input=InputKind.BINARY,
         title="Mail",
-        can="triage a mail: its way, SPF, DKIM and DMARC as recorded, what does not fit, links, attachments, a verdict",
-        loose_kinds=(
-            "mail_verdict", "mail_hop", "mail_auth", "mail_sender", "mail_url", "mail_attachment", "mail_text",
-            "mail_damage",
-        ),
+        can="triage a mail: its path, SPF, DKIM and DMARC as recorded, inconsistencies, links, attachments, a verdict",
+        facts=(MailVerdict, MailHop, MailAuth, MailSender, MailUrl, MailAttachment, MailText, MailDamage),
         strong=words(
             r"\bphish\w*",
             r"\.eml\b",
@@ -295,6 +283,6 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )  # fmt: skip

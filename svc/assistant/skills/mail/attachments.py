@@ -1,6 +1,7 @@
-"""What comes with a mail: each attachment by its content, what speaks against it, and what an attached archive holds.
+"""The attachments of a mail: type by content, what makes each dangerous, and the members of an attached archive.
 
-Pure; opens archives one level, within bounds (``archive_members.py``). Dangers: ``file_danger.py``.
+Pure; opens archives one level deep, within the limits of ``archive/members.py``. Dangers:
+``archive/dangerous_names.py``.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ _POINTS = {
 }  # fmt: skip
 
 
-class SeenAttachment(msgspec.Struct, frozen=True, kw_only=True):
-    """One attachment. ``members`` are the names in an archive; ``label`` is the kind by content."""
+class InspectedAttachment(msgspec.Struct, frozen=True, kw_only=True):
+    """One attachment. ``members`` are the names in an archive; ``label`` is the type by content."""
 
     name: str
     claimed: str
@@ -41,17 +42,17 @@ class SeenAttachment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def points(self) -> float:
-        """How much it speaks against the mail."""
+        """Its weight in the mail's score."""
         return max((_POINTS[danger.severity] for danger in self.dangers), default=0.0)
 
 
-def read_attachments(attachments: Sequence[Attachment]) -> Iterator[SeenAttachment]:
-    """Each of the first MAX_ATTACHMENTS, looked into."""
+def read_attachments(attachments: Sequence[Attachment]) -> Iterator[InspectedAttachment]:
+    """Inspect the first MAX_ATTACHMENTS."""
     for attachment in attachments[:MAX_ATTACHMENTS]:
         yield _read(attachment)
 
 
-def _read(attachment: Attachment) -> SeenAttachment:
+def _read(attachment: Attachment) -> InspectedAttachment:
     data, name = attachment.data, attachment.name
     label = "eml" if attachment.nested else file_types.identify(data, name)[1] if data else "empty"
     found = dangers(name, label, data)
@@ -60,7 +61,7 @@ def _read(attachment: Attachment) -> SeenAttachment:
         found += _in_archive(data, members) if label == "zip" else [_unopened(label)]
     if label in ("html", "svg", "xml") or name.lower().endswith((".htm", ".html", ".shtml", ".svg")):
         found += _in_page(data)
-    return SeenAttachment(
+    return InspectedAttachment(
         name=name, claimed=attachment.claimed, label=label, size=len(data), sha256=hashlib.sha256(data).hexdigest(),
         md5=hashlib.md5(data, usedforsecurity=False).hexdigest(), dangers=tuple(found), members=tuple(members[:50]),
         is_inline=attachment.is_inline,
@@ -69,7 +70,7 @@ def _read(attachment: Attachment) -> SeenAttachment:
 
 def _unopened(label: str) -> Danger:
     severity = Severity.MEDIUM if label in ("rar", "sevenzip", "cab") else Severity.LOW
-    return Danger("archive", f"an archive ({label}) that was not opened", severity)
+    return Danger("archive", f"an archive ({label}); its members were not examined", severity)
 
 
 def _in_archive(data: bytes, members: list[str]) -> Iterator[Danger]:
@@ -81,11 +82,11 @@ def _in_archive(data: bytes, members: list[str]) -> Iterator[Danger]:
         head = member.data[: file_types.HEAD_BYTES] if member.data else b""
         label = file_types.identify(head, member.name)[1] if head else ""
         for danger in dangers(member.name, label, member.data):
-            yield Danger(danger.name, f"{member.name} in it: {danger.words}", danger.severity)
+            yield Danger(danger.name, f"member {member.name}: {danger.description}", danger.severity)
         if len(members) >= 200:
             break
     if is_locked:
-        yield Danger("password", "a password keeps scanners out of it", Severity.MEDIUM)
+        yield Danger("password", "password-protected, which keeps scanners out", Severity.MEDIUM)
     for note in notes:
         yield Danger("damaged", note, Severity.LOW)
 
@@ -94,10 +95,12 @@ def _in_page(data: bytes) -> Iterator[Danger]:
     page = read_page(data.decode("utf-8", "replace"))
     text = data[:200_000].decode("latin-1")
     if page.secret_inputs:
-        yield Danger("login_page", "a page that asks for a password or a card", Severity.HIGH)
+        yield Danger("login_page", "an HTML page that asks for a password or card number", Severity.HIGH)
     if re.search(
         r"atob\s*\(|fromCharCode|document\.write|unescape\s*\(|eval\s*\(|window\.location|location\.href|base64,", text
     ):
-        yield Danger("smuggling", "a page whose script unpacks something or leads on", Severity.HIGH)
+        yield Danger(
+            "smuggling", "an HTML page with a script that unpacks content or redirects (HTML smuggling)", Severity.HIGH
+        )
     elif page.scripts:
-        yield Danger("page_script", "a page with a script", Severity.MEDIUM)
+        yield Danger("page_script", "an HTML page with a script", Severity.MEDIUM)

@@ -1,7 +1,6 @@
-"""Which company a name, a text or a host speaks of, and whether a domain is that company's. Pure.
+"""The company that a name, a text or a host refers to, and whether a domain belongs to it. Pure.
 
-Names and domains: ``skills/mail/brands.toml``. Look-alikes are found by letters that look the same and by
-one edit. Letters: ``skills/mail/confusables.toml``.
+Names and domains: ``brands.toml``. Look-alikes are found by confusable letters (``confusables.toml``) and by one edit.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ _SERVICE = re.compile(
 
 
 class Brand(msgspec.Struct, frozen=True):
-    """A company. ``everyday`` words mean it in company alone; a domain without a dot is a label of any suffix."""
+    """A company. ``everyday`` words mean it only beside a service word; a domain without a dot has any suffix."""
 
     name: str
     words: tuple[str, ...]
@@ -98,7 +97,7 @@ def folded(text: str) -> str:
 
 
 def brands_in(text: str) -> list[Brand]:
-    """The companies that a short text (a name, a subject) speaks of."""
+    """Return the companies that a short text (a name, a subject) mentions."""
     text = folded(text[:1_000])
     found = [brand for brand, pattern in _patterns() if pattern.search(text)]
     for brand, pattern in _everyday():
@@ -108,7 +107,7 @@ def brands_in(text: str) -> list[Brand]:
 
 
 def brand_counts(text: str) -> dict[str, int]:
-    """How often a long text (folded already) names each company; those it does not are left out."""
+    """Count how often a long text (already folded) names each company; others are left out."""
     counts = {brand.name: len(pattern.findall(text)) for brand, pattern in _patterns()}
     return {name: count for name, count in counts.items() if count}
 
@@ -159,7 +158,7 @@ def _tokens() -> dict[str, str]:
 
 @cache
 def imitated_brand(host: str, org: str) -> str:
-    """The company that a host pretends to be: its name as a part, with letters swapped, or with one edit; else ""."""
+    """Return the company that a host imitates, or "": by a label, by confusable letters, or by one edit."""
     if brand_in_host(host):
         return ""
     try:

@@ -1,6 +1,6 @@
-"""What a mail's HTML shows, where it leads, and what it hides. Pure.
+"""What a mail's HTML shows, links to and hides. Pure.
 
-Links with the words over them, forms with what they ask for, scripts, pictures from elsewhere, text that no eye sees.
+Links with their text, forms with what they ask for, scripts, remote images, hidden text.
 Nothing is fetched or run. Tags: ``html_tags.py``.
 """
 

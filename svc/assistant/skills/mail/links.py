@@ -1,7 +1,7 @@
-"""What the addresses in a mail look like, each with the signs that speak against it. Pure; nothing is looked up.
+"""The links of a mail, each with what makes it suspicious. Pure; nothing is looked up.
 
-Domains are cut by the public suffix list (publicsuffixlist); who may lead where: ``skills/mail/hosts.toml``,
-``suspicious_tlds.toml``.
+Registrable domains come from the public suffix list (publicsuffixlist), hosts with a role from ``hosts.toml``, and
+often abused top-level domains from ``suspicious_tlds.toml``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ LONG_HOST = 45
 
 
 class Hosts(msgspec.Struct, frozen=True):
-    """``skills/mail/hosts.toml``."""
+    """The lists of ``hosts.toml``."""
 
     source: str
     version: str
@@ -52,16 +52,16 @@ class _Tlds(msgspec.Struct, frozen=True):
     groups: tuple[_Group, ...]
 
 
-class Sign(msgspec.Struct, frozen=True):
-    """One thing that speaks against an address; ``points`` as in the mail's score."""
+class ScoredSign(msgspec.Struct, frozen=True):
+    """One thing that makes a link suspicious; ``points`` as in the mail's score."""
 
     name: str
-    words: str
+    description: str
     points: float
 
 
-class Url(msgspec.Struct, frozen=True, kw_only=True):
-    """An address in a mail. ``org`` is the registrable domain, or the host where it has none; ``place`` as in Link."""
+class LinkTarget(msgspec.Struct, frozen=True, kw_only=True):
+    """A link in a mail. ``org`` is the registrable domain, or the host if it has none; ``place`` as in Link."""
 
     url: str
     text: str
@@ -69,12 +69,12 @@ class Url(msgspec.Struct, frozen=True, kw_only=True):
     host: str
     org: str
     has_image: bool
-    signs: tuple[Sign, ...]
+    signs: tuple[ScoredSign, ...]
     brand: str = ""
 
     @property
     def points(self) -> float:
-        """How much speaks against it."""
+        """The sum of its signs."""
         return sum(sign.points for sign in self.signs)
 
 
@@ -95,7 +95,7 @@ def _suffixes() -> PublicSuffixList:
 
 
 def organisation(host: str) -> str:
-    """The registrable domain of a host (``mail.a.co.uk``: ``a.co.uk``); the host itself where it has none."""
+    """Return the registrable domain of a host (``mail.a.co.uk``: ``a.co.uk``), or the host itself if it has none."""
     host = host.lower().strip(".")
     if _is_ip(host):
         return host
@@ -110,14 +110,14 @@ _TRAILING = ".,;:!?)]}>*'\""
 
 
 def urls_in_text(text: str) -> Iterator[Link]:
-    """The addresses that a plain text shows; the text is what is clicked."""
+    """Yield the addresses in a plain text, which many mail clients make clickable."""
     for match in _IN_TEXT.finditer(text):
         url = match.group().rstrip(_TRAILING)
         yield Link(url=url if "://" in url else f"http://{url}", place="text")
 
 
 def unwrapped(url: str) -> str:
-    """The address behind a scanner's own, where it stands in its query."""
+    """Return the original address from the query of a link that a mail scanner rewrote."""
     parts = _split(url)
     if parts is None or not any(parts[0] == one or parts[0].endswith(f".{one}") for one in hosts().link_wrappers):
         return url
@@ -127,7 +127,7 @@ def unwrapped(url: str) -> str:
 
 
 def _split(url: str) -> tuple[str, str, int | None, str] | None:
-    """Host, path with query, port and the part before an @; None where it is no address of the web."""
+    """Host, path with query, port and userinfo; None if it is not a web address."""
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname or "", parts.port
@@ -140,10 +140,10 @@ def _split(url: str) -> tuple[str, str, int | None, str] | None:
     return unquote(host).lower().strip("."), rest, port, parts.netloc.rpartition("@")[0]
 
 
-class Surroundings(msgspec.Struct, frozen=True):
-    """Whose mail it is: registrable domains of the sender, of the servers that sent for it, and the readers' addresses.
+class MailContext(msgspec.Struct, frozen=True):
+    """Whose mail it is: registrable domains of the sender and of servers that sent for it, and recipients' addresses.
 
-    No sign of a host counts for one of the sender's own.
+    A link to the sender's own domain gets no sign for its host or path.
     """
 
     own: frozenset[str]
@@ -151,9 +151,9 @@ class Surroundings(msgspec.Struct, frozen=True):
     recipients: frozenset[str]
 
 
-def read_urls(links: Sequence[Link], around: Surroundings) -> list[Url]:
-    """Each different address once, in order; the first MAX_URLS."""
-    found: dict[tuple[str, str], Url] = {}
+def read_urls(links: Sequence[Link], around: MailContext) -> list[LinkTarget]:
+    """Return each different link once, in order, up to MAX_URLS."""
+    found: dict[tuple[str, str], LinkTarget] = {}
     for link in links:
         key = (link.url, link.text)
         if key not in found and len(found) < MAX_URLS and (url := _read(link, around)) is not None:
@@ -161,12 +161,12 @@ def read_urls(links: Sequence[Link], around: Surroundings) -> list[Url]:
     return list(found.values())
 
 
-def _read(link: Link, around: Surroundings) -> Url | None:
+def _read(link: Link, around: MailContext) -> LinkTarget | None:
     address = unwrapped(link.url)
     scheme = address.strip().partition(":")[0].lower()
     if scheme in ("data", "javascript", "vbscript"):
-        sign = Sign("scheme", f"a {scheme}: address runs or shows what the mail brings", 4.0)
-        return Url(
+        sign = ScoredSign("scheme", f"a {scheme}: address, which runs or shows content of the mail itself", 4.0)
+        return LinkTarget(
             url=address[:2_000], text=link.text, place=link.place, host="", org="", has_image=link.has_image,
             signs=(sign,),
         )  # fmt: skip
@@ -175,23 +175,23 @@ def _read(link: Link, around: Surroundings) -> Url | None:
         return None
     host, rest, port, user = parts
     org = organisation(host)
-    signs: list[Sign] = []
+    signs: list[ScoredSign] = []
     if org not in around.own:
         signs += _signs_of_host(host, org, rest)
         signs += _signs_of_path(rest, org, around.recipients)
     if user:
-        signs.append(Sign("userinfo", "something stands before an @ in the host's place", 4.0))
+        signs.append(ScoredSign("userinfo", "userinfo before an @ imitates a host", 4.0))
     if port not in (None, 80, 443) and org not in around.own:
-        signs.append(Sign("port", f"the unusual port {port}", 1.5))
+        signs.append(ScoredSign("port", f"the unusual port {port}", 1.5))
     signs += _signs_of_words(link, org, around.own | around.near)
-    return Url(
+    return LinkTarget(
         url=address[:4_000], text=link.text, place=link.place, host=host, org=org, has_image=link.has_image,
         signs=tuple(signs), brand=brand_in_host(host),
     )  # fmt: skip
 
 
 def is_free_hosting(host: str, path: str = "/") -> bool:
-    """Whether anybody can put a page there."""
+    """Whether it is free hosting."""
     whole = host + path
     return any(
         whole.startswith(place) if "/" in place else host == place or host.endswith(f".{place}")
@@ -200,36 +200,36 @@ def is_free_hosting(host: str, path: str = "/") -> bool:
 
 
 def suspicious_tld(host: str) -> float:
-    """The points of the host's top-level domain; 0 for an ordinary one."""
+    """Return the points of the host's top-level domain; 0 for an ordinary one."""
     ending = host.rpartition(".")[2]
     return next((group.weight for group in _tlds().groups if ending in group.tlds), 0.0)
 
 
-def _signs_of_host(host: str, org: str, rest: str) -> Iterator[Sign]:
+def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
     if _is_ip(host):
         is_inside = _is_inside(host)
-        yield Sign("ip", "an IP address in place of a name", 0.0 if is_inside else 4.0)
+        yield ScoredSign("ip", "an IP address instead of a host name", 0.0 if is_inside else 4.0)
         return
     if re.fullmatch(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}", host):
-        yield Sign("ip", "an IP address written as a number", 4.5)
+        yield ScoredSign("ip", "an IP address written as a number", 4.5)
         return
     imitated = imitated_brand(host, org)
     if imitated:
-        yield Sign("look_alike", f"looks like {imitated}, is {org}", 4.5)
+        yield ScoredSign("look_alike", f"imitates {imitated}; the domain is {org}", 4.5)
     if "xn--" in host or not host.isascii():
-        yield Sign("punycode", "letters beyond ASCII in the host", 2.0)
+        yield ScoredSign("punycode", "non-ASCII letters in the host (IDN)", 2.0)
     if org in hosts().shorteners and host.removeprefix("www.") == org:
-        yield Sign("shortener", "a short link that hides where it leads", 1.5)
+        yield ScoredSign("shortener", "a URL shortener, which hides the destination", 1.5)
     if is_free_hosting(host, rest):
-        yield Sign("free_hosting", "a place where anybody can put a page", 2.0)
+        yield ScoredSign("free_hosting", "free hosting: anybody can publish a page there", 2.0)
     if any((host + rest).startswith(place) for place in hosts().redirectors):
-        yield Sign("redirect", "a redirect of a big name's that leads anywhere", 2.0)
+        yield ScoredSign("redirect", "an open redirect of a well-known site", 2.0)
     if (points := suspicious_tld(host)) > 0:
-        yield Sign("tld", f"the much abused top-level domain .{host.rpartition('.')[2]}", points)
+        yield ScoredSign("tld", f"the often abused top-level domain .{host.rpartition('.')[2]}", points)
     if host.count(".") >= MANY_LABELS or len(host) > LONG_HOST:
-        yield Sign("long_host", "a host of many parts", 1.0)
+        yield ScoredSign("long_host", "a host with many labels", 1.0)
     if looks_random(org):
-        yield Sign("random", "a domain like thrown together", 1.0)
+        yield ScoredSign("random", "a random-looking domain", 1.0)
 
 
 def _is_ip(host: str) -> bool:
@@ -271,23 +271,23 @@ _BRAND_PATH = re.compile(
 _NESTED = re.compile(r"[?&=](?:https?://|https?%3a%2f%2f)(?:[\w.-]+@)?([\w.-]+)", re.IGNORECASE)
 
 
-def _signs_of_path(rest: str, org: str, recipients: frozenset[str]) -> Iterator[Sign]:
+def _signs_of_path(rest: str, org: str, recipients: frozenset[str]) -> Iterator[ScoredSign]:
     if _LOGIN_WORDS.search(rest[:500]):
-        yield Sign("login_words", "words of logging in", 1.0)
+        yield ScoredSign("login_words", "login words in the path", 1.0)
     if _COMPROMISED.search(rest[:500]):
-        yield Sign("compromised", "a page in a folder where sites hold no pages", 1.5)
+        yield ScoredSign("compromised", "a page in a folder that normally holds none (compromised site)", 1.5)
     if match := _BRAND_PATH.search(rest[:300]):
-        yield Sign("brand_path", f"{match[1].lower()} stands in the path, not in the domain", 2.5)
+        yield ScoredSign("brand_path", f"{match[1].lower()} is in the path, not in the domain", 2.5)
     nested = _NESTED.search(rest)
     if nested and organisation(nested[1].lower()) != org:
-        yield Sign("nested", "another address inside it", 0.5)
+        yield ScoredSign("nested", "another URL inside it", 0.5)
     lowered = unquote(rest).lower()
     if "#" in rest and any(address and address in lowered.partition("#")[2] for address in recipients):
-        yield Sign("recipient", "the reader's own address at its end", 2.0)
+        yield ScoredSign("recipient", "the recipient's address at its end", 2.0)
     elif "?" in rest and any(address and address in lowered.partition("?")[2] for address in recipients):
-        yield Sign("recipient", "the reader's own address in it", 0.7)
+        yield ScoredSign("recipient", "the recipient's address in it", 0.7)
     if rest.count("%") > 12 and sum(rest.count(f"%{code}") for code in ("6", "7", "4", "5")) > 10:
-        yield Sign("encoded", "letters written as codes", 1.5)
+        yield ScoredSign("encoded", "percent-encoded letters", 1.5)
 
 
 _SHOWN_HOST = re.compile(
@@ -295,8 +295,8 @@ _SHOWN_HOST = re.compile(
 )
 
 
-def _signs_of_words(link: Link, org: str, own: frozenset[str]) -> Iterator[Sign]:
-    """The words over a link that name another place than it leads to."""
+def _signs_of_words(link: Link, org: str, own: frozenset[str]) -> Iterator[ScoredSign]:
+    """Link text that shows a different domain from the one the link leads to."""
     shown = _SHOWN_HOST.search(link.text[:300]) if link.text and "@" not in link.text[:300] else None
     if shown is None:
         return
@@ -305,8 +305,8 @@ def _signs_of_words(link: Link, org: str, own: frozenset[str]) -> Iterator[Sign]
         return
     is_address = re.match(r"\s*(?:https?://|www\.)", link.text, re.IGNORECASE) is not None
     if org in own or org in hosts().bulk_senders:
-        return  # clicks counted on the sender's side
+        return  # the sender's click tracking
     if org.partition(".")[0] == shown_org.partition(".")[0]:
         return
     points = 4.0 if brand_in_host(shown[1]) else 3.0 if is_address else 1.0
-    yield Sign("mismatch", f"the words say {shown_org}, the link leads to {org}", points)
+    yield ScoredSign("mismatch", f"the link text shows {shown_org}, the link leads to {org}", points)

@@ -1,4 +1,4 @@
-"""A mail taken apart: fields in order, addresses, texts, attachments. Pure; repairs what senders and attackers break.
+"""Parse a mail: fields in order, addresses, texts, attachments. Pure; tolerates what senders and attackers break.
 
 Parsing is the standard library's (``email``, policy compat32: the one that keeps a broken field instead of raising).
 What it still raises on hostile input becomes a line in ``Mail.damage``. Forms: RFC 5322, 2045 to 2047, 2231.
@@ -40,12 +40,12 @@ class Address(msgspec.Struct, frozen=True):
 
     @property
     def domain(self) -> str:
-        """What stands after the @, without brackets; "" where nothing does."""
+        """The part after the @ without brackets, or ""."""
         return self.address.rpartition("@")[2].strip(".[]") if "@" in self.address else ""
 
 
 class Attachment(msgspec.Struct, frozen=True, kw_only=True):
-    """A part that is no text of the mail itself. ``is_inline``: a picture that the HTML shows."""
+    """A part that is not text of the mail itself. ``is_inline``: a picture that the HTML shows."""
 
     name: str
     claimed: str
@@ -74,7 +74,7 @@ class Mail(msgspec.Struct, kw_only=True):
         return next(iter(self.all(name)), "")
 
     def has(self, *names: str) -> bool:
-        """Whether any of the fields is there."""
+        """Whether the mail has any of the fields."""
         wanted = {name.lower() for name in names}
         return any(field.lower() in wanted for field, _ in self.fields)
 
@@ -83,31 +83,31 @@ class Mail(msgspec.Struct, kw_only=True):
         return [address for name in names for value in self.all(name) for address in parse_addresses(value)]
 
     def address(self, name: str) -> Address:
-        """The first address of the field; empty where there is none."""
+        """The first address of the field, or an empty one."""
         return next(iter(self.addresses(name)), Address())
 
 
 def parse_mail(raw: bytes) -> Mail:
-    """The mail in ``raw``; never raises: what could not be read is in ``damage``."""
+    """Parse the mail in ``raw``; never raises: what could not be parsed is listed in ``damage``."""
     try:
         message = email.message_from_bytes(raw)
         fields = [(str(name), decode_field(value)) for name, value in message.raw_items()][:MAX_FIELDS]
     except PARSER_ERRORS as error:
-        return Mail(fields=[], plain=raw[:MAX_TEXT_CHARS].decode("utf-8", "replace"), damage=[_said(error)])
+        return Mail(fields=[], plain=raw[:MAX_TEXT_CHARS].decode("utf-8", "replace"), damage=[_parts_error(error)])
     mail = Mail(fields=fields)
     try:
         for count, part in enumerate(_leaves(message)):
             if count >= MAX_PARTS:
-                mail.damage.append(f"more than {MAX_PARTS} parts; the rest was not looked at")
+                mail.damage.append(f"more than {MAX_PARTS} parts; the rest was not examined")
                 break
             _add_part(mail, part)
     except PARSER_ERRORS as error:
-        mail.damage.append(_said(error))
+        mail.damage.append(_parts_error(error))
     return mail
 
 
-def _said(error: Exception) -> str:
-    return f"the parts could not be told apart ({type(error).__name__})"
+def _parts_error(error: Exception) -> str:
+    return f"the parts could not be parsed ({type(error).__name__})"
 
 
 def _leaves(message: email.message.Message) -> Iterator[email.message.Message]:
@@ -159,7 +159,7 @@ def _content(part: email.message.Message) -> bytes:
 
 
 def _decoded(data: bytes, part: email.message.Message, mail: Mail) -> str:
-    """The bytes as text in the charset that they claim, or the nearest that works."""
+    """Decode the bytes in their declared charset, or in the nearest that works."""
     data = data[: MAX_TEXT_CHARS * 4]
     try:
         charset = str(part.get_content_charset() or "utf-8")
@@ -169,7 +169,7 @@ def _decoded(data: bytes, part: email.message.Message, mail: Mail) -> str:
     encoding = str(part.get("Content-Transfer-Encoding") or "").strip().lower()
     if encoding != "quoted-printable" and len(_SOFT_BREAKS.findall(text[:20_000])) > 5 and "=3D" in text:
         text = _as_text(quopri.decodestring(data), charset)
-        mail.damage.append("a part is quoted-printable and does not say so")
+        mail.damage.append("a part is quoted-printable but does not declare it")
     return text[:MAX_TEXT_CHARS]
 
 
@@ -194,7 +194,7 @@ def _is_markup(text: str) -> bool:
 
 
 def decode_field(value: object) -> str:
-    """A field's value on one line with its encoded words read (RFC 2047); as it stands where they are broken."""
+    """Return a field's value on one line, encoded words decoded (RFC 2047); broken ones stay as they are."""
     raw = str(value)[:MAX_FIELD_CHARS]
     if any("\udc80" <= char <= "\udcff" for char in raw):
         raw = _as_text(raw.encode("utf-8", "surrogateescape"), "utf-8")
@@ -212,7 +212,7 @@ def decode_field(value: object) -> str:
 
 
 def parse_addresses(value: str) -> list[Address]:
-    """The addresses of a field's value; what the standard's grammar does not cover is found by its look."""
+    """Return the addresses of a field's value; a value that breaks the grammar is searched for an address."""
     try:
         pairs = email.utils.getaddresses([value])
     except PARSER_ERRORS:

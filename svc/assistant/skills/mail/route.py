@@ -1,6 +1,6 @@
-"""Which way a mail came and what servers recorded about its sender. Pure; verifies nothing itself.
+"""The path of a mail and what servers recorded about its sender. Pure; verifies nothing itself.
 
-``Received`` fields stand newest first, and only those of the reader's own servers can be trusted: a sender may write
+``Received`` fields come newest first, and only those of the recipient's own servers can be trusted: a sender may write
 any number below. Forms: RFC 5321 (4.4), RFC 8601 (Authentication-Results), RFC 7208 (Received-SPF), RFC 8617 (ARC).
 """
 
@@ -14,11 +14,13 @@ from ipaddress import ip_address
 
 import msgspec
 
+from svc.assistant.skills.indicators.patterns import scope_of
 from svc.assistant.skills.mail.message import Mail
 
 MAX_HOPS = 100
 SLOW_HOP_SECONDS = 3_600
-CLOCK_SLACK_SECONDS = 120  # clocks of two servers differ that much without anybody lying
+CLOCK_SLACK_SECONDS = 120  # ordinary difference between the clocks of two servers
+BACKWARDS = "earlier than the previous hop"
 _DATE_MINUTES = 24 * 60
 
 _FROM = re.compile(r"\bfrom\s+(\S+)", re.IGNORECASE)
@@ -29,7 +31,7 @@ _IP = re.compile(r"\[?(?:IPv6:)?((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]*:[0-9A-Fa-f
 
 
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
-    """One server that took the mail; ``number`` 1 is the first after the sender. Empty where the field does not say."""
+    """One server that took the mail; ``number`` 1 is the first after the sender. What a field does not state is ""."""
 
     number: int
     sender: str
@@ -56,7 +58,7 @@ class Auth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_hops(mail: Mail) -> list[Hop]:
-    """The way of the mail, first hop first."""
+    """Return the hops of the mail, oldest first."""
     hops: list[Hop] = []
     before: datetime | None = None
     for number, value in enumerate(reversed(mail.all("Received")[:MAX_HOPS]), start=1):
@@ -73,9 +75,9 @@ def _hop(number: int, path: str, value: str, time: datetime | None, delay: int |
     ip = _address(origin)
     notes = []
     if time is None:
-        notes.append("no date that can be read")
+        notes.append("no readable date")
     if delay is not None and delay < -CLOCK_SLACK_SECONDS:
-        notes.append("earlier than the hop before it")
+        notes.append(BACKWARDS)
     if delay is not None and delay > SLOW_HOP_SECONDS:
         notes.append("slow")
     if ip and number == 1 and _is_private(ip):
@@ -93,7 +95,7 @@ def _group(pattern: re.Pattern[str], text: str) -> str:
 
 
 def _address(text: str) -> str:
-    """The last address in the text: what the server saw stands after what the client said."""
+    """The last address in the text: the one that the server saw follows the one that the client claimed."""
     for match in reversed(list(_IP.finditer(text))[:20]):
         try:
             return str(ip_address(match[1]))
@@ -103,11 +105,12 @@ def _address(text: str) -> str:
 
 
 def _is_private(ip: str) -> bool:
-    return ip_address(ip).is_private
+    """Whether it is an address inside a network; ``is_private`` alone includes the documentation ranges."""
+    return ip_address(ip).is_private and scope_of(ip) != "documentation"
 
 
 def read_date(text: str) -> datetime | None:
-    """A field's date with its zone, UTC where it names none; None where it is no date."""
+    """Return a field's date with its zone (UTC if it has none), or None if it is not a date."""
     try:
         found = parsedate_to_datetime(re.sub(r"\(.*", "", text).strip())
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -116,7 +119,7 @@ def read_date(text: str) -> datetime | None:
 
 
 def date_mismatch_hours(mail: Mail, hops: Sequence[Hop]) -> int | None:
-    """How far the sender's Date is from the last server's stamp, where it is more than a day."""
+    """Return how far Date is from the last server's timestamp, or None if it is less than a day."""
     date = read_date(mail.first("Date"))
     stamps = [hop.time for hop in hops if hop.time]
     if date is None or not stamps:
@@ -146,7 +149,7 @@ _SPF_DOMAIN = re.compile(
 
 
 def read_auth(mail: Mail) -> list[Auth]:
-    """Everything that servers recorded about SPF, DKIM, DMARC and ARC, topmost first."""
+    """Return what servers recorded about SPF, DKIM, DMARC and ARC, topmost field first."""
     found: list[Auth] = []
     for name in ("Authentication-Results", "ARC-Authentication-Results"):
         for value in mail.all(name)[:20]:

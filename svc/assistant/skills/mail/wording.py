@@ -1,6 +1,6 @@
-"""What a mail's own words want from its reader, by theme, and words written so that filters miss them. Pure.
+"""What a mail's own text asks of its recipient, by theme, and words obfuscated to evade filters. Pure.
 
-Quoted lines are somebody else's words and are left out. Themes and their patterns: ``skills/mail/words.toml``.
+Quoted lines are somebody else's words and are left out. Themes and their patterns: ``words.toml``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import msgspec
 
 from svc.assistant.knowledge import load
 from svc.assistant.skills.mail.brands import folded
+from svc.assistant.skills.mail.findings import MailNature
 
-MAX_WORDS_CHARS = 30_000  # of the text that is searched: what a mail wants, it says before that
+MAX_WORDS_CHARS = 30_000  # of the text that is searched: a mail states its purpose earlier
 POINTS = {"strong": 2.0, "medium": 1.0, "weak": 0.5}
 MAX_PHRASES = 12  # shown of one theme
 _LONE_WORDS = 1.0  # most that a theme can have from weak words alone
@@ -35,14 +36,14 @@ _REPLY_HEAD = re.compile(
 class _Theme(msgspec.Struct, frozen=True):
     name: str
     what: str
-    kind: str
+    kind: MailNature
     most: float
     strong: tuple[str, ...] = ()
     medium: tuple[str, ...] = ()
     weak: tuple[str, ...] = ()
 
 
-class _Words(msgspec.Struct, frozen=True):
+class _Lexicon(msgspec.Struct, frozen=True):
     source: str
     version: str
     date: date
@@ -50,11 +51,11 @@ class _Words(msgspec.Struct, frozen=True):
 
 
 class ThemeHit(msgspec.Struct, frozen=True, kw_only=True):
-    """A theme that a mail's words touch. ``solid`` counts the different strong and medium phrases."""
+    """A theme that a mail's words match. ``solid`` counts the different strong and medium phrases."""
 
     name: str
     what: str
-    kind: str
+    nature: MailNature
     points: float
     strong: int
     solid: int
@@ -62,34 +63,34 @@ class ThemeHit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @cache
-def _words() -> _Words:
-    return load("words.toml", _Words, __package__)
+def _lexicon() -> _Lexicon:
+    return load("words.toml", _Lexicon, __package__)
 
 
 @cache
 def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
     return [
         (theme, level, re.compile(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
-        for theme in _words().themes
+        for theme in _lexicon().themes
         for level in POINTS
         for pattern in getattr(theme, level)
     ]
 
 
 def version() -> str:
-    """Version and date of the lexicon."""
-    return f"{_words().version} of {_words().date.isoformat()}"
+    """Version and date of the word list."""
+    return f"{_lexicon().version} of {_lexicon().date.isoformat()}"
 
 
 def own_text(text: str, *, is_reply: bool) -> str:
-    """The text without quoted lines; in a reply, what stands under the head of the quoted mail is left out, too."""
+    """Return the text without quoted lines, and in a reply without everything below the quoted mail's header."""
     if is_reply and (head := _REPLY_HEAD.search(text)):
         text = text[: head.start()]
     return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|")))
 
 
 def quoted_lines(text: str) -> int:
-    """How many lines quote another mail."""
+    """Count the lines that quote another mail."""
     return sum(1 for line in text.split("\n") if line.lstrip().startswith(">"))
 
 
@@ -99,7 +100,7 @@ def searchable(text: str) -> str:
 
 
 def read_words(text: str) -> list[ThemeHit]:
-    """The themes that a ``searchable`` text touches, strongest first."""
+    """Return the themes of a ``searchable`` text, strongest first."""
     found: dict[str, dict[str, list[str]]] = {}
     taken: dict[str, list[tuple[int, int]]] = {}
     for theme, level, pattern in _patterns():
@@ -109,7 +110,7 @@ def read_words(text: str) -> list[ThemeHit]:
             continue  # the same words count once, by the stronger pattern
         spans.append(match.span())
         found.setdefault(theme.name, {}).setdefault(level, []).append(match.group()[:120])
-    hits = [_hit(theme, found[theme.name]) for theme in _words().themes if theme.name in found]
+    hits = [_hit(theme, found[theme.name]) for theme in _lexicon().themes if theme.name in found]
     return sorted(hits, key=lambda hit: -hit.points)
 
 
@@ -119,13 +120,13 @@ def _hit(theme: _Theme, by_level: dict[str, list[str]]) -> ThemeHit:
     loose = min(_LONE_WORDS, POINTS["weak"] * len(weak))
     points = POINTS["strong"] * len(strong) + POINTS["medium"] * len(medium) + loose
     return ThemeHit(
-        name=theme.name, what=theme.what, kind=theme.kind, points=min(theme.most, points), strong=len(strong),
+        name=theme.name, what=theme.what, nature=theme.kind, points=min(theme.most, points), strong=len(strong),
         solid=solid, phrases=tuple([*strong, *medium, *weak][:MAX_PHRASES]),
     )  # fmt: skip
 
 
 def disguised_words(text: str) -> list[str]:
-    """Words with letters of another script between Latin ones, or with invisible characters in them."""
+    """Return the words that mix Latin letters with look-alikes of another script, or contain invisible characters."""
     text = text[:MAX_WORDS_CHARS]
     if text.isascii():
         return []
@@ -135,7 +136,7 @@ def disguised_words(text: str) -> list[str]:
 
 
 def _mixes(word: str) -> bool:
-    """Whether letters of two scripts stand side by side (a hyphen between them is ordinary)."""
+    """Whether letters of two scripts are adjacent (a hyphen between them is ordinary)."""
     return any(
         (_LATIN.match(left) and _LIKE_LATIN.match(right)) or (_LIKE_LATIN.match(left) and _LATIN.match(right))
         for left, right in pairwise(word)

@@ -1,20 +1,30 @@
-"""Findings about what stands out in a capture as a whole: calls home, scans, remote administration, logins. Pure.
+"""Findings about a capture as a whole: beacons, scans, tunnels, uploads, remote administration, cleartext logins. Pure.
 
-Kinds: ``pcap.py``.
+Decides how severe each is; ``flow_patterns.py``, ``dns.py`` and ``smb_rpc.py`` decide what is one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.knowledge.network import interface_by_text, mark_of_name, service_of
-from svc.assistant.skills.pcap.capture import Capture, Words
+from svc.assistant.skills.pcap.capture import Capture, TextMatch
 from svc.assistant.skills.pcap.cleartext_logins import Credential
 from svc.assistant.skills.pcap.dns import Domain, address_text
+from svc.assistant.skills.pcap.findings import (
+    PcapArp,
+    PcapBeacon,
+    PcapCredential,
+    PcapDnsGenerator,
+    PcapDnsTunnel,
+    PcapRemote,
+    PcapScan,
+    PcapUpload,
+    PcapWords,
+)
 from svc.assistant.skills.pcap.flow_patterns import (
     Regularity,
     Scan,
@@ -36,12 +46,12 @@ GUESSED_LOGINS = 5  # refused ones of a client at a server: fail2ban's default
 _ADMIN_SHARE = ("ADMIN$", "C$", "D$", "E$")
 
 
-def stands_out(capture: Capture, names: Names) -> Iterator[Finding]:
-    """Each kind's worst first."""
+def anomaly_findings(capture: Capture, names: Names) -> Iterator[Finding[Facts]]:
+    """Yield up to MAX_OF_A_KIND of each kind, worst first."""
     groups = by_service(capture.flows.all)
-    for findings in (
+    found: tuple[Iterable[Finding[Facts]], ...] = (
         _remotes(capture, names),
-        [_words(flow, words, names) for flow, words in capture.words.items],
+        [_text(flow, match, names) for flow, match in capture.texts.items],
         [_tunnel(domain, names) for domain in capture.dns.domains.values() if domain.is_tunnel],
         _generators(capture, names),
         [_beacon(service, found, groups[service], names) for service, found in beacons(groups)],
@@ -50,15 +60,16 @@ def stands_out(capture: Capture, names: Names) -> Iterator[Finding]:
         _credentials(capture, names),
         [_upload(upload, names) for upload in uploads(groups)],
         _claims(capture, names),
-    ):
+    )
+    for findings in found:
         yield from sorted(findings, key=_rank)[:MAX_OF_A_KIND]
 
 
-def _rank(finding: Finding) -> int:
+def _rank(finding: Finding[Facts]) -> int:
     return list(Severity).index(finding.severity)
 
 
-def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Names) -> Finding:
+def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Names) -> Finding[PcapBeacon]:
     client, server, protocol, port = service
     first = min(flows, key=lambda flow: flow.first_number)
     named = names.of(server)
@@ -66,167 +77,162 @@ def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Names
     spoken = first.label or service_of(protocol, port)
     target = f"{address_text(server)}{f' ({named})' if named else ''}"
     return Finding(
-        kind="pcap_beacon",
-        title=f"{address_text(client)} calls {target} every {found.pause_seconds:,.0f} s, {found.count:,} times",
+        title=f"possible beaconing: {address_text(client)} → {target} every {found.pause_seconds:,.0f} s "
+        f"({found.count:,} connections)",
         severity=Severity.MEDIUM,
         confidence=Confidence.LOW if inside else Confidence.MEDIUM,
-        why=f"Pauses of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%}: no person does that. An "
-        "implant that asks for orders does, and so do programs that look for updates or keep a line open.",
+        why=f"Intervals of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%} are made by a program: an "
+        "implant that polls its server, but also update checks and keep-alives.",
         evidence=(names.packet(first.first_number, names.flow(first)),),
         techniques=("T1071.001",) if spoken in ("HTTP", "HTTPS", "TLS") else ("T1071",),
-        attributes={
-            "client": address_text(client),
-            "server": address_text(server),
-            "port": port,
-            "service": spoken,
-            "name": named,
-            "is_internal": inside,
-            "count": found.count,
-            "pause_seconds": found.pause_seconds,
-            "jitter": found.jitter,
-            "first": iso(found.first),
-            "last": iso(found.last),
-        },
+        facts=PcapBeacon(
+            client=address_text(client),
+            server=address_text(server),
+            port=port,
+            service=spoken,
+            name=named,
+            is_internal=inside,
+            count=found.count,
+            pause_seconds=found.pause_seconds,
+            jitter=found.jitter,
+            first=iso(found.first),
+            last=iso(found.last),
+        ),
     )
 
 
-def _dns_beacons(capture: Capture, names: Names) -> Iterator[Finding]:
+def _dns_beacons(capture: Capture, names: Names) -> Iterator[Finding[PcapBeacon]]:
     for domain in capture.dns.domains.values():
         for client, times in domain.times.items():
             found = regularity(times)
             if found is None or "." not in domain.name or domain.name.endswith((".arpa", ".local")):
                 continue
             yield Finding(
-                kind="pcap_beacon",
-                title=f"{address_text(client)} asks for {domain.name} every {found.pause_seconds:,.0f} s, "
-                f"{found.count:,} times",
+                title=f"possible DNS beaconing: {address_text(client)} queries {domain.name} every "
+                f"{found.pause_seconds:,.0f} s ({found.count:,} queries)",
                 severity=Severity.LOW,
                 confidence=Confidence.LOW,
-                why=f"Questions at pauses of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%}: a name "
-                "that is looked up again whenever its time runs out looks like this, and so does an implant.",
+                why=f"Queries at intervals of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%}: an "
+                "implant does that, but also a client that resolves a name again whenever its TTL expires.",
                 evidence=(names.packet(domain.first_number, domain.sample),),
                 techniques=("T1071.004",),
-                attributes={
-                    "client": address_text(client),
-                    "server": "",
-                    "port": 53,
-                    "service": "DNS",
-                    "name": domain.name,
-                    "is_internal": False,
-                    "count": found.count,
-                    "pause_seconds": found.pause_seconds,
-                    "jitter": found.jitter,
-                    "first": iso(found.first),
-                    "last": iso(found.last),
-                },
+                facts=PcapBeacon(
+                    client=address_text(client),
+                    server="",
+                    port=53,
+                    service="DNS",
+                    name=domain.name,
+                    is_internal=False,
+                    count=found.count,
+                    pause_seconds=found.pause_seconds,
+                    jitter=found.jitter,
+                    first=iso(found.first),
+                    last=iso(found.last),
+                ),
             )
 
 
 _SCAN_TECHNIQUES = {"ports": ("T1046",), "hosts": ("T1046",), "pings": ("T1018",)}
 
 
-def _scan(scan: Scan, names: Names) -> Finding:
+def _scan(scan: Scan, names: Names) -> Finding[PcapScan]:
     source = address_text(scan.source)
     target = address_text(scan.target) if scan.target else ""
-    knocked = {
-        "ports": f"{scan.count:,} ports of {target}",
-        "hosts": f"{scan.count:,} hosts on port {scan.port}",
-        "pings": f"{scan.count:,} hosts with pings",
+    title = {
+        "ports": f"port scan: {source} tried {scan.count:,} ports of {target}",
+        "hosts": f"host sweep: {source} tried port {scan.port} on {scan.count:,} hosts",
+        "pings": f"ping sweep: {source} pinged {scan.count:,} hosts",
     }[scan.kind]
     is_loud = scan.kind != "pings"
     return Finding(
-        kind="pcap_scan",
-        title=f"{source} tried {knocked}; {scan.failed:,} did not answer",
+        title=f"{title}; {scan.failed:,} did not answer",
         severity=Severity.HIGH if is_loud and is_internal(scan.source) else Severity.MEDIUM,
-        why="Somebody looks for what is there: a scanner of one's own, or an intruder who looks around."
+        why="Discovery from inside the network: an authorised scanner, or an intruder."
         if is_internal(scan.source)
-        else "A scan from outside: everyday, but what answered is what an attacker knows now.",
+        else "A scan from outside is common, but the attacker now knows what answered.",
         evidence=(names.packet(scan.first.first_number, names.flow(scan.first)),),
         techniques=_SCAN_TECHNIQUES[scan.kind],
-        attributes={
-            "scan": scan.kind,
-            "source": source,
-            "target": target,
-            "port": scan.port,
-            "count": scan.count,
-            "failed": scan.failed,
-            "open": [*scan.open[:50]],
-            "first": iso(scan.first.first),
-            "last": iso(scan.last.last),
-        },
+        facts=PcapScan(
+            scan=scan.kind,
+            source=source,
+            target=target,
+            port=scan.port,
+            count=scan.count,
+            failed=scan.failed,
+            open=[*scan.open[:50]],
+            first=iso(scan.first.first),
+            last=iso(scan.last.last),
+        ),
     )
 
 
-def _upload(upload: Upload, names: Names) -> Finding:
+def _upload(upload: Upload, names: Names) -> Finding[PcapUpload]:
     client, server, _, port = upload.service
     named = names.of(server)
     return Finding(
-        kind="pcap_upload",
-        title=f"{address_text(client)} sent {upload.sent:,} bytes to {named or address_text(server)}",
+        title=f"large upload: {address_text(client)} sent {upload.sent:,} bytes to {named or address_text(server)}",
         severity=Severity.MEDIUM,
         confidence=Confidence.LOW,
-        why="Much more went out than came back: a backup, a call with pictures, or data that is carried off.",
+        why="Far more was sent than received: a backup, a video call, or exfiltration.",
         evidence=(names.packet(upload.first.first_number, names.flow(upload.first)),),
         techniques=("T1048", "T1041"),
-        attributes={
-            "client": address_text(client),
-            "server": address_text(server),
-            "port": port,
-            "name": named,
-            "sent": upload.sent,
-            "received": upload.received,
-            "first": iso(upload.first.first),
-        },
+        facts=PcapUpload(
+            client=address_text(client),
+            server=address_text(server),
+            port=port,
+            name=named,
+            sent=upload.sent,
+            received=upload.received,
+            first=iso(upload.first.first),
+        ),
     )
 
 
-def _tunnel(domain: Domain, names: Names) -> Finding:
+def _tunnel(domain: Domain, names: Names) -> Finding[PcapDnsTunnel]:
     return Finding(
-        kind="pcap_dns_tunnel",
-        title=f"{len(domain.names):,} different long names under {domain.name}",
+        title=f"possible DNS tunnel: {len(domain.names):,} different long names under {domain.name}",
         severity=Severity.HIGH,
         confidence=Confidence.MEDIUM,
-        why=f"{domain.mean_chars:.0f} characters with {domain.entropy:.1f} bits each stand in front of the domain: "
-        "data in DNS. Tunnels do that; some anti-virus and mail filters look up hashes in this way, too.",
+        why=f"The names have {domain.mean_chars:.0f} characters of {domain.entropy:.1f} bits each in front of the "
+        "domain: they carry data. Tunnels do that, but also anti-virus and mail filters that look up hashes.",
         evidence=(names.packet(domain.first_number, domain.sample),),
         techniques=("T1071.004", "T1048.003"),
-        attributes={
-            "domain": domain.name,
-            "names": len(domain.names),
-            "mean_chars": round(domain.mean_chars, 1),
-            "entropy": round(domain.entropy, 2),
-            "queries": domain.queries,
-            "clients": [address_text(client) for client, _ in domain.clients.most_common(20)],
-            "types": [kind for kind, _ in domain.types.most_common(5)],
-            "sample": domain.sample,
-            "first": iso(domain.first),
-            "last": iso(domain.last),
-        },
+        facts=PcapDnsTunnel(
+            domain=domain.name,
+            names=len(domain.names),
+            mean_chars=round(domain.mean_chars, 1),
+            entropy=round(domain.entropy, 2),
+            queries=domain.queries,
+            clients=[address_text(client) for client, _ in domain.clients.most_common(20)],
+            types=[kind for kind, _ in domain.types.most_common(5)],
+            sample=domain.sample,
+            first=iso(domain.first),
+            last=iso(domain.last),
+        ),
     )
 
 
-def _generators(capture: Capture, names: Names) -> Iterator[Finding]:
+def _generators(capture: Capture, names: Names) -> Iterator[Finding[PcapDnsGenerator]]:
     for client, missing, asked in capture.dns.generators():
         number = min(capture.dns.domains[name].first_number for name in missing)
         yield Finding(
-            kind="pcap_dns_generator",
-            title=f"{address_text(client)} asked for {len(missing):,} random domains that do not exist",
+            title=f"possible DGA: {address_text(client)} queried {len(missing):,} random domains that do not exist",
             severity=Severity.HIGH,
             confidence=Confidence.MEDIUM,
-            why=f"{len(missing):,} of the {asked:,} domains that it asked for do not exist and look random: malware "
-            "that makes up the names of its servers does that.",
+            why=f"{len(missing):,} of the {asked:,} domains that it queried do not exist and look random: malware "
+            "that generates the names of its servers does that.",
             evidence=(names.packet(number, ", ".join(missing[:5])),),
             techniques=("T1568.002",),
-            attributes={
-                "client": address_text(client),
-                "missing": len(missing),
-                "asked": asked,
-                "examples": [*missing[:20]],
-            },
+            facts=PcapDnsGenerator(
+                client=address_text(client),
+                missing=len(missing),
+                asked=asked,
+                examples=[*missing[:20]],
+            ),
         )
 
 
-class _Logins(msgspec.Struct):
+class _LoginGroup(msgspec.Struct):
     flow: Flow
     first: Credential
     count: int = 0
@@ -234,99 +240,98 @@ class _Logins(msgspec.Struct):
     refused: int = 0
 
 
-def _credentials(capture: Capture, names: Names) -> Iterator[Finding]:
-    groups: dict[tuple[str, bytes, bytes, str], _Logins] = {}
+def _credentials(capture: Capture, names: Names) -> Iterator[Finding[PcapCredential]]:
+    groups: dict[tuple[str, bytes, bytes, str], _LoginGroup] = {}
     for flow, login in capture.credentials.items:
         key = (login.protocol, flow.client[0], flow.server[0], login.user)
-        logins = groups.setdefault(key, _Logins(flow, login))
+        logins = groups.setdefault(key, _LoginGroup(flow, login))
         logins.count += 1
         logins.accepted += login.result == "accepted"
         logins.refused += login.result == "refused"
     for (protocol, _, _, user), logins in groups.items():
         is_guessed = logins.refused >= GUESSED_LOGINS
         yield Finding(
-            kind="pcap_credential",
-            title=f"{protocol}: the password of {user or '(no name)'} went over the network in the clear",
+            title=f"{protocol} password of {user or '(no name)'} sent in cleartext",
             severity=Severity.HIGH if is_guessed or logins.accepted else Severity.MEDIUM,
-            why="Whoever sees the packets has the password; it is not shown here. Change it and use an encrypted way."
-            + (f" {logins.refused:,} were refused: somebody was guessing." if is_guessed else ""),
+            why="Anybody who sees the packets has the password (it is not shown here). Change it and use encryption."
+            + (f" {logins.refused:,} logins were refused: password guessing." if is_guessed else ""),
             evidence=(names.packet(logins.first.number, f"{names.flow(logins.flow)} {user}"),),
             techniques=("T1040", "T1110.001") if is_guessed else ("T1040",),
-            attributes={
-                "protocol": protocol,
-                **names.ends(logins.flow),
-                "user": user,
-                "secret": logins.first.secret,
-                "count": logins.count,
-                "accepted": logins.accepted,
-                "refused": logins.refused,
-            },
+            facts=PcapCredential(
+                protocol=protocol,
+                client=address_text(logins.flow.client[0]),
+                server=address_text(logins.flow.server[0]),
+                user=user,
+                secret=logins.first.secret,
+                count=logins.count,
+                accepted=logins.accepted,
+                refused=logins.refused,
+            ),
         )
 
 
-def _words(flow: Flow, words: Words, names: Names) -> Finding:
+def _text(flow: Flow, match: TextMatch, names: Names) -> Finding[PcapWords]:
     return Finding(
-        kind="pcap_words",
-        title=f"{words.mark.what}: {names.flow(flow)}",
-        severity=words.mark.severity,
-        why="The words stand in a connection of no protocol that would explain them.",
-        evidence=(names.packet(words.number, words.excerpt),),
-        techniques=tuple(words.mark.techniques),
-        attributes={
-            "what": words.mark.what,
-            **names.ends(flow),
-            "port": flow.server[1],
-            "excerpt": words.excerpt,
-        },
+        title=f"{match.mark.what}: {names.flow(flow)}",
+        severity=match.mark.severity,
+        why="The text is in a connection of no known protocol that would explain it.",
+        evidence=(names.packet(match.number, match.excerpt),),
+        techniques=tuple(match.mark.techniques),
+        facts=PcapWords(
+            what=match.mark.what,
+            client=address_text(flow.client[0]),
+            server=address_text(flow.server[0]),
+            port=flow.server[1],
+            excerpt=match.excerpt,
+        ),
     )
 
 
-def _claims(capture: Capture, names: Names) -> Iterator[Finding]:
+def _claims(capture: Capture, names: Names) -> Iterator[Finding[PcapArp]]:
     for address, claims in capture.claims.items():
         if len(claims) < 2 or not any(address):
             continue
         listed = sorted(hardware.hex(":") for hardware in claims)
         yield Finding(
-            kind="pcap_arp",
-            title=f"{len(claims)} network cards claim to be {address_text(address)}",
+            title=f"{len(claims)} hardware addresses claim {address_text(address)}",
             severity=Severity.MEDIUM,
             confidence=Confidence.MEDIUM,
-            why="One address answers with several hardware addresses: somebody puts himself between (ARP spoofing), "
-            "or an address that moves between two machines of a cluster.",
+            why="Several hardware addresses answer for one IP address: ARP spoofing, or an address that moves between "
+            "the machines of a cluster.",
             evidence=tuple(names.packet(number, key.hex(":")) for key, number in list(claims.items())[:5]),
             techniques=("T1557.002",),
-            attributes={"address": address_text(address), "hardware": [*listed[:20]]},
+            facts=PcapArp(address=address_text(address), hardware=[*listed[:20]]),
         )
 
 
-class _Deed(msgspec.Struct):
+class _ActionGroup(msgspec.Struct):
     flow: Flow
     remote: Remote
     count: int = 0
 
 
-def _remotes(capture: Capture, names: Names) -> Iterator[Finding]:
-    groups: dict[tuple[str, str, int | None, bytes, bytes, str], _Deed] = {}
+def _remotes(capture: Capture, names: Names) -> Iterator[Finding[PcapRemote]]:
+    groups: dict[tuple[str, str, int | None, bytes, bytes, str], _ActionGroup] = {}
     for flow, remote in capture.remotes.items:
         key = (remote.what, remote.detail, remote.operation, flow.client[0], flow.server[0], remote.result)
-        groups.setdefault(key, _Deed(flow, remote)).count += 1
-    for deed in sorted(groups.values(), key=lambda deed: deed.remote.operation is None):
-        what, severity, techniques = _judged(deed.remote)
+        groups.setdefault(key, _ActionGroup(flow, remote)).count += 1
+    for action in sorted(groups.values(), key=lambda action: action.remote.operation is None):
+        what, severity, techniques = _judged(action.remote)
         yield Finding(
-            kind="pcap_remote",
-            title=f"{what}: {address_text(deed.flow.client[0])} on {address_text(deed.flow.server[0])}",
+            title=f"{what}: {address_text(action.flow.client[0])} → {address_text(action.flow.server[0])}",
             severity=severity,
-            evidence=(names.packet(deed.remote.number, f"{names.flow(deed.flow)} {deed.remote.detail}"),),
+            evidence=(names.packet(action.remote.number, f"{names.flow(action.flow)} {action.remote.detail}"),),
             techniques=techniques,
-            attributes={
-                "what": deed.remote.what,
-                "name": _shown(deed.remote),
-                "operation": what,
-                **names.ends(deed.flow),
-                "count": deed.count,
-                "result": deed.remote.result,
-                "first": iso(deed.remote.seconds),
-            },
+            facts=PcapRemote(
+                what=action.remote.what,
+                name=_shown(action.remote),
+                operation=what,
+                client=address_text(action.flow.client[0]),
+                server=address_text(action.flow.server[0]),
+                count=action.count,
+                result=action.remote.result,
+                first=iso(action.remote.seconds),
+            ),
         )
 
 
@@ -336,18 +341,18 @@ def _shown(remote: Remote) -> str:
 
 
 def _of_operation(severity: Severity, done: str) -> Severity:
-    """A call that changes something is worth a look on any interface."""
+    """A call that changes something is at least medium on any interface."""
     return Severity.MEDIUM if severity in (Severity.LOW, Severity.INFO) and "listed" not in done else severity
 
 
 def _less(severity: Severity) -> Severity:
-    """One step down: an interface that was opened, with no call seen that does something."""
+    """One step lower: the interface was opened, but no known operation was seen."""
     order = list(Severity)
     return order[min(order.index(severity) + 1, len(order) - 1)]
 
 
 def _judged(remote: Remote) -> tuple[str, Severity, tuple[str, ...]]:
-    """What was done in words, how much it matters, and the techniques."""
+    """The operation in words, its severity and its techniques."""
     match remote.what:
         case "call":
             interface = interface_by_text(remote.detail)

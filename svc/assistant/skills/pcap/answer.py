@@ -1,91 +1,100 @@
-"""The answer about a packet capture: what stands out, who talked to whom, names, requests. Kinds: ``tools/pcap.py``."""
+"""The answer about a packet capture: detections first, then remote administration, requests, names, hosts and flows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from svc.assistant.findings import InputKind, Scalar, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
 from svc.assistant.skills import charts as picture
 from svc.assistant.skills.charts import Bar, Mark
-from svc.assistant.skills.events.answer_tables import number, of_kind, text, texts
+from svc.assistant.skills.pcap.findings import (
+    PcapArp,
+    PcapBeacon,
+    PcapCredential,
+    PcapDns,
+    PcapDnsGenerator,
+    PcapDnsTunnel,
+    PcapFlow,
+    PcapHttp,
+    PcapIndicator,
+    PcapRemote,
+    PcapScan,
+    PcapSummary,
+    PcapTalker,
+    PcapTls,
+    PcapUpload,
+    PcapWords,
+)
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.markup import code_span, defang, escape, plural, table
 
-NAMED = 3  # things in the verdict
-_STANDING_OUT = (
-    "pcap_words",
-    "pcap_remote",
-    "pcap_dns_tunnel",
-    "pcap_dns_generator",
-    "pcap_http",
-    "pcap_scan",
-    "pcap_credential",
-    "pcap_beacon",
-    "pcap_tls",
-    "pcap_upload",
-    "pcap_arp",
+NAMED = 3  # detections in the verdict, answers of a domain
+ROWS_SHOWN = 15  # of each table
+_DETECTIONS: tuple[type[Facts], ...] = (
+    PcapWords,
+    PcapRemote,
+    PcapDnsTunnel,
+    PcapDnsGenerator,
+    PcapHttp,
+    PcapScan,
+    PcapCredential,
+    PcapBeacon,
+    PcapTls,
+    PcapUpload,
+    PcapArp,
 )
-"""In the order in which they are named where two are equally bad."""
+"""In the order in which they are named if their severity is equal."""
 _LEAST = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """The worst things, one of a kind, and how much was read."""
-    worst = _worst(findings)
-    kinds = {finding.kind: finding for finding in reversed(worst)}
-    shown = [finding for finding in worst if kinds[finding.kind] is finding][:NAMED]
-    summaries = of_kind(findings, "pcap_summary")
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The worst detections, one of each kind, and how much was read."""
+    summaries = with_facts(findings, PcapSummary)
     if not summaries:
         return "**No packet capture that could be read.**"
-    read = " ".join(_read(summary) for summary in summaries)
-    if not shown:
-        return f"**Nothing stands out** by what can be seen. {read}"
-    bad = "; ".join(f"{escape(finding.title)}" for finding in shown)
+    read = " ".join(_extent(summary.facts) for summary in summaries)
+    worst = _worst(findings)
+    if not worst:
+        return f"**No detections** in the visible part of the traffic. {read}"
+    firsts: dict[str, Finding[Facts]] = {}
+    for finding in worst:
+        firsts.setdefault(finding.kind, finding)
+    shown = list(firsts.values())[:NAMED]
+    named = "; ".join(escape(finding.title) for finding in shown)
     more = f" (and {len(worst) - len(shown):,} more)" if len(worst) > len(shown) else ""
-    return f"**Stands out:** {bad}{more}. {read}"
+    return f"**{plural(len(worst), 'detection')}:** {named}{more}. {read}"
 
 
-def _worst(findings: Sequence[Finding]) -> list[Finding]:
+def _worst(findings: Sequence[AnyFinding]) -> list[Finding[Facts]]:
     order = list(Severity)
     return sorted(
-        (finding for kind in _STANDING_OUT for finding in of_kind(findings, kind) if finding.severity in _LEAST),
+        (finding for facts in _DETECTIONS for finding in with_facts(findings, facts) if finding.severity in _LEAST),
         key=lambda finding: order.index(finding.severity),
     )
 
 
-def _read(summary: Finding) -> str:
-    span = f", {_time(summary.attributes['first'])} to {_time(summary.attributes['last'])} UTC"
+def _extent(summary: PcapSummary) -> str:
+    span = f", {_time(summary.first)} to {_time(summary.last)} UTC" if summary.first else ""
     return (
-        f"{plural(number(summary, 'packets'), 'packet')} in {plural(number(summary, 'flows'), 'flow')} between "
-        f"{plural(number(summary, 'hosts'), 'address', 'addresses')} ({number(summary, 'outside_hosts'):,} outside)"
-        f"{span if summary.attributes['first'] else ''}."
+        f"{plural(summary.packets, 'packet')} in {plural(summary.flows, 'flow')} between "
+        f"{plural(summary.hosts, 'address', 'addresses')} ({summary.outside_hosts:,} outside){span}."
     )
 
 
-_Cells = Callable[[Finding], tuple[str, ...]]
-_Table = tuple[str, tuple[str, ...], tuple[str, ...], _Cells]
-
-
-def _code(finding: Finding, name: str) -> str:
-    value = text(finding, name)
+def _code(value: str) -> str:
     return code_span(defang(value)) if value else ""
 
 
-def _pair(finding: Finding) -> str:
-    return f"{_code(finding, 'client')} → {_code(finding, 'server')}"
-
-
-def _packet(finding: Finding) -> str:
+def _packet(finding: Finding[Facts]) -> str:
     return f"{finding.evidence[0].record:,}" if finding.evidence and finding.evidence[0].record else ""
 
 
-def _time(value: Scalar | list[Scalar]) -> str:
-    return str(value).replace("T", " ").removesuffix("Z") if value else ""
+def _time(value: str | None) -> str:
+    return value.replace("T", " ").removesuffix("Z") if value else ""
 
 
-def _of_worst(finding: Finding) -> tuple[str, ...]:
+def _detection_row(finding: Finding[Facts]) -> tuple[str, ...]:
     excerpt = finding.evidence[0].excerpt if finding.evidence else ""
     return (
         finding.severity.value,
@@ -96,184 +105,206 @@ def _of_worst(finding: Finding) -> tuple[str, ...]:
     )
 
 
-def _of_remote(finding: Finding) -> tuple[str, ...]:
+def _remote_row(finding: Finding[PcapRemote]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
         finding.severity.value,
-        _pair(finding),
-        escape(text(finding, "operation")),
-        f"{number(finding, 'count'):,}",
-        _time(finding.attributes["first"]),
+        f"{_code(facts.client)} → {_code(facts.server)}",
+        escape(facts.operation),
+        f"{facts.count:,}",
+        _time(facts.first),
         _packet(finding),
     )
 
 
-def _of_request(finding: Finding) -> tuple[str, ...]:
+def _request_row(finding: Finding[PcapHttp]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
         finding.severity.value,
-        _pair(finding),
-        code_span(defang(f"{text(finding, 'method')} {text(finding, 'host')}{text(finding, 'target')}"), limit=120),
-        ", ".join(str(status) for status in _list(finding, "statuses")),
-        escape(text(finding, "body")),
-        code_span(text(finding, "agent"), limit=60),
-        f"{number(finding, 'count'):,}",
+        f"{_code(facts.client)} → {_code(facts.server)}",
+        code_span(defang(f"{facts.method} {facts.host}{facts.target}"), limit=120),
+        ", ".join(map(str, facts.statuses)),
+        escape(facts.body),
+        code_span(facts.agent, limit=60),
+        f"{facts.count:,}",
         _packet(finding),
     )
 
 
-def _of_handshake(finding: Finding) -> tuple[str, ...]:
-    port = number(finding, "port")
+def _handshake_row(finding: Finding[PcapTls]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
-        _code(finding, "name"),
-        code_span(f"{defang(text(finding, 'server'))}:{port}"),
-        escape(text(finding, "version")),
-        code_span(text(finding, "ja4")),
-        escape(text(finding, "subject")),
-        f"{number(finding, 'count'):,}",
+        _code(facts.name),
+        code_span(f"{defang(facts.server)}:{facts.port}"),
+        escape(facts.version),
+        code_span(facts.ja4),
+        escape(facts.subject),
+        f"{facts.count:,}",
         escape(finding.why),
         _packet(finding),
     )
 
 
-def _of_domain(finding: Finding) -> tuple[str, ...]:
+def _domain_row(finding: Finding[PcapDns]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
-        _code(finding, "domain"),
-        f"{number(finding, 'queries'):,}",
-        f"{number(finding, 'names'):,}",
-        f"{number(finding, 'failed'):,}",
-        ", ".join(code_span(defang(answer), limit=60) for answer in texts(finding, "answers")[:NAMED]),
+        _code(facts.domain),
+        f"{facts.queries:,}",
+        f"{facts.names:,}",
+        f"{facts.failed:,}",
+        ", ".join(code_span(defang(answer), limit=60) for answer in facts.answers[:NAMED]),
         _packet(finding),
     )
 
 
-def _of_indicator(finding: Finding) -> tuple[str, ...]:
+def _indicator_row(finding: Finding[PcapIndicator]) -> tuple[str, ...]:
+    facts = finding.facts
+    return facts.type, _code(facts.value), code_span(defang(facts.context), limit=100), _packet(finding)
+
+
+def _talker_row(finding: Finding[PcapTalker]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
-        text(finding, "type"),
-        _code(finding, "value"),
-        code_span(defang(text(finding, "context")), limit=100),
+        _code(facts.address),
+        _code(facts.name),
+        "inside" if facts.is_internal else "outside",
+        f"{facts.sent:,}",
+        f"{facts.received:,}",
+        f"{facts.flows:,}",
+        f"{facts.peers:,}",
+    )
+
+
+def _flow_row(finding: Finding[PcapFlow]) -> tuple[str, ...]:
+    facts = finding.facts
+    return (
+        code_span(f"{defang(facts.client)}:{facts.client_port}"),
+        code_span(f"{defang(facts.server)}:{facts.server_port}"),
+        escape(facts.service),
+        facts.state,
+        f"{facts.sent:,}",
+        f"{facts.received:,}",
+        _time(facts.first),
         _packet(finding),
     )
 
 
-def _of_talker(finding: Finding) -> tuple[str, ...]:
-    return (
-        _code(finding, "address"),
-        _code(finding, "name"),
-        "inside" if finding.attributes["is_internal"] else "outside",
-        f"{number(finding, 'sent'):,}",
-        f"{number(finding, 'received'):,}",
-        f"{number(finding, 'flows'):,}",
-        f"{number(finding, 'peers'):,}",
-    )
-
-
-def _of_flow(finding: Finding) -> tuple[str, ...]:
-    return (
-        code_span(f"{defang(text(finding, 'client'))}:{number(finding, 'client_port')}"),
-        code_span(f"{defang(text(finding, 'server'))}:{number(finding, 'server_port')}"),
-        escape(text(finding, "service")),
-        text(finding, "state"),
-        f"{number(finding, 'sent'):,}",
-        f"{number(finding, 'received'):,}",
-        _time(finding.attributes["first"]),
-        _packet(finding),
-    )
-
-
-_TABLES: tuple[_Table, ...] = (
-    (
-        "Remote administration",
-        ("pcap_remote",),
-        ("Severity", "From → on", "What", "Count", "First (UTC)", "Packet"),
-        _of_remote,
-    ),
-    (
-        "Web requests",
-        ("pcap_http",),
-        ("Severity", "Client → server", "Request", "Status", "Body", "User-Agent", "Count", "Packet"),
-        _of_request,
-    ),
-    (
-        "TLS",
-        ("pcap_tls",),
-        ("Name", "Server", "Version", "JA4", "Certificate", "Count", "Signs", "Packet"),
-        _of_handshake,
-    ),
-    ("DNS", ("pcap_dns",), ("Domain", "Questions", "Names", "No such name", "Answers", "Packet"), _of_domain),
-    ("Indicators", ("pcap_indicator",), ("Type", "Value", "Where it is first", "Packet"), _of_indicator),
-    ("Top talkers", ("pcap_talker",), ("Address", "Name", "Where", "Sent", "Received", "Flows", "Peers"), _of_talker),
-    (
-        "Largest flows",
-        ("pcap_flow",),
-        ("Client", "Server", "Service", "State", "Sent", "Received", "First (UTC)", "Packet"),
-        _of_flow,
-    ),
-)
-
-
-def body(findings: Sequence[Finding]) -> str:
-    """What stands out with its packets, then a table for each thing that was spoken."""
-    parts = []
+def body(findings: Sequence[AnyFinding]) -> str:
+    """Detections with their packets, then a table for each protocol, for hosts and for flows."""
+    blocks = []
     if worst := _worst(findings):
         headers = ("Severity", "What", "Techniques", "Packet", "Evidence")
-        parts += ["**What stands out**", table(headers, [_of_worst(finding) for finding in worst])]
-    for title, kinds, columns, cells in _TABLES:
-        rows = [cells(finding) for kind in kinds for finding in of_kind(findings, kind)]
-        if rows:
-            parts += [f"**{title}**", table(columns, rows, limit=15)]
-    return "\n\n".join(parts)
+        blocks.append(f"**Detections**\n\n{table(headers, [_detection_row(finding) for finding in worst])}")
+    requests = ("Severity", "Client → server", "Request", "Status", "Body", "User-Agent", "Count", "Packet")
+    handshakes = ("Name", "Server", "Version", "JA4", "Certificate", "Count", "Alerts", "Packet")
+    flows = ("Client", "Server", "Service", "State", "Sent", "Received", "First (UTC)", "Packet")
+    blocks += [
+        _titled_table(
+            "Remote administration",
+            ("Severity", "Client → server", "What", "Count", "First (UTC)", "Packet"),
+            with_facts(findings, PcapRemote),
+            _remote_row,
+        ),
+        _titled_table("Web requests", requests, with_facts(findings, PcapHttp), _request_row),
+        _titled_table("TLS", handshakes, with_facts(findings, PcapTls), _handshake_row),
+        _titled_table(
+            "DNS",
+            ("Domain", "Queries", "Names", "NXDOMAIN", "Answers", "Packet"),
+            with_facts(findings, PcapDns),
+            _domain_row,
+        ),
+        _titled_table(
+            "Indicators",
+            ("Type", "Value", "First seen", "Packet"),
+            with_facts(findings, PcapIndicator),
+            _indicator_row,
+        ),
+        _titled_table(
+            "Top talkers",
+            ("Address", "Name", "Network", "Sent", "Received", "Flows", "Peers"),
+            with_facts(findings, PcapTalker),
+            _talker_row,
+        ),
+        _titled_table("Largest flows", flows, with_facts(findings, PcapFlow), _flow_row),
+    ]
+    return "\n\n".join(block for block in blocks if block)
 
 
-_STEPS = (
-    ("pcap_words", "Take {client} and {server} off the network: a shell was used between them in the clear."),
-    ("pcap_remote", "Look at the event logs of {server} at that time: services (7045), tasks (4698), logons (4624)."),
-    ("pcap_dns_tunnel", "Find the program on {client} that asks for names under {domain}, and block the domain."),
-    ("pcap_dns_generator", "Find the program on {client} that asks for domains that do not exist."),
-    ("pcap_beacon", "Find the program on {client} that calls {peer}, and look for others that call it."),
-    ("pcap_scan", "Ask whether {source} is a scanner of your own; if not, treat it as taken over."),
-    ("pcap_credential", "Change the passwords that went over the network in the clear."),
-    ("pcap_http", "Fetch the bodies of the marked requests from the capture and inspect them as files."),
-    ("pcap_upload", "Find out what {client} sent to {peer}."),
+def _titled_table(
+    title: str,
+    headers: tuple[str, ...],
+    findings: Sequence[Finding[FactsT]],
+    row: Callable[[Finding[FactsT]], tuple[str, ...]],
+) -> str:
+    if not findings:
+        return ""
+    return f"**{title}**\n\n{table(headers, [row(finding) for finding in findings], limit=ROWS_SHOWN)}"
+
+
+_STEP_ORDER: tuple[type[Facts], ...] = (
+    PcapWords,
+    PcapRemote,
+    PcapDnsTunnel,
+    PcapDnsGenerator,
+    PcapBeacon,
+    PcapScan,
+    PcapCredential,
+    PcapHttp,
+    PcapUpload,
 )
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """A step for the worst finding of each kind that stands out."""
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """A step for the worst detection of each kind."""
     worst = _worst(findings)
-    firsts = ((step, next((one for one in worst if one.kind == kind), None)) for kind, step in _STEPS)
-    return [_step(step, finding) for step, finding in firsts if finding is not None]
+    firsts = (next(iter(with_facts(worst, facts)), None) for facts in _STEP_ORDER)
+    return [_step(finding.facts) for finding in firsts if finding is not None]
 
 
-def _step(step: str, finding: Finding) -> str:
-    known = {name: _code(finding, name) for name in ("client", "server", "domain", "source")}
-    return step.format_map(known | {"peer": _code(finding, "name") or _code(finding, "server")})
+def _step(facts: Facts) -> str:
+    match facts:
+        case PcapWords():
+            ends = f"{_code(facts.client)} and {_code(facts.server)}"
+            return f"Isolate {ends}: a shell was used between them in cleartext."
+        case PcapRemote():
+            logs = "services (7045), tasks (4698), logons (4624)"
+            return f"Check the event logs of {_code(facts.server)} at that time: {logs}."
+        case PcapDnsTunnel():
+            client = _code(facts.clients[0]) if facts.clients else "the client"
+            return f"Find the program on {client} that queries names under {_code(facts.domain)}; block the domain."
+        case PcapDnsGenerator():
+            return f"Find the program on {_code(facts.client)} that queries domains that do not exist."
+        case PcapBeacon():
+            peer = _code(facts.name) or _code(facts.server)
+            return f"Find the program on {_code(facts.client)} that contacts {peer}, and other hosts that contact it."
+        case PcapScan():
+            return f"Check whether {_code(facts.source)} is an authorised scanner; if not, treat it as compromised."
+        case PcapCredential():
+            return "Change the passwords that were sent in cleartext."
+        case PcapUpload():
+            peer = _code(facts.name) or _code(facts.server)
+            return f"Find out what {_code(facts.client)} sent to {peer}."
+        case _:  # PcapHttp
+            return "Extract the bodies of the marked requests from the capture and inspect them as files."
 
 
-def pictures(findings: Sequence[Finding]) -> list[Picture]:
-    """Who talked most, and flows over time in a lane each service."""
+def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
+    """The hosts with the most traffic, and flows over time with a lane for each service."""
     talkers = [
         Bar(
-            label=text(finding, "name") or text(finding, "address"),
-            value=number(finding, "sent") + number(finding, "received"),
-            note=f"{number(finding, 'sent') + number(finding, 'received'):,} bytes",
-            severity=Severity.INFO if finding.attributes["is_internal"] else Severity.LOW,
+            label=facts.name or facts.address,
+            value=facts.sent + facts.received,
+            note=f"{facts.sent + facts.received:,} bytes",
+            severity=Severity.INFO if facts.is_internal else Severity.LOW,
         )
-        for finding in of_kind(findings, "pcap_talker")
+        for facts in (finding.facts for finding in with_facts(findings, PcapTalker))
     ]
     marks = [
-        Mark(
-            time=datetime.fromisoformat(str(finding.attributes["first"])),
-            lane=text(finding, "service"),
-            label=finding.title,
-        )
-        for finding in of_kind(findings, "pcap_flow")
-        if finding.attributes["first"]
+        Mark(time=datetime.fromisoformat(finding.facts.first), lane=finding.facts.service, label=finding.title)
+        for finding in with_facts(findings, PcapFlow)
+        if finding.facts.first
     ]
     return picture.bars("Top talkers (all bytes)", talkers) + picture.lanes("The largest flows over time", marks)
-
-
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes.get(name)
-    return value if isinstance(value, list) else []
 
 
 _LABELS = frozenset({"pcap", "pcapng"})
@@ -283,8 +314,8 @@ SECTION = Section(
         tool="svc.assistant.skills.pcap.tool:inspect",
         input=InputKind.BINARY,
         title="Traffic",
-        can="read packet captures: flows, DNS, HTTP, TLS, remote administration, beacons, scans, open passwords",
-        loose_kinds=(*_STANDING_OUT, "pcap_summary", "pcap_talker", "pcap_flow", "pcap_dns", "pcap_indicator"),
+        can="read packet captures: flows, DNS, HTTP, TLS, remote administration, beacons, scans, cleartext passwords",
+        facts=(*_DETECTIONS, PcapSummary, PcapTalker, PcapFlow, PcapDns, PcapIndicator),
         strong=words(
             r"\bpcap(?:ng)?s?\b",
             r"\bpacket captures?\b",

@@ -1,6 +1,6 @@
-"""What is gathered while a capture is read: flows, names, requests, handshakes, logins, remote commands. Pure.
+"""What is collected while a capture is read: flows, names, requests, handshakes, logins, remote commands. Pure.
 
-``Capture.add`` takes one record after the other; ``pcap`` makes findings of what it holds at the end.
+``Capture.add`` takes one record after the other; ``tool.py`` makes findings of the result.
 """
 
 from __future__ import annotations
@@ -24,63 +24,63 @@ from svc.assistant.skills.pcap.packets import LINK_TYPES, Claim, read_packet
 from svc.assistant.skills.pcap.smb_rpc import Remote, Rpc, Smb, is_rpc, is_smb
 from svc.assistant.skills.pcap.tls import Handshake, Tls
 
-MAX_NOTED = 50_000  # of each: requests, handshakes, logins, remote commands
-MAX_WORDS_BYTES = 8_192  # of a flow of no known protocol: whoever greets does it at the beginning
+MAX_COLLECTED = 50_000  # of each: requests, handshakes, logins, remote commands
+MAX_WORDS_BYTES = 8_192  # of a flow of no known protocol: banners and prompts come early
 MAX_WORD_BYTES = 100  # of a piece, which may have been cut in two
 _PRINTABLE = bytes(range(32, 127)) + b"\t\r\n\x1b"
 MAX_SECONDS = 100_000  # of activity counted apart; later ones are added to the last
 _TLS_UNDER_WAY = frozenset({b"\x17\x03\x03", b"\x17\x03\x01", b"\x17\x03\x02"})  # records of data
-_PROGRAM = Mark("", "a Windows program in the clear, by no protocol known here", Severity.HIGH, ["T1105", "T1095"])
+_PROGRAM = Mark("", "a Windows program in cleartext over an unknown protocol", Severity.HIGH, ["T1105", "T1095"])
 
 Item = TypeVar("Item")
 
 
-class Noted(Generic[Item]):
-    """What was noted of one sort, each with its flow, up to MAX_NOTED."""
+class Collected(Generic[Item]):
+    """Items of one type with their flows, up to MAX_COLLECTED."""
 
     def __init__(self) -> None:
         self.items: list[tuple[Flow, Item]] = []
-        self.untold = 0
+        self.unlisted = 0
 
     def add(self, flow: Flow, item: Item) -> None:
         """Keep one more, or count it."""
-        if len(self.items) < MAX_NOTED:
+        if len(self.items) < MAX_COLLECTED:
             self.items.append((flow, item))
         else:
-            self.untold += 1
+            self.unlisted += 1
 
 
-class Words(msgspec.Struct, frozen=True):
-    """Words in a flow of no known protocol that only a shell or a program says."""
+class TextMatch(msgspec.Struct, frozen=True):
+    """Text in a flow of no known protocol that is typical of a shell or a program."""
 
     mark: Mark
     excerpt: str
     number: int
 
 
-class _Listener:
-    """A flow of no known protocol: its first bytes are searched for words that give it away."""
+class _TextSearch:
+    """Searches the first bytes of a flow of no known protocol for typical text."""
 
-    def __init__(self, note: Callable[[Words], None]) -> None:
+    def __init__(self, note: Callable[[TextMatch], None]) -> None:
         self.is_done = False
         self._note = note
-        self._heard = 0
+        self._seen_bytes = 0
         self._tail = {True: b"", False: b""}
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Search what one side has said lately; what is no text is not listened to."""
-        is_first = not self._heard
-        self._heard += len(data)
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Search the latest text of one side; a flow that begins with binary data is skipped."""
+        is_first = not self._seen_bytes
+        self._seen_bytes += len(data)
         if is_first and (_is_program(data) or _is_program(data[4:])):
-            self._note(Words(_PROGRAM, "MZ", number))
+            self._note(TextMatch(_PROGRAM, "MZ", number))
             self.is_done = True
             return
         text = (self._tail[from_client] + data[:MAX_WORDS_BYTES]).decode("utf-8", errors="replace")
         mark = mark_of_text(text) if _is_text(data) else None
         if mark is not None:
-            self._note(Words(mark, text[:300], number))
+            self._note(TextMatch(mark, text[:300], number))
         self._tail[from_client] = data[-MAX_WORD_BYTES:]
-        self.is_done = mark is not None or self._heard > MAX_WORDS_BYTES or (is_first and not _is_text(data))
+        self.is_done = mark is not None or self._seen_bytes > MAX_WORDS_BYTES or (is_first and not _is_text(data))
 
 
 def _is_text(data: bytes) -> bool:
@@ -90,21 +90,21 @@ def _is_text(data: bytes) -> bool:
 
 
 def _is_program(data: bytes) -> bool:
-    """A DOS header that points at a PE header, or the text that linkers put between."""
+    """Whether it begins with a DOS header followed by a PE header or the stub's text."""
     return starts_as(data, "mz") and (b"DOS mode" in data[:256] or (len(data) > 60 and PE_MARK in data[:1024]))
 
 
 class Capture:
-    """What was gathered so far."""
+    """What was collected so far."""
 
     def __init__(self) -> None:
         self.flows = Flows(self._recognise)
         self.dns = Dns()
-        self.exchanges: Noted[Exchange] = Noted()
-        self.handshakes: Noted[Handshake] = Noted()
-        self.credentials: Noted[Credential] = Noted()
-        self.remotes: Noted[Remote] = Noted()
-        self.words: Noted[Words] = Noted()
+        self.exchanges: Collected[Exchange] = Collected()
+        self.handshakes: Collected[Handshake] = Collected()
+        self.credentials: Collected[Credential] = Collected()
+        self.remotes: Collected[Remote] = Collected()
+        self.texts: Collected[TextMatch] = Collected()
         self.claims: dict[bytes, dict[bytes, int]] = {}
         self.packets = self.bytes = self.unread = self.others = 0
         self.first = self.last = 0.0
@@ -138,7 +138,7 @@ class Capture:
             self.bytes_by_second[second] += record.length
 
     def _recognise(self, flow: Flow, data: bytes, from_client: bool) -> Conversation | None:  # noqa: FBT001
-        """Who reads a flow, by its first bytes; the flow is labelled with what it speaks."""
+        """Choose the reader of a flow by its first bytes, and label the flow with its protocol."""
         if from_client and REQUEST.match(data):
             flow.label = "HTTP"
             return Http(partial(self.exchanges.add, flow), partial(self.credentials.add, flow))
@@ -164,4 +164,4 @@ class Capture:
             return Telnet(partial(self.credentials.add, flow))
         if protocol:
             return Logins(protocol, partial(self.credentials.add, flow))
-        return _Listener(partial(self.words.add, flow))
+        return _TextSearch(partial(self.texts.add, flow))

@@ -34,7 +34,7 @@ class Record(NamedTuple):
 
 
 class _Buffer:
-    """A stream read in large pieces, of which any bytes not yet passed can be looked at."""
+    """A stream read in large pieces, with look-ahead."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
@@ -59,7 +59,7 @@ class _Buffer:
         self._data, self._at = b"".join(pieces), 0
 
     def skip(self, size: int) -> None:
-        """Pass over bytes that ``peek`` has shown."""
+        """Skip bytes that ``peek`` has returned."""
         self._at += size
         self.offset += size
 
@@ -84,7 +84,7 @@ def read_records(stream: BinaryIO) -> Iterator[Record | Gap]:
     elif head[:4] == _SECTION.to_bytes(4, "big"):
         yield from _Pcapng(buffer).records()
     else:
-        yield Gap(text="this is no packet capture in the pcap or pcapng format; nothing was read")
+        yield Gap(text="not a packet capture in the pcap or pcapng format; nothing was read")
 
 
 class _Pcap:
@@ -101,7 +101,7 @@ class _Pcap:
     def records(self) -> Iterator[Record | Gap]:
         buffer, header_bytes, units = self._buffer, self._header_bytes, self._units
         if not self._is_whole:
-            yield Gap(text="the capture ends within its header; it holds no packet")
+            yield Gap(text="the capture ends within its header; it has no packets")
             return
         buffer.skip(24)
         number = damages = 0
@@ -133,7 +133,7 @@ class _Pcap:
         for at in range(1, len(window) - self._header_bytes):
             if self._looks_right(window, at):
                 buffer.skip(at)
-                return Gap(text=f"damaged at offset {start:,}: {at:,} bytes after packet {number:,} were passed over")
+                return Gap(text=f"damaged at offset {start:,}: {at:,} bytes after packet {number:,} were skipped")
         while left := len(buffer.peek(PIECE_BYTES)):
             buffer.skip(left)
         return Gap(text=f"damaged at offset {start:,}: nothing after packet {number:,} could be read")
@@ -187,7 +187,7 @@ class _Pcapng:
         if head:
             yield Gap(text=f"the capture ends in {len(head)} stray bytes at offset {self._buffer.offset:,}")
         if self._homeless:
-            yield Gap(text=f"{self._homeless:,} packets name an interface that the capture does not describe")
+            yield Gap(text=f"{self._homeless:,} packets refer to an interface that the capture does not describe")
 
     def _set_order(self, head: bytes) -> None:
         if head[:4] == _SECTION.to_bytes(4, "big"):
@@ -242,7 +242,7 @@ class _Pcapng:
                 continue
             if window[at + size - 4 : at + size] == window[at + 4 : at + 8]:
                 buffer.skip(at)
-                text = f"damaged at offset {start:,}: {at:,} bytes after packet {self._number:,} were passed over"
+                text = f"damaged at offset {start:,}: {at:,} bytes after packet {self._number:,} were skipped"
                 return Gap(text=text)
         while left := len(buffer.peek(PIECE_BYTES)):
             buffer.skip(left)

@@ -1,6 +1,6 @@
-"""Logins that anybody on the way could read: FTP, POP3, IMAP, SMTP, Telnet. A password is never kept. Pure.
+"""Cleartext logins: FTP, POP3, IMAP, SMTP, Telnet. A password is never kept. Pure.
 
-Commands: RFC 959 (FTP), 1939 (POP3), 9051 (IMAP), 4954 (SMTP AUTH). Telnet has none: what is typed at a prompt counts.
+Commands: RFC 959 (FTP), 1939 (POP3), 9051 (IMAP), 4954 (SMTP AUTH). Telnet has none: the text typed at a prompt counts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_NAME_CHARS = 200
 
 
 class Credential(msgspec.Struct):
-    """A login in the clear. ``secret`` says only how long the password is; ``result``: accepted, refused or ""."""
+    """A cleartext login. ``secret`` is only the length of the password; ``result``: accepted, refused or ""."""
 
     protocol: str
     user: str
@@ -29,7 +29,7 @@ class Credential(msgspec.Struct):
 
 
 def masked(secret: str) -> str:
-    """What may be said of a password: that there is one, and how long it is."""
+    """Return the length of a password in words, which is all that may be shown of it."""
     return f"{len(secret)} characters" if secret else "empty"
 
 
@@ -54,7 +54,7 @@ _ACCEPTED = re.compile(r"(?:230|235|\+OK|\S{1,12} OK\b)")
 
 
 def login_protocol(data: bytes, *, from_client: bool, server_port: int) -> str:
-    """The protocol whose logins go in the clear that a flow's first bytes belong to; "" for another."""
+    """Return the cleartext login protocol of a flow by its first bytes, or "" for any other."""
     if server_port == TELNET_PORT:
         return "Telnet"
     shapes = _COMMANDS if from_client else _GREETINGS
@@ -63,7 +63,7 @@ def login_protocol(data: bytes, *, from_client: bool, server_port: int) -> str:
 
 
 class Logins:
-    """A flow of FTP, POP3, IMAP or SMTP: names, masked passwords, and whether the server took them."""
+    """A flow of FTP, POP3, IMAP or SMTP: names, masked passwords, and whether the server accepted them."""
 
     def __init__(self, protocol: str, note: Callable[[Credential], None]) -> None:
         self.is_done = False
@@ -74,8 +74,8 @@ class Logins:
         self._last: Credential | None = None
         self._awaits = ""  # of SMTP AUTH LOGIN: "user", "secret" or "plain"
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Read whole lines; a flow that becomes encrypted or long is heard no further."""
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Read whole lines; stop when the flow becomes encrypted or long."""
         *lines, rest = (self._partial[from_client] + data).split(b"\n")
         self._partial[from_client] = rest[:MAX_LINE_BYTES]
         for raw in lines:
@@ -104,7 +104,7 @@ class Logins:
             self._note(login[2].strip('"'), login[3].strip('"'), number)
 
     def _begin_auth(self, rest: str, number: int) -> None:
-        """SMTP's AUTH: PLAIN holds all in one, LOGIN asks for the name and then the password."""
+        """SMTP AUTH: PLAIN sends all at once, LOGIN asks for the name and then for the password."""
         mechanism, _, initial = rest.partition(" ")
         self._awaits = {"PLAIN": "plain", "LOGIN": "user"}.get(mechanism.upper(), "")
         if self._awaits and initial:
@@ -142,7 +142,7 @@ def _decoded(text: str) -> str:
 
 
 class Telnet:
-    """A Telnet flow: what was typed at a prompt for a name and one for a password."""
+    """A Telnet flow: the text typed at the prompts for name and password."""
 
     def __init__(self, note: Callable[[Credential], None]) -> None:
         self.is_done = False
@@ -150,12 +150,12 @@ class Telnet:
         self._prompt = self._typed = b""
         self._asked = ""
         self._user = ""
-        self._heard = 0
+        self._pieces = 0
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Follow prompts and keys; after MAX_LINES pieces it is heard no further."""
-        self._heard += 1
-        self.is_done = self._heard > MAX_LINES
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Follow prompts and typed keys; stop after MAX_LINES pieces."""
+        self._pieces += 1
+        self.is_done = self._pieces > MAX_LINES
         text = _OPTION.sub(b"", data)
         if not from_client:
             self._prompt = (self._prompt + text)[-200:]

@@ -1,8 +1,8 @@
-"""Names that were asked for and what came back, by registered domain; what looks like a tunnel or a generator.
+"""DNS queries and replies by registered domain; which domains look like a tunnel, and which clients like a DGA.
 
 Messages: RFC 1035. They are read here and not with dpkt, which refuses the names that matter most: tunnels put any
 bytes into labels. Decides: a tunnel has many different, long or random names under one domain; a generator of domains
-(DGA) asks for many random domains that do not exist. Some mail filters and anti-virus products look the same, and the
+(DGA) queries many random domains that do not exist. Some mail filters and anti-virus products look the same, and the
 finding says so.
 """
 
@@ -37,11 +37,11 @@ _TYPES = {
     33: "SRV", 35: "NAPTR", 64: "SVCB", 65: "HTTPS", 255: "ANY", 252: "AXFR",
 }  # fmt: skip
 DATA_TYPES = frozenset({"TXT", "NULL", "CNAME", "MX", "SRV", "KEY", "ANY"})
-"""What tunnels ask for, since the answer holds many bytes."""
+"""Types that tunnels query, since the answers hold many bytes."""
 
 
 class Domain:
-    """What was asked and answered about one registered domain."""
+    """Queries and replies about one registered domain."""
 
     __slots__ = (
         "answers", "clients", "failed", "first", "first_number", "last", "last_number", "name", "names", "queries",
@@ -93,7 +93,7 @@ class Dns:
     def __init__(self) -> None:
         self.domains: dict[str, Domain] = {}
         self.address_names: dict[bytes, str] = {}
-        self.queries = self.replies = self.unread = self.untold = 0
+        self.queries = self.replies = self.unread = self.unlisted = 0
         self._missing: dict[bytes, set[str]] = {}
         self._asked: dict[bytes, set[str]] = {}
 
@@ -128,7 +128,7 @@ class Dns:
         domain = self.domains.get(registered)
         if domain is None:
             if len(self.domains) >= MAX_DOMAINS:
-                self.untold += 1
+                self.unlisted += 1
                 return None
             domain = self.domains[registered] = Domain(registered, packet)
         domain.last, domain.last_number = packet.seconds, packet.number
@@ -172,7 +172,7 @@ class Dns:
             at += size
 
     def generators(self) -> list[tuple[bytes, list[str], int]]:
-        """Clients that asked for many random domains that do not exist: client, those domains, how many in all."""
+        """Return clients that queried many random nonexistent domains: client, those domains, number of all domains."""
         found = []
         for client, missing in self._missing.items():
             asked = self._asked.get(client, missing) | missing
@@ -220,7 +220,7 @@ _suffixes = PublicSuffixList(accept_unknown=True)
 
 @lru_cache(maxsize=20_000)
 def registered_domain(name: str) -> str:
-    """The domain that somebody registered, or the name itself where it has none."""
+    """Return the registrable domain of a name, or the name itself if it has none."""
     if name.endswith((".in-addr.arpa", ".ip6.arpa")):
         return name.split(".", name.count(".") - 1)[-1]
     return _suffixes.privatesuffix(name.strip(".")) or name

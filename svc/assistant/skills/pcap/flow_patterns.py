@@ -1,8 +1,8 @@
-"""What stands out in the flows of a capture as a whole: regular calls home, scans, uploads, who talks most. Pure.
+"""Patterns in the flows of a capture: beacons, scans, uploads, top talkers. Pure.
 
-Decides: a beacon is at least BEACON_COUNT calls whose pauses are nearly the same (a jitter of up to a third, as common
-implants have it); a scan is many ports of a host, or many hosts of a port, most of which did not answer. Programs that
-keep in touch with their makers look like beacons, too; the finding's confidence says so.
+Decides: a beacon is at least BEACON_COUNT connections at nearly equal intervals (a jitter of up to a third, as common
+implants have it); a scan is many ports of one host, or one port of many hosts, most of which did not answer. Update
+checks look like beacons too, so the confidence of that finding is lower.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TypeVar
 import msgspec
 
 from svc.assistant.knowledge.network import ICMP, ICMP6, TCP, UDP
+from svc.assistant.skills.pcap.findings import ScanType
 from svc.assistant.skills.pcap.flows import Flow
 
 BEACON_COUNT = 8  # calls: seven equal pauses are no accident
@@ -29,7 +30,7 @@ SCAN_FAILED_SHARE = 0.5
 UPLOAD_BYTES = 5_000_000  # of payload, to one outside address
 UPLOAD_RATIO = 5  # times what came back
 _CHATTER = frozenset({(UDP, port) for port in (67, 68, 123, 137, 138, 546, 547, 1900, 3702, 5353, 5355)} | {(UDP, 53)})
-"""Services that are regular by nature, or whose regularity is judged by name (DNS)."""
+"""Services that are regular by nature, or that are judged by name (DNS)."""
 
 _INTERNAL = tuple(
     ip_network(text)
@@ -50,7 +51,7 @@ _INTERNAL = tuple(
 
 @lru_cache(maxsize=50_000)
 def is_internal(address: bytes) -> bool:
-    """Whether the address is one that networks use inside (RFC 1918, 6598, 4193, link-local) or reaches a group."""
+    """Whether the address is internal (RFC 1918, 6598, 4193, link-local), multicast or broadcast."""
     if len(address) not in (4, 16):
         return True
     known = ip_address(address)
@@ -59,14 +60,14 @@ def is_internal(address: bytes) -> bool:
 
 
 def is_group(address: bytes) -> bool:
-    """Multicast or broadcast, as far as the address alone tells."""
+    """Whether the address is multicast, or broadcast as far as the address alone shows."""
     if len(address) == 16:
         return address[0] == 0xFF
     return 224 <= address[0] < 240 or address[3] == 255
 
 
 class Regularity(msgspec.Struct, frozen=True):
-    """Calls with nearly the same pause between them: how many, the median pause, the middle deviation from it."""
+    """Nearly equal intervals: number of connections, median interval, median deviation as a share of it (jitter)."""
 
     count: int
     pause_seconds: float
@@ -76,7 +77,7 @@ class Regularity(msgspec.Struct, frozen=True):
 
 
 def regularity(times: Iterable[float]) -> Regularity | None:
-    """What is regular in ``times``; None where it is too little or does not keep its pace."""
+    """Return the regularity of ``times``, or None if there are too few or the intervals differ."""
     calls: list[float] = []
     for moment in sorted(times):
         if not calls or moment - calls[-1] >= BEACON_SECONDS:
@@ -98,7 +99,7 @@ Service = tuple[bytes, bytes, int, int]
 
 
 def by_service(flows: Sequence[Flow]) -> dict[Service, list[Flow]]:
-    """Flows by who asks whom for what."""
+    """Group flows by client, server, protocol and server port."""
     groups: dict[Service, list[Flow]] = defaultdict(list)
     for flow in flows:
         groups[flow.client[0], flow.server[0], flow.protocol, flow.server[1]].append(flow)
@@ -106,7 +107,7 @@ def by_service(flows: Sequence[Flow]) -> dict[Service, list[Flow]]:
 
 
 def beacons(groups: dict[Service, list[Flow]]) -> Iterator[tuple[Service, Regularity]]:
-    """Services that a client calls at a steady pace."""
+    """Yield the services to which a client connects at regular intervals."""
     for service, flows in groups.items():
         _, server, protocol, port = service
         if protocol not in (TCP, UDP) or is_group(server) or (protocol, port) in _CHATTER:
@@ -117,9 +118,9 @@ def beacons(groups: dict[Service, list[Flow]]) -> Iterator[tuple[Service, Regula
 
 
 class Scan(msgspec.Struct, frozen=True):
-    """Many knocks of one source. ``kind``: ports, hosts or pings. ``open`` are those that answered."""
+    """Many attempts of one source; ``open`` are the ports or hosts that answered."""
 
-    kind: str
+    kind: ScanType
     source: bytes
     target: bytes | None
     port: int | None
@@ -131,7 +132,7 @@ class Scan(msgspec.Struct, frozen=True):
 
 
 def scans(flows: Sequence[Flow]) -> Iterator[Scan]:
-    """Port scans, sweeps over hosts, pings over a network."""
+    """Yield port scans, sweeps of one port over hosts, and ping sweeps."""
     ports: dict[tuple[bytes, bytes], dict[int, Flow]] = defaultdict(dict)
     hosts: dict[tuple[bytes, int], dict[bytes, Flow]] = defaultdict(dict)
     pings: dict[bytes, dict[bytes, Flow]] = defaultdict(dict)
@@ -158,13 +159,15 @@ def _by_text(reached: dict[bytes, Flow]) -> dict[str, Flow]:
 
 
 def _keep_better(found: dict[Key, Flow], key: Key, flow: Flow) -> None:
-    """A connection that came about says more than one that did not."""
+    """Keep an established connection rather than a failed one."""
     kept = found.get(key)
     if kept is None or (kept.is_failed and not flow.is_failed):
         found[key] = flow
 
 
-def _scan(kind: str, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]) -> Iterator[Scan]:
+def _scan(
+    kind: ScanType, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]
+) -> Iterator[Scan]:
     failed = sum(1 for flow in found.values() if _did_not_answer(flow))
     if kind != "pings" and failed < SCAN_FAILED_SHARE * len(found):
         return
@@ -178,7 +181,7 @@ def _did_not_answer(flow: Flow) -> bool:
 
 
 class Upload(msgspec.Struct, frozen=True):
-    """Much more sent to one outside address than came back."""
+    """Far more sent to one outside address than received."""
 
     service: Service
     sent: int
@@ -187,7 +190,7 @@ class Upload(msgspec.Struct, frozen=True):
 
 
 def uploads(groups: dict[Service, list[Flow]]) -> Iterator[Upload]:
-    """Services outside that were sent much more than they gave."""
+    """Yield outside services to which far more was sent than received."""
     for service, flows in groups.items():
         sent, received = sum(f.payload_out for f in flows), sum(f.payload_back for f in flows)
         if sent >= UPLOAD_BYTES and sent >= UPLOAD_RATIO * received and not is_internal(service[1]):
@@ -195,7 +198,7 @@ def uploads(groups: dict[Service, list[Flow]]) -> Iterator[Upload]:
 
 
 class Talker(msgspec.Struct):
-    """One host's share. ``sent`` and ``received`` are bytes on the wire."""
+    """One host's traffic. ``sent`` and ``received`` are bytes on the wire."""
 
     address: bytes
     sent: int = 0
@@ -207,7 +210,7 @@ class Talker(msgspec.Struct):
 
 
 def talkers(flows: Sequence[Flow]) -> list[Talker]:
-    """Hosts, the one with the most bytes first."""
+    """Return the hosts, most bytes first."""
     found: dict[bytes, Talker] = {}
     for flow in flows:
         client, server = flow.client[0], flow.server[0]

@@ -1,9 +1,9 @@
 """Put packets together to flows, and a flow's TCP segments to the bytes that its two sides sent. Pure, bounded.
 
-A flow is what passes between two endpoints by one protocol; its client is who opened it, or, where the opening is not
-in the capture, who does not sit on the lower port. Segments are put in order by their sequence numbers (RFC 9293); one
-that was lost by the capture is passed over once enough of what follows has come. What is said in a flow is read by a
-``Conversation``, which ``recognise`` chooses by the first bytes that either side sends.
+A flow is the traffic between two endpoints over one protocol; its client opened it or, if the capture lacks the
+opening, is not on the lower port. Segments are put in order by their sequence numbers (RFC 9293); one
+that the capture lost is skipped once enough later ones have come. The content of a flow is read by a ``Conversation``,
+which ``recognise`` chooses by the first bytes that either side sends.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ Endpoint = tuple[bytes, int]
 
 
 class Conversation(Protocol):
-    """Reads what two sides say to each other, each side's bytes in order. Sets ``is_done`` when it has seen enough."""
+    """Reads the content of a flow, each side's bytes in order. Sets ``is_done`` when it has seen enough."""
 
     is_done: bool
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
         """Take the next bytes of one side, from packet ``number``."""
 
 
@@ -70,7 +70,7 @@ class _Side:
 
 
 class Flow:
-    """What passed between ``client`` and ``server``; bytes are the frames' on the wire, payload what they carried."""
+    """The traffic between ``client`` and ``server``; bytes are the frames' on the wire, payload what they carried."""
 
     __slots__ = (
         "client", "conversation", "first", "first_number", "flags_back", "flags_out", "is_read", "label", "last",
@@ -90,7 +90,7 @@ class Flow:
         self.is_read = False
         self.starts: list[int | None] = [None, None]
         self.sides: tuple[_Side, _Side] | None = None
-        self.opening: tuple[bool, bytes] | None = None  # who spoke first, and what, while it is too little to tell
+        self.opening: tuple[bool, bytes] | None = None  # the first side's bytes while they are too few to recognise
         self.conversation: Conversation | None = None
 
     @property
@@ -100,7 +100,7 @@ class Flow:
 
     @property
     def state(self) -> str:
-        """How far it came, as people say it."""
+        """The state of the connection in words."""
         if self.protocol != TCP:
             return "answered" if self.packets_back else "no answer"
         if not self.flags_out & SYN and not self.flags_back & SYN:
@@ -115,7 +115,7 @@ class Flow:
 
     @property
     def is_failed(self) -> bool:
-        """Whether a TCP connection never came about, or was dropped as soon as the port had answered."""
+        """Whether a TCP connection was never established, or was dropped as soon as the port had answered."""
         return self.state in ("refused", "no answer", "half open") and not self.payload_back
 
 
@@ -124,13 +124,13 @@ class Flows:
 
     def __init__(self, recognise: Callable[[Flow, bytes, bool], Conversation | None]) -> None:
         self.all: list[Flow] = []
-        self.untold_packets = self.untold_bytes = self.unread_flows = 0
+        self.unlisted_packets = self.unlisted_bytes = self.unread_flows = 0
         self._recognise = recognise
         self._open: dict[tuple[int, bytes, int, bytes, int], Flow] = {}
         self._reading = 0
 
     def add(self, packet: Packet) -> Flow | None:
-        """Count a packet; the flow that it belongs to, None where there are more than MAX_FLOWS already."""
+        """Count a packet and return its flow, or None if there are already MAX_FLOWS."""
         protocol, source, target = packet.protocol, packet.source, packet.target
         source_port, target_port = packet.source_port, packet.target_port
         flow = self._open.get((protocol, source, source_port, target, target_port))
@@ -140,8 +140,8 @@ class Flows:
             from_client = False
         if flow is None or self._is_new(flow, packet):
             if len(self.all) >= MAX_FLOWS:
-                self.untold_packets += 1
-                self.untold_bytes += packet.length
+                self.unlisted_packets += 1
+                self.unlisted_bytes += packet.length
                 return None
             flow, from_client = self._begin(packet)
         self._count(flow, packet, from_client=from_client)
@@ -151,7 +151,7 @@ class Flows:
 
     @staticmethod
     def _is_new(flow: Flow, packet: Packet) -> bool:
-        """Whether the endpoints, which are known already, have begun anew."""
+        """Whether a known pair of endpoints began a new flow."""
         if packet.protocol == UDP:
             return packet.seconds - flow.last > UDP_PAUSE_SECONDS
         if packet.protocol != TCP or packet.flags & (SYN | ACK) != SYN:
@@ -198,7 +198,7 @@ class Flows:
             flow.was_client = False
 
     def _read(self, flow: Flow, packet: Packet, *, from_client: bool) -> None:
-        """Put the segment in its place and let the conversation hear what is in order."""
+        """Reassemble the segment and pass what is in order to the conversation."""
         if flow.is_read:
             return
         if packet.flags & SYN:
@@ -206,7 +206,7 @@ class Flows:
             return
         data = self._in_order(flow, packet, from_client=from_client) if packet.payload else b""
         if data:
-            self._hear(flow, data, packet, from_client=from_client)
+            self._deliver(flow, data, packet, from_client=from_client)
         if packet.flags & RST and not flow.is_read:
             self._stop(flow)
 
@@ -220,7 +220,7 @@ class Flows:
             flow.sides = _Side(flow.starts[0]), _Side(flow.starts[1])
         return flow.sides[not from_client].ready(packet.sequence, packet.payload)
 
-    def _hear(self, flow: Flow, data: bytes, packet: Packet, *, from_client: bool) -> None:
+    def _deliver(self, flow: Flow, data: bytes, packet: Packet, *, from_client: bool) -> None:
         if flow.conversation is None:
             opener, opening = flow.opening or (from_client, b"")
             if opener == from_client:
@@ -230,9 +230,9 @@ class Flows:
                     return
             flow.conversation = self._recognise(flow, data if opener == from_client else opening, opener)
             if flow.conversation is not None and opener != from_client:
-                flow.conversation.hear(opening, from_client=opener, number=packet.number, seconds=packet.seconds)
+                flow.conversation.receive(opening, from_client=opener, number=packet.number, seconds=packet.seconds)
         if flow.conversation is not None and not flow.conversation.is_done:
-            flow.conversation.hear(data, from_client=from_client, number=packet.number, seconds=packet.seconds)
+            flow.conversation.receive(data, from_client=from_client, number=packet.number, seconds=packet.seconds)
         if flow.conversation is None or flow.conversation.is_done:
             self._stop(flow)
 

@@ -1,6 +1,6 @@
-"""Requests and replies of HTTP/1 in the two sides of a flow, with the kind and the hash of each body. Pure.
+"""HTTP/1 requests and replies in a flow, with the type and the hash of each body. Pure.
 
-Framing: RFC 9112. A body is never kept: its first bytes tell its kind (``file_types``), all of them its SHA-256.
+Framing: RFC 9112. A body is not kept: its type comes from the first bytes (``file_types``), its SHA-256 from all.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
 
 
 class Exchange(msgspec.Struct, kw_only=True):
-    """One request and what came back. ``status`` 0: no reply in the capture. Bodies: bytes, kind, SHA-256 if whole."""
+    """One request with its reply. ``status`` 0: no reply in the capture. Bodies: bytes, type, SHA-256 if whole."""
 
     number: int
     seconds: float
@@ -56,7 +56,7 @@ class Exchange(msgspec.Struct, kw_only=True):
 
 
 class _Body:
-    """A message's body as it comes in: counted, hashed, its first bytes kept. ``left`` None: until the flow ends."""
+    """A message's body as it arrives: counted, hashed, first bytes kept. ``left`` None: until the flow ends."""
 
     def __init__(self, left: int | None, *, is_chunked: bool) -> None:
         self.size = 0
@@ -72,7 +72,7 @@ class _Body:
         return self._digest.hexdigest()
 
     def take(self, data: bytes) -> bytes | None:
-        """What stands behind the body in ``data``; None while the body goes on."""
+        """Return what follows the body in ``data``, or None while the body continues."""
         if self._is_chunked:
             return self._take_chunks(self._line + data)
         if self._left is None:
@@ -99,7 +99,7 @@ class _Body:
             line = data[at:end].split(b";")[0].strip()
             at = end + 1
             if not _CHUNK_SIZE.fullmatch(line):
-                continue  # the line end behind a chunk, or damage
+                continue  # the line end after a chunk, or damage
             self._left = int(line, 16)
             if self._left == 0:
                 return data[at:]
@@ -113,7 +113,7 @@ class _Body:
 
 
 class _Side:
-    """One direction: the head that is coming in, or the body behind the last one, and whose exchange that is."""
+    """One direction: the incomplete head, or the body after the last one, and its exchange."""
 
     def __init__(self) -> None:
         self.head = b""
@@ -131,8 +131,8 @@ class Http:
         self._client, self._server = _Side(), _Side()
         self._waiting: deque[Exchange] = deque()
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Read heads and pass over bodies until the bytes are used up."""
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Read heads and skip bodies until the bytes are used up."""
         side = self._client if from_client else self._server
         rest: bytes | None = data
         while rest and not self.is_done:
@@ -218,7 +218,7 @@ class Http:
     def _begin_body(
         side: _Side, fields: dict[str, str], exchange: Exchange | None, *, has_body: bool, default: int | None
     ) -> None:
-        """How the body is framed; ``default`` bytes where the head does not say."""
+        """How the body is framed; ``default`` bytes if the head does not state it."""
         side.exchange, side.encoding = exchange, fields.get("content-encoding", "")
         length = fields.get("content-length", "")
         is_chunked = "chunked" in fields.get("transfer-encoding", "").lower()
@@ -228,14 +228,14 @@ class Http:
 
 
 def _split_head(data: bytes) -> tuple[bytes, bool, bytes]:
-    """A message's head, whether it is whole, and what stands behind it."""
+    """A message's head, whether it is whole, and what follows it."""
     data = data.lstrip(b"\r\n")
     found = _HEAD_END.search(data)
     return (data[: found.start()], True, data[found.end() :]) if found else (data, False, b"")
 
 
 def _fields(head: bytes) -> dict[str, str]:
-    """The header fields by their names in small letters; the first of each."""
+    """The header fields by their lower-case names; the first of each."""
     fields: dict[str, str] = {}
     for line in head.split(b"\n")[1 : MAX_FIELDS + 1]:
         name, colon, value = line.partition(b":")
@@ -249,7 +249,7 @@ def _text(data: bytes) -> str:
 
 
 def _basic(value: str) -> tuple[str, str]:
-    """User and password of a Basic authorization; ("", "") where it is broken."""
+    """User and password of a Basic authorization; ("", "") if it is malformed."""
     try:
         decoded = base64.b64decode(value.strip(), validate=True).decode("utf-8", errors="replace")
     except (binascii.Error, ValueError):
@@ -260,7 +260,7 @@ def _basic(value: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1_000)
 def _kind(start: bytes, encoding: str) -> str:
-    """The label of a body by its first bytes, unpacked where they are compressed; "" where they cannot be."""
+    """The label of a body by its first bytes, decompressed if necessary; "" if that fails."""
     name = encoding.strip().lower()
     if name in ("gzip", "deflate", "x-gzip"):
         try:

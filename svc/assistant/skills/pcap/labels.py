@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from svc.assistant.findings import Evidence, Scalar
+from svc.assistant.findings import Evidence
 from svc.assistant.knowledge.network import service_of
 from svc.assistant.skills.pcap.capture import Capture
 from svc.assistant.skills.pcap.dns import address_text
@@ -15,7 +15,7 @@ EXCERPT_CHARS = 400
 
 
 def iso(seconds: float) -> str | None:
-    """ISO 8601 in UTC with milliseconds; None for a capture without times, or one that no calendar has."""
+    """Return ISO 8601 in UTC with milliseconds, or None for a missing or impossible time."""
     if seconds <= 0:
         return None
     try:
@@ -25,7 +25,7 @@ def iso(seconds: float) -> str | None:
 
 
 class Names:
-    """What an address is called in this capture, and how its packets are pointed at."""
+    """The host names of addresses in one capture, and evidence for its packets."""
 
     def __init__(self, capture: Capture, source: str) -> None:
         self.source = source
@@ -39,11 +39,11 @@ class Names:
                 self._names.setdefault(flow.server[0], host)
 
     def of(self, address: bytes) -> str:
-        """The name by which it was reached; "" where none is in the capture."""
+        """Return the name by which it was reached, or "" if the capture has none."""
         return self._names.get(address, "")
 
     def packet(self, number: int, excerpt: str) -> Evidence:
-        """A packet as evidence."""
+        """Return a packet as evidence."""
         return Evidence(source=self.source, excerpt=excerpt[:EXCERPT_CHARS], record=number)
 
     def flow(self, flow: Flow) -> str:
@@ -53,10 +53,6 @@ class Names:
         if not flow.server[1]:
             return f"{client} → {server} {spoken}"
         return f"{_with_port(client, flow.client[1])} → {_with_port(server, flow.server[1])} {spoken}"
-
-    def ends(self, flow: Flow) -> dict[str, Scalar | list[Scalar]]:
-        """Client and server as attributes."""
-        return {"client": address_text(flow.client[0]), "server": address_text(flow.server[0])}
 
 
 def _with_port(address: str, port: int) -> str:

@@ -1,6 +1,6 @@
-"""What one captured frame says: addresses, ports, flags and payload. Ethernet, VLAN, PPPoE, cooked, loopback, raw IP.
+"""Parse one captured frame: addresses, ports, flags, payload. Ethernet, VLAN, PPPoE, cooked, loopback, raw IP.
 
-Frames are read with dpkt, which raises on some that are cut or forged: such a frame is counted as unread, never an end.
+Frames are parsed with dpkt, which raises on some truncated or forged ones: these are counted as unread.
 Link types: the registry of tcpdump.org. Tunnels (IP in IP, GRE) are read to the innermost IP packet.
 """
 
@@ -19,11 +19,11 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 MAX_LAYERS = 8  # between the frame and the innermost IP packet; VLANs in MPLS in a tunnel have five
 _ETHERNET, _IP4, _IP6, _ARP = 1, b"\x08\x00", b"\x86\xdd", b"\x08\x06"
 _UNREADABLE = (dpkt.Error, struct.error, IndexError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
-"""What dpkt raises on frames that are cut or forged; found by fuzzing it."""
+"""What dpkt raises on truncated or forged frames; found by fuzzing it."""
 
 
 class Packet(NamedTuple):
-    """One IP packet. Addresses are 4 or 16 bytes; ports are 0 and ``flags`` too where the protocol has none.
+    """One IP packet. Addresses are 4 or 16 bytes; ports and ``flags`` are 0 if the protocol has none.
 
     ``sequence`` is TCP's, or the type of an ICMP message. ``length`` counts the frame's bytes on the wire.
     """
@@ -75,7 +75,7 @@ LINK_TYPES = frozenset(_FRAMES)
 
 
 def read_packet(record: Record) -> Packet | Claim | None:
-    """The IP packet or ARP claim in a frame; None where it holds neither, or cannot be read."""
+    """Return the IP packet or ARP claim in a frame, or None if it has neither or is unreadable."""
     try:
         layer = _network_layer(record.link_type, record.data)
         if isinstance(layer, dpkt.arp.ARP):
@@ -86,7 +86,7 @@ def read_packet(record: Record) -> Packet | Claim | None:
 
 
 def _network_layer(link_type: int, data: bytes) -> object:
-    """The innermost IP packet of a frame, else an ARP message, else None."""
+    """Return the innermost IP packet of a frame, an ARP message if there is none, or None."""
     layer: object
     if link_type == _ETHERNET and data[12:14] == _IP4:
         layer = dpkt.ip.IP(data[14:])

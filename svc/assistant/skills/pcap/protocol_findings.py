@@ -1,6 +1,6 @@
-"""Findings about what was said in a capture: names asked for, web requests, TLS handshakes, and the indicators of all.
+"""Findings by protocol: DNS domains, web requests and TLS handshakes, and the indicators in them. Pure.
 
-Decides which request or handshake is a sign of something; kinds: ``pcap.py``. Pure.
+Decides which requests and handshakes are suspicious, and why.
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
+from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.knowledge.network import mark_of_agent, mark_of_request
 from svc.assistant.skills.pcap.capture import Capture
 from svc.assistant.skills.pcap.dns import Domain, address_text, registered_domain
+from svc.assistant.skills.pcap.findings import PcapDns, PcapHttp, PcapIndicator, PcapIndicatorType, PcapTls
 from svc.assistant.skills.pcap.flow_patterns import is_internal
 from svc.assistant.skills.pcap.flows import Flow
 from svc.assistant.skills.pcap.http import Exchange
@@ -33,11 +33,12 @@ _ARCHIVE_LABELS = frozenset({"zip", "sevenzip", "rar"})
 _NO_TEXT = _ARCHIVE_LABELS | {"unknown"}
 _PLAIN_TYPES = ("text/", "image/", "audio/", "video/", "font/")
 _OLD_VERSIONS = frozenset({"SSL 3.0", "TLS 1.0", "TLS 1.1"})
-_Sign = tuple[str, Severity, tuple[str, ...]]
+_Alert = tuple[str, Severity, tuple[str, ...]]
+"""What is suspicious, how severe it is, and its techniques."""
 
 
-def said(capture: Capture, names: Names) -> Iterator[Finding]:
-    """Requests, handshakes, domains, indicators."""
+def protocol_findings(capture: Capture, names: Names) -> Iterator[Finding[Facts]]:
+    """Yield requests, handshakes, domains and indicators."""
     yield from _requests(capture, names)
     yield from _handshakes(capture, names)
     domains = sorted(capture.dns.domains.values(), key=lambda domain: -domain.queries)
@@ -46,32 +47,31 @@ def said(capture: Capture, names: Names) -> Iterator[Finding]:
     yield from _indicators(capture, names)
 
 
-def _domain(domain: Domain, names: Names) -> Finding:
+def _domain(domain: Domain, names: Names) -> Finding[PcapDns]:
     return Finding(
-        kind="pcap_dns",
-        title=f"{domain.name}: {domain.queries:,} questions, {domain.failed:,} times no such name",
+        title=f"{domain.name}: {domain.queries:,} queries, {domain.failed:,} NXDOMAIN",
         evidence=(names.packet(domain.first_number, domain.sample or domain.name),),
-        attributes={
-            "domain": domain.name,
-            "queries": domain.queries,
-            "names": len(domain.names),
-            "failed": domain.failed,
-            "clients": len(domain.clients),
-            "types": [kind for kind, _ in domain.types.most_common(5)],
-            "answers": [*domain.answers],
-            "sample": domain.sample,
-            "first": iso(domain.first),
-            "last": iso(domain.last),
-        },
+        facts=PcapDns(
+            domain=domain.name,
+            queries=domain.queries,
+            names=len(domain.names),
+            failed=domain.failed,
+            clients=len(domain.clients),
+            types=[kind for kind, _ in domain.types.most_common(5)],
+            answers=[*domain.answers],
+            sample=domain.sample,
+            first=iso(domain.first),
+            last=iso(domain.last),
+        ),
     )
 
 
-class _Asked(msgspec.Struct):
-    """The same request, however often."""
+class _RequestGroup(msgspec.Struct):
+    """Equal requests."""
 
     flow: Flow
     exchange: Exchange
-    signs: list[_Sign]
+    signs: list[_Alert]
     count: int = 0
     sent: int = 0
     received: int = 0
@@ -79,63 +79,63 @@ class _Asked(msgspec.Struct):
     statuses: dict[int, None] = msgspec.field(default_factory=dict)
 
 
-def _requests(capture: Capture, names: Names) -> Iterator[Finding]:
-    groups: dict[tuple[bytes, bytes, str, str, str, str, str], _Asked] = {}
+def _requests(capture: Capture, names: Names) -> Iterator[Finding[PcapHttp]]:
+    groups: dict[tuple[bytes, bytes, str, str, str, str, str], _RequestGroup] = {}
     for flow, one in capture.exchanges.items:
         key = (flow.client[0], flow.server[0], one.method, one.host, one.target, one.agent, one.label)
-        asked = groups.get(key)
-        if asked is None:
-            asked = groups[key] = _Asked(flow, one, _signs(flow, one))
-        asked.count += 1
-        asked.sent += one.sent
-        asked.received += one.received
-        asked.last = one.seconds
-        asked.statuses.setdefault(one.status)
-    ranked = sorted(groups.values(), key=lambda asked: (_rank(asked.signs), asked.exchange.number))
-    for asked in ranked[:MAX_REQUESTS]:
-        yield _request(asked, names)
+        group = groups.get(key)
+        if group is None:
+            group = groups[key] = _RequestGroup(flow, one, _signs(flow, one))
+        group.count += 1
+        group.sent += one.sent
+        group.received += one.received
+        group.last = one.seconds
+        group.statuses.setdefault(one.status)
+    ranked = sorted(groups.values(), key=lambda group: (_rank(group.signs), group.exchange.number))
+    for group in ranked[:MAX_REQUESTS]:
+        yield _request(group, names)
 
 
-def _rank(signs: list[_Sign]) -> int:
+def _rank(signs: list[_Alert]) -> int:
     order = list(Severity)
     return min((order.index(severity) for _, severity, _ in signs), default=order.index(Severity.INFO))
 
 
-def _request(asked: _Asked, names: Names) -> Finding:
-    one, flow, signs = asked.exchange, asked.flow, asked.signs
+def _request(group: _RequestGroup, names: Names) -> Finding[PcapHttp]:
+    one, flow, signs = group.exchange, group.flow, group.signs
     line = f"{one.method} {one.host}{one.target}"
     return Finding(
-        kind="pcap_http",
         title=f"{line[:120]}: {signs[0][0]}" if signs else line[:160],
         severity=list(Severity)[_rank(signs)],
         why="; ".join(sign for sign, _, _ in signs),
         evidence=(names.packet(one.number, line),),
         techniques=tuple(dict.fromkeys(technique for _, _, found in signs for technique in found)),
-        attributes={
-            **names.ends(flow),
-            "port": flow.server[1],
-            "method": one.method,
-            "host": one.host,
-            "target": one.target,
-            "agent": one.agent,
-            "referer": one.referer,
-            "statuses": [status for status in asked.statuses if status],
-            "content_type": one.content_type,
-            "body": one.label,
-            "sha256": one.sha256,
-            "sent": asked.sent,
-            "received": asked.received,
-            "count": asked.count,
-            "first": iso(one.seconds),
-            "last": iso(asked.last),
-            "signs": [sign for sign, _, _ in signs],
-        },
+        facts=PcapHttp(
+            client=address_text(flow.client[0]),
+            server=address_text(flow.server[0]),
+            port=flow.server[1],
+            method=one.method,
+            host=one.host,
+            target=one.target,
+            agent=one.agent,
+            referer=one.referer,
+            statuses=[status for status in group.statuses if status],
+            content_type=one.content_type,
+            body=one.label,
+            sha256=one.sha256,
+            sent=group.sent,
+            received=group.received,
+            count=group.count,
+            first=iso(one.seconds),
+            last=iso(group.last),
+            signs=[sign for sign, _, _ in signs],
+        ),
     )
 
 
-def _signs(flow: Flow, one: Exchange) -> list[_Sign]:
-    """What about a request and its reply is worth a look, the worst first."""
-    found: list[_Sign] = [*_signs_of_body(one)]
+def _signs(flow: Flow, one: Exchange) -> list[_Alert]:
+    """What makes a request and its reply suspicious, worst first."""
+    found: list[_Alert] = [*_signs_of_body(one)]
     for mark in (mark_of_request(one.target), mark_of_agent(one.agent)):
         if mark is not None:
             found.append((mark.what, mark.severity, tuple(mark.techniques)))
@@ -144,28 +144,28 @@ def _signs(flow: Flow, one: Exchange) -> list[_Sign]:
     if flow.server[1] not in WEB_PORTS and flow.server[1] != 443:
         found.append((f"HTTP on port {flow.server[1]}", Severity.LOW, ("T1571",)))
     if one.host.replace(".", "").replace(":", "").isdigit() and not is_internal(flow.server[0]):
-        found.append(("asked by address, not by name", Severity.LOW, ("T1071.001",)))
+        found.append(("requested by IP address instead of host name", Severity.LOW, ("T1071.001",)))
     return sorted(found, key=lambda sign: list(Severity).index(sign[1]))
 
 
-def _signs_of_body(one: Exchange) -> Iterator[_Sign]:
+def _signs_of_body(one: Exchange) -> Iterator[_Alert]:
     declared = one.content_type.split(";")[0].strip().lower()
     if one.label in PROGRAM_LABELS:
         if declared.startswith(_PLAIN_TYPES):
-            yield f"a program ({one.label}) that says it is {declared}", Severity.HIGH, ("T1105", "T1036")
+            yield f"a program ({one.label}) declared as {declared}", Severity.HIGH, ("T1105", "T1036")
         else:
-            yield f"a program ({one.label}) was fetched", Severity.MEDIUM, ("T1105",)
+            yield f"download of a program ({one.label})", Severity.MEDIUM, ("T1105",)
     elif one.label in SCRIPT_LABELS:
-        yield f"a script ({one.label}) was fetched", Severity.MEDIUM, ("T1105", "T1059")
+        yield f"download of a script ({one.label})", Severity.MEDIUM, ("T1105", "T1059")
     elif declared == "text/html" and one.label in _NO_TEXT:
-        yield f"the reply says it is {declared} and is not", Severity.MEDIUM, ("T1001", "T1036")
+        yield f"the reply is declared as {declared} but is not", Severity.MEDIUM, ("T1001", "T1036")
     elif (declared == "text/plain" and one.label in _NO_TEXT) or (
         declared.startswith("image/") and one.label in _ARCHIVE_LABELS
     ):
-        yield f"the reply says it is {declared} and is not", Severity.LOW, ("T1001", "T1036")
+        yield f"the reply is declared as {declared} but is not", Severity.LOW, ("T1001", "T1036")
 
 
-class _Shaken(msgspec.Struct):
+class _HandshakeGroup(msgspec.Struct):
     """Handshakes with the same server, name and fingerprint."""
 
     flow: Flow
@@ -174,63 +174,62 @@ class _Shaken(msgspec.Struct):
     clients: set[bytes] = msgspec.field(default_factory=set)
 
 
-def _handshakes(capture: Capture, names: Names) -> Iterator[Finding]:
-    groups: dict[tuple[bytes, int, str, str, str], _Shaken] = {}
+def _handshakes(capture: Capture, names: Names) -> Iterator[Finding[PcapTls]]:
+    groups: dict[tuple[bytes, int, str, str, str], _HandshakeGroup] = {}
     for flow, one in capture.handshakes.items:
         key = (flow.server[0], flow.server[1], one.name, one.ja4, one.certificate_sha256)
-        shaken = groups.setdefault(key, _Shaken(flow, one))
-        shaken.count += 1
-        shaken.clients.add(flow.client[0])
-    judged = [(shaken, _signs_of_handshake(shaken)) for shaken in groups.values()]
-    for shaken, signs in sorted(judged, key=lambda item: (_rank(item[1]), item[0].handshake.number))[:MAX_HANDSHAKES]:
-        one, server = shaken.handshake, address_text(shaken.flow.server[0])
+        group = groups.setdefault(key, _HandshakeGroup(flow, one))
+        group.count += 1
+        group.clients.add(flow.client[0])
+    judged = [(group, _signs_of_handshake(group)) for group in groups.values()]
+    for group, signs in sorted(judged, key=lambda item: (_rank(item[1]), item[0].handshake.number))[:MAX_HANDSHAKES]:
+        one, server = group.handshake, address_text(group.flow.server[0])
         yield Finding(
-            kind="pcap_tls",
             title=f"TLS with {one.name or server}" + (f": {signs[0][0]}" if signs else ""),
             severity=list(Severity)[_rank(signs)],
             why="; ".join(sign for sign, _, _ in signs),
-            evidence=(names.packet(one.number, f"{names.flow(shaken.flow)} {one.name}".strip()),),
+            evidence=(names.packet(one.number, f"{names.flow(group.flow)} {one.name}".strip()),),
             techniques=tuple(dict.fromkeys(technique for _, _, found in signs for technique in found)),
-            attributes={
-                "clients": [address_text(client) for client in sorted(shaken.clients)[:20]],
-                "server": server,
-                "port": shaken.flow.server[1],
-                "name": one.name,
-                "version": one.chosen or one.offered,
-                "ja3": one.ja3,
-                "ja4": one.ja4,
-                "subject": one.subject,
-                "issuer": one.issuer,
-                "not_before": one.not_before,
-                "not_after": one.not_after,
-                "count": shaken.count,
-                "first": iso(one.seconds),
-                "signs": [sign for sign, _, _ in signs],
-            },
+            facts=PcapTls(
+                clients=[address_text(client) for client in sorted(group.clients)[:20]],
+                server=server,
+                port=group.flow.server[1],
+                name=one.name,
+                version=one.chosen or one.offered,
+                ja3=one.ja3,
+                ja4=one.ja4,
+                subject=one.subject,
+                issuer=one.issuer,
+                not_before=one.not_before,
+                not_after=one.not_after,
+                count=group.count,
+                first=iso(one.seconds),
+                signs=[sign for sign, _, _ in signs],
+            ),
         )
 
 
-def _signs_of_handshake(shaken: _Shaken) -> list[_Sign]:
-    one, outside = shaken.handshake, not is_internal(shaken.flow.server[0])
-    found: list[_Sign] = []
+def _signs_of_handshake(group: _HandshakeGroup) -> list[_Alert]:
+    one, outside = group.handshake, not is_internal(group.flow.server[0])
+    found: list[_Alert] = []
     if one.is_self_signed:
         severity = Severity.MEDIUM if outside else Severity.LOW
-        found.append((f"the certificate is signed by itself ({one.subject})", severity, ("T1573.002",)))
+        found.append((f"self-signed certificate ({one.subject})", severity, ("T1573.002",)))
     now = iso(one.seconds) or ""
     if one.not_after and now and not one.not_before[:19] <= now[:19] <= one.not_after[:19]:
-        found.append(("the certificate was not valid at that time", Severity.MEDIUM, ()))
+        found.append(("certificate not valid at that time", Severity.MEDIUM, ()))
     if one.chosen in _OLD_VERSIONS:
-        found.append((f"{one.chosen} is broken or out of use", Severity.LOW, ()))
+        found.append((f"{one.chosen} is insecure or deprecated", Severity.LOW, ()))
     if one.ja4 and not one.name and outside:
-        found.append(("the client names no server (SNI), as browsers always do", Severity.LOW, ("T1071.001",)))
-    if shaken.flow.server[1] not in (443, 8443, 465, 587, 636, 853, 989, 990, 993, 995, 3269, 3389, 5061, 5986, 6443):
-        found.append((f"TLS on port {shaken.flow.server[1]}", Severity.LOW, ("T1571",)))
+        found.append(("no server name (SNI), which browsers always send", Severity.LOW, ("T1071.001",)))
+    if group.flow.server[1] not in (443, 8443, 465, 587, 636, 853, 989, 990, 993, 995, 3269, 3389, 5061, 5986, 6443):
+        found.append((f"TLS on port {group.flow.server[1]}", Severity.LOW, ("T1571",)))
     return sorted(found, key=lambda sign: list(Severity).index(sign[1]))
 
 
-def _indicators(capture: Capture, names: Names) -> Iterator[Finding]:
-    """Outside addresses, domains, hosts and hashes of what was fetched, each once."""
-    found: dict[tuple[str, str], tuple[int, str]] = {}
+def _indicators(capture: Capture, names: Names) -> Iterator[Finding[PcapIndicator]]:
+    """Outside addresses, domains, hosts, and hashes of downloaded programs and scripts, each once."""
+    found: dict[tuple[PcapIndicatorType, str], tuple[int, str]] = {}
     for flow in capture.flows.all:
         if not is_internal(flow.server[0]) and flow.packets_back:
             found.setdefault(("address", address_text(flow.server[0])), (flow.first_number, names.flow(flow)))
@@ -252,8 +251,7 @@ def _indicators(capture: Capture, names: Names) -> Iterator[Finding]:
             found.setdefault(("sha256", exchange.sha256), (exchange.number, line))
     for (kind, value), (number, context) in list(found.items())[:MAX_INDICATORS]:
         yield Finding(
-            kind="pcap_indicator",
             title=value,
             evidence=(names.packet(number, context),),
-            attributes={"type": kind, "value": value, "context": context},
+            facts=PcapIndicator(type=kind, value=value, context=context),
         )

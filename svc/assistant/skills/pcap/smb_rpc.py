@@ -1,7 +1,7 @@
 """Windows' remote administration in a flow: SMB shares, pipes and files, DCE/RPC calls, NTLM logins. Pure.
 
-Only requests that say what is done are read: [MS-SMB2] tree connect, create, write, ioctl; [MS-CIFS] the like; C706
-bind and request, whose call number is in the clear even where the rest is encrypted; [MS-NLMP] the name in
+Only requests that state an operation are read: [MS-SMB2] tree connect, create, write, ioctl; [MS-CIFS] likewise; C706
+bind and request, whose operation number is in cleartext even if the rest is encrypted; [MS-NLMP] the name in
 AUTHENTICATE.
 """
 
@@ -15,9 +15,10 @@ import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.knowledge.network import interfaces
+from svc.assistant.skills.pcap.findings import RemoteAction
 
 SMB1, SMB2, SMB3_SEALED = b"\xffSMB", b"\xfeSMB", b"\xfdSMB"
-MAX_MESSAGE_BYTES = 65_536  # kept of one message: a write's data beyond it is passed over
+MAX_MESSAGE_BYTES = 65_536  # kept of one message: a write's data beyond it is skipped
 MAX_PIPES = 100  # open at once in one flow
 MAX_CONTEXTS = 64  # interfaces bound on one connection
 MAX_COMPOUND = 32  # requests in one message
@@ -30,9 +31,9 @@ _NTLM_AUTHENTICATE = b"NTLMSSP\x00\x03\x00\x00\x00"
 
 
 class Remote(msgspec.Struct):
-    """Something that was done on another host. ``what``: share, file, program, call, login or dialect."""
+    """One action on another host."""
 
-    what: str
+    what: RemoteAction
     detail: str
     number: int
     seconds: float
@@ -46,12 +47,12 @@ def is_rpc(data: bytes) -> bool:
 
 
 def is_smb(data: bytes) -> bool:
-    """Whether a flow's first bytes are an SMB message behind its four bytes of length."""
+    """Whether a flow's first bytes are an SMB message after its four bytes of length."""
     return data[:1] == b"\x00" and data[4:8] in (SMB1, SMB2, SMB3_SEALED)
 
 
 def _rpc_size(data: bytes) -> int:
-    """How long the fragment is that begins here; 0 where none does, or its head is not whole."""
+    """The length of the fragment that begins here; 0 if there is none, or its header is incomplete."""
     if len(data) < RPC_HEAD_BYTES or data[0] != 5:
         return 0
     size = int(struct.unpack_from(f"{_rpc_order(data)}H", data, 8)[0])
@@ -71,7 +72,7 @@ class _Rpc:
         self._seen: set[tuple[str, int | None]] = set()
 
     def read(self, data: bytes, number: int, seconds: float) -> None:
-        """Read one fragment; what is none is passed over."""
+        """Read one fragment; other bytes are skipped."""
         size = _rpc_size(data)
         body = data[RPC_HEAD_BYTES:size]
         order = _rpc_order(data)
@@ -107,7 +108,7 @@ class _Rpc:
 
 
 class Rpc:
-    """A flow that is DCE/RPC by itself (TCP 135 and the ports that it names)."""
+    """A flow of DCE/RPC over TCP (port 135 and the ports that it assigns)."""
 
     def __init__(self, note: Callable[[Remote], None]) -> None:
         self.is_done = False
@@ -115,7 +116,7 @@ class Rpc:
         self._note = note
         self._buffer = b""
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
         """Read the client's fragments."""
         if not from_client:
             return
@@ -131,7 +132,7 @@ class Rpc:
 
 
 class Smb:
-    """A flow of SMB: messages behind four bytes of length each."""
+    """A flow of SMB: messages, each after four bytes of length."""
 
     def __init__(self, note: Callable[[Remote], None]) -> None:
         self.is_done = False
@@ -144,8 +145,8 @@ class Smb:
         self._logins: list[Remote] = []
         self._is_old_noted = False
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Take the messages apart; of a long one only the beginning is kept."""
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Split the messages; of a long one only the beginning is kept."""
         skipped = min(self._skips[from_client], len(data))
         self._skips[from_client] -= skipped
         buffer = self._buffers[from_client] + data[skipped:]
@@ -172,7 +173,7 @@ class Smb:
                     return
                 data = data[following:]
         elif data[:4] == SMB3_SEALED:
-            self._note("dialect", "encrypted SMB 3: what was done cannot be seen", number, seconds)
+            self._note("dialect", "encrypted SMB 3: operations are not visible", number, seconds)
             self.is_done = True
 
     def _command(self, data: bytes, number: int, seconds: float, *, from_client: bool) -> None:
@@ -211,7 +212,7 @@ class Smb:
 
     def _write(self, file: bytes, data: bytes, offset: int, number: int, seconds: float) -> None:
         if offset == 0 and starts_as(data, "mz"):
-            self._note("program", self._files.get(file, "a file whose opening is not in the capture"), number, seconds)
+            self._note("program", self._files.get(file, "a file that was opened before the capture"), number, seconds)
         else:
             self._pipe(file, data, number, seconds)
 
@@ -224,7 +225,7 @@ class Smb:
             self._pipes[file].read(data, number, seconds)
 
     def _old_message(self, data: bytes, number: int, seconds: float) -> None:
-        """SMB 1: names are found by their look, calls by DCE/RPC's first bytes."""
+        """SMB 1: names are found by a pattern, calls by the first bytes of DCE/RPC."""
         if not self._is_old_noted and data[4] != 0x72:  # a negotiation offers SMB 1 and may agree on SMB 2
             self._is_old_noted = True
             self._note("dialect", "SMB 1", number, seconds)
@@ -232,12 +233,11 @@ class Smb:
         if command == 0x73 and (login := _ntlm_login(data, number, seconds)) is not None:
             self._keep(login)
         elif command in (0x75, 0xA2):
-            what = "share" if command == 0x75 else "file"
-            self._note(what, _wide_name(data[32:]), number, seconds)
+            self._note("share" if command == 0x75 else "file", _wide_name(data[32:]), number, seconds)
         elif command in (0x25, 0x2F) and (at := _rpc_start(data)) >= 0:
             self._pipe(data[28:30], data[at:], number, seconds)
 
-    def _note(self, what: str, detail: str, number: int, seconds: float) -> None:
+    def _note(self, what: RemoteAction, detail: str, number: int, seconds: float) -> None:
         if detail:
             self._keep(Remote(what, detail, number, seconds))
 

@@ -1,7 +1,7 @@
-"""What a TLS handshake shows to anybody: the name asked for, versions, the client's fingerprint, the certificate. Pure.
+"""The cleartext part of a TLS handshake: server name, versions, the client's fingerprint, the certificate. Pure.
 
 Messages: RFC 8446 and 5246. Fingerprints: JA3 (MD5 over the hello's numbers) and JA4, both without GREASE (RFC 8701).
-From TLS 1.3 on a certificate is encrypted and cannot be seen.
+From TLS 1.3 on the certificate is encrypted and not visible.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def version_name(number: int) -> str:
 
 
 class _Reader:
-    """Takes fields off the front of a message. Raises ValueError where it is too short."""
+    """Reads fields from the front of a message. Raises ValueError if it is too short."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -66,28 +66,28 @@ class _Reader:
         return int.from_bytes(self.take(size), "big")
 
     def block(self, size: int) -> bytes:
-        """What a length of ``size`` bytes announces."""
+        """The field whose length is given in ``size`` bytes."""
         return self.take(self.number(size))
 
 
 class Tls:
-    """A flow that begins with a TLS record; heard until both hellos and the certificate were seen."""
+    """A flow that begins with a TLS record; read until both hellos and the certificate were seen."""
 
     def __init__(self, note: Callable[[Handshake], None]) -> None:
         self.is_done = False
         self._note = note
         self._records = {True: b"", False: b""}
         self._messages = {True: b"", False: b""}
-        self._heard = 0
+        self._pieces = 0
         self._handshake: Handshake | None = None
 
-    def hear(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
-        """Take the records apart and read the messages in them."""
-        self._heard += len(data)
+    def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
+        """Split the records and read the messages in them."""
+        self._pieces += len(data)
         if self._handshake is None:
             self._handshake = Handshake(number=number, seconds=seconds)
             self._note(self._handshake)
-        if self._heard > 2 * MAX_HANDSHAKE_BYTES:
+        if self._pieces > 2 * MAX_HANDSHAKE_BYTES:
             self.is_done = True
         if not self.is_done:
             self._take_records(self._records[from_client] + data, from_client=from_client)
@@ -234,7 +234,7 @@ def _read_certificate(handshake: Handshake, reader: _Reader) -> None:
 
 
 def _common_name(name: object) -> str:
-    """The CN, or the whole name where it has none."""
+    """The CN, or the whole name if it has none."""
     from cryptography import x509
 
     if not isinstance(name, x509.Name):

@@ -10,9 +10,7 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import Facts
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, LooseFinding
 from svc.assistant.skills.archive import answer as archive_section
 from svc.assistant.skills.archive import tool as archive
 from svc.assistant.skills.certificate import answer as certificate_section
@@ -26,16 +24,12 @@ from tests.support.mails import ORDINARY, TRAPS, made
 NOW = "2026-01-15T00:00:00+00:00"
 
 
-def of(items) -> list[Finding]:
-    return [item for item in items if isinstance(item, Finding)]
+def of(items) -> list[AnyFinding]:
+    return [item for item in items if isinstance(item, (Finding, LooseFinding))]
 
 
-def typed(items) -> list[TypedFinding[Facts]]:
-    return [item for item in items if isinstance(item, TypedFinding)]
-
-
-def triaged(raw: bytes) -> list[Finding]:
-    return of(mail.triage(io.BytesIO(raw), source="a.eml"))
+def triaged(raw: bytes) -> list[AnyFinding]:
+    return of(mail.inspect(io.BytesIO(raw), source="a.eml"))
 
 
 def zipped(*members: tuple[str, bytes]) -> bytes:
@@ -53,8 +47,8 @@ def part(value: object) -> str:
 def test_a_trap_is_called_phishing_with_its_reasons_checks_and_way():
     found = triaged(TRAPS["bank, plain text, foreign domain"])
     verdict = mail_section.verdict(found)
-    assert verdict.startswith("**Suspicious: phishing**")
-    body = mail_section.section(found)
+    assert verdict.startswith("**Phishing** (score ")
+    body = mail_section.body(found)
     assert "`softfail`" in body
     assert "as recorded" in body
     assert "hxxp://wellsfargo[.]com[.]secure-id-check" in body
@@ -63,11 +57,11 @@ def test_a_trap_is_called_phishing_with_its_reasons_checks_and_way():
 
 def test_two_files_of_one_mail_each_are_kept_apart():
     trap, other = TRAPS["bank, plain text, foreign domain"], ORDINARY["personal mail"]
-    found = of(mail.triage(io.BytesIO(other), source="b.eml")) + triaged(trap)
-    body = mail_section.section(found)
+    found = of(mail.inspect(io.BytesIO(other), source="b.eml")) + triaged(trap)
+    body = mail_section.body(found)
     assert "**Mail 1 of `a.eml`, the one with the highest score**" in body
     assert "| `b.eml` | 1 | ordinary |" in body
-    of_one = mail_section.section(triaged(trap))
+    of_one = mail_section.body(triaged(trap))
     assert body.endswith(of_one[of_one.index("| Points |") :])
 
 
@@ -81,15 +75,15 @@ def test_several_mails_are_counted_and_the_worst_is_shown_in_full():
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"
     found = triaged(b"\n\n".join(head + raw for raw in (ORDINARY["personal mail"], TRAPS["inheritance"])))
     assert mail_section.verdict(found) == "**2 mails:** 1 suspicious, 1 ordinary."
-    assert "**Mail 2, the one with the highest score**" in mail_section.section(found)
+    assert "**Mail 2, the one with the highest score**" in mail_section.body(found)
 
 
 def test_the_worst_member_of_an_archive_leads():
     found = of(archive.inspect(io.BytesIO(zipped(("bill.pdf.js", b"var a = 1"))), source="a.zip"))
     assert archive_section.verdict(found).startswith(
-        "**Dangerous:** 2 signs among 1 member, 9 bytes unpacked; `bill.pdf.js`:"
+        "**Dangerous:** 2 signs of danger in 1 member, 9 bytes unpacked; `bill.pdf.js`:"
     )
-    assert "bill.pdf.js" in archive_section.section(found)
+    assert "bill.pdf.js" in archive_section.body(found)
     assert archive_section.next_steps(found)
 
 
@@ -99,14 +93,14 @@ def test_an_archive_without_signs_is_said_to_have_none():
 
 
 def test_the_worst_weakness_of_a_token_leads():
-    found = typed(token.inspect(f"{part({'alg': 'none'})}.{part({'sub': '7'})}.", source="prompt", now=NOW))
+    found = of(token.inspect(f"{part({'alg': 'none'})}.{part({'sub': '7'})}.", source="prompt", now=NOW))
     assert token_section.verdict(found).startswith("**Critical:** not signed (alg is none)")
     assert '"sub": "7"' in token_section.body(found)
 
 
 def test_an_unreadable_certificate_is_said_to_be_one():
     raw = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
-    found = typed(certificate.inspect(io.BytesIO(raw), source="a.pem", now=NOW))
+    found = of(certificate.inspect(io.BytesIO(raw), source="a.pem", now=NOW))
     assert "no readable certificate" in certificate_section.verdict(found)
     assert "cannot be read" in certificate_section.body(found)
 
@@ -121,7 +115,7 @@ def links_images_and_html(markdown: str) -> list[str]:
     return [child.type for found in tokens for child in [found, *(found.children or [])] if child.type in kinds]
 
 
-def hostile_mail() -> list[Finding]:
+def hostile_mail() -> list[AnyFinding]:
     html = f'<p>verify your account</p><a href="http://203.0.113.9/{HOSTILE}">{HOSTILE}</a>'
     raw = made(
         sender=f'"PayPal {HOSTILE}" <x@evil.example>',
@@ -133,14 +127,14 @@ def hostile_mail() -> list[Finding]:
     return triaged(f"Received: from {HOSTILE} by {HOSTILE}; {HOSTILE}\n".encode() + raw)
 
 
-def hostile_archive() -> list[Finding]:
+def hostile_archive() -> list[AnyFinding]:
     raw = zipped((f"../{HOSTILE}.pdf.exe", b"MZ"), (HOSTILE, b"x"))
     return of(archive.inspect(io.BytesIO(raw), source=HOSTILE))
 
 
-def hostile_token() -> list[TypedFinding[Facts]]:
+def hostile_token() -> list[AnyFinding]:
     header = {"alg": HOSTILE, "kid": f"../{HOSTILE}", "jku": HOSTILE}
-    return typed(
+    return of(
         token.inspect(f"{part(header)}.{part({'iss': HOSTILE, f'{HOSTILE}_password': HOSTILE})}.AAAA", source=HOSTILE)
     )
 
@@ -150,8 +144,7 @@ def hostile_token() -> list[TypedFinding[Facts]]:
     [(mail_section, hostile_mail()), (archive_section, hostile_archive()), (token_section, hostile_token())],
     ids=["mail", "archive", "token"],
 )
-def test_evidence_can_make_no_link_no_image_and_no_html(section, found):
+def test_evidence_can_make_no_link_no_image_and_no_html(section, found: list[AnyFinding]):
     assert len(found) > 2
-    shown = section.SECTION
-    markdown = "\n\n".join([shown.verdict(found), shown.body(found), *shown.next_steps(found)])
+    markdown = "\n\n".join([section.verdict(found), section.SECTION.body(found), *section.next_steps(found)])
     assert links_images_and_html(markdown) == []

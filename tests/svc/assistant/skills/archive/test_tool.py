@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import FactsT, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary
 from svc.assistant.skills.archive.members import MAX_MEMBERS
 from svc.assistant.skills.archive.tool import inspect
 
@@ -48,12 +48,12 @@ def run(raw: bytes, name: str = "a.zip") -> list[ToolEvent]:
     return list(inspect(io.BytesIO(raw), source=name))
 
 
-def found(raw: bytes, kind: str) -> list[Finding]:
-    return [item for item in run(raw) if isinstance(item, Finding) and item.kind == kind]
+def found(raw: bytes, facts: type[FactsT]) -> list[Finding[FactsT]]:
+    return with_facts((item for item in run(raw) if isinstance(item, Finding)), facts)
 
 
 def signs(raw: bytes) -> set[str]:
-    return {str(finding.attributes["sign"]) for finding in found(raw, "archive_sign")}
+    return {finding.facts.sign for finding in found(raw, ArchiveSign)}
 
 
 def gaps(raw: bytes) -> str:
@@ -62,20 +62,20 @@ def gaps(raw: bytes) -> str:
 
 def test_a_zip_is_listed_with_kinds_by_content_and_hashes():
     raw = zipped(("docs/", b""), ("docs/a.txt", b"hello"), ("p.dat", PROGRAM))
-    members = {str(member.attributes["name"]): member.attributes for member in found(raw, "archive_member")}
-    assert members["docs/"]["kind"] == "folder"
-    assert members["docs/a.txt"]["sha256"] == hashlib.sha256(b"hello").hexdigest()
-    assert members["docs/a.txt"]["modified"] == "2025-03-11T09:30:00"
-    assert members["p.dat"]["label"] == "pebin"
-    [summary] = found(raw, "archive_summary")
-    assert (summary.attributes["members"], summary.attributes["opened"]) == (3, 2)
+    members = {member.facts.name: member.facts for member in found(raw, ArchiveMember)}
+    assert members["docs/"].member_type == "folder"
+    assert members["docs/a.txt"].sha256 == hashlib.sha256(b"hello").hexdigest()
+    assert members["docs/a.txt"].modified == "2025-03-11T09:30:00"
+    assert members["p.dat"].label == "pebin"
+    [summary] = found(raw, ArchiveSummary)
+    assert (summary.facts.members, summary.facts.opened) == (3, 2)
 
 
 def test_a_tar_is_listed_with_links_and_times():
     raw = tarred((entry("a.txt"), b"hello"), (entry("l", tarfile.SYMTYPE, "a.txt"), b""))
-    members = {str(member.attributes["name"]): member.attributes for member in found(raw, "archive_member")}
-    assert members["a.txt"]["modified"] == "2025-03-11T09:30:00+00:00"
-    assert members["l"]["link"] == "a.txt"
+    members = {member.facts.name: member.facts for member in found(raw, ArchiveMember)}
+    assert members["a.txt"].modified == "2025-03-11T09:30:00+00:00"
+    assert members["l"].link == "a.txt"
     assert signs(raw) == set()
 
 
@@ -121,15 +121,15 @@ def locked() -> bytes:
 
 def test_a_password_is_said_and_nothing_is_opened():
     assert signs(locked()) == {"password"}
-    [member] = found(locked(), "archive_member")
-    assert member.attributes["is_encrypted"]
-    assert member.attributes["sha256"] == ""
+    [member] = found(locked(), ArchiveMember)
+    assert member.facts.is_encrypted
+    assert member.facts.sha256 == ""
 
 
 def test_an_archive_within_is_named_and_not_opened():
     raw = zipped(("in.zip", zipped(("a.txt", b"hello"))))
-    assert "1 archives in it were not opened" in gaps(raw)
-    assert [str(member.attributes["label"]) for member in found(raw, "archive_member")] == ["zip"]
+    assert "nested archives not opened (one level only): 1" in gaps(raw)
+    assert [member.facts.label for member in found(raw, ArchiveMember)] == ["zip"]
 
 
 @pytest.mark.parametrize("magic", [b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\x01\x00", b"MSCF"], ids=["7z", "RAR", "CAB"])
@@ -177,7 +177,10 @@ def test_a_bomb_is_left_within_seconds():
     start = time.process_time()
     items = run(raw)
     assert time.process_time() - start < 8
-    assert any(isinstance(item, Finding) and item.attributes.get("sign") == "bomb" for item in items)
+    assert any(
+        finding.facts.sign == "bomb"
+        for finding in with_facts((item for item in items if isinstance(item, Finding)), ArchiveSign)
+    )
     assert any(isinstance(item, Gap) and "could not be opened" in item.text for item in items)
 
 

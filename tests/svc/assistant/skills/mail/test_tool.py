@@ -10,42 +10,42 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import FactsT, Finding, Gap, ToolEvent, with_facts
 from svc.assistant.skills.mail.brands import imitated_brand
+from svc.assistant.skills.mail.findings import MailAttachment, MailAuth, MailHop, MailSender, MailUrl, MailVerdict
 from svc.assistant.skills.mail.html import read_page
 from svc.assistant.skills.mail.links import organisation
-from svc.assistant.skills.mail.tool import triage
+from svc.assistant.skills.mail.tool import inspect
 from svc.assistant.skills.mail.wording import disguised_words
 from tests.support.mail_corpus import corpus
 from tests.support.mails import CONTENTS, ORDINARY, READER, TRAPS, made
 
 
 def run(raw: bytes) -> list[ToolEvent]:
-    return list(triage(io.BytesIO(raw), source="a.eml"))
+    return list(inspect(io.BytesIO(raw), source="a.eml"))
 
 
-def found(raw: bytes, kind: str) -> list[Finding]:
-    return [item for item in run(raw) if isinstance(item, Finding) and item.kind == kind]
+def found(raw: bytes, facts: type[FactsT]) -> list[Finding[FactsT]]:
+    return with_facts((item for item in run(raw) if isinstance(item, Finding)), facts)
 
 
-def verdict(raw: bytes) -> Finding:
-    [finding] = found(raw, "mail_verdict")
+def verdict(raw: bytes) -> Finding[MailVerdict]:
+    [finding] = found(raw, MailVerdict)
     return finding
 
 
 @pytest.mark.parametrize("raw", TRAPS.values(), ids=TRAPS)
 def test_a_trap_is_called_one(raw: bytes):
-    assert verdict(raw).attributes["verdict"] in ("phishing", "suspicious"), verdict(raw).attributes["reasons"]
+    assert verdict(raw).facts.verdict in ("phishing", "suspicious"), verdict(raw).facts.reasons
 
 
 @pytest.mark.parametrize("raw", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_mail_is_called_ordinary(raw: bytes):
-    assert verdict(raw).attributes["verdict"] == "ordinary", verdict(raw).attributes["reasons"]
+    assert verdict(raw).facts.verdict == "ordinary", verdict(raw).facts.reasons
 
 
 def called_suspicious(kind: str) -> list[bool]:
-    return [verdict(raw).attributes["verdict"] in ("phishing", "suspicious") for _, raw in corpus(kind)]
+    return [verdict(raw).facts.verdict in ("phishing", "suspicious") for _, raw in corpus(kind)]
 
 
 def test_nine_of_ten_traps_of_every_age_and_form_are_called_suspicious():
@@ -62,9 +62,9 @@ def test_one_of_twenty_ordinary_mails_of_every_age_and_form_at_most_is_called_su
 
 def test_a_persons_name_that_is_a_companys_word_is_the_persons():
     sent = made(sender="Fiona Apple <fiona@concerts.example.net>", subject="Saturday", text="See you there.")
-    assert verdict(sent).attributes["verdict"] == "ordinary"
-    [note] = [note for note in found(sent, "mail_sender") if note.attributes["name"] == "name_brand"]
-    assert note.attributes["points"] == 1.0
+    assert verdict(sent).facts.verdict == "ordinary"
+    [note] = [note for note in found(sent, MailSender) if note.facts.name == "name_brand"]
+    assert note.facts.points == 1.0
 
 
 def test_the_words_of_business_between_colleagues_are_no_fraud():
@@ -72,26 +72,26 @@ def test_the_words_of_business_between_colleagues_are_no_fraud():
         "The transfer of the funds closes on Friday. The sum of $35 million goes to the account. Strictly confidential."
     )
     colleague = made(sender="Kay <kay@firm.example>", to="Lee <lee@firm.example>", subject="Closing", text=text)
-    assert verdict(colleague).attributes["verdict"] == "ordinary"
+    assert verdict(colleague).facts.verdict == "ordinary"
 
 
 def test_japanese_words_of_a_trap_are_known():
     html = "<p>お客様のアカウントは一時停止されています。</p><a href='https://vinyl-hut-77.cn/x/'>ログインはこちら</a>"
     mail = made(sender="Amazon.co.jp <info@vinyl-hut-77.cn>", subject="お支払い方法の確認", html=html)
-    assert verdict(mail).attributes["verdict"] == "phishing"
+    assert verdict(mail).facts.verdict == "phishing"
 
 
 def test_a_pasted_mail_is_read_under_the_question():
     raw = b"Is this phishing?\n\n" + TRAPS["bank, plain text, foreign domain"]
-    assert verdict(raw).attributes["verdict"] == "phishing"
-    assert verdict(raw).attributes["sender"] == "alerts@wellsfargo.com"
+    assert verdict(raw).facts.verdict == "phishing"
+    assert verdict(raw).facts.sender == "alerts@wellsfargo.com"
 
 
 def test_a_text_without_fields_is_judged_by_its_words_and_links():
     raw = (
         b"Dear customer, your account has been suspended. Verify your account within 24 hours: http://203.0.113.9/login"
     )
-    assert verdict(raw).attributes["verdict"] in ("phishing", "suspicious")
+    assert verdict(raw).facts.verdict in ("phishing", "suspicious")
 
 
 def test_a_question_alone_is_no_mail():
@@ -101,9 +101,9 @@ def test_a_question_alone_is_no_mail():
 def test_each_mail_of_an_mbox_is_judged_with_the_lines_of_the_file():
     one, two = TRAPS["inheritance"], ORDINARY["personal mail"]
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"
-    verdicts = found(head + one + b"\n\n" + head + two, "mail_verdict")
-    assert [mail.attributes["mail"] for mail in verdicts] == [1, 2]
-    assert [mail.attributes["verdict"] for mail in verdicts] == ["suspicious", "ordinary"]
+    verdicts = found(head + one + b"\n\n" + head + two, MailVerdict)
+    assert [mail.facts.mail for mail in verdicts] == [1, 2]
+    assert [mail.facts.verdict for mail in verdicts] == ["suspicious", "ordinary"]
     lines = (head + one + b"\n\n" + head + two).split(b"\n")
     assert lines[verdicts[1].evidence[0].line - 1].startswith(b"Subject: Saturday?")
 
@@ -122,13 +122,18 @@ text
 
 
 def test_hops_come_first_server_first_with_delays_and_what_is_odd():
-    hops = [hop.attributes for hop in found(HOPS, "mail_hop")]
-    assert [hop["ip"] for hop in hops] == ["192.168.1.5", "203.0.113.4", "198.51.100.2"]
-    assert [hop["delay_seconds"] for hop in hops] == [None, -1800, 1800]
-    assert hops[0]["notes"] == ["sent from a private address"]
-    assert hops[1]["notes"] == ["earlier than the hop before it"]
-    assert hops[2]["protocol"] == "ESMTPS"
-    assert any(note.attributes["name"] == "date" for note in found(HOPS, "mail_sender"))
+    hops = [hop.facts for hop in found(HOPS, MailHop)]
+    assert [hop.ip for hop in hops] == ["192.168.1.5", "203.0.113.4", "198.51.100.2"]
+    assert [hop.delay_seconds for hop in hops] == [None, -1800, 1800]
+    assert hops[0].notes == ["sent from a private address"]
+    assert hops[1].notes == ["earlier than the previous hop"]
+    assert hops[2].protocol == "ESMTPS"
+    assert any(note.facts.name == "date" for note in found(HOPS, MailSender))
+
+
+def test_a_documentation_address_is_not_called_private():
+    hop = found(HOPS.replace(b"192.168.1.5", b"203.0.113.45"), MailHop)[0]
+    assert (hop.facts.ip, hop.facts.notes) == ("203.0.113.45", [])
 
 
 CHECKS = b"""Authentication-Results: mx.example.org; spf=softfail (no) smtp.mailfrom=bounce@b.example;
@@ -145,20 +150,20 @@ text
 
 
 def test_checks_are_told_as_recorded_and_by_whom():
-    checks = [one.attributes for one in found(CHECKS, "mail_auth")]
-    latest = {(one["method"], one["result"], one["domain"], one["server"]) for one in checks if one["is_latest"]}
+    checks = [one.facts for one in found(CHECKS, MailAuth)]
+    latest = {(one.method, one.result, one.domain, one.server) for one in checks if one.is_latest}
     assert latest == {
         ("spf", "softfail", "b.example", "mx.example.org"),
         ("dkim", "pass", "a.example", "mx.example.org"),
         ("dmarc", "fail", "a.example", "mx.example.org"),
     }
-    assert ("dkim", "bank.example") in {(one["method"], one["domain"]) for one in checks if not one["is_latest"]}
-    assert "relay.example" in {one["server"] for one in checks}
+    assert ("dkim", "bank.example") in {(one.method, one.domain) for one in checks if not one.is_latest}
+    assert "relay.example" in {one.server for one in checks}
 
 
 def sign_names(html: str) -> set[str]:
     raw = made(sender="Jo <jo@firm.example>", subject="x", html=html)
-    return {str(name) for url in found(raw, "mail_url") for name in url.attributes["sign_names"]}
+    return {sign.name for url in found(raw, MailUrl) for sign in url.facts.signs}
 
 
 @pytest.mark.parametrize(
@@ -248,16 +253,16 @@ def test_what_speaks_against_an_attachment_is_named(name: str, data: bytes, dang
     mail = made(
         sender="Jo <jo@firm.example>", subject="x", text="hello", files=[(name, "application/octet-stream", "given")]
     )
-    [attachment] = found(mail, "mail_attachment")
-    assert danger in attachment.attributes["danger_names"]
-    assert attachment.attributes["size"] == len(data)
+    [attachment] = found(mail, MailAttachment)
+    assert danger in {row.name for row in attachment.facts.dangers}
+    assert attachment.facts.size == len(data)
 
 
 def test_a_harmless_attachment_is_hashed_and_left_alone():
-    [attachment] = found(ORDINARY["work mail about money"], "mail_attachment")
-    assert attachment.attributes["label"] == "pdf"
-    assert attachment.attributes["dangers"] == []
-    assert len(attachment.attributes["sha256"]) == 64
+    [attachment] = found(ORDINARY["work mail about money"], MailAttachment)
+    assert attachment.facts.label == "pdf"
+    assert attachment.facts.dangers == []
+    assert len(attachment.facts.sha256) == 64
 
 
 def test_hidden_text_is_not_what_the_mail_says():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.pcap.answer import SECTION
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import SERVER, START, capture, conversation, question
@@ -14,7 +14,7 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 SHELL = [(">", b"Microsoft Windows [Version 10.0.1]\r\nC:\\>"), ("<", b"whoami\r\n")]
 
 
-def findings(frames: list) -> list[Finding]:
+def findings(frames: list) -> list[Finding[Facts]]:
     items = inspect(io.BytesIO(capture(frames)), source="x.pcap")
     return [item for item in items if isinstance(item, Finding)]
 
@@ -26,14 +26,14 @@ def test_the_verdict_names_the_worst_first():
         for frame in conversation([(">", GET), ("<", OK)], at=START + 60 * n, ports=(5_000 + n, 80))
     ]
     said = SECTION.verdict(findings(calls + conversation(SHELL, server=SERVER, ports=(50_000, 4444))))
-    assert said.startswith("**Stands out:** a Windows command shell in the clear")
-    assert "every 60 s, 12 times" in said
+    assert said.startswith("**2 detections:** a Windows command shell in cleartext")
+    assert "every 60 s (12 connections)" in said
     assert "203.0.113.9" not in said
 
 
 def test_a_quiet_capture_is_called_quiet():
     found = findings(question("www.example.com", missing=False))
-    assert "Nothing stands out" in SECTION.verdict(found)
+    assert "No detections" in SECTION.verdict(found)
     assert "2 packets in 1 flow" in SECTION.verdict(found)
 
 

@@ -19,8 +19,23 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap, Progress
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import FactsT, Finding, Gap, Progress, with_facts
+from svc.assistant.skills.pcap.findings import (
+    PcapArp,
+    PcapBeacon,
+    PcapCredential,
+    PcapDns,
+    PcapDnsGenerator,
+    PcapDnsTunnel,
+    PcapHttp,
+    PcapIndicator,
+    PcapRemote,
+    PcapScan,
+    PcapSummary,
+    PcapTls,
+    PcapUpload,
+    PcapWords,
+)
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import (
     CLIENT,
@@ -53,12 +68,12 @@ def run(content: bytes) -> list:
     return list(inspect(io.BytesIO(content), source="x.pcap"))
 
 
-def found(content: bytes, kind: str) -> list[Finding]:
-    return [item for item in run(content) if isinstance(item, Finding) and item.kind == kind]
+def found(content: bytes, facts: type[FactsT]) -> list[Finding[FactsT]]:
+    return with_facts((item for item in run(content) if isinstance(item, Finding)), facts)
 
 
-def one(content: bytes, kind: str) -> Finding:
-    [finding] = found(content, kind)
+def one(content: bytes, facts: type[FactsT]) -> Finding[FactsT]:
+    [finding] = found(content, facts)
     return finding
 
 
@@ -66,8 +81,8 @@ def gaps(content: bytes) -> str:
     return " / ".join(item.text for item in run(content) if isinstance(item, Gap))
 
 
-def summary(content: bytes) -> dict:
-    return one(content, "pcap_summary").attributes
+def summary(content: bytes) -> PcapSummary:
+    return one(content, PcapSummary).facts
 
 
 WEB = conversation([(">", GET), ("<", OK)])
@@ -82,16 +97,16 @@ WEB = conversation([(">", GET), ("<", OK)])
     ids=["microseconds", "nanoseconds", "pcapng"],
 )
 def test_every_form_of_file_gives_the_same(content: bytes):
-    attributes = summary(content)
-    assert (attributes["packets"], attributes["flows"], attributes["http_requests"]) == (len(WEB), 1, 1)
-    assert str(attributes["first"]).startswith("2025-11-20T00:53:20.000")
+    facts = summary(content)
+    assert (facts.packets, facts.flows, facts.http_requests) == (len(WEB), 1, 1)
+    assert str(facts.first).startswith("2025-11-20T00:53:20.000")
 
 
 def test_big_endian_and_modified_headers_are_read():
     frame = WEB[0][1]
     head = struct.pack(">IHHIIII", 0xA1B2CD34, 2, 4, 0, 0, 65_535, 1)
     record = struct.pack(">IIII", int(START), 5, len(frame), len(frame)) + bytes(8) + frame
-    assert summary(head + record * 3)["packets"] == 3
+    assert summary(head + record * 3).packets == 3
 
 
 def raw(frame: bytes) -> bytes:
@@ -117,13 +132,13 @@ LINKS = {
 @pytest.mark.parametrize(("link_type", "wrap"), LINKS.values(), ids=LINKS)
 def test_every_link_layer_is_read(link_type: int, wrap):
     content = capture([(at, wrap(frame)) for at, frame in WEB], link_type=link_type)
-    assert one(content, "pcap_http").attributes["host"] == "www.example.com"
+    assert one(content, PcapHttp).facts.host == "www.example.com"
 
 
 def test_ipv6_is_read_like_ipv4():
     frames = conversation([(">", GET), ("<", OK)], client="fd00::5", server="2001:db8::9")
-    finding = one(capture(frames), "pcap_http")
-    assert (finding.attributes["client"], finding.attributes["server"]) == ("fd00::5", "2001:db8::9")
+    finding = one(capture(frames), PcapHttp)
+    assert (finding.facts.client, finding.facts.server) == ("fd00::5", "2001:db8::9")
 
 
 def test_an_unknown_link_type_is_a_gap():
@@ -132,13 +147,13 @@ def test_an_unknown_link_type_is_a_gap():
 
 def test_stray_bytes_at_the_end_are_said_and_the_rest_is_kept():
     content = capture(WEB) + b"\x00" * 8
-    assert summary(content)["packets"] == len(WEB)
+    assert summary(content).packets == len(WEB)
     assert "8 stray bytes" in gaps(content)
 
 
 def test_a_capture_that_was_cut_keeps_what_was_read():
     content = capture(WEB)[:-20]
-    assert summary(content)["packets"] == len(WEB) - 1
+    assert summary(content).packets == len(WEB) - 1
     assert "cut short" in gaps(content)
 
 
@@ -147,8 +162,8 @@ def test_damage_in_the_middle_is_passed_over(make):
     content = bytearray(make(WEB * 10))
     middle = len(content) // 2 // 4 * 4
     content[middle : middle + 200] = b"\xee" * 200
-    attributes = summary(bytes(content))
-    assert 60 <= attributes["packets"] < len(WEB) * 10
+    facts = summary(bytes(content))
+    assert 60 <= facts.packets < len(WEB) * 10
     assert "damaged at offset" in gaps(bytes(content))
 
 
@@ -168,32 +183,32 @@ def test_what_holds_no_packet_is_a_gap(content: bytes):
 
 
 def test_a_request_has_its_reply_its_packet_and_its_place():
-    finding = one(capture(WEB), "pcap_http")
-    assert finding.attributes["statuses"] == [200]
-    assert finding.attributes["body"] == "html"
-    assert finding.attributes["received"] == 22
-    assert finding.attributes["sha256"] == hashlib.sha256(b"<html>hello you</html>").hexdigest()
+    finding = one(capture(WEB), PcapHttp)
+    assert finding.facts.statuses == [200]
+    assert finding.facts.body == "html"
+    assert finding.facts.received == 22
+    assert finding.facts.sha256 == hashlib.sha256(b"<html>hello you</html>").hexdigest()
     assert finding.evidence[0].record == 4
 
 
 def test_requests_on_one_connection_are_told_apart_whatever_the_segments():
     turns = [(">", GET.replace(b"index", str(number).encode())) for number in range(3)]
     content = capture(conversation([(">", b"".join(data for _, data in turns)), ("<", OK * 3)], piece=7))
-    targets = [finding.attributes["target"] for finding in found(content, "pcap_http")]
+    targets = [finding.facts.target for finding in found(content, PcapHttp)]
     assert targets == ["/0.html", "/1.html", "/2.html"]
 
 
 def test_segments_out_of_order_and_sent_twice_are_put_in_place():
     frames = conversation([(">", GET), ("<", OK)], piece=20)
     shuffled = frames[:3] + frames[4:6] + [frames[3]] + frames[4:]
-    assert one(capture(shuffled), "pcap_http").attributes["target"] == "/index.html"
+    assert one(capture(shuffled), PcapHttp).facts.target == "/index.html"
 
 
 def test_chunks_are_joined():
     body = b"5\r\n<html\r\n8;x=y\r\n>hi</htm\r\n2\r\nl>\r\n0\r\n\r\n"
     reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
-    finding = one(capture(conversation([(">", GET), ("<", reply)], piece=3)), "pcap_http")
-    assert finding.attributes["sha256"] == hashlib.sha256(b"<html>hi</html>").hexdigest()
+    finding = one(capture(conversation([(">", GET), ("<", reply)], piece=3)), PcapHttp)
+    assert finding.facts.sha256 == hashlib.sha256(b"<html>hi</html>").hexdigest()
 
 
 @pytest.mark.parametrize(
@@ -202,10 +217,10 @@ def test_chunks_are_joined():
 def test_a_program_that_was_fetched_stands_out(declared: str, severity: str):
     reply = f"HTTP/1.1 200 OK\r\nContent-Type: {declared}\r\nContent-Length: {len(PROGRAM)}\r\n\r\n".encode() + PROGRAM
     content = capture(conversation([(">", GET), ("<", reply)]))
-    finding = one(content, "pcap_http")
-    assert (finding.severity, finding.attributes["body"]) == (severity, "pebin")
+    finding = one(content, PcapHttp)
+    assert (finding.severity, finding.facts.body) == (severity, "pebin")
     assert "T1105" in finding.techniques
-    hashed = [f.attributes["value"] for f in found(content, "pcap_indicator") if f.attributes["type"] == "sha256"]
+    hashed = [f.facts.value for f in found(content, PcapIndicator) if f.facts.type == "sha256"]
     assert hashed == [hashlib.sha256(PROGRAM).hexdigest()]
 
 
@@ -215,7 +230,7 @@ def test_a_program_that_was_fetched_stands_out(declared: str, severity: str):
 def test_a_page_that_is_no_text_stands_out_unless_it_is_compressed(encoding: str, severity: str):
     body = random.Random(1).randbytes(2_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\nContent-Length: 2000\r\n\r\n"
-    finding = one(capture(conversation([(">", GET), ("<", head.encode() + body)])), "pcap_http")
+    finding = one(capture(conversation([(">", GET), ("<", head.encode() + body)])), PcapHttp)
     assert finding.severity == severity
 
 
@@ -233,7 +248,7 @@ ATTACKS = {
 @pytest.mark.parametrize(("target", "agent"), ATTACKS.values(), ids=ATTACKS)
 def test_a_request_that_attacks_is_marked(target: bytes, agent: bytes):
     request = b"GET " + target + b" HTTP/1.1\r\nHost: a.example.com\r\nUser-Agent: " + agent + b"\r\n\r\n"
-    finding = one(capture(conversation([(">", request), ("<", OK)])), "pcap_http")
+    finding = one(capture(conversation([(">", request), ("<", OK)])), PcapHttp)
     assert finding.severity in ("medium", "high")
     assert finding.techniques
 
@@ -244,7 +259,7 @@ ORDINARY = ["/?a=1&id=5", "/a;id=4/b", "/search?q=union+jobs+or+select+committee
 @pytest.mark.parametrize("target", ORDINARY)
 def test_an_ordinary_request_is_not_marked(target: str):
     request = GET.replace(b"/index.html", target.encode())
-    assert one(capture(conversation([(">", request), ("<", OK)])), "pcap_http").severity == "info"
+    assert one(capture(conversation([(">", request), ("<", OK)])), PcapHttp).severity == "info"
 
 
 def hello(name: str) -> bytes:
@@ -288,26 +303,26 @@ def test_a_handshake_shows_names_fingerprints_and_the_certificate():
     chain = len(der).to_bytes(3, "big") + der
     answer = record(2, b"\x03\x03" + bytes(32) + b"\x00" + b"\xc0\x2f\x00")
     turns = [(">", hello("cdn.example.org")), ("<", answer + record(11, len(chain).to_bytes(3, "big") + chain))]
-    finding = one(capture(conversation(turns, ports=(50_000, 4444), piece=11)), "pcap_tls")
-    attributes = finding.attributes
-    assert (attributes["name"], attributes["version"]) == ("cdn.example.org", "TLS 1.2")
-    assert attributes["subject"] == "evil.example.net"
-    assert str(attributes["ja4"]).startswith("t13d0203h2_")
-    assert len(str(attributes["ja3"])) == 32
-    assert " / ".join(map(str, attributes["signs"])).count("signed by itself") == 1
-    assert any("not valid" in str(sign) for sign in attributes["signs"])
-    assert any("port 4444" in str(sign) for sign in attributes["signs"])
+    finding = one(capture(conversation(turns, ports=(50_000, 4444), piece=11)), PcapTls)
+    facts = finding.facts
+    assert (facts.name, facts.version) == ("cdn.example.org", "TLS 1.2")
+    assert facts.subject == "evil.example.net"
+    assert str(facts.ja4).startswith("t13d0203h2_")
+    assert len(str(facts.ja3)) == 32
+    assert " / ".join(map(str, facts.signs)).count("self-signed") == 1
+    assert any("not valid" in str(sign) for sign in facts.signs)
+    assert any("port 4444" in str(sign) for sign in facts.signs)
 
 
 def test_dns_is_counted_by_registered_domain():
     frames = question("www.example.co.uk", missing=False) + question("nothere.example.co.uk", missing=True)
-    finding = one(capture(frames), "pcap_dns")
-    assert (finding.attributes["domain"], finding.attributes["queries"], finding.attributes["failed"]) == (
+    finding = one(capture(frames), PcapDns)
+    assert (finding.facts.domain, finding.facts.queries, finding.facts.failed) == (
         "example.co.uk",
         2,
         1,
     )
-    assert finding.attributes["answers"] == [OUTSIDE]
+    assert finding.facts.answers == [OUTSIDE]
 
 
 def test_names_that_point_at_themselves_do_not_hold_it_up():
@@ -325,10 +340,10 @@ def test_a_beacon_is_found_by_its_pauses():
     for call in range(20):
         at = START + call * 60 + chance.uniform(-5, 5)
         frames += conversation([(">", GET), ("<", OK)], ports=(50_000 + call, 80), at=at)
-    finding = one(capture(frames), "pcap_beacon")
-    assert finding.attributes["count"] == 20
-    assert 55 < float(finding.attributes["pause_seconds"]) < 65
-    assert finding.attributes["server"] == OUTSIDE
+    finding = one(capture(frames), PcapBeacon)
+    assert finding.facts.count == 20
+    assert 55 < float(finding.facts.pause_seconds) < 65
+    assert finding.facts.server == OUTSIDE
 
 
 def test_people_do_not_look_like_beacons():
@@ -337,7 +352,7 @@ def test_people_do_not_look_like_beacons():
     for call in range(40):
         at += chance.expovariate(1 / 60)
         frames += conversation([(">", GET), ("<", OK)], ports=(50_000 + call, 80), at=at)
-    assert not found(capture(frames), "pcap_beacon")
+    assert not found(capture(frames), PcapBeacon)
 
 
 def knocks(targets: list[tuple[str, int]], opened: tuple[int, ...] = ()) -> list:
@@ -352,15 +367,15 @@ def knocks(targets: list[tuple[str, int]], opened: tuple[int, ...] = ()) -> list
 
 
 def test_a_port_scan_says_what_answered():
-    finding = one(capture(knocks([(SERVER, port) for port in range(20, 60)], opened=(22, 53))), "pcap_scan")
-    assert (finding.attributes["scan"], finding.attributes["count"]) == ("ports", 40)
-    assert finding.attributes["open"] == ["22", "53"]
+    finding = one(capture(knocks([(SERVER, port) for port in range(20, 60)], opened=(22, 53))), PcapScan)
+    assert (finding.facts.scan, finding.facts.count) == ("ports", 40)
+    assert finding.facts.open == ["22", "53"]
     assert finding.techniques == ("T1046",)
 
 
 def test_a_sweep_for_one_port_over_many_hosts_is_a_scan():
-    finding = one(capture(knocks([(f"10.0.1.{number}", 445) for number in range(1, 40)])), "pcap_scan")
-    assert (finding.attributes["scan"], finding.attributes["port"]) == ("hosts", 445)
+    finding = one(capture(knocks([(f"10.0.1.{number}", 445) for number in range(1, 40)])), PcapScan)
+    assert (finding.facts.scan, finding.facts.port) == ("hosts", 445)
 
 
 def test_pings_over_a_network_are_a_scan():
@@ -368,7 +383,7 @@ def test_pings_over_a_network_are_a_scan():
         (START + n, ethernet(ip(CLIENT, f"10.0.2.{n}", dpkt.icmp.ICMP(type=8, data=dpkt.icmp.ICMP.Echo(data=b"x")), 1)))
         for n in range(1, 30)
     ]
-    assert one(capture(frames), "pcap_scan").attributes["scan"] == "pings"
+    assert one(capture(frames), PcapScan).facts.scan == "pings"
 
 
 def test_data_in_names_is_a_tunnel():
@@ -380,8 +395,8 @@ def test_data_in_names_is_a_tunnel():
             base64.b32encode(chance.randbytes(20)).decode().lower() + ".t.example.org", at=START + number * 0.3, kind=16
         )
     ]
-    finding = one(capture(frames), "pcap_dns_tunnel")
-    assert (finding.attributes["domain"], finding.attributes["names"]) == ("example.org", 60)
+    finding = one(capture(frames), PcapDnsTunnel)
+    assert (finding.facts.domain, finding.facts.names) == ("example.org", 60)
     assert "T1071.004" in finding.techniques
 
 
@@ -392,7 +407,7 @@ def test_many_ordinary_names_of_one_domain_are_no_tunnel():
         for number in range(80)
         for frame in question(f"{words[number % 10]}{number}.example.org", at=START + number * 7.3**0.5 * number)
     ]
-    assert not found(capture(frames), "pcap_dns_tunnel")
+    assert not found(capture(frames), PcapDnsTunnel)
 
 
 def test_random_domains_that_do_not_exist_are_a_generator():
@@ -401,8 +416,8 @@ def test_random_domains_that_do_not_exist_are_a_generator():
     frames = [
         frame for number, name in enumerate(names) for frame in question(name, at=START + number**1.7, missing=True)
     ]
-    finding = one(capture(frames), "pcap_dns_generator")
-    assert int(finding.attributes["missing"]) >= 28
+    finding = one(capture(frames), PcapDnsGenerator)
+    assert int(finding.facts.missing) >= 28
 
 
 def test_an_upload_is_told_from_a_download():
@@ -410,19 +425,19 @@ def test_an_upload_is_told_from_a_download():
         [(">", b"POST / HTTP/1.1\r\nContent-Length: 6000000\r\n\r\n" + bytes(6_000_000)), ("<", OK)], piece=60_000
     )
     down = conversation([(">", GET), ("<", bytes(6_000_000))], piece=60_000)
-    assert one(capture(big), "pcap_upload").attributes["sent"] > 6_000_000
-    assert not found(capture(down), "pcap_upload")
+    assert one(capture(big), PcapUpload).facts.sent > 6_000_000
+    assert not found(capture(down), PcapUpload)
 
 
 def test_a_shell_in_the_clear_is_critical():
     banner = b"Microsoft Windows [Version 10.0.19045.3803]\r\n(c) Microsoft Corporation.\r\n\r\nC:\\Users\\a>"
-    finding = one(capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), "pcap_words")
-    assert (finding.severity, finding.attributes["port"]) == ("critical", 4444)
+    finding = one(capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapWords)
+    assert (finding.severity, finding.facts.port) == ("critical", 4444)
 
 
 def test_a_program_in_no_protocol_is_found_behind_its_length():
     staged = len(PROGRAM).to_bytes(4, "little") + PROGRAM
-    assert one(capture(conversation([("<", staged)], ports=(50_000, 4444))), "pcap_words").severity == "high"
+    assert one(capture(conversation([("<", staged)], ports=(50_000, 4444))), PcapWords).severity == "high"
 
 
 def test_two_cards_that_claim_one_address_are_told():
@@ -432,7 +447,7 @@ def test_two_cards_that_claim_one_address_are_told():
             op=2, sha=card, spa=ip_address("10.0.0.1").packed, tha=b"\x04" * 6, tpa=ip_address(CLIENT).packed
         )
         frames.append((START + number, bytes(dpkt.ethernet.Ethernet(src=card, dst=b"\x04" * 6, type=0x0806, data=arp))))
-    assert one(capture(frames), "pcap_arp").attributes["address"] == "10.0.0.1"
+    assert one(capture(frames), PcapArp).facts.address == "10.0.0.1"
 
 
 _IN = b"PASS hunter2\r\n"
@@ -457,9 +472,9 @@ LOGINS = {
 def test_a_password_in_the_clear_is_told_and_never_shown(protocol: str):
     port, turns = LOGINS[protocol]
     content = capture(conversation(turns, ports=(50_000, port)))
-    finding = one(content, "pcap_credential")
-    assert (finding.attributes["protocol"], finding.attributes["user"]) == (protocol, "jane")
-    assert (finding.attributes["secret"], finding.attributes["accepted"]) == ("7 characters", 1)
+    finding = one(content, PcapCredential)
+    assert (finding.facts.protocol, finding.facts.user) == (protocol, "jane")
+    assert (finding.facts.secret, finding.facts.accepted) == ("7 characters", 1)
     assert "hunter2" not in str(run(content))
 
 
@@ -473,9 +488,7 @@ def test_telnet_and_basic_logins_are_told_and_never_shown():
     ]
     basic = GET.replace(b"\r\n\r\n", b"\r\nAuthorization: Basic " + base64.b64encode(b"bob:hunter2") + b"\r\n\r\n")
     content = capture(conversation(telnet, ports=(50_000, 23)) + conversation([(">", basic), ("<", OK)], at=START + 9))
-    users = {
-        finding.attributes["protocol"]: finding.attributes["user"] for finding in found(content, "pcap_credential")
-    }
+    users = {finding.facts.protocol: finding.facts.user for finding in found(content, PcapCredential)}
     assert users == {"Telnet": "jane", "HTTP Basic": "bob"}
     assert "hunter2" not in str(run(content))
 
@@ -484,8 +497,8 @@ def test_refused_logins_in_a_row_are_guessing():
     turns = [("<", b"220 ready\r\n")]
     for number in range(6):
         turns += [(">", b"USER root\r\n"), ("<", b"331 ok\r\n"), (">", b"PASS p%d\r\n" % number), ("<", b"530 no\r\n")]
-    finding = one(capture(conversation(turns, ports=(50_000, 21))), "pcap_credential")
-    assert finding.attributes["refused"] == 6
+    finding = one(capture(conversation(turns, ports=(50_000, 21))), PcapCredential)
+    assert finding.facts.refused == 6
     assert "T1110.001" in finding.techniques
 
 
@@ -502,14 +515,14 @@ CREATE_SERVICE = rpc(0, struct.pack("<IHH", 0, 0, 12) + bytes(30))
 
 def test_a_service_that_is_created_from_afar_is_seen_in_rpc():
     content = capture(conversation([(">", BIND + CREATE_SERVICE)], server=SERVER, ports=(50_000, 49_700), piece=9))
-    operations = [finding.attributes["operation"] for finding in found(content, "pcap_remote")]
+    operations = [finding.facts.operation for finding in found(content, PcapRemote)]
     assert operations[0] == "created a service (svcctl)"
-    assert found(content, "pcap_remote")[0].techniques == ("T1021.002", "T1569.002")
+    assert found(content, PcapRemote)[0].techniques == ("T1021.002", "T1569.002")
 
 
 def test_an_interface_that_was_only_opened_weighs_less_than_a_call():
     frames = conversation([(">", BIND + CREATE_SERVICE)], server=SERVER, ports=(50_000, 49_700))
-    assert [finding.severity for finding in found(capture(frames), "pcap_remote")] == ["high", "medium"]
+    assert [finding.severity for finding in found(capture(frames), PcapRemote)] == ["high", "medium"]
 
 
 def smb(command: int, body: bytes, *, message: int = 1, status: int = 0) -> bytes:
@@ -535,12 +548,12 @@ def test_admin_shares_pipes_and_programs_are_seen_in_smb():
         (">", smb(9, write, message=3)),
         (">", smb(9, pipe, message=4)),
     ]
-    findings = found(capture(conversation(turns, server=SERVER, ports=(50_000, 445), piece=333)), "pcap_remote")
-    by_what = {str(finding.attributes["what"]): finding for finding in findings}
+    findings = found(capture(conversation(turns, server=SERVER, ports=(50_000, 445), piece=333)), PcapRemote)
+    by_what = {str(finding.facts.what): finding for finding in findings}
     assert by_what["share"].severity == "medium"
-    assert "PsExec" in str(by_what["file"].attributes["operation"])
-    assert by_what["program"].attributes["name"] == "PSEXESVC.exe"
-    assert "svcctl" in str(by_what["call"].attributes["operation"])
+    assert "PsExec" in str(by_what["file"].facts.operation)
+    assert by_what["program"].facts.name == "PSEXESVC.exe"
+    assert "svcctl" in str(by_what["call"].facts.operation)
 
 
 # Bounds
@@ -556,7 +569,7 @@ def test_the_first_sign_comes_at_once_and_figures_follow():
 def test_more_flows_than_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("svc.assistant.skills.pcap.flows.MAX_FLOWS", 10)
     content = capture(knocks([(SERVER, port) for port in range(1_000, 1_050)]))
-    assert summary(content)["flows"] == 10
+    assert summary(content).flows == 10
     assert "80 packets" in gaps(content)
 
 
