@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, TurnProtocol
+from svc._protocol import CancelProtocol, Deliver, EarlierTurn, Fail, Reconnect, TurnProtocol
 from svc.errors import ProtocolError, ServiceError, TooLargeError
 from svc.messages import Message, MessageType
 from tests.support import WIRE
@@ -68,7 +68,7 @@ class Player:
                 self.yielded.append(message.id)
             case Fail(error):
                 self.error = error
-            case ComeBack():
+            case Reconnect():
                 self.is_leaving = True
 
 
@@ -122,7 +122,7 @@ def test_a_cut_after_any_frame_changes_nothing_for_the_caller(name: str, cut: in
 def test_a_question_that_fits_no_frame_is_refused_before_it_is_sent():
     query = Message(message_type=MessageType.QUERY, turn="t1", content="a" * 1_048_577)
 
-    with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*takes 1,048,576.*Attach"):
+    with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*limit is 1,048,576.*Attach"):
         TurnProtocol(query, 0)
 
 

@@ -75,7 +75,7 @@ def test_a_question_from_stdin_is_taken_to_the_letter():
 def test_control_characters_never_reach_the_terminal():
     done = ask("-", stdin="echo \x1b]0;owned\x07 \x9b31m \u202egnp.exe\ttab")
 
-    assert done.stdout == "echo �]0;owned� �31m �gnp.exe\ttab (after 0)\n"
+    assert done.stdout == "echo ␛]0;owned␇ ⟦U+009B⟧31m ⟦U+202E⟧gnp.exe\ttab (after 0)\n"
 
 
 @pytest.mark.parametrize(
@@ -113,5 +113,5 @@ def test_an_interrupt_cancels_the_turn_and_exits_with_130():
             asking.send_signal(signal.SIGINT)
             _, rest = asking.communicate(timeout=30)
 
-        assert (asking.returncode, rest) == (130, "interrupted; the turn is cancelled\n")
+        assert (asking.returncode, rest) == (130, "interrupted; the question was cancelled\n")
         assert [m.status_message for m in session.history() if m.message_type == MessageType.ERROR] == ["cancelled"]
