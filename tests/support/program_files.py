@@ -111,14 +111,21 @@ def elf(*, code: bytes = b"\x90" * 64, flags: int = 5, extra: bytes = b"") -> by
     return head + segment + code + extra
 
 
-def macho(*, libraries: Sequence[str] = ("/usr/lib/libSystem.B.dylib",)) -> bytes:
-    """The head and load commands of a 64-bit Mach-O program for ARM64."""
+def macho(
+    *, libraries: Sequence[str] = ("/usr/lib/libSystem.B.dylib",), segments: Sequence[tuple[str, int]] = ()
+) -> bytes:
+    """The header and load commands of a 64-bit Mach-O program for ARM64; a segment has a name and permissions."""
     commands = b""
+    for name, permissions in segments:
+        commands += struct.pack("<II16s4Q4I", 0x19, 72, name.encode(), 0, 64, 0, 64, 7, permissions, 0, 0)
     for library in libraries:
-        name = library.encode() + b"\x00"
-        name = name.ljust(-(-len(name) // 8) * 8, b"\x00")
-        commands += struct.pack("<IIIIII", 0xC, 24 + len(name), 24, 0, 0, 0) + name
-    return struct.pack("<8I", 0xFEEDFACF, 0x0100000C, 0, 2, len(libraries), len(commands), 0x200000, 0) + commands
+        path = library.encode() + b"\x00"
+        path = path.ljust(-(-len(path) // 8) * 8, b"\x00")
+        commands += struct.pack("<IIIIII", 0xC, 24 + len(path), 24, 0, 0, 0) + path
+    return (
+        struct.pack("<8I", 0xFEEDFACF, 0x0100000C, 0, 2, len(libraries) + len(segments), len(commands), 0x200000, 0)
+        + commands
+    )
 
 
 def pdf(*objects: bytes, head: bytes = b"%PDF-1.7\n", trailer: bytes = b"/Root 1 0 R") -> bytes:

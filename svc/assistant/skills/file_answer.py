@@ -43,8 +43,8 @@ _LABELS = {
 }
 _PART_HEADERS = {
     "section": ("Sections", "Entropy and permissions"),
-    "import": ("Imports (functions each)", "Functions"),
-    "export": ("Exports (number)", "Names"),
+    "import": ("Imports", "Functions"),
+    "export": ("Exports", "Names"),
     "link": ("Links", "Location"),
     "version": ("Version information", "Value"),
     "signature": ("Signature", "Value"),
@@ -99,8 +99,9 @@ def _sentence(finding: Finding[FileVerdict], facts: Finding[FileFacts] | None) -
     lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({name}): {sentence}.**"
     if not result.reasons:
         return lead
-    reasons = "; ".join(map(escape, result.reasons[:MAX_REASONS]))
-    more = f" and {len(result.reasons) - MAX_REASONS} more" if len(result.reasons) > MAX_REASONS else ""
+    titles = list(dict.fromkeys(result.reasons))  # different traits may have the same title
+    reasons = "; ".join(map(escape, titles[:MAX_REASONS]))
+    more = f" and {len(titles) - MAX_REASONS} more" if len(titles) > MAX_REASONS else ""
     return f"{lead} {reasons}{more}. {escape(finding.why[0].upper() + finding.why[1:])}."
 
 
@@ -160,12 +161,13 @@ def _part_tables(findings: Sequence[AnyFinding]) -> list[str]:
 def _part_table(part: str, parts: Sequence[FilePart]) -> str:
     title, note = _PART_HEADERS.get(part, (f"{part[0].upper()}{part[1:]}", "Details"))
     has_sizes = any(one.size is not None for one in parts)
+    size_header = "Count" if part in ("import", "export") else "Size"
     rows = []
     for one in parts:
         name = code_span(_defanged(one.name) if part in _ADDRESS_PARTS else one.name)
         size = (f"{one.size:,}" if one.size is not None else "",) if has_sizes else ()
         rows.append((name, *size, code_span(one.note) if one.note else ""))
-    return table((title, *(("Size",) if has_sizes else ()), note), rows)
+    return table((title, *((size_header,) if has_sizes else ()), note), rows)
 
 
 def _defanged(address: str) -> str:

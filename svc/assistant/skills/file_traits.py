@@ -158,7 +158,7 @@ class Inspection:
     ) -> Finding[FilePart]:
         """Return the finding for something inside the file."""
         return Finding(
-            title=f"{part} {name}"[:EXCERPT_CHARS],
+            title=f"{part}: {name}"[:EXCERPT_CHARS],
             evidence=(Evidence(source=self.source, excerpt=(text or name)[:EXCERPT_CHARS], offset=offset),),
             facts=self._family.part(
                 part=part,

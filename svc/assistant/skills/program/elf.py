@@ -203,9 +203,9 @@ def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) 
             head = section.header
             if head.sh_type == "SHT_NOBITS" or not head.sh_size:
                 continue
-            rights = "".join(letter for bit, letter in ((1, "w"), (4, "x")) if head.sh_flags & bit)
+            permissions = "".join(letter for bit, letter in ((1, "w"), (4, "x")) if head.sh_flags & bit)
             figure = entropy(data[head.sh_offset : head.sh_offset + head.sh_size])
-            note = f"entropy {figure:.2f}, rights r{rights}"
+            note = f"entropy {figure:.2f}, permissions r{permissions}"
             yield inspection.part("section", section.name, size=head.sh_size, offset=head.sh_offset, note=note)
         if elf.num_sections() > MAX_SECTIONS:
             yield Gap(text=f"only the first {MAX_SECTIONS} of {elf.num_sections():,} sections were examined")
@@ -213,7 +213,7 @@ def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) 
         yield from inspection.damaged("sections", error)
     if not image.section_names:
         for kind, flags, offset, size, _ in image.segments:
-            note = f"entropy {entropy(data[offset : offset + size]):.2f}, rights {_rights(flags)}"
+            note = f"entropy {entropy(data[offset : offset + size]):.2f}, permissions {_permissions(flags)}"
             yield inspection.part("segment", kind, size=size, offset=offset, note=note)
     for part, names in (("import", image.imports), ("export", image.exports)):
         if names:
@@ -221,7 +221,7 @@ def _parts(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspection) 
             yield inspection.part(part, f"{part}ed symbols", size=len(names), note=shown)
 
 
-def _rights(flags: int) -> str:
+def _permissions(flags: int) -> str:
     return "".join(letter for bit, letter in ((4, "r"), (_WRITE, "w"), (_EXECUTE, "x")) if flags & bit) or "none"
 
 
@@ -233,7 +233,7 @@ def _segment_traits(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Ins
                 "A segment is writable and executable",
                 severity=Severity.MEDIUM,
                 why="compilers do not create such segments; packers and self-modifying code need them",
-                value=f"{size:,} bytes ({_rights(flags)})",
+                value=f"{size:,} bytes ({_permissions(flags)})",
                 techniques=("T1027.002",),
                 offset=offset,
             )

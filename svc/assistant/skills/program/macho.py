@@ -80,9 +80,9 @@ def _inspect(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
         entropy=round(entropy(data), 2),
     )
     yield inspection.facts(f"Mach-O {_FORMS.get(form, 'file')} for {cpu_name}", facts)
-    for name, offset, size, rights in image.segments:
+    for name, offset, size, permissions in image.segments:
         content = data[start + offset : start + offset + size]
-        note = f"entropy {entropy(content):.2f}, rights {_rights(rights)}"
+        note = f"entropy {entropy(content):.2f}, permissions {_permissions(permissions)}"
         yield inspection.part("segment", name, size=size, offset=start + offset, note=note)
     yield from _traits(image, flags, inspection)
 
@@ -111,14 +111,14 @@ def _command(command: int, body: bytes, order: str, image: _MachoImage) -> None:
     elif command in _ENCRYPTED:
         image.is_encrypted = struct.unpack_from(order + "I", body, 16)[0] != 0
     elif command in (0x1, 0x19):
-        form, rights_at = ("II", 44) if command == 0x1 else ("QQ", 60)
+        form, permissions_at = ("II", 44) if command == 0x1 else ("QQ", 60)
         offset, size = struct.unpack_from(order + form, body, 32 if command == 0x1 else 40)
         image.segments.append(
-            (clean_text(body[8:24]), offset, size, struct.unpack_from(order + "I", body, rights_at)[0])
+            (clean_text(body[8:24]), offset, size, struct.unpack_from(order + "I", body, permissions_at)[0])
         )
 
 
-def _rights(flags: int) -> str:
+def _permissions(flags: int) -> str:
     return "".join(letter for bit, letter in ((1, "r"), (2, "w"), (4, "x")) if flags & bit) or "none"
 
 
@@ -140,14 +140,14 @@ def _traits(image: _MachoImage, flags: int, inspection: Inspection) -> Iterator[
             value="LC_ENCRYPTION_INFO",
             techniques=("T1027.002",),
         )
-    for name, offset, size, rights in image.segments:
-        if rights & 2 and rights & 4 and size:
+    for name, offset, size, permissions in image.segments:
+        if permissions & 2 and permissions & 4 and size:
             yield from inspection.trait(
                 "write_execute_segment",
                 "A segment is writable and executable",
                 severity=Severity.MEDIUM,
                 why="compilers do not create such segments; packers and self-modifying code need them",
-                value=f"{name} ({_rights(rights)})",
+                value=f"{name} ({_permissions(permissions)})",
                 techniques=("T1027.002",),
                 offset=offset,
             )

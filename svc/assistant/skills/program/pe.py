@@ -214,10 +214,12 @@ def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
         start, size = section.PointerToRawData, section.SizeOfRawData
         figure = entropy(data[start : start + size])
         flags = section.Characteristics
-        rights = "".join(letter for bit, letter in ((0x40000000, "r"), (_WRITE, "w"), (_EXECUTE, "x")) if flags & bit)
+        permissions = "".join(
+            letter for bit, letter in ((0x40000000, "r"), (_WRITE, "w"), (_EXECUTE, "x")) if flags & bit
+        )
         name = _name(section)
         yield inspection.part(
-            "section", name, size=size, offset=start, note=f"entropy {figure:.2f}, rights {rights or 'none'}"
+            "section", name, size=size, offset=start, note=f"entropy {figure:.2f}, permissions {permissions or 'none'}"
         )
         if flags & _WRITE and flags & _EXECUTE:
             yield from inspection.trait(
@@ -225,7 +227,7 @@ def _sections(pe: pefile.PE, data: bytes, inspection: Inspection) -> Iterator[To
                 "A section is writable and executable",
                 severity=Severity.MEDIUM,
                 why="compilers do not create such sections; packers and self-modifying code need them",
-                value=f"{name} ({rights})",
+                value=f"{name} ({permissions})",
                 techniques=("T1027.002",),
                 offset=start,
             )

@@ -154,7 +154,7 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
         if _REMOTE.search(text):
             yield from inspection.trait(
                 f"remote_{name}",
-                f"{name.capitalize()} on a remote host",
+                f"Remote address in its {name}",
                 severity=Severity.HIGH if name == "icon" else Severity.MEDIUM,
                 why="displaying the icon sends the user's NTLM response there"
                 if name == "icon"

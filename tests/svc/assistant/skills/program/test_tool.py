@@ -16,7 +16,7 @@ from svc.assistant.findings import Facts, Finding, Gap, Progress, ToolEvent, wit
 from svc.assistant.skills.file_traits import entropy
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.program import answer as section
-from svc.assistant.skills.program.findings import ProgramFacts, ProgramTrait, ProgramVerdict
+from svc.assistant.skills.program.findings import ProgramFacts, ProgramPart, ProgramTrait, ProgramVerdict
 from svc.assistant.skills.program.tool import inspect
 from tests.support import program_files as made
 
@@ -107,6 +107,7 @@ TRAITS = {
         "words_fetch_and_run",
     ),
     "no signature on macOS": (made.macho(), "unsigned"),
+    "a writable and executable segment on macOS": (made.macho(segments=[("__TEXT", 7)]), "write_execute_segment"),
 }
 
 
@@ -147,7 +148,13 @@ def test_an_elf_of_this_machine_is_read_and_ordinary():
     assert verdict(data, "python3") in ("ordinary", "unusual")
 
 
-def test_a_macho_tells_its_libraries():
+def test_a_macho_lists_its_segments_with_their_permissions():
+    parts = [part.facts for part in with_facts(found(made.macho(segments=[("__TEXT", 5)])), ProgramPart)]
+    assert ("segment", "__TEXT", 64) in {(part.part, part.name, part.size) for part in parts}
+    assert any(part.note.endswith("permissions rx") for part in parts)
+
+
+def test_a_macho_lists_its_libraries():
     assert facts(made.macho(libraries=["/usr/lib/libobjc.A.dylib"])).libraries == ["/usr/lib/libobjc.A.dylib"]
 
 
