@@ -1,10 +1,22 @@
-"""Conversational security analysis: the Python SDK. ``Svc`` is the door; unconfigured, it brings its own service.
+"""Conversational security analysis: the Python SDK.
+
+``Svc`` is a blocking client, ``AsyncSvc`` the same for an event loop. If no address is configured, they use the local
+service, which is started if it is not running.
 
     from svc import Svc
-    session = Svc().create_session()
-    print(session.query("Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H").text())
 
-Public names only. What needs the network's libraries is imported when it is first used.
+    with Svc() as client:
+        session = client.create_session()
+        session.attach_file_from_disk("/var/log/auth.log")
+        print(session.query("Which accounts were compromised?").text())
+
+    async with AsyncSvc() as client:
+        session = await client.create_session()
+        async for message in session.stream("Decode aGVsbG8="):
+            print(message.get_content())
+
+Every error is an ``SvcError``; the tree is in ``help("svc.errors")``. The names below are the public API. Those that
+need networking libraries import them on first use.
 """
 
 from __future__ import annotations
@@ -64,14 +76,17 @@ from svc.messages import (
 )
 
 if TYPE_CHECKING:
-    from svc.client import Svc
-    from svc.session import InteractiveSession
+    from svc._base_session import Watch
+    from svc.client import AsyncSvc, Svc
+    from svc.session import AsyncSession, InteractiveSession
 
 __all__ = [
     "DEFAULT_BASE_URL",
     "DEFAULT_TTL",
     "DEFAULT_WS_URL",
     "AddressNotFoundError",
+    "AsyncSession",
+    "AsyncSvc",
     "ConfigError",
     "ConfirmationRequest",
     "ExperimentalNotAllowedError",
@@ -118,11 +133,18 @@ __all__ = [
     "UserInfo",
     "UserType",
     "Vendor",
+    "Watch",
     "__version__",
     "state_folder",
 ]
 
-_LAZY = {"Svc": "svc.client", "InteractiveSession": "svc.session"}
+_LAZY = {
+    "AsyncSession": "svc.session",
+    "AsyncSvc": "svc.client",
+    "InteractiveSession": "svc.session",
+    "Svc": "svc.client",
+    "Watch": "svc._base_session",
+}
 
 
 def __getattr__(name: str) -> object:

@@ -1,8 +1,8 @@
-"""A session's history as a tree for people: the session, its turns, and each message on one line.
+"""Render a session's history as a tree: the session, its turns, and each message on one line. Pure.
 
-The line has seq, type, actor, seconds since the turn began, size, and the beginning of what is said. Pure.
-Every text of a message is evidence, so it travels as ``rich.text.Text`` (no markup is read in it) and visible
-characters alone. Facts: docs/wire.md, "Message"; https://rich.readthedocs.io/en/stable/tree.html
+A line has seq, type, actor, seconds since the turn began, size, and the beginning of the content. Message text is
+untrusted, so it becomes ``rich.text.Text`` (rich parses no markup in it) of visible characters only. Facts:
+docs/wire.md, "Message"; https://rich.readthedocs.io/en/stable/tree.html
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from rich.tree import Tree
 from svc.messages import Message, MessageType, Session, Usage
 from svc.untrusted.characters import one_line
 
-CONTENT_CHARS = 200  # of one message; a terminal's width cuts earlier
+CONTENT_CHARS = 200  # of one message; most consoles are narrower
 NAME_CHARS = 80  # of a session's, a file's, a model's name
-ACTOR_CHARS = 24  # of an actor, a type, a status: a long one may not push the rest off the line
+ACTOR_CHARS = 24  # of an actor, a type or a status, so that a long one leaves room for the rest of the line
 _STYLES = {
     MessageType.QUERY: "bold cyan",
     MessageType.RESULT: "bold green",
@@ -29,7 +29,7 @@ _STYLES = {
 
 
 def session_tree(session: Session, messages: Sequence[Message]) -> Tree:
-    """The tree. ``messages`` in the order of ``seq``; a turn is a run of messages of the same ``turn``."""
+    """Build the tree. ``messages`` are in the order of ``seq``; consecutive ones of the same ``turn`` form a turn."""
     tree = Tree(_session_label(session), guide_style="dim")
     for number, turn in enumerate(_turns(messages), start=1):
         branch = tree.add(_turn_label(number, turn))
@@ -41,7 +41,7 @@ def session_tree(session: Session, messages: Sequence[Message]) -> Tree:
 
 
 def content_bytes(message: Message) -> int:
-    """The size of a message's content as it was meant, in bytes; base64 is counted, not decoded."""
+    """The size of a message's content in bytes; that of base64 content is computed without decoding it."""
     content = message.content or ""
     if message.mime_type.is_text:
         return len(content.encode("utf-8", "surrogatepass"))
@@ -108,7 +108,7 @@ def _line(*parts: tuple[str, str]) -> Text:
 
 
 def _time(seconds: float) -> datetime | None:
-    """None where the service sent a number that is no time."""
+    """The time, or None if the number is out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):

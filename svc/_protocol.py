@@ -1,7 +1,7 @@
-"""Decide what each frame of the stream means: frame in, steps and outgoing frames out. Does no I/O, reads no clock.
+"""Decide what each frame of a stream means: frames in, steps and outgoing frames out. No I/O, no clock.
 
-A turn is followed over any number of connections: ``after`` is always the last seq seen, the query is repeated with the
-same id, and what was seen is dropped. Facts: docs/wire.md, "Message" and "Websocket".
+A turn may span any number of connections: ``after`` is always the last seq seen, the query is repeated with the same
+id, and messages already seen are dropped. Facts: docs/wire.md, "Message" and "Websocket".
 """
 
 from __future__ import annotations
@@ -21,48 +21,53 @@ _BAD_JSON_SHOWN = 200  # characters
 
 @dataclass(frozen=True)
 class Deliver:
-    """A message of the turn, for the caller."""
+    """Pass a message of the turn to the caller."""
 
     message: Message
 
 
 @dataclass(frozen=True)
 class Ignore:
-    """Seen before, or another turn's, or the caller's own query."""
+    """Drop the frame: seen before, of another turn, or the caller's own query."""
 
 
 @dataclass(frozen=True)
-class ComeBack:
-    """Leave this connection and come back with ``after``: what it sends cannot be gone on from."""
+class Reconnect:
+    """Close this connection and open another with ``after``: the turn cannot continue on this one."""
 
     reason: str
 
 
 @dataclass(frozen=True)
 class Fail:
-    """The turn ended in this error, or cannot be followed."""
+    """Raise: the turn ended in this error, or cannot be followed."""
 
     error: SvcError
 
 
-Step = Deliver | Ignore | ComeBack | Fail
+Step = Deliver | Ignore | Reconnect | Fail
 
 
 @dataclass(frozen=True)
 class EarlierTurn:
-    """A turn of this client whose end it did not read: it broke at the RESULT, or it cancelled."""
+    """A turn of this client whose end it did not read: it stopped at the RESULT, or cancelled."""
 
     turn: str
     is_cancelled: bool
 
 
 class TurnProtocol:
-    """One query and the messages of its turn, whatever happens to the connection.
+    """One query and the messages of its turn, over any number of connections.
 
-    ``query`` has the client's own id and turn; ``after`` is the last seq known before it. Where the service still holds
-    ``earlier`` as running, the query waits for its end instead of failing with ``turn_in_progress``.
-    ``local_tools`` are offered with it; what the service asks of them is answered by ``answer``.
-    Raises TooLargeError where the query does not fit a frame.
+    Args:
+        query: The question, with an id and a turn chosen by the client.
+        after: The last seq known before it.
+        earlier: A turn that may still be running; the query waits for its end instead of failing with
+            ``turn_in_progress``.
+        local_tools: Tools offered with the query; ``answer`` answers what the service asks about them.
+
+    Raises:
+        TooLargeError: The query does not fit into a frame.
     """
 
     def __init__(
@@ -77,26 +82,26 @@ class TurnProtocol:
         self.turn = query.turn
         self.after = after
         self.was_sent = False
-        self.has_answer = False  # the RESULT was delivered
-        self.is_over = False  # nothing more will come
+        self.has_answer = False  # whether the RESULT was delivered
+        self.is_over = False  # whether the turn has ended
         self._frame = _encode(build_query(query, local_tools))
         self._is_echoed = False
         self._is_held = False
         self._earlier = earlier
         self._earlier_has_ended = False
         self._cancel_ids: set[str] = set()
-        self._answers: dict[str, Message] = {}  # by their id: sent, and not seen in the history yet
+        self._answers: dict[str, Message] = {}  # by id: sent, but not yet seen in the history
         self._answer_ids: set[str] = set()
         self._outbox: list[str] = []
-        self._news: list[Message] = []
+        self._new_messages: list[Message] = []
         if len(self._frame) > MAX_SENT_BYTES:
             raise TooLargeError(
-                f"the question is {len(self._frame):,} bytes on the wire; the service takes {MAX_SENT_BYTES:,}. "
+                f"the question is {len(self._frame):,} bytes on the wire; the limit is {MAX_SENT_BYTES:,}. "
                 "Attach the long part as a file and ask about it."
             )
 
     def connected(self) -> None:
-        """A connection that was opened with ``after`` is ready: the query goes out (again)."""
+        """A connection opened with ``after`` is ready: send the query, again if need be."""
         self._outbox.clear()
         self._is_held = False
         self.was_sent = True
@@ -106,45 +111,45 @@ class TurnProtocol:
         self._outbox += [_encode(answer).decode() for answer in self._answers.values()]
 
     def answer(self, answer: Message) -> None:
-        """Answer what the service asked: the frame is in ``outgoing``, and again after a lost connection."""
+        """Answer a request of the service; the frame is sent again after a lost connection."""
         self._answers[answer.id] = answer
         self._answer_ids.add(answer.id)
         self._outbox.append(_encode(answer).decode())
 
     def outgoing(self) -> list[str]:
-        """The frames to send now, each given out once."""
+        """Take the frames to send now."""
         frames, self._outbox = self._outbox, []
         return frames
 
-    def news(self) -> list[Message]:
-        """The session's messages since the last call, whoever's they are, each given out once and in order."""
-        messages, self._news = self._news, []
+    def new_messages(self) -> list[Message]:
+        """Take the session's messages since the last call, of any turn, in order."""
+        messages, self._new_messages = self._new_messages, []
         return messages
 
     def cancel(self) -> None:
-        """Ask the service to end this turn: the frame is in ``outgoing``."""
+        """Ask the service to cancel this turn."""
         self._outbox.append(self._cancel_frame(self.turn))
 
     def receive(self, frame: str | bytes) -> Step:
-        """What one frame means."""
+        """Decide what to do about one frame."""
         try:
             message = msgspec.json.decode(frame, type=Message)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            return Fail(ProtocolError(f"the stream sent what is no message ({error}): {frame[:_BAD_JSON_SHOWN]!r}"))
+            return Fail(ProtocolError(f"malformed message on the stream ({error}): {frame[:_BAD_JSON_SHOWN]!r}"))
         if message.seq == 0:
             return self._refused(message)
         if message.seq <= self.after:
             return self._seen_before(message)
         if message.seq > self.after + 1:
-            return ComeBack(f"message {self.after + 1} is missing before {message.seq}")
+            return Reconnect(f"message {self.after + 1} is missing before {message.seq}")
         self.after = message.seq
-        self._news.append(message)
+        self._new_messages.append(message)
         return self._next(message)
 
     def _next(self, message: Message) -> Step:
         if message.id == self.query.id:
             self._is_echoed = True
-            self.turn = message.turn  # the client's own is kept only where it is unused
+            self.turn = message.turn  # the service replaces the client's turn if it is in use
             return Ignore()
         if message.turn != self.turn:
             if message.ends_turn:
@@ -163,14 +168,14 @@ class TurnProtocol:
             self.is_over = True
             return Fail(
                 ProtocolError(
-                    f"the session went back to message {message.seq}, after {self.after} had been there: the service "
-                    "was set back to an older state. Resume the session to go on from what it has."
+                    f"the session went back to message {message.seq} after message {self.after}: the service was "
+                    "restored to an older state. Resume the session to continue from there."
                 )
             )
         return Ignore()
 
     def _refused(self, message: Message) -> Step:
-        """An error with seq 0: the service did not take what this connection sent."""
+        """An error with seq 0: the service rejected a frame of this connection."""
         is_addressed = message.parent_id != ROOT_ID or bool(message.turn)
         is_mine = message.parent_id == self.query.id or message.turn == self.turn
         if message.message_type != MessageType.ERROR or message.parent_id in self._cancel_ids:
@@ -180,22 +185,22 @@ class TurnProtocol:
         if is_addressed and not is_mine:
             return Ignore()
         if message.status_code == 503:
-            return ComeBack("the service is stopping")
+            return Reconnect("the service is stopping")
         if message.status_code == 409 and self._earlier is not None:
             return self._wait_for_earlier()
         self.is_over = True
         return Fail(_error_of(message))
 
     def _answer_refused(self, error: Message) -> Step:
-        """It came too late, or somebody else answered; where the service takes no value so large, say that instead."""
+        """The answer came too late or was not the first; if its value is too large, answer with that error instead."""
         answer = self._answers.pop(error.parent_id, None)
         if answer is not None and error.status_code == 413 and answer.message_type == MessageType.LOCAL_TOOL_RESULT:
-            told = msgspec.json.encode(build_result(error=f"the value is too large: {error.content}")).decode()
-            self.answer(msgspec.structs.replace(answer, id=new_id(), content=told))
+            content = msgspec.json.encode(build_result(error=f"the value is too large: {error.content}")).decode()
+            self.answer(msgspec.structs.replace(answer, id=new_id(), content=content))
         return Ignore()
 
     def _wait_for_earlier(self) -> Step:
-        """The turn in progress is the one that this client left: ask again when it has ended."""
+        """The turn in progress is the one this client left: send the query again when it has ended."""
         if self._earlier_has_ended:
             self._earlier = None
             self._outbox.append(self._frame.decode())
@@ -218,7 +223,7 @@ class TurnProtocol:
 
 
 class CancelProtocol:
-    """Cancels a turn from beside it, and sees that it ended. ``after`` is a seq before the turn's end."""
+    """Cancels a turn over a second connection and waits for its end. ``after`` is a seq before the turn's end."""
 
     def __init__(self, turn: str, after: int) -> None:
         self.turn = turn
@@ -227,20 +232,20 @@ class CancelProtocol:
         self._outbox: list[str] = []
 
     def connected(self) -> None:
-        """A connection is ready: the cancel goes out (again)."""
+        """A connection is ready: send the cancel, again if need be."""
         self._outbox = [self._frame()]
 
     def outgoing(self) -> list[str]:
-        """The frames to send now, each given out once."""
+        """Take the frames to send now."""
         frames, self._outbox = self._outbox, []
         return frames
 
     def receive(self, frame: str | bytes) -> None:
-        """Reads on until the turn has ended; a query that came to the service after the cancel is cancelled again."""
+        """Note one frame. A query that reached the service after the cancel is cancelled again."""
         try:
             message = msgspec.json.decode(frame, type=Message)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            raise ProtocolError(f"the stream sent what is no message: {error}") from error
+            raise ProtocolError(f"malformed message on the stream: {error}") from error
         self.after = max(self.after, message.seq)
         if message.seq == 0 or message.turn != self.turn:
             return

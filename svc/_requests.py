@@ -1,14 +1,15 @@
-"""Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: docs/wire.md, "HTTP operations".
+"""Build each HTTP operation's request and parse its reply, without I/O. Facts: docs/wire.md, "HTTP operations".
 
-Sends nothing and knows no address and no key (``_transport`` does).
+An ``Operation`` makes one or more calls and uses their replies. It is a generator that yields calls, so that the
+blocking and the asynchronous transport run the same code (``_transport``). This module knows no address and no key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import urlencode
 
 import msgspec
@@ -30,6 +31,7 @@ from svc.messages import (
 )
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 BINARY = "application/octet-stream"
 _MIME_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+(\s*;\s*[\w.-]+=[\w.+-]+)*", re.ASCII)
@@ -37,23 +39,35 @@ _GATEWAY_CODES = {429: "rate_limited", 502: "upstream_error", 503: "unavailable"
 
 
 @dataclass(frozen=True)
-class Call(Generic[T]):
-    """One request. ``target`` is path and query; ``body`` None where there is none, or where a file is streamed.
+class Call(Generic[T_co]):
+    """One request and how to parse its reply.
 
-    ``is_repeatable``: doing it twice is the same as doing it once, so a lost reply may be asked for again.
+    ``target`` is path and query. ``body`` is the content, a function that opens a file to stream, or None.
+    ``is_repeatable``: sending it twice has the same effect as sending it once, so it may be retried if its reply is
+    lost.
     """
 
     method: Literal["GET", "POST"]
     target: str
-    read: Callable[[bytes], T]
-    body: bytes | None = None
+    parse: Callable[[bytes], T_co]
+    body: bytes | Callable[[], BinaryIO] | None = None
     content_type: str = "application/json"
     is_repeatable: bool = True
 
 
+Operation: TypeAlias = Generator[Call[object], object, T]
+"""Yields calls, is sent each call's parsed reply, and returns the operation's result."""
+
+
+def send(call: Call[T]) -> Operation[T]:
+    """Make one call within an operation: ``session = yield from send(get_session(id))``."""
+    reply = yield call
+    return cast(T, reply)  # the transport sends what `call.parse` returned
+
+
 @dataclass(frozen=True)
 class Reply:
-    """What came back. ``retry_after`` is in seconds, or None."""
+    """A status, a body and the ``Retry-After`` header in seconds, or None."""
 
     status: int
     body: bytes
@@ -61,7 +75,7 @@ class Reply:
 
 
 class Done(msgspec.Struct):
-    """An OpResult whose ``data`` nobody needs."""
+    """An OpResult whose ``data`` is not used."""
 
     ok: bool = True
 
@@ -85,74 +99,82 @@ class _MadeFile(msgspec.Struct):
 
 
 def health() -> Call[Health]:
-    """GET /health; the one operation that needs no key."""
-    return Call("GET", "/health", _reader(Health))
+    """GET /health, the only operation that needs no key."""
+    return Call("GET", "/health", _parser(Health))
 
 
 def user_info() -> Call[UserInfo]:
-    """GET /user/info: whom the key belongs to, the live sessions, the models."""
-    return Call("GET", "/user/info", _reader(UserInfo))
+    """GET /user/info: the key's user, live sessions and available models."""
+    return Call("GET", "/user/info", _parser(UserInfo))
 
 
 def page_code() -> Call[PageCode]:
     """POST /page/code."""
-    return Call("POST", "/page/code", _reader(PageCode))
+    return Call("POST", "/page/code", _parser(PageCode))
 
 
 def list_sessions() -> Call[list[Session]]:
     """GET /session/list: the live sessions, oldest first, without messages."""
-    return Call("GET", "/session/list", _reader(list[Session]))
+    return Call("GET", "/session/list", _parser(list[Session]))
 
 
 def register(request: RegisterRequest) -> Call[Session]:
-    """POST /session/register. With an id of the client's own it may be repeated: the same id is the same session."""
-    return Call("POST", "/session/register", _read_session, _encode(request), is_repeatable=request.id is not None)
+    """POST /session/register. Repeatable if the client chose the id: the same id gives the same session."""
+    return Call("POST", "/session/register", _parse_session, _encode(request), is_repeatable=request.id is not None)
 
 
 def get_session(session_id: str) -> Call[Session]:
     """GET /session/get: the session with its messages."""
-    return Call("GET", f"/session/get?{urlencode({'session_id': session_id})}", _reader(Session))
+    return Call("GET", f"/session/get?{urlencode({'session_id': session_id})}", _parser(Session))
 
 
 def update(request: UpdateRequest) -> Call[Session | None]:
-    """POST /session/update: the session after it, or None from a service that does not send it."""
-    return Call("POST", "/session/update", _read_updated, _encode(request))
+    """POST /session/update: the updated session, or None if the service does not return it."""
+    return Call("POST", "/session/update", _parse_updated, _encode(request))
 
 
 def delete(session_id: str) -> Call[Done]:
-    """POST /session/delete. Not repeated after a lost reply: the second answer would be "no such session"."""
+    """POST /session/delete. Not repeatable: the second reply would be "no such session"."""
     body = _encode(DeleteRequest(id=session_id))
-    return Call("POST", "/session/delete", _reader(Done), body, is_repeatable=False)
+    return Call("POST", "/session/delete", _parser(Done), body, is_repeatable=False)
 
 
-def upload_file(session_id: str, name: str, mime_type_hint: str | None = None) -> Call[SessionFile]:
-    """POST /session/upload_file; the bytes are streamed apart. Not repeated: a second one is a second file."""
+def upload_file(
+    session_id: str, name: str, body: bytes | Callable[[], BinaryIO], mime_type_hint: str | None = None
+) -> Call[SessionFile]:
+    """POST /session/upload_file. Not repeatable: a second upload could attach a second file.
+
+    ``body`` is the content, or a function that opens a file; it is called and the file closed once per attempt.
+    Raises InvalidRequestError if the name is empty or the hint is not a MIME type.
+    """
     if not name:
-        raise InvalidRequestError("the file has no name. Give one: it is how a question refers to it.", param="name")
+        raise InvalidRequestError(
+            "the file name is empty. Pass a name: questions refer to the file by it.", param="name"
+        )
     hint = mime_type_hint or BINARY
     if not _MIME_TYPE.fullmatch(hint):
         raise InvalidRequestError(
-            f"mime_type_hint {hint[:80]!r} is not a MIME type. Give one as text/plain, or leave it out.",
+            f"mime_type_hint {hint[:80]!r} is not a MIME type. Use one such as text/plain, or omit it.",
             param="mime_type_hint",
         )
     query = urlencode({"session_id": session_id, "filename": name}, errors="replace")
     target = f"/session/upload_file?{query}"
-    return Call("POST", target, _read_file, content_type=hint, is_repeatable=False)
+    return Call("POST", target, _parse_file, body, content_type=hint, is_repeatable=False)
 
 
 def detach_file(session_id: str, index: int) -> Call[Done]:
-    """POST /session/detach_file. Not repeated: another file may have the index by then."""
+    """POST /session/detach_file. Not repeatable: another file may have the index by then."""
     body = _encode(DetachFileRequest(session_id=session_id, file_idx=index))
-    return Call("POST", "/session/detach_file", _reader(Done), body, is_repeatable=False)
+    return Call("POST", "/session/detach_file", _parser(Done), body, is_repeatable=False)
 
 
 def send_feedback(session_id: str, score: int, comment: str, group_id: str) -> Call[Done]:
-    """POST /session/feedback with a score. Not repeated: a second one would count twice."""
+    """POST /session/feedback with a score. Not repeatable: a second one would count twice."""
     return _feedback(session_id, FeedbackType.USER_FEEDBACK, score, comment, group_id)
 
 
 def send_bug_report(session_id: str, bug: str, group_id: str) -> Call[Done]:
-    """POST /session/feedback about a fault. Raises InvalidRequestError where it says nothing."""
+    """POST /session/feedback with a bug report. Raises InvalidRequestError if ``bug`` is blank."""
     if not bug.strip():
         raise InvalidRequestError("the bug report is empty. Say what happened and what you expected.", param="comment")
     return _feedback(session_id, FeedbackType.BUG_REPORT, 0, bug, group_id)
@@ -160,24 +182,24 @@ def send_bug_report(session_id: str, bug: str, group_id: str) -> Call[Done]:
 
 def _feedback(session_id: str, kind: FeedbackType, score: int, comment: str, group_id: str) -> Call[Done]:
     request = FeedbackRequest(session_id=session_id, type=kind, score=score, comment=comment, group_id=group_id or None)
-    return Call("POST", "/session/feedback", _reader(Done), _encode(request), is_repeatable=False)
+    return Call("POST", "/session/feedback", _parser(Done), _encode(request), is_repeatable=False)
 
 
-def read_reply(call: Call[T], reply: Reply) -> T:
-    """What the reply says. Raises the typed ServiceError, or ProtocolError where it is not of the wire."""
+def parse_reply(call: Call[T], reply: Reply) -> T:
+    """Parse a reply. Raises the typed ServiceError, or ProtocolError if the reply breaks the protocol."""
     if not 200 <= reply.status < 300:
-        raise read_error(reply)
+        raise parse_error(reply)
     try:
-        return call.read(reply.body)
+        return call.parse(reply.body)
     except msgspec.MsgspecError as error:
         raise ProtocolError(
-            f"{call.method} {call.target.partition('?')[0]} was answered with what is not of the wire: {error}. "
-            "Check that base_url is a svc service, and that both have about the same version."
+            f"the reply to {call.method} {call.target.partition('?')[0]} is invalid: {error}. "
+            "Check that base_url is an svc service of about the same version."
         ) from error
 
 
-def read_error(reply: Reply) -> SvcError:
-    """The error that a reply outside 2xx stands for; one without the wire's body came from something in between."""
+def parse_error(reply: Reply) -> SvcError:
+    """Build the error of a reply outside 2xx; one without the service's error body came from a proxy."""
     try:
         error = msgspec.json.decode(reply.body, type=ErrorBody).error
     except msgspec.MsgspecError:
@@ -188,7 +210,7 @@ def read_error(reply: Reply) -> SvcError:
 
 
 def parse_retry_after(text: str | None) -> float | None:
-    """Seconds from a ``Retry-After`` header; None where there is none or it is a date (RFC 9110 allows one)."""
+    """Seconds from a ``Retry-After`` header; None if absent or a date (which RFC 9110 allows)."""
     if text is None or not re.fullmatch(r"\d{1,9}(\.\d{1,3})?", text.strip(), re.ASCII):
         return None
     return float(text)
@@ -198,12 +220,10 @@ def _foreign_error(reply: Reply) -> SvcError:
     code = _GATEWAY_CODES.get(reply.status)
     if code is None:
         return ProtocolError(
-            f"HTTP {reply.status} came back without the wire's error body. "
-            "Check that base_url and ws_url are a svc service's, path prefix and all."
+            f"HTTP {reply.status} came back without the service's error body. "
+            "Check that base_url and ws_url point to an svc service, including any path prefix."
         )
-    text = (
-        f"something between here and the service answered HTTP {reply.status}. Try again; if it stays, ask its admin."
-    )
+    text = f"a proxy in front of the service answered HTTP {reply.status}. Try again; if it persists, ask its admin."
     if code == "unavailable":
         return UnavailableError(text, status=reply.status, retry_after=reply.retry_after)
     return service_error(code, text, status=reply.status, retry_after=reply.retry_after)
@@ -214,21 +234,21 @@ def _encode(body: msgspec.Struct) -> bytes:
         return msgspec.json.encode(body)
     except UnicodeEncodeError as error:
         raise InvalidRequestError(
-            f"{error.object!r:.80} holds half a character, which is no text. Leave it out."
+            f"{error.object!r:.80} contains half a surrogate pair, which is not text. Remove it."
         ) from error
 
 
-def _reader(cls: type[T]) -> Callable[[bytes], T]:
+def _parser(cls: type[T]) -> Callable[[bytes], T]:
     return msgspec.json.Decoder(cls).decode
 
 
-def _read_session(body: bytes) -> Session:
+def _parse_session(body: bytes) -> Session:
     return msgspec.json.decode(body, type=_MadeSession).data
 
 
-def _read_updated(body: bytes) -> Session | None:
+def _parse_updated(body: bytes) -> Session | None:
     return msgspec.json.decode(body, type=_UpdatedSession).data
 
 
-def _read_file(body: bytes) -> SessionFile:
+def _parse_file(body: bytes) -> SessionFile:
     return msgspec.json.decode(body, type=_MadeFile).data

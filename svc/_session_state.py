@@ -1,6 +1,6 @@
-"""What a session is after one more of its messages. Pure; counts as the service does (docs/wire.md, "Session").
+"""Update a session by one of its messages. Pure; counts as the service does (docs/wire.md, "Session").
 
-What messages do not tell (a file that the service adds, another client's update) comes with the next whole reading.
+Changes that no message shows (a file that the service adds, another client's update) need a new fetch.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from svc.messages import Message, MessageType, Session, State
 
 
 def with_message(session: Session, message: Message) -> Session:
-    """The session after ``message``; the same where its count holds that message already, or has a gap before it."""
+    """The session after ``message``; unchanged if the message was counted already or one before it is missing."""
     if message.seq != session.num_messages + 1:
         return session
     is_query = message.message_type == MessageType.QUERY
@@ -27,5 +27,5 @@ def with_message(session: Session, message: Message) -> Session:
 
 
 def without_messages(session: Session) -> Session:
-    """The session as it is held for long: its messages may be many megabytes."""
+    """The session without its messages, which may be many megabytes."""
     return msgspec.structs.replace(session, messages=[])

@@ -1,7 +1,8 @@
-"""HTTP calls and websocket connections: alone imports httpx2 and websockets, and translates their errors once.
+"""Send HTTP requests and open websockets, blocking (``Transport``) or in an event loop (``AsyncTransport``).
 
-Decides nothing of its own: what is sent and how it reads is ``_requests``', what is tried again ``_retry``'s, what a
-frame means ``_protocol``'s. The key travels in headers only and is kept out of reprs, logs and tracebacks here.
+Only this module imports httpx2 and websockets, and it translates their errors. It decides nothing itself: ``_requests``
+builds requests and parses replies, ``_retry`` decides what is tried again, ``_protocol`` what a frame means. The key
+travels in headers only and is kept out of reprs, logs and tracebacks.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import random
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +26,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.datastructures import Headers
 
 from svc import _retry
-from svc._requests import Call, Reply, parse_retry_after, read_error, read_reply
+from svc._requests import Call, Operation, Reply, parse_error, parse_reply, parse_retry_after
 from svc.config import Config, is_loopback
 from svc.errors import (
     ConfigError,
@@ -50,7 +51,7 @@ _TRANSIENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError, htt
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSettings:
-    """How a stream notices that its peer is gone."""
+    """Time limits by which a stream detects a dead peer."""
 
     open_seconds: float = CONNECT_SECONDS
     ping_seconds: float = 10.0  # a half-open connection is noticed within ping + pong
@@ -59,9 +60,9 @@ class StreamSettings:
 
 
 class LostConnectionError(UnreachableError):
-    """A connection could not be opened or was cut; coming back may help. ``retry_after`` in seconds, or None.
+    """A connection could not be opened or was lost; reconnecting may help. ``retry_after`` is in seconds, or None.
 
-    Where the service said why, ``refusal`` is that: it is raised when coming back did not help.
+    ``refusal`` is the service's own error if it sent one; it is raised when reconnecting did not help.
     """
 
     def __init__(self, text: str, refusal: ServiceError | None = None) -> None:
@@ -71,14 +72,14 @@ class LostConnectionError(UnreachableError):
 
 
 class _KeyHeaders(Headers):
-    """The headers that carry the key to a websocket; a traceback that shows locals shows nothing."""
+    """Headers of a websocket's handshake, with a repr that hides the key from tracebacks that show locals."""
 
     def __repr__(self) -> str:
         return "<headers with the key>"
 
 
 class _KeyAuth(httpx2.Auth):
-    """Puts the key into each request at the last moment."""
+    """Adds the key to each request as it is sent, so that no request object in a traceback holds it."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -89,7 +90,7 @@ class _KeyAuth(httpx2.Auth):
 
 
 class _HideKey(logging.Filter):
-    """websockets prints every header of the handshake at DEBUG."""
+    """Hides the key in the log: websockets logs every header of the handshake at DEBUG."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple) and record.args and str(record.args[0]).lower() == "authorization":
@@ -102,7 +103,7 @@ _logger.addFilter(_HideKey())
 
 
 class StreamConnection:
-    """One open websocket. Errors come as LostConnectionError (come back) or as what ended it for good."""
+    """One open websocket. Raises LostConnectionError if reconnecting may help, else the error that ended it."""
 
     def __init__(self, connection: ClientConnection, address: str) -> None:
         self._connection = connection
@@ -114,17 +115,17 @@ class StreamConnection:
             await self._connection.send(frame)
 
     async def receive(self) -> str | bytes:
-        """The next frame."""
+        """Wait for the next frame."""
         with self._translated():
             return await self._connection.recv()
 
     async def ping(self) -> float:
-        """Seconds that one round trip takes."""
+        """Measure one round trip, in seconds."""
         with self._translated():
             return await (await self._connection.ping())
 
     async def close(self) -> None:
-        """Close properly, within the settings' ``close_seconds``; never raises for a peer that is gone."""
+        """Close with a handshake, within ``StreamSettings.close_seconds``; never raises if the peer is gone."""
         await self._connection.close()
 
     @contextmanager
@@ -135,11 +136,19 @@ class StreamConnection:
             raise _closed(error, self._address) from _bare(error)
 
 
-class Transport:
-    """One service, over HTTP and websocket. Safe to use from several threads; ``close`` ends the idle connections.
+@dataclass(frozen=True)
+class _Retry:
+    """Try again after ``delay_seconds``; ``is_lost``: the connection failed, so the address may have changed."""
 
-    ``log`` is the service's log where it is a file of this machine. ``refind`` gives the service's present address
-    and key after a failure, where these can change (the local service).
+    delay_seconds: float
+    is_lost: bool
+
+
+class BaseTransport:
+    """What the blocking and the asynchronous transport share: address, certificates, streams, retries.
+
+    ``refind`` returns the service's current address and key after a failure, if they can change (the local service).
+    ``log`` is the service's log if that is a file on this machine.
     """
 
     def __init__(
@@ -157,30 +166,21 @@ class Transport:
         self._log = log
         self._settings = settings or StreamSettings()
         self._lock = threading.Lock()
-        self._client: httpx2.Client | None = None
         self._tls: ssl.SSLContext | None = None
 
     @property
     def config(self) -> Config:
-        """The service as it is reached now."""
+        """The service's current address and key."""
         return self._config
 
     def explained(self, error: SvcError) -> SvcError:
-        """The error, and where the service's log is where that is a file of this machine and the log says more."""
+        """Add the path of the service's log to an internal error if the log is on this machine."""
         if self._log is None or not isinstance(error, InternalServiceError):
             return error
         return service_error(error.code, f"{error.message}. That log is {self._log}", status=error.status)
 
-    def call(self, call: Call[T], limit_seconds: float = _retry.CALL_LIMIT_SECONDS) -> T:
-        """Send, repeat what may be repeated, read. Raises ServiceError, UnreachableError, ProtocolError."""
-        return self._retried(call, lambda: call.body, limit_seconds)
-
-    def upload(self, call: Call[T], open_body: Callable[[], BinaryIO]) -> T:
-        """``call`` with a body streamed from ``open_body``, which is called, and closed, once for each attempt."""
-        return self._retried(call, open_body, _retry.CALL_LIMIT_SECONDS)
-
     async def open_stream(self, session_id: str, after: int) -> StreamConnection:
-        """One websocket that reads the session after ``after``; one attempt. Raises as StreamConnection does."""
+        """Open one websocket that sends the session's messages after ``after``. Raises as StreamConnection does."""
         config = self._config
         query = urlencode({"session_id": session_id, "after": after})
         try:
@@ -196,96 +196,34 @@ class Transport:
         return StreamConnection(connection, config.ws_url)
 
     def refresh(self) -> None:
-        """After a failure: look again where the service is; does nothing where its address cannot change. Blocks."""
+        """Look up the service's address after a failure, if it can change. Blocks: the local service may be started."""
         if self._refind is None:
             return
         with self._lock:
-            found = self._refind()
-            if found != self._config:
-                self._config = found
-                self._drop_client()
+            self._config = self._refind()
 
-    def close(self) -> None:
-        """Close idle HTTP connections. The next call opens new ones."""
-        with self._lock:
-            self._drop_client()
+    def _settle(self, call: Call[T], outcome: Reply | LostConnectionError, patience: _retry.Patience) -> T | _Retry:
+        """Decide what follows an attempt: its parsed reply, or another attempt. Raises if the call has failed."""
+        if isinstance(outcome, LostConnectionError):
+            failure: SvcError = outcome
+            retry_after = None
+        elif _retry.is_retried_status(outcome.status, is_repeatable=call.is_repeatable):
+            failure, retry_after = parse_error(outcome), outcome.retry_after
+        else:
+            return self._parse(call, outcome)
+        delay = patience.next_delay(time.monotonic(), random.random(), retry_after)  # noqa: S311 - jitter, no secret
+        if delay is None:
+            raise failure
+        return _Retry(delay, isinstance(outcome, LostConnectionError))
 
-    def _drop_client(self) -> None:
-        client, self._client = self._client, None
-        if client is not None:
-            client.close()
-
-    def _retried(self, call: Call[T], open_body: Callable[[], bytes | BinaryIO | None], limit_seconds: float) -> T:
-        patience = _retry.Patience(limit_seconds)
-        failure: SvcError
-        while True:
-            asked = None
-            try:
-                reply = self._send(call, open_body())
-            except LostConnectionError as lost:
-                failure = lost
-            else:
-                if not _retry.is_retried_status(reply.status, is_repeatable=call.is_repeatable):
-                    return self._read(call, reply)
-                failure, asked = read_error(reply), reply.retry_after
-            delay = patience.next_delay(time.monotonic(), random.random(), asked)  # noqa: S311 - jitter, no secret
-            if delay is None:
-                raise failure
-            time.sleep(delay)
-            if isinstance(failure, LostConnectionError):
-                self.refresh()
-
-    def _read(self, call: Call[T], reply: Reply) -> T:
+    def _parse(self, call: Call[T], reply: Reply) -> T:
         try:
-            return read_reply(call, reply)
+            return parse_reply(call, reply)
         except InternalServiceError as error:
             raise self.explained(error) from None
 
-    def _send(self, call: Call[T], body: bytes | BinaryIO | None) -> Reply:
-        """One attempt. LostConnectionError where it may come again, UnreachableError where that might do it twice."""
-        config = self._config
-        try:
-            response = self._http().request(
-                call.method,
-                config.base_url + call.target,
-                content=_chunks(body) if body is not None and not isinstance(body, bytes) else body,
-                headers={"Content-Type": call.content_type} if call.method == "POST" else None,
-            )
-        except _TRANSIENT as error:
-            if "CERTIFICATE_VERIFY_FAILED" in str(error):  # httpx2 keeps no more of ssl's error than its text
-                raise _untrusted(config.base_url, error) from _bare(error)
-            raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
-        except httpx2.TransportError as error:
-            if call.is_repeatable:
-                raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
-            raise UnreachableError(
-                f"{config.base_url} took {call.method} {call.target.partition('?')[0]}, then the connection was lost "
-                f"({_words(error)}): it may or may not be done. Look at the session before you try again."
-            ) from _bare(error)
-        except (httpx2.InvalidURL, httpx2.DecodingError, httpx2.TooManyRedirects) as error:
-            raise ProtocolError(f"{config.base_url}: {_words(error)}. Check base_url.") from _bare(error)
-        finally:
-            if body is not None and not isinstance(body, bytes):
-                body.close()
-        return Reply(response.status_code, response.content, parse_retry_after(response.headers.get("Retry-After")))
-
-    def _http(self) -> httpx2.Client:
-        with self._lock:
-            if self._client is None:
-                self._client = self._new_client(self._config)
-            return self._client
-
-    def _new_client(self, config: Config) -> httpx2.Client:
-        parts = urlsplit(config.base_url)
-        try:
-            return httpx2.Client(
-                auth=_KeyAuth(config),
-                verify=self._context(is_secure=parts.scheme == "https"),
-                timeout=httpx2.Timeout(self._reply_seconds, connect=min(CONNECT_SECONDS, self._reply_seconds)),
-                trust_env=not is_loopback(parts.hostname or ""),  # a proxy cannot reach this machine's loopback
-            )
-        except ImportError as error:
-            raise _socks(error) from _bare(error)
+    def _timeout(self) -> httpx2.Timeout:
+        return httpx2.Timeout(self._reply_seconds, connect=min(CONNECT_SECONDS, self._reply_seconds))
 
     async def _connect(self, config: Config, address: str) -> ClientConnection:
         parts = urlsplit(config.ws_url)
@@ -293,7 +231,7 @@ class Transport:
         return await connect(
             address,
             additional_headers=_KeyHeaders({"Authorization": f"Bearer {config.api_key}"}),
-            ssl=self._context(is_secure=True) if parts.scheme == "wss" else None,
+            ssl=await asyncio.to_thread(self._context, is_secure=True) if parts.scheme == "wss" else None,
             proxy=None if is_loopback(parts.hostname or "") else True,
             compression=None,  # docs/wire.md, "Connecting"
             open_timeout=settings.open_seconds,
@@ -306,7 +244,10 @@ class Transport:
         )
 
     def _context(self, *, is_secure: bool) -> ssl.SSLContext:
-        """One set of trusted certificates for both: the system's, SSL_CERT_FILE or SSL_CERT_DIR, and the config's."""
+        """The certificates that HTTP and websockets trust: the system's, SSL_CERT_FILE or SSL_CERT_DIR, and the config's.
+
+        Loading them takes tens of milliseconds, so they are loaded once, and outside an event loop.
+        """
         if not is_secure:
             return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # plain http: trusts nobody, costs nothing
         if self._tls is None:
@@ -317,8 +258,149 @@ class Transport:
         return self._tls
 
 
-async def pause_before_retry(transport: Transport, patience: _retry.Patience, lost: LostConnectionError) -> bool:
-    """Wait as ``patience`` says, and look again where the service is; False: it is time to give up."""
+class Transport(BaseTransport):
+    """One service, over blocking HTTP. Safe to use from several threads."""
+
+    _client: httpx2.Client | None = None
+    _client_config: Config | None = None
+
+    def call(self, call: Call[T], limit_seconds: float = _retry.CALL_LIMIT_SECONDS) -> T:
+        """Send a request, retry it if that is safe, and parse the reply.
+
+        Raises ServiceError if the service refuses, UnreachableError after ``limit_seconds`` of failures, ProtocolError
+        if the reply breaks the protocol, OSError if a file to upload cannot be opened.
+        """
+        patience = _retry.Patience(limit_seconds)
+        while True:
+            result = self._settle(call, self._attempt(call), patience)
+            if not isinstance(result, _Retry):
+                return result
+            time.sleep(result.delay_seconds)
+            if result.is_lost:
+                self.refresh()
+
+    def run(self, operation: Operation[T]) -> T:
+        """Make an operation's calls one after the other. Raises as ``call`` does."""
+        reply: object = None
+        while True:
+            try:
+                call = operation.send(reply)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            reply = self.call(call)
+
+    def close(self) -> None:
+        """Close idle HTTP connections. The next call opens new ones."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+    def _attempt(self, call: Call[object]) -> Reply | LostConnectionError:
+        config = self._config
+        body = call.body() if callable(call.body) else call.body
+        try:
+            with _translated(call, config):
+                content = body if body is None or isinstance(body, bytes) else _chunks(body)
+                response = self._http(config).request(
+                    call.method, config.base_url + call.target, content=content, headers=_headers(call)
+                )
+        except LostConnectionError as lost:
+            return lost
+        finally:
+            if body is not None and not isinstance(body, bytes):
+                body.close()
+        return _reply(response)
+
+    def _http(self, config: Config) -> httpx2.Client:
+        with self._lock:
+            if self._client is None or self._client_config != config:
+                if self._client is not None:
+                    self._client.close()
+                try:
+                    self._client = httpx2.Client(
+                        auth=_KeyAuth(config),
+                        verify=self._context(is_secure=config.base_url.startswith("https:")),
+                        timeout=self._timeout(),
+                        trust_env=_uses_proxies(config),
+                    )
+                except ImportError as error:
+                    raise _socks(error) from _bare(error)
+                self._client_config = config
+            return self._client
+
+
+class AsyncTransport(BaseTransport):
+    """One service, over asynchronous HTTP, in one event loop. Files and certificates are read in threads."""
+
+    _client: httpx2.AsyncClient | None = None
+    _client_config: Config | None = None
+
+    async def call(self, call: Call[T], limit_seconds: float = _retry.CALL_LIMIT_SECONDS) -> T:
+        """Send a request, retry it if that is safe, and parse the reply. Raises as ``Transport.call`` does."""
+        patience = _retry.Patience(limit_seconds)
+        while True:
+            result = self._settle(call, await self._attempt(call), patience)
+            if not isinstance(result, _Retry):
+                return result
+            await asyncio.sleep(result.delay_seconds)
+            if result.is_lost:
+                await asyncio.to_thread(self.refresh)
+
+    async def run(self, operation: Operation[T]) -> T:
+        """Make an operation's calls one after the other. Raises as ``call`` does."""
+        reply: object = None
+        while True:
+            try:
+                call = operation.send(reply)
+            except StopIteration as stop:
+                result: T = stop.value
+                return result
+            reply = await self.call(call)
+
+    async def aclose(self) -> None:
+        """Close idle HTTP connections. The next call opens new ones."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.aclose()
+
+    async def _attempt(self, call: Call[object]) -> Reply | LostConnectionError:
+        config = self._config
+        body = await asyncio.to_thread(call.body) if callable(call.body) else call.body
+        try:
+            with _translated(call, config):
+                content = body if body is None or isinstance(body, bytes) else _async_chunks(body)
+                response = await (await self._http(config)).request(
+                    call.method, config.base_url + call.target, content=content, headers=_headers(call)
+                )
+        except LostConnectionError as lost:
+            return lost
+        finally:
+            if body is not None and not isinstance(body, bytes):
+                body.close()
+        return _reply(response)
+
+    async def _http(self, config: Config) -> httpx2.AsyncClient:
+        if self._client is None and config.base_url.startswith("https:"):
+            await asyncio.to_thread(self._context, is_secure=True)
+        if self._client is not None and self._client_config == config:
+            return self._client
+        verify = self._context(is_secure=config.base_url.startswith("https:"))
+        stale, self._client_config = self._client, config
+        try:
+            client = self._client = httpx2.AsyncClient(
+                auth=_KeyAuth(config), verify=verify, timeout=self._timeout(), trust_env=_uses_proxies(config)
+            )
+        except ImportError as error:
+            raise _socks(error) from _bare(error)
+        if stale is not None:
+            await stale.aclose()
+        return client
+
+
+async def pause_before_retry(transport: BaseTransport, patience: _retry.Patience, lost: LostConnectionError) -> bool:
+    """Wait before the next attempt and look up the service's address again; False if it is time to give up."""
     delay = patience.next_delay(time.monotonic(), random.random(), lost.retry_after)  # noqa: S311 - jitter
     if delay is None:
         return False
@@ -332,9 +414,29 @@ def _trust(context: ssl.SSLContext, config: Config) -> None:
         context.load_verify_locations(cafile=config.ca_file)
     except OSError as error:
         raise ConfigError(
-            f"SVC_CA_BUNDLE names {str(config.ca_file)!r}, which cannot be used as certificates ({_words(error)}). "
-            "It must be a file in PEM format."
+            f"SVC_CA_BUNDLE={str(config.ca_file)!r} cannot be loaded ({_words(error)}). "
+            "It must be a PEM file of CA certificates."
         ) from error
+
+
+@contextmanager
+def _translated(call: Call[object], config: Config) -> Iterator[None]:
+    """Translate httpx2's errors: LostConnectionError if a retry is safe, else UnreachableError or ProtocolError."""
+    try:
+        yield
+    except _TRANSIENT as error:
+        if "CERTIFICATE_VERIFY_FAILED" in str(error):  # httpx2 keeps only the text of ssl's error
+            raise _untrusted(config.base_url, error) from _bare(error)
+        raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
+    except httpx2.TransportError as error:
+        if call.is_repeatable:
+            raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
+        raise UnreachableError(
+            f"{config.base_url} received {call.method} {call.target.partition('?')[0]}, then the connection was lost "
+            f"({_words(error)}). The request may have been carried out: check the session before you try again."
+        ) from _bare(error)
+    except (httpx2.InvalidURL, httpx2.DecodingError, httpx2.TooManyRedirects) as error:
+        raise ProtocolError(f"{config.base_url}: {_words(error)}. Check base_url.") from _bare(error)
 
 
 def _chunks(body: BinaryIO) -> Iterator[bytes]:
@@ -342,20 +444,38 @@ def _chunks(body: BinaryIO) -> Iterator[bytes]:
         yield chunk
 
 
+async def _async_chunks(body: BinaryIO) -> AsyncIterator[bytes]:
+    while chunk := await asyncio.to_thread(body.read, UPLOAD_CHUNK_BYTES):
+        yield chunk
+
+
+def _headers(call: Call[object]) -> dict[str, str]:
+    return {"Content-Type": call.content_type} if call.method == "POST" else {}
+
+
+def _reply(response: httpx2.Response) -> Reply:
+    return Reply(response.status_code, response.content, parse_retry_after(response.headers.get("Retry-After")))
+
+
+def _uses_proxies(config: Config) -> bool:
+    """Whether the environment's proxies apply; they cannot reach this machine's loopback."""
+    return not is_loopback(urlsplit(config.base_url).hostname or "")
+
+
 def _refused(error: websockets.InvalidStatus, address: str) -> Exception:
-    """The upgrade got an HTTP answer."""
+    """The error of an upgrade that was answered with an HTTP status."""
     response = error.response
     reply = Reply(
         response.status_code, bytes(response.body or b""), parse_retry_after(response.headers.get("Retry-After"))
     )
-    refusal = read_error(reply)
+    refusal = parse_error(reply)
     if isinstance(refusal, ServiceError) and _retry.is_retried_status(reply.status, is_repeatable=True):
         return LostConnectionError(f"{address} answered HTTP {reply.status}.", refusal)
     return refusal
 
 
 def _closed(error: websockets.ConnectionClosed, address: str) -> Exception:
-    """The service, or the network, closed the connection in the middle of a turn."""
+    """The error of a connection that was closed during a turn."""
     close = error.rcvd
     code, reason = (close.code, close.reason) if close else (1006, "no close frame")
     match _retry.close_meaning(code):
@@ -375,22 +495,22 @@ def _unreachable(address: str, error: Exception) -> str:
 
 def _untrusted(address: str, error: Exception) -> UnreachableError:
     return UnreachableError(
-        f"{address} shows a certificate that is not trusted here ({_words(error)}). Where that is your own authority, "
-        "name its certificate file in SVC_CA_BUNDLE."
+        f"the certificate of {address} is not trusted ({_words(error)}). If your own certificate authority issued it, "
+        "set SVC_CA_BUNDLE to the authority's certificate file."
     )
 
 
 def _words(error: BaseException) -> str:
-    """The error's own text in one line; its class where it has none."""
+    """The error's text on one line, or its class name if it has none."""
     return " ".join(str(error).split()) or type(error).__name__
 
 
 def _socks(error: ImportError) -> ConfigError:
-    return ConfigError(f"the proxy of HTTPS_PROXY cannot be used: {_words(error)}. Install that, or use an HTTP proxy.")
+    return ConfigError(f"the proxy in HTTPS_PROXY cannot be used: {_words(error)}. Install it, or use an HTTP proxy.")
 
 
 def _bare(error: BaseException) -> BaseException:
-    """``error`` and what caused it without frames: those hold request headers, and tracebacks may show locals."""
+    """Drop the frames of ``error`` and its causes: they hold request headers, and tracebacks may show locals."""
     seen: BaseException | None = error
     while seen is not None:
         seen.__traceback__ = None

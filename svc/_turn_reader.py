@@ -1,6 +1,6 @@
-"""Reads one turn over as many connections as it takes: carries out what ``_protocol`` and ``_retry`` decide.
+"""Read one turn over as many connections as it takes; ``_protocol`` and ``_retry`` decide.
 
-Answers to what the service asks meanwhile may come from any thread; they are sent in the reader's loop.
+Answers to the service's requests may come from any thread; they are sent in the reader's event loop.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import contextlib
 import time
 
 from svc import _retry
-from svc._protocol import ComeBack, Deliver, Fail, Step, TurnProtocol
-from svc._transport import LostConnectionError, StreamConnection, Transport, pause_before_retry
+from svc._protocol import Deliver, Fail, Reconnect, Step, TurnProtocol
+from svc._transport import BaseTransport, LostConnectionError, StreamConnection, pause_before_retry
 from svc.errors import SvcError, UnreachableError
 from svc.messages import Message
 
-LEAVE_SECONDS = 1.0  # to tell the service that a turn is cancelled, when its reader leaves
+LEAVE_SECONDS = 1.0  # for the service to confirm that a turn is cancelled when its reader leaves
 
 
 class TurnReader:
-    """Reads one turn: opens connections, sends what the protocol wants sent, waits between failures."""
+    """Reads one turn: opens connections, sends the protocol's frames, waits between failures."""
 
-    def __init__(self, transport: Transport, session_id: str, protocol: TurnProtocol) -> None:
+    def __init__(self, transport: BaseTransport, session_id: str, protocol: TurnProtocol) -> None:
         self._transport = transport
         self._session_id = session_id
         self._protocol = protocol
@@ -32,12 +32,12 @@ class TurnReader:
         self._sending: set[asyncio.Task[None]] = set()
 
     def answer(self, answer: Message) -> bool:
-        """Send it soon, from any thread; False where the turn is over."""
+        """Send an answer soon, from any thread; False if the turn is over."""
         if self._loop is None or self._protocol.is_over:
             return False
         try:
             self._loop.call_soon_threadsafe(self._answer_here, answer)
-        except RuntimeError:  # the loop was closed: nobody reads the turn any more
+        except RuntimeError:  # the loop was closed: the turn is no longer read
             return False
         return True
 
@@ -48,43 +48,43 @@ class TurnReader:
         task.add_done_callback(self._sending.discard)
 
     async def _send_outgoing(self) -> None:
-        """What waits to be sent; where the connection is lost, the next one sends it."""
+        """Send what is pending; if the connection is lost, the next one sends it."""
         with contextlib.suppress(LostConnectionError):
             if self._connection is not None:
                 for frame in self._protocol.outgoing():
                     await self._connection.send(frame)
 
     async def read(self) -> Message | None:
-        """The next message for the caller; None where what came was none. Raises what ended the turn."""
+        """Read one frame; returns a message for the caller, or None if there is none. Raises what ended the turn."""
         self._loop = asyncio.get_running_loop()
         before = self._protocol.after
         try:
             step = await self._step()
         except LostConnectionError as lost:
-            await self._come_back_after(lost)
+            await self._reconnect_after(lost)
             return None
         if self._protocol.after > before:
             self._patience.progressed()
         match step:
             case Deliver(message):
                 return message
-            case ComeBack(reason):
-                await self._come_back_after(LostConnectionError(f"{self._transport.config.ws_url}: {reason}."))
+            case Reconnect(reason):
+                await self._reconnect_after(LostConnectionError(f"{self._transport.config.ws_url}: {reason}."))
             case Fail(error):
                 raise self._transport.explained(error)
         return None
 
     async def leave(self, *, is_cancelling: bool) -> None:
-        """Close properly; before that cancel the turn and see it end, all within ``LEAVE_SECONDS``.
+        """Close the connection; if ``is_cancelling``, first cancel the turn and wait ``LEAVE_SECONDS`` for its end.
 
-        Where the service cannot be told now, the session's next stream tells it.
+        If the service cannot be reached now, the session's next stream cancels the turn.
         """
         try:
             async with asyncio.timeout(LEAVE_SECONDS):
                 if is_cancelling:
                     await self._cancel()
         except (TimeoutError, SvcError):
-            pass  # said above
+            pass  # the next stream cancels the turn
         finally:
             for task in self._sending:
                 task.cancel()
@@ -92,14 +92,14 @@ class TurnReader:
                 await self._connection.close()
 
     async def _cancel(self) -> None:
-        self._protocol.outgoing()  # what was not sent yet is not wanted any more
+        self._protocol.outgoing()  # drop what was not sent yet
         self._protocol.cancel()
         connection = self._connection
         if connection is None:
             connection = self._connection = await self._transport.open_stream(self._session_id, self._protocol.after)
         for frame in self._protocol.outgoing():
             await connection.send(frame)
-        while not self._protocol.is_over:  # a close on its heels could overtake the cancel inside the service
+        while not self._protocol.is_over:  # closing at once could overtake the cancel inside the service
             self._protocol.receive(await connection.receive())
 
     async def _step(self) -> Step:
@@ -111,7 +111,7 @@ class TurnReader:
             await self._connection.send(frame)
         return self._protocol.receive(await self._connection.receive())
 
-    async def _come_back_after(self, lost: LostConnectionError) -> None:
+    async def _reconnect_after(self, lost: LostConnectionError) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()

@@ -1,30 +1,48 @@
-"""``Svc``: the door to a service, and the sessions made through it."""
+"""Clients of a service: ``Svc`` blocks, ``AsyncSvc`` awaits; the methods are the same."""
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeVar
 
 from svc import _requests
-from svc._transport import Transport
+from svc._requests import Call
+from svc._transport import AsyncTransport, Transport
 from svc.config import LOCAL, Config, resolve
 from svc.errors import InvalidRequestError
 from svc.messages import DEFAULT_TTL, ModelInfo, ModelInfoInput, RegisterRequest, Session, UserInfo, new_id
-from svc.session import InteractiveSession
+from svc.session import AsyncSession, InteractiveSession
+
+T = TypeVar("T")
 
 
 class Svc:
-    """A service: the one that is given, else the environment's (``SVC_API_KEY``, ``SVC_BASE_URL``, ``SVC_WS_URL``),
-    else the local one, which is started where it does not run.
+    """A client of a service, with blocking methods.
 
-    ``ws_url`` follows from ``base_url`` where it is left out; ``base_url="local"`` is the local service whatever the
-    environment says. Raises ConfigError where these cannot be used, LocalServiceError where the local one does not
-    start. ``close``, or leaving ``with``, closes idle connections; sessions live on.
+    The service is the one given as arguments, else the one in the environment (``SVC_API_KEY``, ``SVC_BASE_URL``,
+    ``SVC_WS_URL``), else this user's local service, which is started if it is not running.
+
+        with Svc() as client:
+            session = client.create_session()
+            print(session.query("Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H").text())
+
+    ``close``, or leaving ``with``, closes idle connections; sessions are not deleted. The client may be used from any
+    thread.
+
+    Args:
+        api_key: The API key.
+        base_url: The service's URL; ``"local"`` is the local service, whatever the environment says.
+        ws_url: The URL of its websockets, if it does not follow from ``base_url``.
+
+    Raises:
+        ConfigError: The key or a URL cannot be used.
+        LocalServiceError: The local service cannot be started.
     """
 
     def __init__(self, api_key: str | None = None, base_url: str | None = None, ws_url: str | None = None) -> None:
         found = resolve(api_key, base_url, ws_url)
-        self._transport = Transport(found) if isinstance(found, Config) else _local_transport()
+        self._transport = Transport(found) if isinstance(found, Config) else _local_transport(Transport)
         self._is_local = found == LOCAL
 
     def __repr__(self) -> str:
@@ -40,17 +58,17 @@ class Svc:
 
     @property
     def base_url(self) -> str:
-        """The address in use now; the local service's may change."""
+        """The service's current URL; that of the local service may change."""
         return self._transport.config.base_url
 
     @property
     def ws_url(self) -> str:
-        """The address of the streams in use now."""
+        """The current URL of the service's websockets."""
         return self._transport.config.ws_url
 
     @property
     def is_local(self) -> bool:
-        """Whether this is the local service of this user."""
+        """Whether this is the user's local service."""
         return self._is_local
 
     def create_session(
@@ -63,45 +81,203 @@ class Svc:
         model: str | ModelInfo | ModelInfoInput | None = None,
         language: str = "en",
     ) -> InteractiveSession:
-        """A new session. ``ttl`` is in seconds; ``model`` is ``stable``, ``experimental`` or a model's id.
+        """Create a session.
 
-        ``log_session=False`` asks the service to keep nothing on disk, where the key leaves the choice.
+        Args:
+            ttl: The session's lifetime in seconds.
+            name: Its name; by default the service chooses one.
+            description: What it is about.
+            log_session: False asks the service to store nothing on disk, if the API key allows that choice.
+            model: ``stable``, ``experimental`` or a model's id; the default is the stable model.
+            language: The BCP 47 tag of the language to answer in.
+
+        Raises:
+            InvalidRequestError: The service does not accept an argument; ``param`` names it.
+            ModelNotFoundError: There is no such model; the text lists the models.
+            ExperimentalNotAllowedError: The key may not use experimental models.
         """
-        request = RegisterRequest(
-            id=new_id(),  # our own, so that a repeated request is the same session
-            model=model.model_string if isinstance(model, ModelInfo | ModelInfoInput) else model,
-            ttl=ttl,
-            name=name,
-            description=description,
-            language=language,
-            can_log=log_session,
-        )
-        return InteractiveSession(self._transport, self._transport.call(_requests.register(request)))
+        call = _registration(ttl, name, description, log_session, model, language)
+        return InteractiveSession(self._transport, self._transport.call(call))
 
     def resume_session(self, session_id: str) -> InteractiveSession:
-        """A session made before. Raises SessionNotFoundError or SessionExpiredError."""
-        if not session_id:
-            raise InvalidRequestError("session_id is empty. A session's id is its session_id.", param="session_id")
-        return InteractiveSession(self._transport, self._transport.call(_requests.get_session(session_id)))
+        """Open an existing session.
+
+        Raises:
+            SessionNotFoundError: There is no such session of the key's user.
+            SessionExpiredError: Its lifetime is over.
+        """
+        return InteractiveSession(self._transport, self._transport.call(_existing(session_id)))
 
     def list_sessions(self) -> list[Session]:
-        """The key's live sessions, oldest first, without their messages; ``resume_session(s.id)`` goes on with one."""
+        """Fetch the user's live sessions, oldest first, without messages; ``resume_session(s.id)`` opens one."""
         return self._transport.call(_requests.list_sessions())
 
     def get_user_info(self) -> UserInfo:
-        """Whom the key belongs to and what it may do, its live sessions, and the models, the stable one first."""
+        """Fetch the key's user and rights, the live sessions, and the models, the stable one first."""
         return self._transport.call(_requests.user_info())
 
     def make_page_code(self) -> str:
-        """A code that signs the service's page in, once, within a minute (``svc open``)."""
+        """Get a code that signs in to the service's web page, once, within a minute (used by ``svc open``)."""
         return self._transport.call(_requests.page_code()).code
 
     def close(self) -> None:
-        """Close idle connections; what is used again opens new ones."""
+        """Close idle connections. The client can be used again and opens new ones."""
         self._transport.close()
 
 
-def _local_transport() -> Transport:
-    from svc.local import describe, find_or_start  # a configured client never needs it
+class AsyncSvc:
+    """A client of a service, for an event loop.
 
-    return Transport(find_or_start(), refind=find_or_start, log=describe().log)
+    The methods are those of ``Svc``; those that talk to the service are awaited and never block the loop. The service
+    is found as by ``Svc``, except that the local service is looked up, and started if it is not running, by ``async
+    with`` or by the first call.
+
+        async with AsyncSvc() as client:
+            session = await client.create_session()
+            async for message in session.stream("Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"):
+                print(message.get_content())
+
+    ``aclose``, or leaving ``async with``, closes idle connections; sessions are not deleted. Use a client in one event
+    loop.
+
+    Args:
+        api_key: The API key.
+        base_url: The service's URL; ``"local"`` is the local service, whatever the environment says.
+        ws_url: The URL of its websockets, if it does not follow from ``base_url``.
+
+    Raises:
+        ConfigError: The key or a URL cannot be used.
+    """
+
+    def __init__(self, api_key: str | None = None, base_url: str | None = None, ws_url: str | None = None) -> None:
+        found = resolve(api_key, base_url, ws_url)
+        self._transport = AsyncTransport(found) if isinstance(found, Config) else None
+        self._is_local = found == LOCAL
+        self._connecting = asyncio.Lock()
+
+    def __repr__(self) -> str:
+        return f"AsyncSvc(base_url={LOCAL if self._is_local else self.base_url!r})"
+
+    async def __aenter__(self) -> Self:
+        await self._connected()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    @property
+    def base_url(self) -> str:
+        """The service's current URL; ``"local"`` until the local service was found."""
+        return LOCAL if self._transport is None else self._transport.config.base_url
+
+    @property
+    def ws_url(self) -> str:
+        """The current URL of the service's websockets; ``"local"`` until the local service was found."""
+        return LOCAL if self._transport is None else self._transport.config.ws_url
+
+    @property
+    def is_local(self) -> bool:
+        """Whether this is the user's local service."""
+        return self._is_local
+
+    async def create_session(
+        self,
+        *,
+        ttl: int = DEFAULT_TTL,
+        name: str | None = None,
+        description: str | None = None,
+        log_session: bool = True,
+        model: str | ModelInfo | ModelInfoInput | None = None,
+        language: str = "en",
+    ) -> AsyncSession:
+        """Create a session.
+
+        Args:
+            ttl: The session's lifetime in seconds.
+            name: Its name; by default the service chooses one.
+            description: What it is about.
+            log_session: False asks the service to store nothing on disk, if the API key allows that choice.
+            model: ``stable``, ``experimental`` or a model's id; the default is the stable model.
+            language: The BCP 47 tag of the language to answer in.
+
+        Raises:
+            InvalidRequestError: The service does not accept an argument; ``param`` names it.
+            ModelNotFoundError: There is no such model; the text lists the models.
+            ExperimentalNotAllowedError: The key may not use experimental models.
+            LocalServiceError: The local service cannot be started.
+        """
+        call = _registration(ttl, name, description, log_session, model, language)
+        return AsyncSession(await self._connected(), await self._call(call))
+
+    async def resume_session(self, session_id: str) -> AsyncSession:
+        """Open an existing session.
+
+        Raises:
+            SessionNotFoundError: There is no such session of the key's user.
+            SessionExpiredError: Its lifetime is over.
+        """
+        return AsyncSession(await self._connected(), await self._call(_existing(session_id)))
+
+    async def list_sessions(self) -> list[Session]:
+        """Fetch the user's live sessions, oldest first, without messages; ``resume_session(s.id)`` opens one."""
+        return await self._call(_requests.list_sessions())
+
+    async def get_user_info(self) -> UserInfo:
+        """Fetch the key's user and rights, the live sessions, and the models, the stable one first."""
+        return await self._call(_requests.user_info())
+
+    async def make_page_code(self) -> str:
+        """Get a code that signs in to the service's web page, once, within a minute (used by ``svc open``)."""
+        return (await self._call(_requests.page_code())).code
+
+    async def aclose(self) -> None:
+        """Close idle connections. The client can be used again and opens new ones."""
+        if self._transport is not None:
+            await self._transport.aclose()
+
+    async def _connected(self) -> AsyncTransport:
+        if self._transport is None:
+            async with self._connecting:
+                if self._transport is None:
+                    self._transport = await asyncio.to_thread(_local_transport, AsyncTransport)
+        return self._transport
+
+    async def _call(self, call: Call[T]) -> T:
+        return await (await self._connected()).call(call)
+
+
+TransportT = TypeVar("TransportT", Transport, AsyncTransport)
+
+
+def _local_transport(kind: type[TransportT]) -> TransportT:
+    from svc.local import describe, find_or_start  # not needed if an address is configured
+
+    return kind(find_or_start(), refind=find_or_start, log=describe().log)
+
+
+def _registration(
+    ttl: int,
+    name: str | None,
+    description: str | None,
+    log_session: bool,  # noqa: FBT001 - private; the methods take it by keyword
+    model: str | ModelInfo | ModelInfoInput | None,
+    language: str,
+) -> Call[Session]:
+    request = RegisterRequest(
+        id=new_id(),  # chosen here, so that a repeated request gives the same session
+        model=model.model_string if isinstance(model, ModelInfo | ModelInfoInput) else model,
+        ttl=ttl,
+        name=name,
+        description=description,
+        language=language,
+        log_session=log_session,
+    )
+    return _requests.register(request)
+
+
+def _existing(session_id: str) -> Call[Session]:
+    if not session_id:
+        raise InvalidRequestError("session_id is empty. Pass the session_id of a session.", param="session_id")
+    return _requests.get_session(session_id)

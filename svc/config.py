@@ -1,7 +1,7 @@
-"""Which service to talk to: the argument, then the environment, then the local service. Does no I/O.
+"""Resolve which service to use: the arguments, then the environment, then the local service.
 
-Decides addresses and key from values that come in; never looks for the local service (``svc.local`` does) and connects
-to nothing. Facts: docs/wire.md, "Addresses and authentication" and "Network and deployment".
+Does no I/O: it validates the URLs and the key, and connects to nothing; ``svc.local`` finds the local service. Facts:
+docs/wire.md, "Addresses and authentication".
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from svc.errors import ConfigError
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8460"  # where `svc serve` listens by default
 DEFAULT_WS_URL = "ws://127.0.0.1:8460"
-LOCAL: Final = "local"  # the service of this user on this machine, wherever it listens just now
+LOCAL: Final = "local"  # the local service of this user, on whatever port it listens
 
 _SECURE = {"https": True, "http": False, "wss": True, "ws": False}
 _WS_SCHEME = {"https": "wss", "http": "ws"}
-_KEY = re.compile(r"[!-~]+")  # what can stand in a header: visible ASCII
+_KEY = re.compile(r"[!-~]+")  # what a header may contain: visible ASCII
 
 
 @dataclass(frozen=True, kw_only=True)
 class Config:
-    """A service that can be connected to. Addresses end without a slash; the key is never shown.
+    """A service to connect to. The URLs have no trailing slash; the key is not part of the repr.
 
-    ``ca_file`` holds certificates that are trusted beside the usual ones, or None.
+    ``ca_file`` has CA certificates to trust in addition to the default ones, or is None.
     """
 
     base_url: str
@@ -42,9 +42,9 @@ class Config:
 
 
 def state_folder() -> Path:
-    """Where this user's local service and notebooks keep their state: ``SVC_STATE_DIR``, else the system's place.
+    """The folder where this user's local service and notebooks keep their state; it may not exist yet.
 
-    The folder may not exist yet.
+    ``SVC_STATE_DIR``, else the platform's folder for state (``~/.local/state/svc`` on Linux).
     """
     return Path(os.environ.get("SVC_STATE_DIR") or platformdirs.user_state_dir("svc", appauthor=False))
 
@@ -55,10 +55,13 @@ def resolve(
     ws_url: str | None = None,
     environ: Mapping[str, str] | None = None,
 ) -> Config | Literal["local"]:
-    """The service that the arguments name, else the one that the environment names, else ``"local"``.
+    """Resolve the service from the arguments, else from ``environ`` (``os.environ``), else ``"local"``.
 
-    An address follows its fellow: ``SVC_WS_URL`` counts only beside ``SVC_BASE_URL`` or the default address, so that a
-    question never goes to another host than its session. Raises ConfigError where something cannot be used.
+    ``SVC_WS_URL`` is ignored if ``base_url`` is an argument, so that a question never goes to another host than its
+    session.
+
+    Raises:
+        ConfigError: The key or a URL cannot be used; the text says which and why, without showing a secret.
     """
     environ = os.environ if environ is None else environ
     if base_url == LOCAL or (not base_url and environ.get("SVC_BASE_URL") == LOCAL):
@@ -80,7 +83,7 @@ def resolve(
 
 
 def is_loopback(host: str) -> bool:
-    """Whether ``host`` is this machine alone: a loopback address, ``localhost``, or a name below it (RFC 6761)."""
+    """Whether ``host`` is a loopback address, ``localhost``, or a subdomain of it (RFC 6761)."""
     name = host.strip("[]").rstrip(".").lower()
     try:
         return ipaddress.ip_address(name).is_loopback
@@ -90,50 +93,50 @@ def is_loopback(host: str) -> bool:
 
 def _local(api_key: str | None, ws_url: str | None) -> Literal["local"]:
     if api_key or ws_url:
-        raise ConfigError('base_url="local" brings its own key and ws_url. Leave both out, or give the address.')
+        raise ConfigError('base_url="local" uses its own key and ws_url. Omit both, or pass the URL of a service.')
     return LOCAL
 
 
 def _check_pair(key: str, base: str | None, stream: str | None) -> None:
     if stream and not base:
-        raise ConfigError("ws_url is given without base_url. Set base_url (SVC_BASE_URL), too; ws_url may be left out.")
+        raise ConfigError("ws_url was given without base_url. Set base_url (SVC_BASE_URL) as well; ws_url is optional.")
     if not key:
         raise ConfigError(
-            f"base_url {_shown(base or '')} needs a key. Set SVC_API_KEY (`svc keys create` makes one), or leave "
-            "base_url and SVC_BASE_URL out to use the local service."
+            f"base_url {_shown(base or '')} needs a key. Set SVC_API_KEY (`svc keys create` creates one), or omit "
+            "base_url and SVC_BASE_URL to use the local service."
         )
 
 
 def _checked_key(key: str) -> str:
     if "://" in key:
-        raise ConfigError("api_key holds an address. The key comes first: Svc(api_key, base_url=...).")
+        raise ConfigError("api_key is a URL. The key is the first argument: Svc(api_key, base_url=...).")
     if not _KEY.fullmatch(key):
-        raise ConfigError("the key holds spaces or characters that no key has. Copy it again, alone, on one line.")
+        raise ConfigError("the API key contains spaces or invalid characters. Copy it again, on one line.")
     return key
 
 
 def _address(text: str, name: str, schemes: tuple[str, str]) -> str:
-    """``text`` without its last slash; refused where a key would be in the open, in it, or in a log."""
+    """Validate a URL and drop its trailing slash; refuse what would expose the key or put a secret into a log."""
     example = f"{schemes[0]}://svc.example.org"
     if "://" not in text:
-        hint = " It looks like a key: the key comes first." if text.startswith("svc_") else ""
-        raise ConfigError(f"{name} is not an address.{hint} Give it whole, as {example}.")
+        hint = " It looks like a key, which is the first argument." if text.startswith("svc_") else ""
+        raise ConfigError(f"{name} is not a URL.{hint} Use a complete URL such as {example}.")
     parts, port = _split(text, name)
     if parts.scheme not in schemes:
         raise ConfigError(
-            f"{name} {_shown(text)} must begin with {schemes[0]}:// or, on this machine, {schemes[1]}://."
+            f"{name} {_shown(text)} must start with {schemes[0]}:// or, for this machine only, {schemes[1]}://."
         )
     if not parts.hostname or port == 0 or any(c.isspace() or not c.isprintable() for c in text):
-        raise ConfigError(f"{name} {_shown(text)} has no usable host and port. Give it whole, as {example}.")
+        raise ConfigError(f"{name} {_shown(text)} has no valid host and port. Use a complete URL such as {example}.")
     if "@" in parts.netloc or parts.query or parts.fragment:
         raise ConfigError(
-            f"{name} {_shown(text)} carries a password, a query or a fragment, and addresses end up in logs. "
-            "Give the address alone; the key goes into SVC_API_KEY."
+            f"{name} {_shown(text)} contains a password, a query or a fragment, and URLs end up in logs. "
+            "Remove it; the key belongs in SVC_API_KEY."
         )
     if not _SECURE[parts.scheme] and not is_loopback(parts.hostname):
         raise ConfigError(
             f"{name} {_shown(text)} would send the key unencrypted over the network. Use {schemes[0]}://; "
-            f"{schemes[1]}:// is for this machine alone."
+            f"{schemes[1]}:// is for this machine only."
         )
     return text.rstrip("/")
 
@@ -142,12 +145,12 @@ def _split(text: str, name: str) -> tuple[SplitResult, int | None]:
     try:
         parts = urlsplit(text)
         return parts, parts.port
-    except ValueError:  # its text shows the part it could not read, which may be a secret
-        raise ConfigError(f"{name} is not an address that can be read. Check its host and port.") from None
+    except ValueError:  # its text quotes the invalid part, which may be a secret
+        raise ConfigError(f"{name} is not a valid URL. Check its host and port.") from None
 
 
 def _shown(text: str) -> str:
-    """The address for an error's text: its scheme, host and path, never what may be a secret."""
+    """The URL as error texts show it: scheme, host and path, never what may be a secret."""
     parts = urlsplit(text)
     return repr(f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}") if parts.scheme else repr("...")
 

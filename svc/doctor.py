@@ -1,7 +1,7 @@
-"""Examine an installation: what is configured, does the service answer and how fast, how old is the knowledge.
+"""Diagnose an installation: its configuration, whether the service responds and how fast, how old the knowledge is.
 
-Decides what is well and what is not; prints nothing (``cli_doctor`` does). Does what a first question would do: where
-nothing is configured, the local service is started. The key is never in what comes out, only the start of its SHA-256.
+Prints nothing (``svc.cli.doctor`` does). Like a first question, it starts the local service if no service is
+configured. The result never contains the key, only the beginning of its SHA-256.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-CALL_LIMIT_SECONDS = 2.0  # of failures, before a service counts as not there: who asks a doctor is waiting
+CALL_LIMIT_SECONDS = 2.0  # of failures before a service counts as unreachable
 REPLY_SECONDS = 5.0
-UPDATED = ("attack", "cwe", "kev")  # tables that ``svc rules update`` reads anew
-OLD_DAYS = 365  # knowledge of the year before last misses what attackers do now
+UPDATED = ("attack", "cwe", "kev")  # tables that ``svc rules update`` can replace
+OLD_DAYS = 365  # older knowledge misses current attacks
 KEY_ENDS_SOON_DAYS = 14
-PROBE_TTL_SECONDS = 300  # the wire's least: a session that could not be deleted is gone soon
+PROBE_TTL_SECONDS = 300  # the shortest lifetime: a session that could not be deleted expires soon
 
 Status = Literal["ok", "note", "wrong", "skipped"]
 
 
 class Check(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing looked at. ``text`` says what was found and, where it is wrong, what to do."""
+    """The result of one check. ``text`` says what was found and, if something is wrong, what to do."""
 
     name: str
     status: Status
@@ -53,7 +53,7 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocalService(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the local service of this user lives. ``pid`` and ``age_seconds``: None where none has run."""
+    """The files and the process of the local service. ``pid`` and ``age_seconds`` are None if it has never run."""
 
     folder: str
     log: str
@@ -64,7 +64,7 @@ class LocalService(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
-    """One table of facts of the embedded analyst of this installation."""
+    """One table of knowledge of the embedded analyst."""
 
     name: str
     version: str
@@ -74,7 +74,7 @@ class Knowledge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found. ``is_well``: no check is wrong. Addresses and versions are None where they are not known."""
+    """All results. ``is_well``: nothing is wrong. URLs and versions are None if unknown."""
 
     is_well: bool
     version: str
@@ -90,7 +90,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Provenance(msgspec.Struct):
-    """How each table of facts opens."""
+    """The header of each table of knowledge."""
 
     source: str
     version: str
@@ -98,13 +98,13 @@ class _Provenance(msgspec.Struct):
 
 
 class _Checks:
-    """Runs checks one after the other; what raises an SvcError is wrong, and what needs it is skipped."""
+    """Runs checks one after the other; an SvcError makes a check wrong."""
 
     def __init__(self) -> None:
         self.done: list[Check] = []
 
     def run(self, name: str, work: Callable[[], tuple[str, T]]) -> T | None:
-        """What ``work`` found, with its words noted; None where it raised."""
+        """Run ``work``, which returns a text and a value; None if it raised an SvcError."""
         begin = time.perf_counter()
         try:
             text, found = work()
@@ -115,29 +115,35 @@ class _Checks:
         return found
 
     def add(self, name: str, status: Status, text: str) -> None:
-        """Note what was not timed."""
+        """Add the result of a check that is not timed."""
         self.done.append(Check(name=name, status=status, text=text))
 
 
 def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) -> Diagnosis:
-    """Look at everything. ``now`` in seconds since the epoch. Takes some seconds where something does not answer."""
+    """Run all checks. Takes some seconds if something does not respond.
+
+    Args:
+        today: The date from which the age of the knowledge is counted.
+        now: Seconds since the epoch.
+        environ: The environment that configures the service and the model.
+    """
     checks = _Checks()
-    named = checks.run("configuration", lambda: _configured(environ))
-    config = _located(checks, named)
-    health = checks.run("service", lambda: _reached(config)) if config else None
+    named = checks.run("configuration", lambda: _check_configuration(environ))
+    config = _find_service(checks, named)
+    health = checks.run("service", lambda: _check_service(config)) if config else None
     if config and health:
         _compare_versions(checks, health)
-        user = checks.run("key", lambda: _opened(config))
+        user = checks.run("key", lambda: _check_key(config))
         if user:
-            _look_at_end(checks, user, now)
-            checks.run("stream", lambda: _streamed(config))
+            _check_expiry(checks, user, now)
+            checks.run("stream", lambda: _check_stream(config))
     elif named:
-        checks.add("key, stream", "skipped", "not looked at: the service does not answer")
-    local = checks.run("state folder", lambda: _local_service(now)) if named == LOCAL else None
+        checks.add("key, stream", "skipped", "not checked: the service does not respond")
+    local = checks.run("state folder", lambda: _check_state_folder(now)) if named == LOCAL else None
     if named == LOCAL and (model := examine_model(environ)) is not None:
         checks.done.append(model)
     tables = load_knowledge(today)
-    checks.add("knowledge", *_judge(tables))
+    checks.add("knowledge", *_check_knowledge(tables))
     return Diagnosis(
         is_well=not any(check.status == "wrong" for check in checks.done),
         version=__version__,
@@ -154,7 +160,7 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
 
 
 def examine_model(environ: Mapping[str, str]) -> Check | None:
-    """Whether the model that the environment names is in reach; None where it names none. Its key is not shown."""
+    """Check that the configured model is reachable; None if none is configured. Its key is not shown."""
     from svc.assistant.model.configuration import configuration_from, is_configured
 
     begin = time.perf_counter()
@@ -166,7 +172,7 @@ def examine_model(environ: Mapping[str, str]) -> Check | None:
     except SvcError as error:
         return Check(name="model", status="wrong", text=_in_one_line(error))
     is_there = configuration.name in names
-    text = f"{configuration.host} answers" + (
+    text = f"{configuration.host} responds" + (
         f" and has {configuration.name}" if is_there else f", but does not list {configuration.name}"
     )
     return Check(name="model", status="ok" if is_there else "note", text=text, milliseconds=_milliseconds(begin))
@@ -176,7 +182,9 @@ async def _models_of(configuration: Configuration) -> list[str]:
     from svc.assistant.model import open_upstream
 
     upstream = open_upstream(configuration)
-    from svc.assistant.model.conversation import ModelFailureError  # its library is there
+    from svc.assistant.model.conversation import (
+        ModelFailureError,  # after open_upstream, which checks that its library is installed
+    )
 
     try:
         async with asyncio.timeout(REPLY_SECONDS):
@@ -185,16 +193,16 @@ async def _models_of(configuration: Configuration) -> list[str]:
         raise UnreachableError(f"the model at {configuration.host}: {error}") from error
     except TimeoutError as error:
         raise UnreachableError(
-            f"the model at {configuration.host} does not answer within {REPLY_SECONDS:g} s"
+            f"the model at {configuration.host} did not respond within {REPLY_SECONDS:g} s"
         ) from error
     finally:
         await upstream.close()
 
 
 def load_knowledge(today: date) -> list[Knowledge]:
-    """Every dated table of this installation and of this user, the oldest first.
+    """Load the headers of all dated tables, those shipped and this user's own, oldest first.
 
-    A table that states no date (CWE's official CSV) is left out: its age is not known.
+    A table without a date (from CWE's official CSV) is omitted, as its age is unknown.
     """
     tables = [_table(name, knowledge.load(name, _Provenance), today) for name in _table_names()]
     known = [table for table in [*tables, *_top_level_domains(today)] if table is not None]
@@ -202,7 +210,7 @@ def load_knowledge(today: date) -> list[Knowledge]:
 
 
 def _table_names() -> list[str]:
-    """Files of tables: those that ship, the rules in them, and what the user loaded."""
+    """The names of all table files: those shipped, the rules, and those that the user added."""
     shipped = resources.files(knowledge)
     names = {entry.name for entry in shipped.iterdir()} | {
         f"rules/{entry.name}" for entry in (shipped / "rules").iterdir()
@@ -221,27 +229,27 @@ def _table(name: str, facts: _Provenance, today: date) -> Knowledge | None:
 
 
 def _top_level_domains(today: date) -> list[Knowledge | None]:
-    """The list of public suffixes: the last part of its package's version is its date (1.0.2.20260101)."""
+    """The list of public suffixes; the last part of its package's version is its date (1.0.2.20260101)."""
     name = "publicsuffixlist"
     number = version(name)
     try:
         day = date.fromisoformat(number.rpartition(".")[2])
     except ValueError:
-        return []  # a version without a date says nothing of its age
-    return [_table(name, _Provenance("publicsuffix.org, by the package of that name", number, day), today)]
+        return []  # without a date, its age is unknown
+    return [_table(name, _Provenance(f"publicsuffix.org, from the package {name}", number, day), today)]
 
 
-def _configured(environ: Mapping[str, str]) -> tuple[str, Config | Literal["local"]]:
+def _check_configuration(environ: Mapping[str, str]) -> tuple[str, Config | Literal["local"]]:
     found = resolve(environ=environ)
     if not isinstance(found, Config):
-        return "nothing is configured: the local service is used", LOCAL
-    origin = "SVC_BASE_URL" if environ.get("SVC_BASE_URL") else "the default address"
+        return "no service is configured: using the local service", LOCAL
+    origin = "SVC_BASE_URL" if environ.get("SVC_BASE_URL") else "the default URL"
     key = f"key of SVC_API_KEY with SHA-256 {_key_sha256_start(found)}…"
-    return f"{found.base_url} ({origin}), streams {found.ws_url}, {key}", found
+    return f"{found.base_url} ({origin}), websockets at {found.ws_url}, {key}", found
 
 
-def _located(checks: _Checks, named: Config | Literal["local"] | None) -> Config | None:
-    """Where the service is; the local one is found or started for it."""
+def _find_service(checks: _Checks, named: Config | Literal["local"] | None) -> Config | None:
+    """Find the service; the local one is started if it is not running."""
     if named != LOCAL:
         return named
     return checks.run("local service", _local_config)
@@ -249,10 +257,10 @@ def _located(checks: _Checks, named: Config | Literal["local"] | None) -> Config
 
 def _local_config() -> tuple[str, Config]:
     config = find_or_start()
-    return f"runs at {config.base_url}", config
+    return f"running at {config.base_url}", config
 
 
-def _reached(config: Config) -> tuple[str, str]:
+def _check_service(config: Config) -> tuple[str, str]:
     transport = Transport(config, reply_seconds=REPLY_SECONDS)
     try:
         health = transport.call(_requests.health(), limit_seconds=CALL_LIMIT_SECONDS)
@@ -260,40 +268,42 @@ def _reached(config: Config) -> tuple[str, str]:
         if config.base_url != DEFAULT_BASE_URL:
             raise
         raise UnreachableError(
-            f"{error} `svc serve` starts one there; without SVC_API_KEY the local service is used."
+            f"{error} Start one there with `svc serve`, or unset SVC_API_KEY to use the local service."
         ) from error
     finally:
         transport.close()
-    return f"{config.base_url} answers: {health.status}, version {health.version}", health.version
+    return f"{config.base_url} responds: {health.status}, version {health.version}", health.version
 
 
 def _compare_versions(checks: _Checks, theirs: str) -> None:
     if theirs != __version__:
-        checks.add("versions", "note", f"the service is {theirs}, this SDK {__version__}; either may be newer")
+        checks.add("versions", "note", f"the service has version {theirs}, this SDK {__version__}; both work together")
 
 
-def _opened(config: Config) -> tuple[str, User]:
+def _check_key(config: Config) -> tuple[str, User]:
     transport = Transport(config, reply_seconds=REPLY_SECONDS)
     try:
         info = transport.call(_requests.user_info(), limit_seconds=CALL_LIMIT_SECONDS)
     finally:
         transport.close()
     user, models = info.user, ", ".join(model.model_string for model in info.available_models)
-    logging = "may be switched off" if user.can_disable_logging else "never" if user.never_log else "required"
+    logging = "optional" if user.can_disable_logging else "never" if user.never_log else "required"
     text = f"user {user.id} of {user.org_id}, {len(info.sessions)} live sessions, models {models}, logging {logging}"
     return text, user
 
 
-def _look_at_end(checks: _Checks, user: User, now: float) -> None:
+def _check_expiry(checks: _Checks, user: User, now: float) -> None:
     days = (user.key_expire_time - now) / 86_400
     if user.key_expire_time and days < KEY_ENDS_SOON_DAYS:
-        checks.add("key", "note", f"the key expires in {max(days, 0):.1f} days. Ask the service's admin for a new one.")
+        checks.add(
+            "key", "note", f"the key expires in {max(days, 0):.1f} days. Ask the service's administrator for a new one."
+        )
 
 
-def _streamed(config: Config) -> tuple[str, None]:
-    """Open a stream of a session made for it, which is deleted again."""
+def _check_stream(config: Config) -> tuple[str, None]:
+    """Open a stream of a temporary session."""
     transport = Transport(config, reply_seconds=REPLY_SECONDS)
-    request = RegisterRequest(id=new_id(), name="svc doctor", ttl=PROBE_TTL_SECONDS, can_log=False)
+    request = RegisterRequest(id=new_id(), name="svc doctor", ttl=PROBE_TTL_SECONDS, log_session=False)
     try:
         session = transport.call(_requests.register(request), limit_seconds=CALL_LIMIT_SECONDS)
         try:
@@ -302,7 +312,7 @@ def _streamed(config: Config) -> tuple[str, None]:
             transport.call(_requests.delete(session.id), limit_seconds=CALL_LIMIT_SECONDS)
     finally:
         transport.close()
-    return f"{config.ws_url} opens a stream; one round trip takes {1_000 * seconds:.1f} ms", None
+    return f"{config.ws_url} opens a stream; a round trip takes {1_000 * seconds:.1f} ms", None
 
 
 async def _round_trip(transport: Transport, session_id: str) -> float:
@@ -312,14 +322,14 @@ async def _round_trip(transport: Transport, session_id: str) -> float:
             return await connection.ping()
     except TimeoutError as error:
         raise UnreachableError(
-            f"{transport.config.ws_url} opened a stream but answers no ping within {REPLY_SECONDS:g} s. "
-            "Check that what stands in between passes websockets on."
+            f"{transport.config.ws_url} opened a stream but did not answer a ping within {REPLY_SECONDS:g} s. "
+            "Check that any proxy in between forwards WebSockets."
         ) from error
     finally:
         await connection.close()
 
 
-def _local_service(now: float) -> tuple[str, LocalService]:
+def _check_state_folder(now: float) -> tuple[str, LocalService]:
     files = describe()
     found = LocalService(
         folder=str(files.folder),
@@ -332,14 +342,14 @@ def _local_service(now: float) -> tuple[str, LocalService]:
     return str(files.folder), found
 
 
-def _judge(tables: list[Knowledge]) -> tuple[Status, str]:
+def _check_knowledge(tables: list[Knowledge]) -> tuple[Status, str]:
     oldest = tables[0]
     text = f"{len(tables)} tables, the oldest ({oldest.name}) of {oldest.date}"
     old = [table.name for table in tables if table.age_days > OLD_DAYS]
     if not old:
         return "ok", text
     official = [f"--{name} FILE|URL" for name in UPDATED if name in old]
-    advice = f"svc rules update {' '.join(official)} reads newer ones." if official else "Install a newer svc-jupyter."
+    advice = f"Update with: svc rules update {' '.join(official)}." if official else "Install a newer svc-jupyter."
     return "note", f"{text}; older than a year: {', '.join(old)}. {advice}"
 
 
@@ -348,7 +358,7 @@ def _key_sha256_start(config: Config) -> str:
 
 
 def _in_one_line(error: SvcError) -> str:
-    """The error's text; of one that shows lines of a log, the first and the last: it says what broke."""
+    """The error's text on one line; of one that quotes a log, the first line and the last, which names the cause."""
     lines = str(error).strip().splitlines()
     return " ".join([*lines[:1], *lines[1:][-1:]])
 

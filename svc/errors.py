@@ -1,13 +1,13 @@
 """Every exception of the SDK and the service. Facts: docs/wire.md, "Errors".
 
     SvcError
-    ├── ConfigError                    an address, key or option that cannot be used
-    ├── UnreachableError               no answer from the service, after every retry
-    │   └── LocalServiceError          the local service did not start; names its log
-    ├── ProtocolError                  the service sent what the wire does not allow
-    ├── TurnTimeoutError               the caller's own time limit passed; the turn was cancelled
-    └── ServiceError                   the service refused or failed; carries the wire's code
-        ├── InvalidRequestError        400  a field breaks a rule; `param` names it
+    ├── ConfigError                    a URL, key or option that cannot be used
+    ├── UnreachableError               the service does not answer, after all retries
+    │   └── LocalServiceError          the local service did not start; the text names its log
+    ├── ProtocolError                  the service broke the protocol
+    ├── TurnTimeoutError               the caller's time limit passed; the turn was cancelled
+    └── ServiceError                   the service refused or failed; `code` says why
+        ├── InvalidRequestError        400  a field is invalid; `param` names it
         │   └── StreamUnsupportedError 400
         ├── InvalidApiKeyError         401
         ├── ExperimentalNotAllowedError 403
@@ -26,7 +26,7 @@
         ├── UpstreamError              502
         └── UnavailableError           503  `retry_after` in seconds
 
-The service raises the same `ServiceError`s that the SDK raises from its replies.
+The service raises the same classes that the SDK raises from its replies.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from typing import ClassVar
 
 
 class SvcError(Exception):
-    """Anything that svc raises on purpose; its text says what happened and what to do."""
+    """Base class of every error that svc raises; the text says what happened and what to do."""
 
 
 class ConfigError(SvcError):
-    """An address, a key or an option cannot be used; nothing was sent."""
+    """A URL, a key or an option cannot be used; nothing was sent."""
 
 
 class UnreachableError(SvcError):
-    """The service did not answer, after every retry; the text names its address."""
+    """The service did not answer, after all retries; the text names its URL."""
 
 
 class LocalServiceError(UnreachableError):
@@ -51,7 +51,7 @@ class LocalServiceError(UnreachableError):
 
 
 class ProtocolError(SvcError):
-    """The service sent something that the wire does not allow: versions too far apart, or no svc service."""
+    """The service broke the protocol: its version differs too much, or it is not an svc service."""
 
 
 class TurnTimeoutError(SvcError):
@@ -59,10 +59,14 @@ class TurnTimeoutError(SvcError):
 
 
 class ServiceError(SvcError):
-    """The service refused or failed. Unknown codes of a newer service come as this class itself.
+    """The service refused or failed. Codes that this version does not know are raised as this class itself.
 
-    ``status`` is the HTTP number, ``code`` the wire's word, ``param`` the field at fault or None,
-    ``retry_after`` the seconds the service asks to wait, or None.
+    Attributes:
+        message: The text.
+        status: The HTTP status.
+        code: The error code, such as ``session_expired``.
+        param: The invalid field, or None.
+        retry_after: The seconds that the service asks to wait, or None.
     """
 
     default_status: ClassVar[int] = 500
@@ -86,7 +90,7 @@ class ServiceError(SvcError):
 
     @property
     def type(self) -> str:
-        """The group of the error in OpenAI's words, as it stands in the wire's error body."""
+        """The group of the error in OpenAI's terms, as in the error body on the wire."""
         return _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
 
 
@@ -100,7 +104,7 @@ _TYPES = {
 
 
 class InvalidRequestError(ServiceError):
-    """A field breaks a rule of the wire; ``param`` names it."""
+    """A field is invalid; ``param`` names it."""
 
     default_status = 400
     default_code = "invalid_request"
@@ -113,98 +117,98 @@ class StreamUnsupportedError(InvalidRequestError):
 
 
 class InvalidApiKeyError(ServiceError):
-    """Missing, malformed, unknown, revoked or expired key: one answer for all five."""
+    """The key is missing, malformed, unknown, revoked or expired; the service does not say which."""
 
     default_status = 401
     default_code = "invalid_api_key"
 
 
 class ExperimentalNotAllowedError(ServiceError):
-    """An experimental model with a key that may not use it."""
+    """The key may not use experimental models."""
 
     default_status = 403
     default_code = "experimental_not_allowed"
 
 
 class SessionNotFoundError(ServiceError):
-    """No such session, or another user's."""
+    """There is no such session, or it is another user's."""
 
     default_status = 404
     default_code = "session_not_found"
 
 
 class ModelNotFoundError(ServiceError):
-    """A model that the service does not have; the text lists those it has."""
+    """The service does not have the model; the text lists those it has."""
 
     default_status = 404
     default_code = "model_not_found"
 
 
 class AddressNotFoundError(ServiceError):
-    """An address that the service does not have: base_url points to something else, or to an older service."""
+    """Unknown endpoint: base_url points to something else, or to an older service."""
 
     default_status = 404
     default_code = "not_found"
 
 
 class SessionFileNotFoundError(ServiceError):
-    """``file_idx`` outside the session's files."""
+    """The session has no such file."""
 
     default_status = 404
     default_code = "file_not_found"
 
 
 class MethodNotAllowedError(ServiceError):
-    """The address exists, with another HTTP method."""
+    """The endpoint exists with another HTTP method."""
 
     default_status = 405
     default_code = "method_not_allowed"
 
 
 class TurnInProgressError(ServiceError):
-    """A second query while a turn of the session runs."""
+    """A turn of the session is running already."""
 
     default_status = 409
     default_code = "turn_in_progress"
 
 
 class SessionIdTakenError(ServiceError):
-    """Another user has a session of that id."""
+    """Another user has a session with that id."""
 
     default_status = 409
     default_code = "session_id_taken"
 
 
 class SessionExpiredError(ServiceError):
-    """The session's time is over; the text says since when."""
+    """The session's lifetime is over; the text says since when."""
 
     default_status = 410
     default_code = "session_expired"
 
 
 class TooLargeError(ServiceError):
-    """Body, message, file or number of files over its limit; the text gives both figures."""
+    """A body, message, file or number of files is over its limit; the text gives both figures."""
 
     default_status = 413
     default_code = "too_large"
 
 
 class RateLimitedError(ServiceError):
-    """Over the key's requests or tokens per minute; ``retry_after`` in seconds."""
+    """The key's requests or tokens per minute are used up; ``retry_after`` is in seconds."""
 
     default_status = 429
     default_code = "rate_limited"
 
 
 class TurnCancelledError(ServiceError):
-    """The turn was cancelled, by this client or another reader of the session."""
+    """The turn was cancelled, by this client or another client of the session."""
 
     default_status = 499
     default_code = "cancelled"
 
 
 class InternalServiceError(ServiceError):
-    """A fault of the service; the text carries an id that stands in the service's log."""
+    """The service has a bug; the text has an id to look up in the service's log."""
 
 
 class UpstreamError(ServiceError):
@@ -215,7 +219,7 @@ class UpstreamError(ServiceError):
 
 
 class UnavailableError(ServiceError):
-    """The service is shutting down, or its store is out of reach; ``retry_after`` in seconds."""
+    """The service is shutting down, or its store is unreachable; ``retry_after`` is in seconds."""
 
     default_status = 503
     default_code = "unavailable"
@@ -246,12 +250,12 @@ _CLASSES: dict[str, type[ServiceError]] = {
 }
 
 CODES: tuple[str, ...] = tuple(_CLASSES)
-"""Every error code (docs/wire.md, "Errors")."""
+"""Every error code of docs/wire.md."""
 
 
 def service_error(
     code: str, message: str, *, status: int, param: str | None = None, retry_after: float | None = None
 ) -> ServiceError:
-    """The exception for an error of the wire; a code that is not known gives a plain ``ServiceError``."""
+    """Build the exception for an error code; an unknown code gives a plain ``ServiceError``."""
     cls = _CLASSES.get(code, ServiceError)
     return cls(message, status=status, code=code, param=param, retry_after=retry_after)

@@ -1,13 +1,12 @@
-"""Find the service of this user on this machine, or start it.
+"""Find this user's local service, or start it. Reasons: docs/decisions.md, "A local service, not an in-process one".
 
-Reasons: docs/decisions.md, "A local service, not an in-process one".
+Its folder (``config.state_folder()``, mode 0700) contains ``service.json``, written by the service once it listens;
+``service.json.lock``, held by the service while it runs (if the lock is free, the service is not running, whatever the
+file says); ``key``, ``service.db``, ``service.log``; and ``start.lock``, held while looking, so that two kernels get
+the same service.
 
-What is in the folder (``config.state_folder()``, mode 0700): ``service.json``, written by the service once it listens;
-``service.json.lock``, held by the service while it lives (a free lock means dead, whatever the file says); ``key``,
-``service.db``, ``service.log``; ``start.lock``, held by whoever looks, so that two kernels get the same service.
-
-The service starts detached and ends by itself after an hour without use. ``SVC_LOCAL_SERVE_ARGS`` adds options to the
-``svc serve`` that is started, as ``--assistant MODULE:NAME``.
+The service is started detached and exits after an hour without requests. ``SVC_LOCAL_SERVE_ARGS`` adds options to its
+``svc serve``, such as ``--assistant MODULE:NAME``.
 """
 
 from __future__ import annotations
@@ -33,26 +32,26 @@ from svc.config import LOCAL, Config, is_loopback, resolve, state_folder
 from svc.errors import ConfigError, LocalServiceError, SvcError
 
 START_SECONDS = 20.0  # for a service to listen; a cold start on two busy cores takes three
-STOP_SECONDS = 15.0  # for a service of another version to end
+STOP_SECONDS = 15.0  # for a service of another version to stop
 HEALTH_SECONDS = 5.0
 IDLE_SECONDS = 3_600
 LOG_LIMIT_BYTES = 5_000_000
 LOG_LINES_SHOWN = 5
 _MAX_FILE_BYTES = 65_536
 _POLL_SECONDS = 0.02
-_NOT_INHERITED = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL")  # another service's, and none of the child's business
+_NOT_INHERITED = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL")  # they belong to another service
 
 _DETACHED = 0 if os.name == "posix" else 0x0000_0008 | 0x0000_0200  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
 
 
 class _Detached(subprocess.Popen[bytes]):
-    """A process that is meant to outlive this one: no warning at the end that it still runs."""
+    """A process that outlives this one, without a warning at exit that it is still running."""
 
     def __del__(self) -> None:
-        """Let it run."""
+        """Do not warn."""
 
 
-_children: list[_Detached] = []  # started here, polled now and then so that none stays a zombie
+_children: list[_Detached] = []  # started here; polled so that none stays a zombie
 
 
 class _Connection(msgspec.Struct):
@@ -65,27 +64,33 @@ class _Connection(msgspec.Struct):
 
 
 def find_or_start(folder: Path | None = None) -> Config:
-    """The running local service, started where there is none. Raises LocalServiceError, which names the log."""
-    place = _Place(folder or state_folder())
-    place.make()
+    """Return how to reach the local service, after starting it if it is not running.
+
+    Blocks, for seconds if the service starts. ``folder`` is the state folder by default.
+
+    Raises:
+        LocalServiceError: The service cannot be used; the text names its log.
+    """
+    files = _ServiceFiles(folder or state_folder())
+    files.make()
     try:
-        with FileLock(place.start_lock, timeout=START_SECONDS + STOP_SECONDS + HEALTH_SECONDS, mode=0o600):
+        with FileLock(files.start_lock, timeout=START_SECONDS + STOP_SECONDS + HEALTH_SECONDS, mode=0o600):
             _children[:] = [child for child in _children if child.poll() is None]
-            return _find(place) or _start(place)
+            return _find(files) or _start(files)
     except Timeout as error:
         raise LocalServiceError(
-            f"another process has been starting the local service for too long; it holds {place.start_lock}. "
-            f"Its log: {place.log}"
+            f"timed out waiting for another process to start the local service; it holds {files.start_lock}. "
+            f"Its log: {files.log}"
         ) from error
     except OSError as error:
-        raise _unusable(place.folder, error) from error
+        raise _unusable(files.folder, error) from error
 
 
 @dataclass(frozen=True, kw_only=True)
 class LocalFiles:
-    """What the files of the local service say. ``pid`` and ``started`` (seconds since the epoch) are the last one's.
+    """The files of the local service. ``pid`` and ``started`` (seconds since the epoch) are those of its last process.
 
-    They are None where none has run yet; ``database_bytes`` counts what SQLite keeps beside the database, too.
+    They are None if it has never run. ``database_bytes`` includes SQLite's write-ahead log.
     """
 
     folder: Path
@@ -97,28 +102,32 @@ class LocalFiles:
 
 
 def describe(folder: Path | None = None) -> LocalFiles:
-    """What is in the state folder now. Starts and changes nothing. Raises LocalServiceError where it cannot be read."""
-    place = _Place(folder or state_folder())
+    """Describe the state folder without starting or changing anything.
+
+    Raises:
+        LocalServiceError: The folder cannot be read.
+    """
+    files = _ServiceFiles(folder or state_folder())
     try:
-        connection = place.read_connection()
+        connection = files.read_connection()
         return LocalFiles(
-            folder=place.folder,
-            log=place.log,
-            log_bytes=_size(place.log),
-            database_bytes=sum(_size(place.database.with_name(place.database.name + end)) for end in ("", "-wal")),
+            folder=files.folder,
+            log=files.log,
+            log_bytes=_size(files.log),
+            database_bytes=sum(_size(files.database.with_name(files.database.name + end)) for end in ("", "-wal")),
             pid=connection.pid if connection else None,
-            started=place.connection_file.stat().st_mtime if connection else None,
+            started=files.connection_file.stat().st_mtime if connection else None,
         )
     except OSError as error:
-        raise _unusable(place.folder, error) from error
+        raise _unusable(files.folder, error) from error
 
 
 def _size(file: Path) -> int:
     return file.stat().st_size if file.exists() else 0
 
 
-class _Place:
-    """The files of one local service."""
+class _ServiceFiles:
+    """The files of a local service."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
@@ -130,26 +139,26 @@ class _Place:
         self.log = self.folder / "service.log"
 
     def make(self) -> None:
-        """The folder, for this user alone."""
+        """Create the folder, with access for this user only."""
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.name == "posix":
-                self._close_to_others()
+                self._restrict_access()
         except OSError as error:
             raise _unusable(self.folder, error) from error
 
-    def _close_to_others(self) -> None:
+    def _restrict_access(self) -> None:
         status = self.folder.stat()
         if status.st_uid != os.getuid():
             raise LocalServiceError(
                 f"{self.folder} belongs to another user, who could read your questions. "
-                "Set SVC_STATE_DIR to a folder of your own."
+                "Set SVC_STATE_DIR to a folder that you own."
             )
         if status.st_mode & 0o077:
             self.folder.chmod(0o700)
 
     def is_held(self) -> bool:
-        """Whether a service lives here. Asked only under ``start_lock``, so that the probe is in nobody's way."""
+        """Whether a service is running. Only called under ``start_lock``, so that the probe blocks no start."""
         try:
             with FileLock(self.lock, timeout=0, mode=0o600):
                 return False
@@ -157,7 +166,7 @@ class _Place:
             return True
 
     def read_connection(self) -> _Connection | None:
-        """What the service wrote; None where there is nothing (yet) or nothing that can be understood."""
+        """Read what the service wrote; None if the file is missing (so far) or invalid."""
         try:
             with self.connection_file.open("rb") as file:
                 return msgspec.json.decode(file.read(_MAX_FILE_BYTES), type=_Connection)
@@ -165,7 +174,7 @@ class _Place:
             return None
 
     def config(self, connection: _Connection) -> Config:
-        """How to reach it. Raises LocalServiceError where the files do not name a service of this machine."""
+        """How to reach the service. Raises LocalServiceError if the files do not name a service on this machine."""
         try:
             key = self.key_file.read_text(encoding="ascii").strip()
             config = resolve(key, connection.base_url, connection.ws_url, environ={})
@@ -174,11 +183,11 @@ class _Place:
         if config == LOCAL or not all(
             is_loopback(urlsplit(u).hostname or "") for u in (config.base_url, config.ws_url)
         ):
-            raise self.error(f"{self.connection_file} names an address beyond this machine: {connection.base_url}")
+            raise self.error(f"{self.connection_file} names a URL outside this machine: {connection.base_url}")
         return config
 
     def error(self, what: str) -> LocalServiceError:
-        """The error that names the log and shows its end."""
+        """Build the error, with the path and the last lines of the log."""
         tail = _tail(self.log)
         shown = f" Its last lines:\n{tail}" if tail else ""
         return LocalServiceError(f"the local service cannot be used: {what}. Its log is {self.log}.{shown}")
@@ -186,105 +195,103 @@ class _Place:
 
 def _unusable(folder: Path, error: OSError) -> LocalServiceError:
     return LocalServiceError(
-        f"{folder} cannot be used for the local service ({error}). Set SVC_STATE_DIR to a folder of your own."
+        f"{folder} cannot be used for the local service ({error}). Set SVC_STATE_DIR to a folder that you own."
     )
 
 
-def _find(place: _Place) -> Config | None:
-    """The service that lives; None where there is none (any more). One of another version is ended first."""
-    if not place.is_held():
+def _find(files: _ServiceFiles) -> Config | None:
+    """The running service, or None. A service of another version is stopped first."""
+    if not files.is_held():
         return None
-    connection = _wait_for_connection(place)
+    connection = _wait_for_connection(files)
     if connection.version != __version__:
-        _stop(place, connection)
+        _stop(files, connection)
         return None
-    config = place.config(connection)
-    _check_health(place, config, connection)
+    config = files.config(connection)
+    _check_health(files, config, connection)
     return config
 
 
-def _wait_for_connection(place: _Place) -> _Connection:
-    """A service that was started by hand may hold the lock a moment before its file is there."""
+def _wait_for_connection(files: _ServiceFiles) -> _Connection:
+    """Wait for the file: a service started by hand holds the lock a moment before it writes the file."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
-        if (connection := place.read_connection()) is not None:
+        if (connection := files.read_connection()) is not None:
             return connection
         time.sleep(_POLL_SECONDS)
-    raise place.error(f"a process holds {place.lock} but {place.connection_file} does not appear; end that process")
+    raise files.error(f"a process holds {files.lock} but does not write {files.connection_file}; stop that process")
 
 
-def _check_health(place: _Place, config: Config, connection: _Connection) -> None:
+def _check_health(files: _ServiceFiles, config: Config, connection: _Connection) -> None:
     transport = Transport(config, reply_seconds=HEALTH_SECONDS)
     try:
         transport.call(_requests.health(), limit_seconds=HEALTH_SECONDS)
     except SvcError as error:
-        raise place.error(
-            f"process {connection.pid} is there but not well: {error} `kill {connection.pid}` ends it"
+        raise files.error(
+            f"its process (PID {connection.pid}) does not respond: {error} Stop it with `kill {connection.pid}`"
         ) from error
     finally:
         transport.close()
 
 
-def _stop(place: _Place, connection: _Connection) -> None:
+def _stop(files: _ServiceFiles, connection: _Connection) -> None:
     try:
         os.kill(connection.pid, signal.SIGTERM)
     except ProcessLookupError:
-        pass  # it ended meanwhile; the lock says so, too
+        pass  # it has exited meanwhile; the lock shows that, too
     except PermissionError as error:
-        raise place.error(
-            f"process {connection.pid} of version {connection.version} cannot be ended ({error})"
-        ) from error
+        raise files.error(f"version {connection.version} (PID {connection.pid}) cannot be stopped ({error})") from error
     deadline = time.monotonic() + STOP_SECONDS
-    while place.is_held():
+    while files.is_held():
         if time.monotonic() > deadline:
-            raise place.error(
-                f"version {connection.version} (process {connection.pid}) does not make way for {__version__}; "
-                f"`kill {connection.pid}` ends it"
+            raise files.error(
+                f"version {connection.version} (PID {connection.pid}) could not be replaced by {__version__}; "
+                f"stop it with `kill {connection.pid}`"
             )
         time.sleep(_POLL_SECONDS)
 
 
-def _start(place: _Place) -> Config:
-    """A new service: on the port of the last one where that is free, so that what is connected finds it again."""
-    last = place.read_connection()
+def _start(files: _ServiceFiles) -> Config:
+    """Start a service, on the port of the last one if that is free, so that existing clients find it again."""
+    last = files.read_connection()
     port = _port(last.base_url) if last else 0
-    place.connection_file.unlink(missing_ok=True)
-    child = _spawn(place, port)
-    connection = _wait_for_start(place, child)
+    files.connection_file.unlink(missing_ok=True)
+    child = _spawn(files, port)
+    connection = _wait_for_start(files, child)
     if connection is None and port:
-        child = _spawn(place, 0)
-        connection = _wait_for_start(place, child)
+        child = _spawn(files, 0)
+        connection = _wait_for_start(files, child)
     if connection is None:
-        raise place.error(f"it ended at its start with exit code {child.returncode}")
-    config = place.config(connection)
-    _check_health(place, config, connection)
+        raise files.error(f"it exited during start-up (exit code {child.returncode})")
+    config = files.config(connection)
+    _check_health(files, config, connection)
     return config
 
 
-def _wait_for_start(place: _Place, child: _Detached) -> _Connection | None:
-    """Its connection file; None where the process ended."""
+def _wait_for_start(files: _ServiceFiles, child: _Detached) -> _Connection | None:
+    """Wait for the connection file; None if the process exited."""
     deadline = time.monotonic() + START_SECONDS
     while child.poll() is None:
-        connection = place.read_connection()
+        connection = files.read_connection()
         if connection is not None and connection.pid == child.pid:
             return connection
         if time.monotonic() > deadline:
             child.kill()
             child.wait()
-            raise place.error(f"it did not listen within {START_SECONDS:g} s and was ended")
+            raise files.error(f"it did not listen within {START_SECONDS:g} s and was stopped")
         time.sleep(_POLL_SECONDS)
     return None
 
 
-def _spawn(place: _Place, port: int) -> _Detached:
+def _spawn(files: _ServiceFiles, port: int) -> _Detached:
     if not sys.executable:
-        raise place.error("this Python does not know its own executable; run `svc serve` and set SVC_BASE_URL")
-    _rotate(place.log)
-    descriptor = os.open(place.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        raise files.error("the path of this Python is not known; run `svc serve` and set SVC_BASE_URL")
+    _rotate(files.log)
+    descriptor = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
-        child = _Detached(  # our own interpreter and module
-            serve_command(place.folder, port),
-            cwd=place.folder,
+        child = _Detached(  # our own interpreter and module, no shell
+            serve_command(files.folder, port),
+            cwd=files.folder,
             env={name: value for name, value in os.environ.items() if name not in _NOT_INHERITED},
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
@@ -293,7 +300,7 @@ def _spawn(place: _Place, port: int) -> _Detached:
             creationflags=_DETACHED,
         )
     except OSError as error:
-        raise place.error(f"{sys.executable} cannot be run ({error})") from error
+        raise files.error(f"{sys.executable} cannot be run ({error})") from error
     finally:
         os.close(descriptor)
     _children.append(child)
@@ -301,26 +308,26 @@ def _spawn(place: _Place, port: int) -> _Detached:
 
 
 def serve_command(folder: Path, port: int, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """The command line of the local service. The key travels in a file, never here."""
-    place = _Place(folder)
+    """Build the command line of the local service. The key is in a file, never here."""
+    files = _ServiceFiles(folder)
     options = {
         "--port": port,
-        "--connection-file": place.connection_file,
-        "--key-file": place.key_file,
-        "--database": f"sqlite:///{place.database}",
+        "--connection-file": files.connection_file,
+        "--key-file": files.key_file,
+        "--database": f"sqlite:///{files.database}",
         "--exit-when-idle": IDLE_SECONDS,
     }
     words = [str(word) for option in options.items() for word in option]
     extra = shlex.split(environ.get("SVC_LOCAL_SERVE_ARGS", ""))
     return [
         sys.executable,
-        "-P",
+        "-P",  # import no modules from the folder
         "-m",
         "svc.cli.main",
         "serve",
         *words,
         *extra,
-    ]  # -P: the folder is no place for modules
+    ]
 
 
 def _port(base_url: str) -> int:
@@ -331,13 +338,13 @@ def _port(base_url: str) -> int:
 
 
 def _rotate(log: Path) -> None:
-    """One older log is kept."""
+    """Keep one older log."""
     if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
         log.replace(log.with_suffix(".log.1"))
 
 
 def _tail(log: Path) -> str:
-    """The last lines of the log; "" where it cannot be read: the error that shows them must not fail itself."""
+    """The last lines of the log; "" if it cannot be read, as the error that shows them must not fail itself."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4_096))

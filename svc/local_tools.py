@@ -1,18 +1,19 @@
-"""A client's own tools on the wire: what a query offers, what is asked of a call, what answers that.
+"""The client's own tools: how a query offers them, and how the service's calls are read and answered.
 
-A query frame may carry ``local_tools`` (``LocalTool``). They are the turn's, and the session shows the last query's; an
-assistant need not use them. What is asked and answered is JSON in the content of messages that are kept like any other:
+A query frame may carry ``local_tools`` (``LocalTool``). They belong to the turn, and the session shows those of its
+last query; an assistant need not use them. Requests and answers are JSON in the content of ordinary messages:
 
     confirmation_request {tool, description, arguments}   confirmation_response {is_allowed, is_once?}
     local_tool_call {name, arguments}                     local_tool_result {ok: true, value} or {ok: false, error}
 
-The service asks one thing at a time in a turn; an answer names by ``parent_id`` what it answers. A tool is confirmed
-before its first call in a session (with ``is_once`` before the next again); a refusal is for the turn. The first answer
-of the session's user counts, on whichever connection; the same again (the same id) is no error; any other is refused
-with ``invalid_request``, seq 0 and ``parent_id`` the answer's id, which ends no turn. Where none comes in time, the
-model is told so. An answer that was not seen in the history is sent again after a lost connection.
+The service sends one request at a time in a turn; an answer's ``parent_id`` is the request's id. A tool is confirmed
+before its first call in a session (after ``is_once``, before the next call again); a refusal holds for the turn. The
+first answer of the session's user counts, on any connection; repeating it (with the same id) is not an error; any other
+answer is refused with ``invalid_request``, seq 0 and the answer's id as ``parent_id``, which does not end the turn. If
+no answer comes in time, the model is told so. An answer not yet seen in the history is sent again after a lost
+connection.
 
-Decides names, types and how a message's content is read; not limits, nor who may answer (``service/local_calls.py``).
+Limits and rights are the service's (``service/turns/local_tool_calls.py``).
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ NOTHING = msgspec.Raw(b"null")
 
 
 class LocalTool(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """A tool that the asker runs itself. ``parameters`` is a JSON schema of type ``object``.
+    """A tool that the client runs itself. ``parameters`` is a JSON schema of type ``object``.
 
-    ``version`` is any text that differs where the tool behind the same words does: it is asked for again then.
+    ``version`` is any text that changes with the tool's code: a changed tool must be confirmed again.
     """
 
     name: str
@@ -42,13 +43,13 @@ class LocalTool(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 
 
 class QueryFrame(Message, kw_only=True):
-    """What a client sends: a message and, with a query, the tools that it runs itself."""
+    """A message as a client sends it: a query may carry the tools that the client runs itself."""
 
     local_tools: list[LocalTool] = msgspec.field(default_factory=list)
 
 
 class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
-    """Asks whether the model may call ``tool``; these are the arguments of the call that waits."""
+    """Asks whether the model may call ``tool`` with these ``arguments``."""
 
     tool: str
     arguments: dict[str, object]
@@ -56,31 +57,31 @@ class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """What a ``confirmation_request`` asks; raises ProtocolError."""
+        """Read a ``confirmation_request`` message. Raises ProtocolError if its content is invalid."""
         return _read(message, cls)
 
 
 class ConfirmationResponse(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """Answers it: for the tool in this session or, where ``is_once``, for this call. A refusal is for the turn."""
+    """Allows the tool in this session or, with ``is_once``, for this call; a refusal holds for the turn."""
 
     is_allowed: bool
     is_once: bool = False
 
 
 class LocalToolCall(msgspec.Struct, kw_only=True, frozen=True):
-    """The call: to be run where the tool is."""
+    """Asks the client to run a tool."""
 
     name: str
     arguments: dict[str, object]
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """What a ``local_tool_call`` asks; raises ProtocolError."""
+        """Read a ``local_tool_call`` message. Raises ProtocolError if its content is invalid."""
         return _read(message, cls)
 
 
 class LocalToolResult(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
-    """What came of a call: ``value``, any JSON, where ``ok``; else ``error`` says why not."""
+    """The result of a call: ``value``, any JSON, if ``ok``; otherwise ``error`` says why there is none."""
 
     ok: bool
     value: msgspec.Raw = NOTHING
@@ -91,31 +92,31 @@ ANSWERS: Final = {
     MessageType.CONFIRMATION_REQUEST: MessageType.CONFIRMATION_RESPONSE,
     MessageType.LOCAL_TOOL_CALL: MessageType.LOCAL_TOOL_RESULT,
 }
-"""The type of the message that answers a message of this type."""
+"""Maps the type of a request to the type of its answer."""
 
 
 def build_query(query: Message, tools: Sequence[LocalTool]) -> Message:
-    """The query as it is sent, with the tools where there are any."""
+    """Build the query as it is sent: with the tools, if any."""
     if not tools:
         return query
     fields = {name: getattr(query, name) for name in Message.__struct_fields__}
     return QueryFrame(**fields, local_tools=list(tools))
 
 
-def build_answer(asked: Message, content: ConfirmationResponse | LocalToolResult) -> Message:
-    """The message that answers ``asked``. Raises InvalidRequestError where that asks nothing of the kind."""
-    wanted = ANSWERS.get(asked.message_type)
+def build_answer(request: Message, content: ConfirmationResponse | LocalToolResult) -> Message:
+    """Build the message that answers ``request``. Raises InvalidRequestError if it cannot be answered so."""
+    kind = ANSWERS.get(request.message_type)
     is_result = isinstance(content, LocalToolResult)
-    if wanted is None or is_result != (wanted == MessageType.LOCAL_TOOL_RESULT):
+    if kind is None or is_result != (kind == MessageType.LOCAL_TOOL_RESULT):
         raise InvalidRequestError(
-            f"a message of type {asked.message_type} is not answered so: confirm() answers a confirmation_request, "
-            "answer() a local_tool_call.",
+            f"a message of type {request.message_type} cannot be answered this way: confirm() answers a "
+            "confirmation_request, answer() a local_tool_call.",
             param="message_type",
         )
     return Message(
-        message_type=wanted,
-        parent_id=asked.id,
-        turn=asked.turn,
+        message_type=kind,
+        parent_id=request.id,
+        turn=request.turn,
         state=State.TOOL_RESULT if is_result else State.UNDEFINED,
         content=msgspec.json.encode(content).decode(),
         mime_type=MimeType.JSON,
@@ -123,17 +124,17 @@ def build_answer(asked: Message, content: ConfirmationResponse | LocalToolResult
 
 
 def build_result(value: object = None, error: str | None = None) -> LocalToolResult:
-    """The result that carries a value of JSON's types, or the error; one that no message carries is an error, too."""
+    """Build the result from a value of JSON's types, or from an error. A value that cannot be sent becomes an error."""
     if error is not None:
-        told = error[: MAX_CONTENT_BYTES // 8].encode("utf-8", errors="replace").decode()  # half a pair cannot travel
-        return LocalToolResult(ok=False, error=told)
+        text = error[: MAX_CONTENT_BYTES // 8].encode("utf-8", errors="replace").decode()
+        return LocalToolResult(ok=False, error=text)
     try:
         encoded = msgspec.json.encode(value)
     except (TypeError, ValueError, RecursionError) as problem:
-        return LocalToolResult(ok=False, error=f"the value is no JSON: {str(problem)[:500]}")
-    room = MAX_CONTENT_BYTES // 2  # the message holds it as a text within JSON: each quote and backslash counts double
+        return LocalToolResult(ok=False, error=f"the value is not JSON: {str(problem)[:500]}")
+    room = MAX_CONTENT_BYTES // 2  # it becomes a string within JSON, where each quote and backslash takes two bytes
     if len(encoded) > room:
-        return LocalToolResult(ok=False, error=f"the value is {len(encoded):,} bytes of JSON; a call takes {room:,}")
+        return LocalToolResult(ok=False, error=f"the value is {len(encoded):,} bytes of JSON; the limit is {room:,}")
     return LocalToolResult(ok=True, value=msgspec.Raw(encoded))
 
 
@@ -141,4 +142,4 @@ def _read(message: Message, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(message.content or "", type=kind)
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise ProtocolError(f"message {message.id} is no {message.message_type} ({error})") from error
+        raise ProtocolError(f"message {message.id} is not a valid {message.message_type} ({error})") from error

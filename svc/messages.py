@@ -1,7 +1,7 @@
-"""The wire's vocabulary, both directions: msgspec structs and enums. Facts: docs/wire.md.
+"""Messages, sessions and requests as msgspec structs and enums, for both directions. Facts: docs/wire.md.
 
-Decides names, types and defaults; not limits (``service/settings.py``), nor who may send what. Field names are the
-wire's. Unknown fields are ignored, unknown enum values are kept as members of their own, so either side may be newer.
+Defines names, types and defaults; limits are in ``service/settings.py``. Unknown fields are ignored and unknown enum
+values become members of their own, so either side may be newer than the other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import msgspec
 
 from svc.errors import ProtocolError
 
-ROOT_ID = "3713"  # docs/wire.md, "Message": the parent of a message that answers nothing
+ROOT_ID = "3713"  # docs/wire.md, "Message": the parent of a message that replies to no other
 DEFAULT_TTL = 86_400  # seconds; docs/wire.md, "Limits"
 MIN_TTL = 300  # seconds
 MAX_TTL = 2_592_000  # seconds, 30 days
@@ -25,7 +25,7 @@ MAX_CONTENT_BYTES = 1_000_000  # of one message; docs/wire.md, "Limits"
 
 
 class _OpenEnum(StrEnum):
-    """An enum that keeps a value it does not know: ``MessageType("zork")`` is a member named ZORK."""
+    """An enum that accepts unknown values: ``MessageType("zork")`` is a member named ZORK."""
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
@@ -38,7 +38,7 @@ class _OpenEnum(StrEnum):
 
 
 class MessageType(_OpenEnum):
-    """What a message is for."""
+    """The kind of a message."""
 
     QUERY = "query"
     INFO = "info"
@@ -57,7 +57,7 @@ class MessageType(_OpenEnum):
 
 
 class MimeType(_OpenEnum):
-    """The form of a message's content; a file's type may be any string beside these."""
+    """The type of a message's content. A file's type may be any other string."""
 
     TEXT = "text/plain"
     MARKDOWN = "text/markdown"
@@ -80,12 +80,12 @@ class MimeType(_OpenEnum):
 
     @property
     def is_text(self) -> bool:
-        """Whether content of this type travels as it is; everything else travels as base64."""
+        """Whether content of this type is sent as text; all other content is sent as base64."""
         return self.startswith("text/") or self == MimeType.JSON
 
 
 class Role(_OpenEnum):
-    """Who speaks."""
+    """The author of a message."""
 
     USER = "user"
     AGENT = "agent"
@@ -93,7 +93,7 @@ class Role(_OpenEnum):
 
 
 class State(_OpenEnum):
-    """What the speaker is doing."""
+    """What the author of a message, or a session, is doing."""
 
     UNDEFINED = "undefined"
     START = "start"
@@ -116,7 +116,7 @@ class State(_OpenEnum):
 
 
 class UserType(_OpenEnum):
-    """What kind of user a key belongs to."""
+    """The kind of user that a key belongs to."""
 
     UI = "ui"
     USER = "user"
@@ -126,12 +126,12 @@ class UserType(_OpenEnum):
 
 
 def new_id() -> str:
-    """A fresh id for a session, turn or message: 32 hex digits."""
+    """A new random id for a session, turn or message: 32 hex digits."""
     return uuid.uuid4().hex
 
 
 class Usage(msgspec.Struct, kw_only=True):
-    """Tokens counted for a message, a turn or a session."""
+    """The tokens used by a message, a turn or a session."""
 
     prompt_tokens: int = 0
     generated_tokens: int = 0
@@ -145,9 +145,9 @@ class Usage(msgspec.Struct, kw_only=True):
 
 
 class Message(msgspec.Struct, kw_only=True):
-    """One message of a session. ``seq`` counts from 1 without gaps; 0 stands on what is not kept.
+    """One message of a session. ``seq`` counts from 1 without gaps; it is 0 in messages that are not stored.
 
-    ``content`` is text for ``text/*`` and ``application/json``, base64 for every other type; ``get_content`` undoes it.
+    ``content`` is text for ``text/*`` and ``application/json``, base64 for all other types; ``get_content`` decodes it.
     """
 
     message_type: MessageType
@@ -174,24 +174,27 @@ class Message(msgspec.Struct, kw_only=True):
 
     @property
     def ends_turn(self) -> bool:
-        """Whether this message closes its turn: the last ``info``, or an ``error``."""
+        """Whether this is the last message of its turn: the closing ``info``, or an ``error``."""
         return self.state == State.END and self.message_type in (MessageType.INFO, MessageType.ERROR)
 
     def get_content(self) -> str | bytes:
-        """The content as it was meant: str for text and JSON, bytes for the rest; ``""`` where there is none.
+        """Decode the content: str for text and JSON, else bytes; ``""`` if there is none.
 
-        Raises ProtocolError where the base64 is broken.
+        Raises:
+            ProtocolError: The base64 is invalid.
         """
         if self.content is None or self.mime_type.is_text:
             return self.content or ""
         try:
             return base64.b64decode(self.content, validate=True)
         except binascii.Error as error:
-            raise ProtocolError(f"message {self.id}: its {self.mime_type} content is not base64: {error}") from error
+            raise ProtocolError(
+                f"message {self.id}: the {self.mime_type} content is not valid base64: {error}"
+            ) from error
 
 
 class Vendor(msgspec.Struct, kw_only=True):
-    """Who makes a toolset."""
+    """The maker of a toolset."""
 
     name: str = ""
     description: str = ""
@@ -200,7 +203,7 @@ class Vendor(msgspec.Struct, kw_only=True):
 
 
 class Toolset(msgspec.Struct, kw_only=True):
-    """A named group of tools that a model may use."""
+    """A group of tools that a model may use."""
 
     name: str
     version: int = 1
@@ -213,12 +216,12 @@ class Toolset(msgspec.Struct, kw_only=True):
 
 
 def model_string(model_name: str, version: str, *, use_experimental: bool) -> str:
-    """The id of a model: ``name-version`` or ``name-version-experimental``."""
+    """Build the id of a model: ``name-version`` or ``name-version-experimental``."""
     return f"{model_name}-{version}-experimental" if use_experimental else f"{model_name}-{version}"
 
 
 class ModelInfo(msgspec.Struct, kw_only=True):
-    """A model that answers; ``model_string`` is ``name-version`` or ``name-version-experimental``."""
+    """A model; ``model_string`` is its id: ``name-version`` or ``name-version-experimental``."""
 
     model_name: str
     version: str
@@ -233,9 +236,9 @@ class ModelInfo(msgspec.Struct, kw_only=True):
 
 
 class ModelInfoInput(msgspec.Struct, kw_only=True):
-    """The model that a client asks for, as an object; ``"stable"`` and ``"svc-1.1"`` are the short ways.
+    """The model that a client requests, as an object; ``"stable"`` and ``"svc-1.1"`` are short forms.
 
-    A client that sends a whole ModelInfo is understood; ``model_string`` decides.
+    A whole ModelInfo is accepted, too; ``model_string`` decides.
     """
 
     model_name: str = "svc"
@@ -249,7 +252,7 @@ class ModelInfoInput(msgspec.Struct, kw_only=True):
 
 
 class SessionFile(msgspec.Struct, kw_only=True):
-    """A file attached to a session; ``mime_type`` and ``content_type_label`` were read from its content."""
+    """A file attached to a session; ``mime_type`` and ``content_type_label`` are detected from its content."""
 
     name: str
     size: int
@@ -259,7 +262,10 @@ class SessionFile(msgspec.Struct, kw_only=True):
 
 
 class Session(msgspec.Struct, kw_only=True):
-    """A session as the service reports it. Times are whole seconds since the epoch."""
+    """A session as the service reports it. Times are in seconds since the epoch.
+
+    ``log_session`` is ``can_log`` on the wire.
+    """
 
     id: str
     user_id: str
@@ -276,7 +282,7 @@ class Session(msgspec.Struct, kw_only=True):
     num_messages: int
     messages: list[Message]
     usage: Usage
-    can_log: bool
+    log_session: bool = msgspec.field(name="can_log")
     state: State
     files: list[SessionFile]
     local_tools: list[msgspec.Raw] = msgspec.field(default_factory=list)
@@ -284,7 +290,7 @@ class Session(msgspec.Struct, kw_only=True):
 
 
 class User(msgspec.Struct, kw_only=True):
-    """Whom a key belongs to and what it may do. ``key_expire_time``, ``tpm``, ``rpm``: 0 is never, no limit."""
+    """A key's user and rights. 0 means that the key never expires or, for ``tpm`` and ``rpm``, has no limit."""
 
     id: str
     org_id: str
@@ -300,7 +306,7 @@ class User(msgspec.Struct, kw_only=True):
 
 
 class UserInfo(msgspec.Struct, kw_only=True):
-    """GET /user/info: sessions oldest first without their messages; the stable model first."""
+    """GET /user/info. Sessions are oldest first and without messages; the stable model is first."""
 
     user: User
     sessions: list[Session]
@@ -308,7 +314,7 @@ class UserInfo(msgspec.Struct, kw_only=True):
 
 
 class RegisterRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /session/register. What is left out takes the service's default."""
+    """POST /session/register. Omitted fields take the service's defaults."""
 
     id: str | None = None
     model: str | ModelInfoInput | None = None
@@ -316,11 +322,11 @@ class RegisterRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
     name: str | None = None
     description: str | None = None
     language: str | None = None
-    can_log: bool | None = None
+    log_session: bool | None = msgspec.field(name="can_log", default=None)
 
 
 class UpdateRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /session/update. What is left out or empty stays as it is."""
+    """POST /session/update. Omitted or empty fields stay as they are."""
 
     id: str
     name: str | None = None
@@ -335,7 +341,7 @@ class DeleteRequest(msgspec.Struct, kw_only=True):
 
 
 class GenerateRequest(msgspec.Struct, kw_only=True):
-    """POST /session/generate: one query, answered when its turn has ended."""
+    """POST /session/generate: one query; the reply comes when its turn has ended."""
 
     id: str
     messages: list[Message]
@@ -358,14 +364,14 @@ class DetachFileRequest(msgspec.Struct, kw_only=True):
 
 
 class FeedbackType(_OpenEnum):
-    """What a feedback is about."""
+    """The kind of a feedback."""
 
     USER_FEEDBACK = "user_feedback"
     BUG_REPORT = "bug_report"
 
 
 class FeedbackRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /session/feedback; ``group_id`` is the ``group`` of the messages meant, empty for the whole session."""
+    """POST /session/feedback; ``group_id`` is the ``group`` of one answer's messages, empty for the whole session."""
 
     session_id: str
     type: FeedbackType
@@ -388,9 +394,9 @@ class Ticket(msgspec.Struct, kw_only=True):
 
 
 class Key(msgspec.Struct, kw_only=True):
-    """What the service tells of a key, never the key itself. Times are seconds since the epoch; 0 is never.
+    """A key's description, without the key itself. Times are in seconds since the epoch; 0 means never.
 
-    ``is_asking``: it is the one that asks. ``is_page``: ``svc open`` made it for a page.
+    ``is_asking``: this is the key of the request. ``is_page``: ``svc open`` created it for the web page.
     """
 
     id: str
@@ -409,14 +415,14 @@ class KeyList(msgspec.Struct, kw_only=True):
 
 
 class CreateKeyRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /key/create. ``ttl`` is in seconds; 0 is as long as the key that asks may."""
+    """POST /key/create. ``ttl`` is in seconds; 0 means as long as the key of the request is valid."""
 
     name: str = ""
     ttl: int = 0
 
 
 class NewKey(msgspec.Struct, kw_only=True):
-    """A key that was made just now: ``api_key`` is shown this once."""
+    """A new key: ``api_key`` is shown only here."""
 
     key: Key
     api_key: str
@@ -429,14 +435,14 @@ class RevokeKeyRequest(msgspec.Struct, kw_only=True):
 
 
 class PageCode(msgspec.Struct, kw_only=True):
-    """Signs the page at ``/`` in, once, within ``expires_in`` seconds."""
+    """A code that signs in to the page at ``/``, once, within ``expires_in`` seconds."""
 
     code: str
     expires_in: int
 
 
 class ModelCard(msgspec.Struct, kw_only=True):
-    """A model in OpenAI's list; ``created`` is in seconds since the epoch."""
+    """A model in OpenAI's format; ``created`` is in seconds since the epoch."""
 
     id: str
     created: int
@@ -445,14 +451,14 @@ class ModelCard(msgspec.Struct, kw_only=True):
 
 
 class ModelList(msgspec.Struct, kw_only=True):
-    """GET /models, in OpenAI's shape; the stable model first."""
+    """GET /models, in OpenAI's format; the stable model is first."""
 
     data: list[ModelCard]
     object: Literal["list"] = "list"
 
 
 class OpResult(msgspec.Struct, kw_only=True):
-    """What an operation answers; ``data`` is the object made, or null."""
+    """The reply to an operation; ``data`` is the object created, or null."""
 
     ok: bool = True
     status_code: int = 200
@@ -461,7 +467,7 @@ class OpResult(msgspec.Struct, kw_only=True):
 
 
 class SessionResponse(msgspec.Struct, kw_only=True):
-    """All messages of one answered turn."""
+    """All messages of an answered turn."""
 
     id: str
     messages: list[Message]
@@ -470,12 +476,12 @@ class SessionResponse(msgspec.Struct, kw_only=True):
     usage: Usage = msgspec.field(default_factory=Usage)
 
     def text(self) -> str:
-        """The RESULT's Markdown; ``""`` where the turn has none."""
+        """The answer in Markdown; ``""`` if the turn has none."""
         return "".join(str(m.get_content()) for m in self.messages if m.message_type == MessageType.RESULT)
 
 
 class ErrorDetail(msgspec.Struct, kw_only=True):
-    """The wire's error; ``type`` is OpenAI's word for the group, ``param`` the field at fault."""
+    """An error on the wire; ``type`` is its group in OpenAI's terms, ``param`` the invalid field."""
 
     code: str
     message: str
@@ -484,7 +490,7 @@ class ErrorDetail(msgspec.Struct, kw_only=True):
 
 
 class ErrorBody(msgspec.Struct, kw_only=True):
-    """The body of every answer that is not 2xx."""
+    """The body of every reply that is not 2xx."""
 
     error: ErrorDetail
 

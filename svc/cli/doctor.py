@@ -1,4 +1,4 @@
-"""The command ``svc doctor``: shows what ``svc.doctor`` found. Exit codes: 0 all is well, 1 something is wrong."""
+"""The command ``svc doctor``: prints what ``svc.doctor`` found. Exit codes: 0 no problems, 1 problems found."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ _STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout.")
 def doctor(*, as_json: bool) -> None:
-    """Say what is configured, whether the service answers and how fast, and how old the analyst's knowledge is.
+    """Check the configuration, the service's response time and the age of the analyst's knowledge.
 
-    Does what a first question would do: where nothing is configured, the local service is started. To see that
-    streams work, a session is made, and deleted again. Keys are never shown. Exit codes: 0 all is well, 1 something
-    is wrong.
+    If no service is configured, the local service is started. Streams are checked with a temporary session. Keys are
+    never shown. Exit codes: 0 no problems, 1 problems found.
     """
     from svc.doctor import examine
 
@@ -47,13 +46,13 @@ def _show(diagnosis: Diagnosis) -> None:
     console.print(_text(f"svc {diagnosis.version}, Python {diagnosis.python}", "bold"), _checks_table(diagnosis))
     if diagnosis.local is not None:
         console.print(_text("\nLocal service", "bold"), _local_table(diagnosis.local))
-    whose = "of the embedded analyst" if diagnosis.service != "hosted" else "installed here; the service has its own"
+    whose = "of the embedded analyst" if diagnosis.service != "hosted" else "installed here (the service has its own)"
     console.print(_text(f"\nKnowledge {whose}", "bold"), _knowledge_table(diagnosis))
     wrong = sum(check.status == "wrong" for check in diagnosis.checks)
     if wrong:
-        console.print(_text(f"\n{wrong} of {len(diagnosis.checks)} checks found something wrong.", "bold red"))
+        console.print(_text(f"\n{wrong} of {len(diagnosis.checks)} checks found a problem.", "bold red"))
     else:
-        console.print(_text("\nAll is well.", "bold green"))
+        console.print(_text("\nNo problems found.", "bold green"))
 
 
 def _checks_table(diagnosis: Diagnosis) -> Table:
@@ -68,9 +67,9 @@ def _checks_table(diagnosis: Diagnosis) -> Table:
 
 def _local_table(local: LocalService) -> Table:
     table = _grid()
-    age = "" if local.age_seconds is None else f", since {_age(local.age_seconds)}"
+    age = "" if local.age_seconds is None else f", started {_age(local.age_seconds)} ago"
     for name, value in (
-        ("process", "none has run" if local.pid is None else f"{local.pid}{age}"),
+        ("process", "never started" if local.pid is None else f"{local.pid}{age}"),
         ("folder", local.folder),
         ("database", f"{local.database_bytes:,} bytes"),
         ("log", f"{local.log} ({local.log_bytes:,} bytes)"),
@@ -99,7 +98,7 @@ def _grid() -> Table:
 
 
 def _text(text: str, style: str = "") -> Text:
-    """Text as it is: what a service or a file says is no markup, and moves no cursor."""
+    """Literal text: markup and control characters from a service or a file have no effect."""
     from rich.text import Text
 
     return Text(printable(text), style=style)

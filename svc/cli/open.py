@@ -1,7 +1,7 @@
-"""The command ``svc open``: shows the service's page in the browser, signed in.
+"""The command ``svc open``: opens the service's web page in the browser, signed in.
 
-No key reaches an address, a command line or a cookie: a file of mode 0600 holds a form with a one-time code, and posts
-it. Facts: docs/wire.md, "The service's page".
+No key is part of a URL, a command line or a cookie: a file of mode 0600 has a form that submits a one-time code.
+Facts: docs/wire.md, "The service's page".
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import click
 
 from svc.config import state_folder
 
-_OLD_SECONDS = 60  # a code serves no longer: what is older was used, or never will be
+_OLD_SECONDS = 60  # a code is valid for that long, so older files are of no use
 _NAME = "open-"
 _FILE = """<!doctype html>
 <meta charset="utf-8">
@@ -30,10 +30,10 @@ _FILE = """<!doctype html>
 
 @click.command("open")
 def open_page() -> None:
-    """Open the service's page in the browser, signed in for 12 hours: the chat, and your API keys.
+    """Open the service's web page (the chat and your API keys) in the browser, signed in for 12 hours.
 
-    The service is the one that SVC_API_KEY and SVC_BASE_URL name, else a local one, which starts by itself. The
-    browser is this machine's (or the one that BROWSER names); where there is none, the file to open is shown.
+    The service is the one in SVC_API_KEY and SVC_BASE_URL, else the local one, which is started if it is not running.
+    The browser is the default one or that in BROWSER; without a browser, the path of a file to open is printed.
     """
     from svc.client import Svc  # the network's libraries load when a command needs them
 
@@ -42,13 +42,16 @@ def open_page() -> None:
         code = client.make_page_code()
         file = write_form(folder, f"{client.base_url}/", code)
     if webbrowser.open(file.as_uri()):
-        click.echo(f"The page of {client.base_url} opens in the browser.")
+        click.echo(f"Opened {client.base_url} in the browser.")
     else:
-        click.echo(f"No browser was found. Open this file within a minute, once: {file}")
+        click.echo(f"No browser found. Open this file within a minute (it works once): {file}")
 
 
 def write_form(folder: Path, address: str, code: str) -> Path:
-    """A file of this user's alone that brings the code to the address when it is opened; old ones are removed."""
+    """Write a file that submits the code to ``address`` when it is opened, readable by this user only.
+
+    Older files of the kind are removed.
+    """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for old in folder.glob(f"{_NAME}*.html"):
         if time.time() - old.stat().st_mtime > _OLD_SECONDS:

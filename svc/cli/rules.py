@@ -1,4 +1,4 @@
-"""The command ``svc rules``: the rules that run over logs, the user's own sets of them, and newer tables of facts."""
+"""The command ``svc rules``: detection rules for logs, your own rule sets, and updates of knowledge tables."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ if TYPE_CHECKING:
     from svc.assistant.sigma.engine import Hit, Rule, RuleEngine
     from svc.assistant.sigma.tables import RuleTable
 
-MAX_FETCHED_BYTES = 256 * 1024 * 1024  # the largest official file, ATT&CK for enterprise, has 45 MB
-FETCH_SECONDS = 60.0  # for each step of a download, not for the whole
-_BATCH = 2_000  # events at once through the rules
+MAX_FETCHED_BYTES = 256 * 1024 * 1024  # the largest official file, ATT&CK for Enterprise, is 45 MB
+FETCH_SECONDS = 60.0  # per network operation, not for the whole download
+_BATCH = 2_000  # events matched at a time
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _UPDATES = {
-    "attack": ("svc.assistant.knowledge.attack_update", "attack.json", "ATT&CK's enterprise bundle (STIX 2.1, JSON)"),
-    "cwe": ("svc.assistant.knowledge.cwe_update", "cwe.json", "the CWE list (XML, CSV, or either in a zip)"),
+    "attack": ("svc.assistant.knowledge.attack_update", "attack.json", "the ATT&CK Enterprise bundle (STIX 2.1 JSON)"),
+    "cwe": ("svc.assistant.knowledge.cwe_update", "cwe.json", "the CWE list (XML or CSV, optionally zipped)"),
     "kev": ("svc.assistant.knowledge.kev", "kev.json", "CISA's known_exploited_vulnerabilities.json"),
 }
-"""By option: the module whose ``read`` makes a table of an official file, the table's name, what the file is."""
+"""By option: the module whose ``read`` converts the official file, the table's file name, the file's description."""
 
 
 @click.group()
 def rules() -> None:
-    """The rules that run over logs, in Sigma's format: ours, and sets of your own beside them."""
+    """Manage the Sigma rules that run on logs: the built-in set and your own sets."""
 
 
 _folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
@@ -44,58 +44,58 @@ _folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exist
 
 @rules.command("add")
 @_folder_argument
-@click.option("--name", metavar="NAME", help="What to call the set. Default: the folder's name.")
+@click.option("--name", metavar="NAME", help="Name of the set. Default: the folder's name.")
 def add_rules(folder: Path, name: str | None) -> None:
-    """Compile the Sigma rules under DIR and run them from now on; what cannot run is listed with the reason."""
+    """Compile and enable the Sigma rules in DIR. Unsupported rules are listed with the reason."""
     sets = _sets()
     try:
-        chosen = sets.name_for(folder, name)
+        set_name = sets.name_for(folder, name)
         found, rejected = _compiled(sets, folder)
     except sets.SetError as error:
         raise click.ClickException(str(error)) from error
-    _store(sets, chosen, folder, found, rejected)
+    _store(sets, set_name, folder, found, rejected)
 
 
 @rules.command("list")
 def list_rules() -> None:
-    """Show each set: how many rules of which level, from whom, under which licence, from when."""
+    """List the sets with their rule counts, levels, authors, licences and dates."""
     from svc.assistant.sigma.tables import OURS, UnreadableSet, load_tables
 
     for name, table in load_tables().items():
         if isinstance(table, UnreadableSet):
-            click.echo(f"{name}: cannot be read ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
+            click.echo(f"{name}: unreadable ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
             continue
-        title = "ours" if name == OURS else name
+        title = "built-in" if name == OURS else name
         click.echo(f"{title}: {len(table.rules):,} rules of {table.date}, version {table.version}, {_source(table)}")
         click.echo(f"  levels:   {_counts(rule.level for rule in table.rules)}")
-        click.echo(f"  authors:  {_counts(rule.author or 'not stated' for rule in table.rules)}")
-        click.echo(f"  licences: {_counts(rule.license or 'not stated' for rule in table.rules)}")
+        click.echo(f"  authors:  {_counts(rule.author or 'unknown' for rule in table.rules)}")
+        click.echo(f"  licences: {_counts(rule.license or 'unknown' for rule in table.rules)}")
 
 
 def _table_options(command: click.Command) -> click.Command:
     for name, (_, _, what) in reversed(_UPDATES.items()):
-        command.params.insert(0, click.Option([f"--{name}"], metavar="FILE|URL", help=f"Read {what}."))
+        command.params.insert(0, click.Option([f"--{name}"], metavar="FILE|URL", help=f"Update from {what}."))
     return command
 
 
 @_table_options
 @rules.command("update")
 def update_rules(**sources: str | None) -> None:
-    """Read your sets' folders again; or, with an option, an official table of facts in place of the one that ships."""
-    wanted = {name: source for name, source in sources.items() if source is not None}
-    for name, source in wanted.items():
+    """Recompile your rule sets or, with an option, replace a built-in knowledge table by the official file."""
+    given = {name: source for name, source in sources.items() if source is not None}
+    for name, source in given.items():
         _update_table(name, source)
-    if not wanted:
+    if not given:
         _update_sets()
 
 
 @rules.command("remove")
 @click.argument("name")
 def remove_rules(name: str) -> None:
-    """Forget the set NAME; the folder that it came from is not touched."""
+    """Remove the set NAME. Its source folder is not changed."""
     if not _sets().remove_set(name):
-        raise click.ClickException(f"there is no set {name!r}. svc rules list shows them.")
-    click.echo(f"{name} is removed")
+        raise click.ClickException(f"no such set: {name!r}. List them with: svc rules list")
+    click.echo(f"removed {name}")
 
 
 @rules.command("test")
@@ -108,23 +108,23 @@ def remove_rules(name: str) -> None:
     multiple=True,
     metavar="FILE|DIR",
     type=click.Path(exists=True, path_type=Path),
-    help="Run this rule alone, added or not; again for more.",
+    help="Run only this rule, added or not (repeatable).",
 )
 def try_rules(files: tuple[Path, ...], rule_paths: tuple[Path, ...]) -> None:
-    """Run the rules over log FILEs (EVTX, JSON lines, audit, web, CloudTrail, syslog, CSV) and show what they find."""
+    """Run the rules on log FILEs (EVTX, JSON Lines, auditd, web, CloudTrail, syslog, CSV) and print the matches."""
     from svc.assistant.sigma.engine import RuleEngine
     from svc.assistant.sigma.tables import load_rules
 
-    chosen = _given(rule_paths) if rule_paths else list(load_rules().rules)
+    chosen = _selected_rules(rule_paths) if rule_paths else list(load_rules().rules)
     for file in files:
         engine = RuleEngine(chosen)
-        with file.open("rb") as feed:
-            _print_hits(file, _hits(feed, engine), len(chosen))
+        with file.open("rb") as log:
+            _print_hits(file, _hits(log, engine), len(chosen))
 
 
 @rules.command("compile", hidden=True)
 def compile_rules() -> None:
-    """Compile our own rules into the table that ships, in a checkout."""
+    """Compile the built-in rules into the table that ships (development only)."""
     _sets()
     from svc.assistant.sigma.shipped import compile_ours, path_of_ours
 
@@ -134,7 +134,7 @@ def compile_rules() -> None:
 
 
 def _sets() -> ModuleType:
-    """The module that compiles and stores; it needs the extra."""
+    """The module that compiles rules and stores sets; it requires the extra ``sigma``."""
     try:
         return import_module("svc.assistant.sigma.user_sets")
     except ModuleNotFoundError as error:
@@ -162,9 +162,9 @@ def _compiled(sets: ModuleType, folder: Path) -> tuple[list[Rule], list[Rejected
 def _store(sets: ModuleType, name: str, folder: Path, found: list[Rule], rejected: list[Rejected]) -> None:
     _print_rejected(rejected)
     if not found:
-        raise click.ClickException(f"no rule under {folder} can run here; the set {name} is not stored.")
+        raise click.ClickException(f"no supported rule in {folder}; the set {name} was not stored.")
     place = sets.save_set(name, folder, found)
-    click.echo(f"{name}: {len(found):,} rules run from now on, {len(rejected):,} cannot; kept in {place}")
+    click.echo(f"{name}: {len(found):,} rules enabled, {len(rejected):,} unsupported; stored in {place}")
 
 
 def _print_rejected(rejected: list[Rejected]) -> None:
@@ -174,11 +174,11 @@ def _print_rejected(rejected: list[Rejected]) -> None:
 
 
 def _source(table: RuleTable) -> str:
-    return "they ship with svc" if table.source == "svc-jupyter" else f"from {one_line(table.source, 120)}"
+    return "shipped with svc" if table.source == "svc-jupyter" else f"from {one_line(table.source, 120)}"
 
 
 def _counts(values: Iterator[str]) -> str:
-    """The five commonest, with their counts."""
+    """The five most common values with their counts."""
     counts = Counter(values)
     shown = ", ".join(f"{one_line(value, 60)} {count:,}" for value, count in counts.most_common(5))
     return shown if len(counts) <= 5 else f"{shown}, and {len(counts) - 5:,} more"
@@ -189,7 +189,7 @@ def _update_sets() -> None:
 
     own = {name: table for name, table in load_tables().items() if name != OURS and isinstance(table, RuleTable)}
     if not own:
-        click.echo("you have no sets of rules. Add one: svc rules add DIR")
+        click.echo("you have no rule sets. Add one: svc rules add DIR")
         return
     sets = _sets()
     failed = []
@@ -198,10 +198,10 @@ def _update_sets() -> None:
         try:
             _store(sets, name, folder, *_compiled(sets, folder))
         except (sets.SetError, click.ClickException) as error:
-            click.echo(f"{name} stays as it was: {error}", err=True)
+            click.echo(f"{name} is unchanged: {error}", err=True)
             failed.append(name)
     if failed:
-        raise click.ClickException(f"could not be read again: {', '.join(failed)}")
+        raise click.ClickException(f"not updated: {', '.join(failed)}")
 
 
 def _update_table(name: str, source: str) -> None:
@@ -209,7 +209,7 @@ def _update_table(name: str, source: str) -> None:
     from svc.assistant.sigma.atomic_write import replace_file
 
     module, file_name, _ = _UPDATES[name]
-    content = _fetched(source) if "://" in source else _read(Path(source))
+    content = _download(source) if "://" in source else _read(Path(source))
     read: Callable[[bytes], msgspec.Struct] = import_module(module).read
     try:
         table = read(content)
@@ -217,24 +217,26 @@ def _update_table(name: str, source: str) -> None:
         raise click.ClickException(f"--{name} {one_line(source, 200)}: {one_line(str(error), 300)}") from error
     place = replace_file(user_folder() / file_name, msgspec.json.encode(table))
     facts = msgspec.to_builtins(table)
-    click.echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: kept in {place}")
+    click.echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: stored in {place}")
 
 
 def _read(file: Path) -> bytes:
     try:
         if file.stat().st_size > MAX_FETCHED_BYTES:
-            raise click.ClickException(f"{file} is larger than {MAX_FETCHED_BYTES:,} bytes; this is no official table.")
+            raise click.ClickException(
+                f"{file} is larger than {MAX_FETCHED_BYTES:,} bytes, so it is not an official table."
+            )
         return file.read_bytes()
     except OSError as error:
         raise click.ClickException(f"{file} cannot be read: {error.strerror}") from error
 
 
-def _fetched(url: str) -> bytes:
+def _download(url: str) -> bytes:
     import httpx2
 
     content = bytearray()
     try:
-        hooks = {"request": [_only_https]}  # asked for every step of a redirection
+        hooks = {"request": [_only_https]}  # checked for each redirect, too
         with (
             httpx2.Client(follow_redirects=True, timeout=FETCH_SECONDS, event_hooks=hooks) as client,
             client.stream("GET", url) as response,
@@ -243,7 +245,7 @@ def _fetched(url: str) -> bytes:
             for part in response.iter_bytes():
                 content += part
                 if len(content) > MAX_FETCHED_BYTES:
-                    raise click.ClickException(f"{url} sends more than {MAX_FETCHED_BYTES:,} bytes; given up.")
+                    raise click.ClickException(f"{url} is larger than {MAX_FETCHED_BYTES:,} bytes; download stopped.")
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         raise click.ClickException(f"{one_line(url, 200)} cannot be fetched: {one_line(str(error), 200)}") from error
     return bytes(content)
@@ -253,12 +255,12 @@ def _only_https(request: httpx2.Request) -> None:
     url = request.url
     if url.scheme != "https" and not (url.scheme == "http" and url.host in _LOOPBACK):
         raise click.ClickException(
-            f"{one_line(str(url), 200)}: only https addresses are read. Or give the file's path."
+            f"{one_line(str(url), 200)}: only https URLs are supported. Download the file and pass its path."
         )
 
 
-def _given(paths: tuple[Path, ...]) -> list[Rule]:
-    """The rules in these files and folders. One that cannot run ends the command: it is what the user wants to try."""
+def _selected_rules(paths: tuple[Path, ...]) -> list[Rule]:
+    """The rules in these files and folders. Raises if none is supported."""
     sets = _sets()
     found: list[Rule] = []
     for path in paths:
@@ -269,16 +271,16 @@ def _given(paths: tuple[Path, ...]) -> list[Rule]:
         _print_rejected(rejected)
         found += more
     if not found:
-        raise click.ClickException("none of the given rules can run.")
+        raise click.ClickException("none of the given rules is supported.")
     return found
 
 
-def _hits(feed: BinaryIO, engine: RuleEngine) -> Iterator[Hit]:
+def _hits(log: BinaryIO, engine: RuleEngine) -> Iterator[Hit]:
     from svc.assistant.findings import Gap
     from svc.assistant.skills.events.tool import read_events
 
     batch = []
-    for item in read_events(feed):
+    for item in read_events(log):
         if isinstance(item, Gap):
             click.echo(f"... {one_line(item.text, 300)}", err=True)
             continue
@@ -302,6 +304,6 @@ def _print_hits(file: Path, hits: Iterator[Hit], rule_count: int) -> None:
     click.echo(f"{file}: {len(by_rule):,} of {rule_count:,} rules match")
     for key, (first, *_) in sorted(by_rule.items(), key=lambda item: LEVELS.index(item[1][0].rule.level)):
         rule, event = first.rule, first.event
-        whom = f"{rule.author or 'author not stated'}, {rule.license or 'licence not stated'}"
-        click.echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(whom, 80)}]")
+        credit = f"{rule.author or 'unknown author'}, {rule.license or 'unknown licence'}"
+        click.echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(credit, 80)}]")
         click.echo(f"  {'':<13} first: {event.number} {one_line(event.time, 40)} {one_line(event.excerpt, 160)}")

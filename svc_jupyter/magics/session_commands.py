@@ -166,7 +166,7 @@ def _facts(session: InteractiveSession, title: str) -> Listing:
         ("questions", f"{info.turns:,}, {_count(info.num_messages, 'message')}"),
         ("files", ", ".join(file.name for file in info.files) or "none"),
         ("tokens", f"{info.usage.total_tokens:,}"),
-        ("kept on disk", "yes" if info.can_log else "no"),
+        ("kept on disk", "yes" if info.log_session else "no"),
         ("made at", f"{_moment(info.create_time)} UTC"),
         ("ends at", f"{_moment(info.expire_time)} UTC, in {_left(info.expire_time)}"),
     ]

@@ -382,7 +382,7 @@ def _shown(session: Session | None) -> Json | None:
         "description": session.description,
         "expire_time": session.expire_time,
         "ttl": session.ttl,
-        "can_log": session.can_log,
+        "can_log": session.log_session,
         "files": [{"name": file.name, "size": file.size} for file in session.files],
         "model": session.model.model_string,
     }

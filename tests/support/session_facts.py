@@ -10,7 +10,7 @@ def session(**changes: object) -> Session:
     facts: dict[str, object] = {
         "id": "s", "user_id": "u", "org_id": "o", "model": ModelInfo(model_name="svc", version="1.1"), "ttl": 300,
         "language": "en", "turns": 1, "name": "n", "description": "", "create_time": 1, "update_time": 2,
-        "expire_time": 301, "num_messages": 2, "messages": [], "usage": Usage(total_tokens=10), "can_log": True,
+        "expire_time": 301, "num_messages": 2, "messages": [], "usage": Usage(total_tokens=10), "log_session": True,
         "state": State.AGENT_DONE, "files": [],
     }  # fmt: skip
     return Session(**(facts | changes))

@@ -27,7 +27,7 @@ def test_the_environment_configures_it(scripted_service: Config, monkeypatch: py
 def test_a_session_has_what_was_asked_for_and_the_services_own_words_for_the_rest(client: Svc):
     session = client.create_session(ttl=300, log_session=False)
 
-    assert (session.ttl, session.can_log) == (300, False)
+    assert (session.ttl, session.log_session) == (300, False)
     assert session.name
     assert session.model.model_string == "svc-1.1"
     assert session.expire_time == session.create_time + 300

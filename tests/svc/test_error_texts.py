@@ -24,7 +24,7 @@ from websockets.http11 import Response
 import svc
 from svc import Svc, _protocol, _requests, _transport, client, config, messages
 from svc._protocol import CancelProtocol, Fail, TurnProtocol
-from svc._requests import Reply, read_error, read_reply
+from svc._requests import Reply, parse_error, parse_reply
 from svc._transport import StreamConnection, Transport
 from svc.config import Config, resolve
 from svc.errors import SvcError
@@ -90,7 +90,7 @@ def call_of(*, base_url: str) -> Callable[[], object]:
 
 
 def unreadable(reply: Reply) -> Callable[[], object]:
-    return lambda: read_reply(_requests.health(), reply)
+    return lambda: parse_reply(_requests.health(), reply)
 
 
 def wire(code: str, text: str) -> bytes:
@@ -99,32 +99,32 @@ def wire(code: str, text: str) -> bytes:
 
 ROWS = [
     # config
-    ("no-key", resolved(SVC_BASE_URL=HERE), svc.ConfigError, "base_url 'https://svc.example.org' needs a key. Set SVC_API_KEY (`svc keys create` makes one), or leave base_url and SVC_BASE_URL out to use the local service."),
-    ("ws-alone", resolved(SVC_WS_URL="wss://a"), svc.ConfigError, "ws_url is given without base_url. Set base_url (SVC_BASE_URL), too; ws_url may be left out."),
-    ("key-for-local", lambda: resolve(KEY, "local"), svc.ConfigError, 'base_url="local" brings its own key and ws_url. Leave both out, or give the address.'),
-    ("key-is-an-address", resolved(SVC_API_KEY=HERE), svc.ConfigError, "api_key holds an address. The key comes first: Svc(api_key, base_url=...)."),
-    ("key-broken", resolved(SVC_API_KEY="svc_a b"), svc.ConfigError, "the key holds spaces or characters that no key has. Copy it again, alone, on one line."),
-    ("address-is-a-key", resolved(SVC_API_KEY="x", SVC_BASE_URL=KEY), svc.ConfigError, "base_url is not an address. It looks like a key: the key comes first. Give it whole, as https://svc.example.org."),
-    ("scheme", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="ftp://a.example.org"), svc.ConfigError, "base_url 'ftp://a.example.org' must begin with https:// or, on this machine, http://."),
-    ("no-host", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://"), svc.ConfigError, "base_url 'https://' has no usable host and port. Give it whole, as https://svc.example.org."),
-    ("password", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://u:pw@a.example.org"), svc.ConfigError, "base_url 'https://a.example.org' carries a password, a query or a fragment, and addresses end up in logs. Give the address alone; the key goes into SVC_API_KEY."),
-    ("in-the-open", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="http://a.example.org"), svc.ConfigError, "base_url 'http://a.example.org' would send the key unencrypted over the network. Use https://; http:// is for this machine alone."),
-    ("port", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://a:99999"), svc.ConfigError, "base_url is not an address that can be read. Check its host and port."),
+    ("no-key", resolved(SVC_BASE_URL=HERE), svc.ConfigError, "base_url 'https://svc.example.org' needs a key. Set SVC_API_KEY (`svc keys create` creates one), or omit base_url and SVC_BASE_URL to use the local service."),
+    ("ws-alone", resolved(SVC_WS_URL="wss://a"), svc.ConfigError, "ws_url was given without base_url. Set base_url (SVC_BASE_URL) as well; ws_url is optional."),
+    ("key-for-local", lambda: resolve(KEY, "local"), svc.ConfigError, 'base_url="local" uses its own key and ws_url. Omit both, or pass the URL of a service.'),
+    ("key-is-an-address", resolved(SVC_API_KEY=HERE), svc.ConfigError, "api_key is a URL. The key is the first argument: Svc(api_key, base_url=...)."),
+    ("key-broken", resolved(SVC_API_KEY="svc_a b"), svc.ConfigError, "the API key contains spaces or invalid characters. Copy it again, on one line."),
+    ("address-is-a-key", resolved(SVC_API_KEY="x", SVC_BASE_URL=KEY), svc.ConfigError, "base_url is not a URL. It looks like a key, which is the first argument. Use a complete URL such as https://svc.example.org."),
+    ("scheme", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="ftp://a.example.org"), svc.ConfigError, "base_url 'ftp://a.example.org' must start with https:// or, for this machine only, http://."),
+    ("no-host", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://"), svc.ConfigError, "base_url 'https://' has no valid host and port. Use a complete URL such as https://svc.example.org."),
+    ("password", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://u:pw@a.example.org"), svc.ConfigError, "base_url 'https://a.example.org' contains a password, a query or a fragment, and URLs end up in logs. Remove it; the key belongs in SVC_API_KEY."),
+    ("in-the-open", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="http://a.example.org"), svc.ConfigError, "base_url 'http://a.example.org' would send the key unencrypted over the network. Use https://; http:// is for this machine only."),
+    ("port", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://a:99999"), svc.ConfigError, "base_url is not a valid URL. Check its host and port."),
     # _requests
-    ("file-without-a-name", lambda: _requests.upload_file("s", ""), svc.InvalidRequestError, "the file has no name. Give one: it is how a question refers to it."),
-    ("no-mime-type", lambda: _requests.upload_file("s", "a", "text"), svc.InvalidRequestError, "mime_type_hint 'text' is not a MIME type. Give one as text/plain, or leave it out."),
-    ("half-a-character", lambda: _requests.update(UpdateRequest(id="s", name="\ud800")), svc.InvalidRequestError, "'\\ud800' holds half a character, which is no text. Leave it out."),
+    ("file-without-a-name", lambda: _requests.upload_file("s", "", b""), svc.InvalidRequestError, "the file name is empty. Pass a name: questions refer to the file by it."),
+    ("no-mime-type", lambda: _requests.upload_file("s", "a", b"", "text"), svc.InvalidRequestError, "mime_type_hint 'text' is not a MIME type. Use one such as text/plain, or omit it."),
+    ("half-a-character", lambda: _requests.update(UpdateRequest(id="s", name="\ud800")), svc.InvalidRequestError, "'\\ud800' contains half a surrogate pair, which is not text. Remove it."),
     ("empty-bug", lambda: _requests.send_bug_report("s", " ", ""), svc.InvalidRequestError, "the bug report is empty. Say what happened and what you expected."),
-    ("not-of-the-wire", unreadable(Reply(200, b"{}")), svc.ProtocolError, "GET /health was answered with what is not of the wire: Object missing required field `status`. Check that base_url is a svc service, and that both have about the same version."),
-    ("another-server", raising(read_error, Reply(404, b"<h1>")), svc.ProtocolError, "HTTP 404 came back without the wire's error body. Check that base_url and ws_url are a svc service's, path prefix and all."),
-    ("gateway", raising(read_error, Reply(502, b"<h1>")), svc.UpstreamError, "something between here and the service answered HTTP 502. Try again; if it stays, ask its admin."),
-    ("gateway-away", raising(read_error, Reply(504, b"<h1>")), svc.UnavailableError, "something between here and the service answered HTTP 504. Try again; if it stays, ask its admin."),
+    ("not-of-the-wire", unreadable(Reply(200, b"{}")), svc.ProtocolError, "the reply to GET /health is invalid: Object missing required field `status`. Check that base_url is an svc service of about the same version."),
+    ("another-server", raising(parse_error, Reply(404, b"<h1>")), svc.ProtocolError, "HTTP 404 came back without the service's error body. Check that base_url and ws_url point to an svc service, including any path prefix."),
+    ("gateway", raising(parse_error, Reply(502, b"<h1>")), svc.UpstreamError, "a proxy in front of the service answered HTTP 502. Try again; if it persists, ask its admin."),
+    ("gateway-away", raising(parse_error, Reply(504, b"<h1>")), svc.UnavailableError, "a proxy in front of the service answered HTTP 504. Try again; if it persists, ask its admin."),
     ("the-services-own-words", unreadable(Reply(410, wire("session_expired", "it ended; make another"))), svc.SessionExpiredError, "it ended; make another"),
     # _protocol
-    ("question-too-long", lambda: TurnProtocol(Message(message_type=MessageType.QUERY, id="q", turn="t", content="x" * 1_048_576, created_at=1.0), 0), svc.TooLargeError, "the question is 1,048,842 bytes on the wire; the service takes 1,048,576. Attach the long part as a file and ask about it."),
-    ("frame-is-no-message", received("{}"), svc.ProtocolError, "the stream sent what is no message (Object missing required field `message_type`): '{}'"),
-    ("frame-is-no-message-while-cancelling", lambda: CancelProtocol("t", 0).receive("{}"), svc.ProtocolError, "the stream sent what is no message: Object missing required field `message_type`"),
-    ("set-back", received(Message(message_type=MessageType.QUERY, id="q", turn="t", seq=3), earlier_after=5), svc.ProtocolError, "the session went back to message 3, after 5 had been there: the service was set back to an older state. Resume the session to go on from what it has."),
+    ("question-too-long", lambda: TurnProtocol(Message(message_type=MessageType.QUERY, id="q", turn="t", content="x" * 1_048_576, created_at=1.0), 0), svc.TooLargeError, "the question is 1,048,842 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it."),
+    ("frame-is-no-message", received("{}"), svc.ProtocolError, "malformed message on the stream (Object missing required field `message_type`): '{}'"),
+    ("frame-is-no-message-while-cancelling", lambda: CancelProtocol("t", 0).receive("{}"), svc.ProtocolError, "malformed message on the stream: Object missing required field `message_type`"),
+    ("set-back", received(Message(message_type=MessageType.QUERY, id="q", turn="t", seq=3), earlier_after=5), svc.ProtocolError, "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there."),
     ("turn-error", received(Message(message_type=MessageType.ERROR, turn="t", seq=1, status_code=502, status_message="upstream_error", content="the model is gone")), svc.UpstreamError, "the model is gone"),
     ("query-refused", received(Message(message_type=MessageType.ERROR, turn="t", parent_id="q", status_code=409, status_message="turn_in_progress", content="a turn runs; wait")), svc.TurnInProgressError, "a turn runs; wait"),
     # _transport
@@ -135,12 +135,12 @@ ROWS = [
     ("upgrade-refused-for-now", upgrade(503, wire("unavailable", "stopping")), svc.UnreachableError, "wss://svc.example.org answered HTTP 503."),
     ("upgrade-refused", upgrade(404, wire("session_not_found", "no such session")), svc.SessionNotFoundError, "no such session"),
     ("refused-connection", call_of(base_url="http://127.0.0.1:1"), svc.UnreachableError, "http://127.0.0.1:1 does not answer ([Errno 111] Connection refused). Check that the service runs and the address is right."),
-    ("untrusted", raising(_transport._untrusted, HERE, OSError("self-signed")), svc.UnreachableError, "https://svc.example.org shows a certificate that is not trusted here (self-signed). Where that is your own authority, name its certificate file in SVC_CA_BUNDLE."),
-    ("ca-bundle", trusting("/no/such.pem"), svc.ConfigError, "SVC_CA_BUNDLE names '/no/such.pem', which cannot be used as certificates ([Errno 2] No such file or directory). It must be a file in PEM format."),
-    ("socks", raising(_transport._socks, ImportError("socksio is not installed")), svc.ConfigError, "the proxy of HTTPS_PROXY cannot be used: socksio is not installed. Install that, or use an HTTP proxy."),
+    ("untrusted", raising(_transport._untrusted, HERE, OSError("self-signed")), svc.UnreachableError, "the certificate of https://svc.example.org is not trusted (self-signed). If your own certificate authority issued it, set SVC_CA_BUNDLE to the authority's certificate file."),
+    ("ca-bundle", trusting("/no/such.pem"), svc.ConfigError, "SVC_CA_BUNDLE='/no/such.pem' cannot be loaded ([Errno 2] No such file or directory). It must be a PEM file of CA certificates."),
+    ("socks", raising(_transport._socks, ImportError("socksio is not installed")), svc.ConfigError, "the proxy in HTTPS_PROXY cannot be used: socksio is not installed. Install it, or use an HTTP proxy."),
     # messages, client
-    ("broken-base64", lambda: Message(message_type=MessageType.INFO, id="m", mime_type=MimeType.PNG, content="a").get_content(), svc.ProtocolError, "message m: its image/png content is not base64: Invalid base64-encoded string: number of data characters (1) cannot be 1 more than a multiple of 4"),
-    ("no-session-id", lambda: Svc(KEY, HERE).resume_session(""), svc.InvalidRequestError, "session_id is empty. A session's id is its session_id."),
+    ("broken-base64", lambda: Message(message_type=MessageType.INFO, id="m", mime_type=MimeType.PNG, content="a").get_content(), svc.ProtocolError, "message m: the image/png content is not valid base64: Invalid base64-encoded string: number of data characters (1) cannot be 1 more than a multiple of 4"),
+    ("no-session-id", lambda: Svc(KEY, HERE).resume_session(""), svc.InvalidRequestError, "session_id is empty. Pass the session_id of a session."),
 ]  # fmt: skip
 
 
@@ -185,8 +185,8 @@ def test_no_error_is_missing_from_the_table(module: ModuleType, made_at: set[tup
 @pytest.mark.parametrize(
     ("act", "cls", "text"),
     [
-        pytest.param(lambda s: s.stream(" "), svc.InvalidRequestError, "the question is empty. Write it out.", id="empty-question"),
-        pytest.param(lambda s: s.query("wait", timeout_seconds=0.2), svc.TurnTimeoutError, "no answer within 0.2 s; the turn was cancelled. Give it a longer time limit, or ask for less at once.", id="timeout"),
+        pytest.param(lambda s: s.stream(" "), svc.InvalidRequestError, "the question is empty. Write a question.", id="empty-question"),
+        pytest.param(lambda s: s.query("wait", timeout_seconds=0.2), svc.TurnTimeoutError, "no answer within 0.2 s; the turn was cancelled. Use a longer time limit, or ask for less at once.", id="timeout"),
         pytest.param(lambda s: s.detach_file(7), svc.SessionFileNotFoundError, "no such file: 7. The session has 1: a.txt.", id="no-file"),
     ],
 )  # fmt: skip
@@ -209,5 +209,5 @@ def test_a_folder_that_is_none_says_what_to_set(tmp_path: Path):
 
     assert str(caught.value) == (
         f"{folder} cannot be used for the local service ([Errno 20] Not a directory: '{folder}'). "
-        "Set SVC_STATE_DIR to a folder of your own."
+        "Set SVC_STATE_DIR to a folder that you own."
     )

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from svc._protocol import CancelProtocol, ComeBack, Deliver, EarlierTurn, Fail, TurnProtocol
+from svc._protocol import CancelProtocol, Deliver, EarlierTurn, Fail, Reconnect, TurnProtocol
 from svc.errors import ProtocolError, ServiceError, TooLargeError
 from svc.messages import Message, MessageType
 from tests.support import WIRE
@@ -68,7 +68,7 @@ class Player:
                 self.yielded.append(message.id)
             case Fail(error):
                 self.error = error
-            case ComeBack():
+            case Reconnect():
                 self.is_leaving = True
 
 

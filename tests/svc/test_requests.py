@@ -11,14 +11,14 @@ import pytest
 
 import svc
 from svc import _requests
-from svc._requests import Reply, parse_retry_after, read_error, read_reply
+from svc._requests import Reply, parse_error, parse_reply, parse_retry_after
 from svc.messages import RegisterRequest, UpdateRequest
 
 FILE = {"name": "a", "size": 1, "sha256": "0", "mime_type": "text/plain", "content_type_label": "txt", "new": 1}
 
 
 def test_a_registration_carries_what_was_given_alone():
-    call = _requests.register(RegisterRequest(id="s1", ttl=300, can_log=False))
+    call = _requests.register(RegisterRequest(id="s1", ttl=300, log_session=False))
 
     assert (call.method, call.target) == ("POST", "/session/register")
     assert json.loads(call.body or b"") == {"id": "s1", "ttl": 300, "can_log": False}
@@ -31,7 +31,7 @@ def test_a_registration_carries_what_was_given_alone():
         pytest.param(_requests.register(RegisterRequest(id="s1")), True, id="register-with-an-id"),
         pytest.param(_requests.register(RegisterRequest()), False, id="register-without"),
         pytest.param(_requests.get_session("s1"), True, id="get"),
-        pytest.param(_requests.upload_file("s1", "a"), False, id="upload"),
+        pytest.param(_requests.upload_file("s1", "a", b""), False, id="upload"),
         pytest.param(_requests.detach_file("s1", 0), False, id="detach"),
         pytest.param(_requests.delete("s1"), False, id="delete"),
         pytest.param(_requests.update(UpdateRequest(id="s1")), True, id="update"),
@@ -47,7 +47,7 @@ def test_only_what_is_the_same_twice_is_repeated(call: _requests.Call[object], i
 
 @pytest.mark.parametrize("name", ["a b&c=d#e.log", "../../etc/passwd", "päß 日本", "a\udcff", "%00"])
 def test_a_file_name_travels_as_data(name: str):
-    call = _requests.upload_file("s&1", name)
+    call = _requests.upload_file("s&1", name, b"")
 
     query = parse_qs(urlsplit(call.target).query)
     assert query == {"session_id": ["s&1"], "filename": [name.encode("utf-8", "replace").decode()]}
@@ -57,12 +57,12 @@ def test_a_file_name_travels_as_data(name: str):
 @pytest.mark.parametrize("hint", ["text", "text/plain\r\nX: y", "a/b c", "ä/b"])
 def test_a_hint_that_is_no_mime_type_is_refused(hint: str):
     with pytest.raises(svc.InvalidRequestError, match="not a MIME type"):
-        _requests.upload_file("s1", "a", hint)
+        _requests.upload_file("s1", "a", b"", hint)
 
 
 def test_a_file_without_a_name_is_refused():
     with pytest.raises(svc.InvalidRequestError, match="no name"):
-        _requests.upload_file("s1", "")
+        _requests.upload_file("s1", "", b"")
 
 
 def test_text_that_is_none_is_refused_in_words():
@@ -71,9 +71,9 @@ def test_text_that_is_none_is_refused_in_words():
 
 
 def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
-    call = _requests.upload_file("s1", "a")
+    call = _requests.upload_file("s1", "a", b"")
 
-    file = read_reply(call, Reply(200, json.dumps({"ok": True, "data": FILE}).encode()))
+    file = parse_reply(call, Reply(200, json.dumps({"ok": True, "data": FILE}).encode()))
 
     assert (file.name, file.size) == ("a", 1)
 
@@ -83,13 +83,13 @@ def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
 )
 def test_a_reply_that_is_not_of_the_wire_is_a_protocol_error(body: bytes):
     with pytest.raises(svc.ProtocolError, match=r"POST /session/upload_file was answered.*Check that base_url"):
-        read_reply(_requests.upload_file("s1", "a"), Reply(200, body))
+        parse_reply(_requests.upload_file("s1", "a", b""), Reply(200, body))
 
 
 def test_the_services_own_error_is_raised_with_all_it_says():
     body = {"error": {"code": "rate_limited", "message": "over 600", "type": "rate_limit_error", "param": None}}
 
-    error = read_error(Reply(429, json.dumps(body).encode(), retry_after=7.0))
+    error = parse_error(Reply(429, json.dumps(body).encode(), retry_after=7.0))
 
     assert isinstance(error, svc.RateLimitedError)
     assert (str(error), error.retry_after) == ("over 600", 7.0)
@@ -107,7 +107,7 @@ def test_the_services_own_error_is_raised_with_all_it_says():
     ],
 )
 def test_an_error_without_the_wires_body_is_told_apart(status: int, cls: type[Exception]):
-    error = read_error(Reply(status, b"<h1>nginx</h1>"))
+    error = parse_error(Reply(status, b"<h1>nginx</h1>"))
 
     assert type(error) is cls
     assert str(status) in str(error)
@@ -136,4 +136,4 @@ def test_feedback_names_the_group_where_there_is_one():
 def test_an_update_may_be_answered_without_the_session():
     call = _requests.update(UpdateRequest(id="s1", name="n"))
 
-    assert read_reply(call, Reply(200, b'{"ok": true, "data": null}')) is None
+    assert parse_reply(call, Reply(200, b'{"ok": true, "data": null}')) is None

@@ -60,7 +60,7 @@ def new_session(
         create_time=int(now),
         update_time=int(now),
         expire_time=int(now) + ttl,
-        can_log=may_log(key.logging, asked=request.can_log),
+        can_log=may_log(key.logging, asked=request.log_session),
         instructions=instructions,
     )
 
@@ -226,7 +226,7 @@ def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Se
         num_messages=session.last_seq,
         messages=list(messages),
         usage=session.usage,
-        can_log=session.can_log,
+        log_session=session.can_log,
         state=state,
         files=[wire_file(file) for file in session.files],
         local_tools=[msgspec.Raw(msgspec.json.encode(tool)) for tool in session.local_tools],

@@ -1,0 +1,90 @@
+"""The command ``svc ask``: asks one question; progress goes to stderr, the answer to stdout."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import click
+import msgspec
+
+from svc.errors import TurnTimeoutError
+from svc.messages import Message, MessageType, State
+from svc.untrusted.characters import printable
+
+
+@click.command()
+@click.argument("question")
+@click.option(
+    "--attach",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
+    help="Attach FILE (repeatable).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: session_id, answer, messages.")
+@click.option("--session", "session_id", metavar="ID", help="Continue session ID.")
+@click.option(
+    "--timeout",
+    "timeout_seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Cancel the question after SECONDS.",
+)
+def ask(
+    question: str, files: tuple[Path, ...], *, as_json: bool, session_id: str | None, timeout_seconds: float | None
+) -> None:
+    """Ask QUESTION ("-" reads it from stdin). Progress goes to stderr, the answer, in Markdown, to stdout.
+
+    \b
+      svc ask --attach /var/log/auth.log "Who was brute-forced, and did anyone get in?"
+      svc ask --json - < question.txt
+
+    The service is the one in SVC_API_KEY and SVC_BASE_URL, else the local one, which is started if it is not running.
+    Exit codes: 0 answered, 1 failed, 2 usage error, 130 interrupted (the question is cancelled).
+    """
+    if question == "-":
+        question = sys.stdin.read()
+    if not question.strip():
+        raise click.UsageError(
+            'the question is empty. Example: svc ask "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"'
+        )
+    try:
+        session_id, messages = asyncio.run(_ask(question, files, session_id, timeout_seconds))
+    except KeyboardInterrupt:
+        click.echo("interrupted; the question was cancelled", err=True)
+        sys.exit(130)
+    answer = "".join(str(m.get_content()) for m in messages if m.message_type == MessageType.RESULT)
+    if as_json:
+        click.echo(msgspec.json.encode({"session_id": session_id, "answer": answer, "messages": messages}))
+    else:
+        click.echo(printable(answer))
+        click.echo(f"Continue with: svc ask --session {session_id} ...", err=True)
+
+
+async def _ask(
+    question: str, files: tuple[Path, ...], session_id: str | None, timeout_seconds: float | None
+) -> tuple[str, list[Message]]:
+    """The session's id and the turn's messages; INFOs are printed as they come."""
+    from svc.client import AsyncSvc  # the networking libraries are imported when a command needs them
+
+    messages = []
+    async with AsyncSvc() as client:
+        session = await (client.resume_session(session_id) if session_id else client.create_session())
+        for file in files:
+            await session.attach_file_from_disk(file)
+        try:
+            async with asyncio.timeout(timeout_seconds), aclosing(session.stream(question)) as turn:
+                async for message in turn:
+                    messages.append(message)
+                    if message.message_type == MessageType.INFO and message.state != State.END and message.content:
+                        click.echo(f"... {printable(message.content)}", err=True)
+        except TimeoutError as error:
+            raise TurnTimeoutError(
+                f"no answer within {timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
+                "or ask for less at once."
+            ) from error
+    return session.session_id, messages

@@ -1,0 +1,74 @@
+"""A user's program is clean under ``mypy --strict``: the public names carry their types."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+BLOCKING = """
+from svc import MessageType, Svc, SvcError
+
+
+def ask(prompt: str) -> tuple[str, int]:
+    with Svc() as client:
+        session = client.create_session(name="Ticket 4711", log_session=False)
+        file = session.attach_file("note.txt", "call back 203.0.113.9", mime_type_hint="text/plain")
+        response = session.query(prompt, timeout_seconds=60.0)
+        results = [m for m in response.messages if m.message_type == MessageType.RESULT]
+        session.send_feedback(5, "right", group_id=results[0].group)
+        session.detach_file(file)
+        history = client.resume_session(session.session_id).history()
+        return response.text(), len(history)
+
+
+try:
+    answer, count = ask("Extract the indicators")
+    print(answer.upper(), count + 1)
+except SvcError as error:
+    print(error)
+"""
+AWAITED = """
+import asyncio
+
+from svc import AsyncSvc, Message, MessageType
+
+
+async def ask(prompt: str) -> list[str]:
+    seen: list[Message] = []
+    async with AsyncSvc() as client:
+        session = await client.create_session(model="stable", ttl=3_600)
+        with session.watch(seen.append) as watch:
+            async for message in session.stream(prompt):
+                if message.message_type == MessageType.RESULT:
+                    print(message.get_content())
+            watch.stop()
+        names = [listed.name for listed in await client.list_sessions()]
+        await session.delete()
+    return names
+
+
+print(len(asyncio.run(ask("Decode aGVsbG8="))) + 1)
+"""
+WRONG = """
+from svc import Svc
+
+answer: int = Svc().create_session().query("?").text()
+Svc().create_session(can_log=False)
+"""
+
+
+def test_programs_of_users_are_clean_and_mistakes_are_found(tmp_path: Path):
+    for name, program in {"blocking": BLOCKING, "awaited": AWAITED, "wrong": WRONG}.items():
+        (tmp_path / f"{name}.py").write_text(program, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context"]
+    cache = ["--config-file", "", "--cache-dir", str(tmp_path / "cache")]
+
+    done = subprocess.run(
+        [*command, *cache, "blocking.py", "awaited.py", "wrong.py"], cwd=tmp_path, capture_output=True, text=True
+    )
+
+    found = [line for line in done.stdout.splitlines() if ": note:" not in line]
+    assert [line.partition(" error: ")[0] for line in found] == ["wrong.py:4:", "wrong.py:5:"], done.stdout
+    assert "[assignment]" in found[0]
+    assert "[call-arg]" in found[1]
