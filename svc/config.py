@@ -1,7 +1,7 @@
 """Resolve which service to use: the arguments, then the environment, then the local service.
 
 Does no I/O: it validates the URLs and the key, and connects to nothing; ``svc.local`` finds the local service. Facts:
-docs/wire.md, "Addresses and authentication".
+docs/wire.md, "Addresses and authentication" and "Network and deployment".
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ import platform
 import time
 from collections.abc import Callable, Mapping
 from datetime import date
-from importlib import resources
 from importlib.metadata import version
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 import msgspec
@@ -36,6 +36,7 @@ T = TypeVar("T")
 CALL_LIMIT_SECONDS = 2.0  # of failures before a service counts as unreachable
 REPLY_SECONDS = 5.0
 UPDATED = ("attack", "cwe", "kev")  # tables that ``svc rules update`` can replace
+_TABLE_KINDS = ("*.toml", "*.json")
 OLD_DAYS = 365  # older knowledge misses current attacks
 KEY_ENDS_SOON_DAYS = 14
 PROBE_TTL_SECONDS = 300  # the shortest lifetime: a session that could not be deleted expires soon
@@ -204,28 +205,35 @@ def load_knowledge(today: date) -> list[Knowledge]:
 
     A table without a date (from CWE's official CSV) is omitted, as its age is unknown.
     """
-    tables = [_table(name, knowledge.load(name, _Provenance), today) for name in _table_names()]
+    tables = [_table(name, _read_header(file), today) for name, file in _table_files().items()]
     known = [table for table in [*tables, *_top_level_domains(today)] if table is not None]
     return sorted(known, key=lambda table: (table.date, table.name))
 
 
-def _table_names() -> list[str]:
-    """The names of all table files: those shipped, the rules, and those that the user added."""
-    shipped = resources.files(knowledge)
-    names = {entry.name for entry in shipped.iterdir()} | {
-        f"rules/{entry.name}" for entry in (shipped / "rules").iterdir()
-    }
+def _table_files() -> dict[str, Path]:
+    """Every table file by its name, such as ``attack`` or ``cvss/metrics``; the user's copies replace shipped ones."""
+    assistant = Path(knowledge.__file__).parents[1]
+    shipped = {file: file.relative_to(assistant).parts for kind in _TABLE_KINDS for file in assistant.rglob(kind)}
     own = knowledge.user_folder()
-    names |= {file.relative_to(own).as_posix() for file in [*own.glob("*.json"), *own.glob("rules/*.json")]}
-    return sorted(name for name in names if name.endswith((".toml", ".json")))
+    added = [*own.glob("*.json"), *own.glob("rules/*.json")]
+    files = {_table_name(*parts[1:] if parts[0] == "knowledge" else parts[-2:]): file for file, parts in shipped.items()}
+    return files | {_table_name(*file.relative_to(own).parts): file for file in added}
+
+
+def _table_name(*parts: str) -> str:
+    return "/".join(parts).rpartition(".")[0].removesuffix("/compiled")
+
+
+def _read_header(file: Path) -> _Provenance:
+    decode = msgspec.json.decode if file.suffix == ".json" else msgspec.toml.decode
+    return decode(file.read_bytes(), type=_Provenance)
 
 
 def _table(name: str, facts: _Provenance, today: date) -> Knowledge | None:
     if facts.date is None:
         return None
     age = (today - facts.date).days
-    shown = name.removesuffix(".toml").removesuffix(".json").removesuffix("/compiled")
-    return Knowledge(name=shown, version=facts.version, date=facts.date, age_days=age, source=facts.source)
+    return Knowledge(name=name, version=facts.version, date=facts.date, age_days=age, source=facts.source)
 
 
 def _top_level_domains(today: date) -> list[Knowledge | None]:

@@ -64,7 +64,7 @@ def test_people_see_the_same_in_lines(scripted_local: Path):
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines()[0].startswith(f"svc {svc.__version__}, Python 3.")
     assert str(scripted_local / "service.log") in done.stdout
-    assert done.stdout.rstrip().endswith("All is well.")
+    assert done.stdout.rstrip().endswith("No problems found.")
 
 
 def test_the_probe_leaves_no_session(scripted_service: Config, client: svc.Svc):
@@ -101,7 +101,7 @@ def test_what_is_wrong_exits_with_1_and_says_what_to_do():
 
     assert done.returncode == 1
     assert "Check that the service runs and the address is right." in done.stdout
-    assert "1 of 4 checks found something wrong." in done.stdout
+    assert "1 of 4 checks found a problem." in done.stdout
     assert "Traceback" not in done.stderr
 
 
@@ -159,7 +159,7 @@ def test_a_local_service_that_cannot_start_is_wrong_and_its_log_is_named(
 def test_every_table_of_knowledge_has_its_age():
     tables = {table.name: table for table in load_knowledge(TODAY)}
 
-    assert {"attack", "cwe", "cvss_metrics", "file_magic", "publicsuffixlist", "rules"} <= set(tables)
+    assert {"attack", "cwe", "cvss/metrics", "file_types/magic", "publicsuffixlist", "rules"} <= set(tables)
     for table in tables.values():
         assert table.age_days == (TODAY - table.date).days
         assert table.version
@@ -187,4 +187,4 @@ def test_old_knowledge_is_noted_and_does_not_fail():
     found = examine(later, NOW, {"SVC_BASE_URL": "https://svc.example.org"})
 
     assert found.checks[-1].status == "note"
-    assert "svc rules update --attack FILE|URL --cwe FILE|URL reads newer ones." in found.checks[-1].text
+    assert "Update with: svc rules update --attack FILE|URL --cwe FILE|URL." in found.checks[-1].text

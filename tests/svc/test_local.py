@@ -144,7 +144,7 @@ def test_an_address_beyond_this_machine_is_not_believed(scripted_local: Path):
     address = {"base_url": "https://evil.example.org", "ws_url": "wss://evil.example.org"}
     file.write_text(json.dumps(json.loads(good) | address), encoding="utf-8")
 
-    with pytest.raises(svc.LocalServiceError, match="beyond this machine"):
+    with pytest.raises(svc.LocalServiceError, match="outside this machine"):
         find_or_start()
 
     file.write_text(good, encoding="utf-8")
@@ -161,14 +161,14 @@ def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
 def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path):
     (tmp_path / "file").write_text("", encoding="utf-8")
 
-    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder of your own"):
+    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder that you own"):
         find_or_start(tmp_path / "file" / "state")
 
 
 def test_a_file_in_the_way_says_what_to_do(scripted_local: Path):
     (scripted_local / "start.lock").mkdir(parents=True)
 
-    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder of your own"):
+    with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder that you own"):
         find_or_start()
 
 

@@ -122,7 +122,7 @@ def test_a_cut_after_any_frame_changes_nothing_for_the_caller(name: str, cut: in
 def test_a_question_that_fits_no_frame_is_refused_before_it_is_sent():
     query = Message(message_type=MessageType.QUERY, turn="t1", content="a" * 1_048_577)
 
-    with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*takes 1,048,576.*Attach"):
+    with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*limit is 1,048,576.*Attach"):
         TurnProtocol(query, 0)
 
 

@@ -61,12 +61,12 @@ def test_a_hint_that_is_no_mime_type_is_refused(hint: str):
 
 
 def test_a_file_without_a_name_is_refused():
-    with pytest.raises(svc.InvalidRequestError, match="no name"):
+    with pytest.raises(svc.InvalidRequestError, match="the file name is empty"):
         _requests.upload_file("s1", "", b"")
 
 
 def test_text_that_is_none_is_refused_in_words():
-    with pytest.raises(svc.InvalidRequestError, match="half a character"):
+    with pytest.raises(svc.InvalidRequestError, match="half a surrogate pair"):
         _requests.register(RegisterRequest(name="a\ud800"))
 
 
@@ -82,7 +82,7 @@ def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
     "body", [b"", b"<html>", b"[]", b'{"ok": true, "data": null}', b'{"data": {"name": 1}}', b"\xff"]
 )
 def test_a_reply_that_is_not_of_the_wire_is_a_protocol_error(body: bytes):
-    with pytest.raises(svc.ProtocolError, match=r"POST /session/upload_file was answered.*Check that base_url"):
+    with pytest.raises(svc.ProtocolError, match=r"the reply to POST /session/upload_file is invalid.*Check that base_url"):
         parse_reply(_requests.upload_file("s1", "a", b""), Reply(200, body))
 
 

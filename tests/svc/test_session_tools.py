@@ -79,10 +79,10 @@ async def test_an_error_is_an_answer(client: Svc):
 
 
 VALUES = [
-    pytest.param({1, 2, object()}, "error: the value is no JSON: ", id="no JSON"),
-    pytest.param("x" * 600_000, "error: the value is 600,002 bytes of JSON; a call takes 500,000", id="too large"),
+    pytest.param({1, 2, object()}, "error: the value is not JSON: ", id="no JSON"),
+    pytest.param("x" * 600_000, "error: the value is 600,002 bytes of JSON; the limit is 500,000", id="too large"),
     pytest.param('"' * 249_000, '"', id="as large as may be"),
-    pytest.param("a \ud800 half", "error: the value is no JSON", id="half a character"),
+    pytest.param("a \ud800 half", "error: the value is not JSON", id="half a character"),
 ]
 
 
@@ -125,9 +125,9 @@ async def test_after_its_turn_nothing_is_answered(client: Svc):
 async def test_what_asks_nothing_cannot_be_answered(client: Svc):
     session = client.create_session()
     request = Message(message_type=MessageType.CONFIRMATION_REQUEST, content="{}")
-    with pytest.raises(InvalidRequestError, match="is not answered so"):
+    with pytest.raises(InvalidRequestError, match="cannot be answered this way"):
         session.answer(request, 1)
-    with pytest.raises(InvalidRequestError, match="is not answered so"):
+    with pytest.raises(InvalidRequestError, match="cannot be answered this way"):
         session.confirm(Message(message_type=MessageType.INFO), is_allowed=True)
     with pytest.raises(ProtocolError, match="is no confirmation_request"):
         ConfirmationRequest.of(request)

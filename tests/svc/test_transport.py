@@ -143,7 +143,7 @@ def test_nobody_listening_is_said_with_the_address(refusing: str, transport_to):
 def test_another_server_is_told_from_a_service(canned, transport_to):
     server = canned(Reply(200, b"<html>It works!</html>"))
 
-    with pytest.raises(svc.ProtocolError, match="not of the wire"):
+    with pytest.raises(svc.ProtocolError, match="the reply to GET /health is invalid"):
         transport_to(config_of(server.base_url)).call(_requests.health())
 
 
@@ -264,9 +264,9 @@ async def test_an_own_authority_is_trusted_where_it_is_named(
     base_url, key = tls_service
     for name in ("SVC_CA_BUNDLE", "SSL_CERT_FILE"):
         with monkeypatch.context() as patch, Svc(key, base_url) as untrusting:
-            with pytest.raises(svc.UnreachableError, match=r"not trusted here.*SVC_CA_BUNDLE"):
+            with pytest.raises(svc.UnreachableError, match=r"is not trusted.*SVC_CA_BUNDLE"):
                 untrusting.create_session()
-            with pytest.raises(svc.UnreachableError, match="not trusted here"):
+            with pytest.raises(svc.UnreachableError, match="is not trusted"):
                 await transport_to(config_of(base_url)).open_stream("s1", 0)
             patch.setenv(name, str(authority[0]))
             with Svc(key, base_url) as trusting:

@@ -113,5 +113,5 @@ def test_an_interrupt_cancels_the_turn_and_exits_with_130():
             asking.send_signal(signal.SIGINT)
             _, rest = asking.communicate(timeout=30)
 
-        assert (asking.returncode, rest) == (130, "interrupted; the turn is cancelled\n")
+        assert (asking.returncode, rest) == (130, "interrupted; the question was cancelled\n")
         assert [m.status_message for m in session.history() if m.message_type == MessageType.ERROR] == ["cancelled"]

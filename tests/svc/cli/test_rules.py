@@ -79,7 +79,7 @@ def test_a_folder_is_added_and_what_cannot_run_is_named_with_its_reason(rules: P
     done = run("add", rules)
 
     assert done.exit_code == 0
-    assert "team-rules: 1 rules run from now on, 1 cannot" in done.stdout
+    assert "team-rules: 1 rules enabled, 1 unsupported" in done.stdout
     assert done.stderr.startswith("bad.yaml (Tried")
     assert "placeholders are not supported" in done.stderr
     assert [file.name for file in (knowledge / "rules").iterdir()] == ["team-rules.json"]
@@ -90,7 +90,7 @@ def test_the_list_shows_ours_and_theirs_with_authors_and_licences(rules: Path):
 
     said = run("list").stdout
 
-    assert said.index("ours: ") < said.index("mine: 1 rules")
+    assert said.index("built-in: ") < said.index("mine: 1 rules")
     assert "authors:  Somebody 1" in said
     assert "licences: MIT 1" in said
     assert "levels:   critical 1" in said
@@ -118,7 +118,7 @@ def test_update_reads_the_folders_again(rules: Path):
     run("add", rules)
     (rules / "bad.yaml").write_text(RULE.replace("0b2a", "0b2b"))
 
-    assert "team-rules: 2 rules run from now on, 0 cannot" in run("update").stdout
+    assert "team-rules: 2 rules enabled, 0 unsupported" in run("update").stdout
 
 
 def test_update_keeps_a_set_whose_folder_is_gone_and_says_so(rules: Path):
@@ -129,14 +129,14 @@ def test_update_keeps_a_set_whose_folder_is_gone_and_says_so(rules: Path):
     done = run("update")
 
     assert done.exit_code == 1
-    assert "team-rules stays as it was" in done.stderr
+    assert "team-rules is unchanged" in done.stderr
     assert "team-rules: 1 rules" in run("list").stdout
 
 
 def test_a_set_is_removed_and_its_folder_stays(rules: Path):
     run("add", rules)
 
-    assert run("remove", "team-rules").stdout == "team-rules is removed\n"
+    assert run("remove", "team-rules").stdout == "removed team-rules\n"
     assert "team-rules" not in run("list").stdout
     assert (rules / "bad.yaml").exists()
 
@@ -145,7 +145,7 @@ def test_a_damaged_set_is_said_to_be_damaged_and_ours_run(rules: Path, knowledge
     run("add", rules)
     (knowledge / "rules" / "team-rules.json").write_text("{")
 
-    assert "team-rules: cannot be read" in run("list").stdout
+    assert "team-rules: unreadable" in run("list").stdout
     assert "User account made" in run("test", log).stdout
     with log.open("rb") as feed:
         gaps = [item.text for item in inspect(feed, source="events.json") if isinstance(item, Gap)]
@@ -216,19 +216,19 @@ def test_an_address_that_leads_to_plain_http_is_not_followed(serve: Callable[[by
     done = run("update", "--kev", serve(b"") + "/away")
 
     assert done.exit_code == 1
-    assert "http://example.org/table: only https addresses are read." in done.stderr
+    assert "http://example.org/table: only https URLs are supported." in done.stderr
 
 
 SAID = {
     "no rule in the folder": (("add", "{empty}"), "contains no .yml or .yaml files. Name the folder with the rules."),
-    "no rule that can run": (("add", "{bad}"), "can run here; the set bad.yaml is not stored."),
+    "no rule that can run": (("add", "{bad}"), "bad.yaml; the set bad.yaml was not stored."),
     "our own name": (("add", "{rules}", "--name", "compiled"), "'compiled' is not a valid set name. Choose another"),
     "a name that is a path": (("add", "{rules}", "--name", "../x"), "'../x' is not a valid set name."),
-    "no such set": (("remove", "nothing"), "there is no set 'nothing'. svc rules list shows them."),
-    "no path out of the folder": (("remove", "../../x"), "there is no set '../../x'."),
-    "plain http": (("update", "--kev", "http://example.org/x"), "only https addresses are read. Or give the file's"),
+    "no such set": (("remove", "nothing"), "no such set: 'nothing'. List them with: svc rules list"),
+    "no path out of the folder": (("remove", "../../x"), "no such set: '../../x'."),
+    "plain http": (("update", "--kev", "http://example.org/x"), "only https URLs are supported. Download the file"),
     "no such file": (("update", "--cwe", "{empty}/none"), "cannot be read: No such file or directory"),
-    "none of the given rules": (("test", "{log}", "--rule", "{bad}"), "none of the given rules can run."),
+    "none of the given rules": (("test", "{log}", "--rule", "{bad}"), "none of the given rules is supported."),
 }
 
 

@@ -121,7 +121,7 @@ export class StreamProtocol {
     } catch (error) {
       if (!(error instanceof ShapeError)) throw error;
       const shown = JSON.stringify(frame.slice(0, BAD_FRAME_SHOWN));
-      return fail(`the stream sent what is no message (${error.message}): ${shown}`);
+      return fail(`malformed message on the stream (${error.message}): ${shown}`);
     }
     if (message.seq === 0) return this.#refused(message);
     if (message.seq <= this.#after) return this.#seenBefore(message);
@@ -164,8 +164,8 @@ export class StreamProtocol {
   #seenBefore(message: Message): Step {
     if (this.#asked === null || message.id !== this.#asked.query.id || this.#asked.isEchoed) return IGNORE;
     return fail(
-      `the session went back to message ${message.seq}, after ${this.#after} had been there: the service was set back ` +
-        "to an older state. Resume the session to go on from what it has.",
+      `the session went back to message ${message.seq} after message ${this.#after}: the service was restored to an ` +
+        "older state. Resume the session to continue from there.",
     );
   }
 

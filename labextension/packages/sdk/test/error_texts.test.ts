@@ -161,13 +161,13 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "no message",
     received(0, "{}"),
     ProtocolError,
-    'the stream sent what is no message (`message_type` is not text): "{}"',
+    'malformed message on the stream (`message_type` is not text): "{}"',
   ],
   [
     "set back",
     received(5, { message_type: "query", id: "q", turn: "t", seq: 3 }),
     ProtocolError,
-    "the session went back to message 3, after 5 had been there: the service was set back to an older state. Resume the session to go on from what it has.",
+    "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there.",
   ],
   [
     "opened too late",
