@@ -37,6 +37,7 @@ CALL_LIMIT_SECONDS = 2.0  # of failures before a service counts as unreachable
 REPLY_SECONDS = 5.0
 UPDATED = ("attack", "cwe", "kev")  # tables that ``svc rules update`` can replace
 _TABLE_KINDS = ("*.toml", "*.json")
+_USER_TABLES = ("*.json", "rules/*.json")
 OLD_DAYS = 365  # older knowledge misses current attacks
 KEY_ENDS_SOON_DAYS = 14
 PROBE_TTL_SECONDS = 300  # the shortest lifetime: a session that could not be deleted expires soon
@@ -216,7 +217,9 @@ def _table_files() -> dict[str, Path]:
     shipped = {file: file.relative_to(assistant).parts for kind in _TABLE_KINDS for file in assistant.rglob(kind)}
     own = knowledge.user_folder()
     added = [*own.glob("*.json"), *own.glob("rules/*.json")]
-    files = {_table_name(*parts[1:] if parts[0] == "knowledge" else parts[-2:]): file for file, parts in shipped.items()}
+    files = {
+        _table_name(*parts[1:] if parts[0] == "knowledge" else parts[-2:]): file for file, parts in shipped.items()
+    }
     return files | {_table_name(*file.relative_to(own).parts): file for file in added}
 
 

@@ -33,6 +33,7 @@ from svc import (
     Svc,
     SvcError,
     TurnTimeoutError,
+    Watch,
     state_folder,
 )
 from svc_jupyter.answers.answer import Answer, Origin
@@ -63,6 +64,7 @@ class KernelSession:
         self._kernel_id = kernel_id
         self._turn = asyncio.Lock()  # of the loop thread
         self._holder = ""  # whose question has the turn
+        self._watch: Watch | None = None
         self._told: Message | None = None  # the session's last message that was told
         self._changing = threading.RLock()  # held while the client or the session is looked up or changed
         self._catching_up: set[asyncio.Task[None]] = set()
@@ -289,8 +291,9 @@ class KernelSession:
     def _use(self, session: InteractiveSession | None) -> None:
         """This is the kernel's session from now on."""
         was, self._session = self._session, session
-        if session is not None:
-            session.watch(lambda message: self._tell(session, message))
+        if self._watch is not None:
+            self._watch.stop()
+        self._watch = session.watch(lambda message: self._tell(session, message)) if session else None
         if session is not was:
             self._told = None
             self.tell_session()

@@ -82,7 +82,9 @@ def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
     "body", [b"", b"<html>", b"[]", b'{"ok": true, "data": null}', b'{"data": {"name": 1}}', b"\xff"]
 )
 def test_a_reply_that_is_not_of_the_wire_is_a_protocol_error(body: bytes):
-    with pytest.raises(svc.ProtocolError, match=r"the reply to POST /session/upload_file is invalid.*Check that base_url"):
+    with pytest.raises(
+        svc.ProtocolError, match=r"the reply to POST /session/upload_file is invalid.*Check that base_url"
+    ):
         parse_reply(_requests.upload_file("s1", "a", b""), Reply(200, body))
 
 

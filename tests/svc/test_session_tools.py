@@ -129,7 +129,7 @@ async def test_what_asks_nothing_cannot_be_answered(client: Svc):
         session.answer(request, 1)
     with pytest.raises(InvalidRequestError, match="cannot be answered this way"):
         session.confirm(Message(message_type=MessageType.INFO), is_allowed=True)
-    with pytest.raises(ProtocolError, match="is no confirmation_request"):
+    with pytest.raises(ProtocolError, match="is not a valid confirmation_request"):
         ConfirmationRequest.of(request)
 
 

@@ -75,7 +75,7 @@ def test_a_question_from_stdin_is_taken_to_the_letter():
 def test_control_characters_never_reach_the_terminal():
     done = ask("-", stdin="echo \x1b]0;owned\x07 \x9b31m \u202egnp.exe\ttab")
 
-    assert done.stdout == "echo �]0;owned� �31m �gnp.exe\ttab (after 0)\n"
+    assert done.stdout == "echo ␛]0;owned␇ ⟦U+009B⟧31m ⟦U+202E⟧gnp.exe\ttab (after 0)\n"
 
 
 @pytest.mark.parametrize(
