@@ -15,8 +15,17 @@ service, which is started if it is not running.
         async for message in session.stream("Decode aGVsbG8="):
             print(message.get_content())
 
-Every error is an ``SvcError``; the tree is in ``help("svc.errors")``. The names below are the public API. Those that
-need networking libraries import them on first use.
+The public names:
+
+    clients     Svc, AsyncSvc
+    sessions    InteractiveSession, AsyncSession, Watch
+    answers     SessionResponse, Message, MessageType, MimeType, Role, State, Usage
+    listings    Session, SessionFile, UserInfo, User, UserType
+    models      ModelInfo, ModelInfoInput, Toolset, Vendor
+    own tools   LocalTool, LocalToolCall, ConfirmationRequest
+    errors      SvcError and its subclasses; the tree is in ``help("svc.errors")``
+
+Names that need networking libraries import them on first use.
 """
 
 from __future__ import annotations

@@ -37,7 +37,9 @@ from svc.untrusted.characters import printable
 def ask(
     question: str, files: tuple[Path, ...], *, as_json: bool, session_id: str | None, timeout_seconds: float | None
 ) -> None:
-    """Ask QUESTION ("-" reads it from stdin). Progress goes to stderr, the answer, in Markdown, to stdout.
+    """Ask a question and print the answer.
+
+    QUESTION may be "-" to read it from stdin. Progress goes to stderr, the answer, in Markdown, to stdout.
 
     \b
       svc ask --attach /var/log/auth.log "Who was brute-forced, and did anyone get in?"

@@ -24,9 +24,10 @@ _STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object to stdout.")
 def doctor(*, as_json: bool) -> None:
-    """Check the configuration, the service's response time and the age of the analyst's knowledge.
+    """Check the configuration, the service and the knowledge.
 
-    If no service is configured, the local service is started. Streams are checked with a temporary session. Keys are
+    Reports what is configured, whether the service responds and how fast, and how old the analyst's knowledge is. If no
+    service is configured, the local service is started. Streams are checked with a temporary session. Keys are
     never shown. Exit codes: 0 no problems, 1 problems found.
     """
     from svc.doctor import examine

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 @click.group()
 def keys() -> None:
-    """Create, list and revoke API keys of a service, whether it is running or not."""
+    """Create, list and revoke API keys.
+
+    The keys are those of a service on this machine, whether it is running or not.
+    """
 
 
 @keys.command("create")

@@ -46,7 +46,10 @@ class _PluginGroup(click.Group):
 @click.group(cls=_PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(svc.__version__, prog_name="svc")
 def main() -> None:
-    """Conversational security analysis: ask questions, run the service, and run notebooks as reports."""
+    """Conversational security analysis.
+
+    Ask questions, run the service, and run notebooks as reports.
+    """
 
 
 for _command in (ask, doctor, keys, open_page, rules, serve):

@@ -30,7 +30,9 @@ _FILE = """<!doctype html>
 
 @click.command("open")
 def open_page() -> None:
-    """Open the service's web page (the chat and your API keys) in the browser, signed in for 12 hours.
+    """Open the service's web page, signed in.
+
+    The page has the chat and your API keys. The sign-in lasts for 12 hours.
 
     The service is the one in SVC_API_KEY and SVC_BASE_URL, else the local one, which is started if it is not running.
     The browser is the default one or that in BROWSER; without a browser, the path of a file to open is printed.

@@ -36,7 +36,10 @@ _UPDATES = {
 
 @click.group()
 def rules() -> None:
-    """Manage the Sigma rules that run on logs: the built-in set and your own sets."""
+    """Manage detection rules and knowledge tables.
+
+    Logs are matched against the built-in Sigma rules and your own sets.
+    """
 
 
 _folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
@@ -46,7 +49,10 @@ _folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exist
 @_folder_argument
 @click.option("--name", metavar="NAME", help="Name of the set. Default: the folder's name.")
 def add_rules(folder: Path, name: str | None) -> None:
-    """Compile and enable the Sigma rules in DIR. Unsupported rules are listed with the reason."""
+    """Compile and enable the Sigma rules in DIR.
+
+    Unsupported rules are listed with the reason.
+    """
     sets = _sets()
     try:
         set_name = sets.name_for(folder, name)
@@ -58,7 +64,10 @@ def add_rules(folder: Path, name: str | None) -> None:
 
 @rules.command("list")
 def list_rules() -> None:
-    """List the sets with their rule counts, levels, authors, licences and dates."""
+    """List the rule sets.
+
+    Shows the rule counts, levels, authors, licences and dates of each.
+    """
     from svc.assistant.sigma.tables import OURS, UnreadableSet, load_tables
 
     for name, table in load_tables().items():
@@ -81,7 +90,10 @@ def _table_options(command: click.Command) -> click.Command:
 @_table_options
 @rules.command("update")
 def update_rules(**sources: str | None) -> None:
-    """Recompile your rule sets or, with an option, replace a built-in knowledge table by the official file."""
+    """Recompile your rule sets, or update knowledge tables.
+
+    With an option, the official file replaces a built-in table.
+    """
     given = {name: source for name, source in sources.items() if source is not None}
     for name, source in given.items():
         _update_table(name, source)
@@ -111,7 +123,10 @@ def remove_rules(name: str) -> None:
     help="Run only this rule, added or not (repeatable).",
 )
 def try_rules(files: tuple[Path, ...], rule_paths: tuple[Path, ...]) -> None:
-    """Run the rules on log FILEs (EVTX, JSON Lines, auditd, web, CloudTrail, syslog, CSV) and print the matches."""
+    """Run the rules on log files and print the matches.
+
+    FILEs may be EVTX, JSON Lines, auditd, web server logs, CloudTrail, syslog or CSV.
+    """
     from svc.assistant.sigma.engine import RuleEngine
     from svc.assistant.sigma.tables import load_rules
 
