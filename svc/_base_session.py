@@ -9,7 +9,7 @@ stream inside a cell".
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from types import TracebackType
 from typing import BinaryIO, Self
 
@@ -56,8 +56,8 @@ class Watch:
         return self in self._watches
 
     def stop(self) -> None:
-        """Call the callback no more. Stopping twice has no effect."""
-        if self.is_active:
+        """Stop calling the callback. Stopping twice has no effect."""
+        with suppress(ValueError):  # stopped before, perhaps by another thread
             self._watches.remove(self)
 
     def __enter__(self) -> Self:

@@ -264,6 +264,8 @@ class AsyncSession(BaseSession):
     async def visualize(self, console: Console | None = None) -> None:
         """Print the session as a tree of its turns, one line per message, cut to the console's width.
 
+        The history is awaited; rendering and printing happen in the loop's thread.
+
         Args:
             console: Where to print; the default is the terminal or, in a notebook, the cell's output.
         """

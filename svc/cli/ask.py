@@ -6,6 +6,7 @@ import asyncio
 import sys
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
@@ -13,6 +14,9 @@ import msgspec
 from svc.errors import TurnTimeoutError
 from svc.messages import Message, MessageType, State
 from svc.untrusted.characters import printable
+
+if TYPE_CHECKING:
+    from svc.session import AsyncSession
 
 
 @click.command()
@@ -70,23 +74,30 @@ def ask(
 async def _ask(
     question: str, files: tuple[Path, ...], session_id: str | None, timeout_seconds: float | None
 ) -> tuple[str, list[Message]]:
-    """The session's id and the turn's messages; INFOs are printed as they come."""
+    """The session's id and the turn's messages."""
     from svc.client import AsyncSvc  # the networking libraries are imported when a command needs them
 
-    messages = []
     async with AsyncSvc() as client:
         session = await (client.resume_session(session_id) if session_id else client.create_session())
         for file in files:
             await session.attach_file_from_disk(file)
         try:
-            async with asyncio.timeout(timeout_seconds), aclosing(session.stream(question)) as turn:
-                async for message in turn:
-                    messages.append(message)
-                    if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                        click.echo(f"... {printable(message.content)}", err=True)
+            async with asyncio.timeout(timeout_seconds):
+                messages = await _follow(session, question)
         except TimeoutError as error:
             raise TurnTimeoutError(
                 f"no answer within {timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
                 "or ask for less at once."
             ) from error
     return session.session_id, messages
+
+
+async def _follow(session: AsyncSession, question: str) -> list[Message]:
+    """The turn's messages; INFOs are printed as they come."""
+    messages = []
+    async with aclosing(session.stream(question)) as turn:
+        async for message in turn:
+            messages.append(message)
+            if message.message_type == MessageType.INFO and message.state != State.END and message.content:
+                click.echo(f"... {printable(message.content)}", err=True)
+    return messages
