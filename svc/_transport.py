@@ -244,7 +244,7 @@ class BaseTransport:
         )
 
     def _context(self, *, is_secure: bool) -> ssl.SSLContext:
-        """The certificates that HTTP and websockets trust: the system's, SSL_CERT_FILE or SSL_CERT_DIR, and the config's.
+        """The certificates to trust: the system's, those of SSL_CERT_FILE or SSL_CERT_DIR, and the config's.
 
         Loading them takes tens of milliseconds, so they are loaded once, and outside an event loop.
         """
