@@ -76,9 +76,9 @@ def is_audit_log(head: bytes) -> bool:
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the records in the file's order, those of one event together."""
-    lines = Lines(feed)
+    lines = Lines(content)
     waiting: dict[tuple[str, str], list[_Record]] = {}
     for number, offset, line in lines:
         found = _HEAD.match(line, 0, MAX_HEAD_CHARS)

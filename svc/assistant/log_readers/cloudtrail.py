@@ -35,13 +35,13 @@ def is_cloudtrail(head: bytes) -> bool:
     return b'"CloudTrailEvent"' in text or (b'"eventSource"' in text and b'"eventName"' in text)
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order; an event's number is the record's position in the file, from 1."""
-    content = feed.read(MAX_BYTES + 1)
-    feed.seek(0)
-    is_cut = len(content) > MAX_BYTES
-    records = None if is_cut else _document(content)
-    del content
+    whole = content.read(MAX_BYTES + 1)
+    content.seek(0)
+    is_cut = len(whole) > MAX_BYTES
+    records = None if is_cut else _document(whole)
+    del whole
     unread = 0
     if records is not None:
         for number, raw in enumerate(records, start=1):
@@ -53,7 +53,7 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         if unread:
             yield Gap(text=f"{unread:,} records are not CloudTrail events")
         return
-    lines = Lines(feed)
+    lines = Lines(content)
     for number, offset, line in lines:
         event = _event(line.strip(", ").encode(errors="replace"), number, offset)
         if event is None:

@@ -34,15 +34,15 @@ _RECORD = re.compile(r"record(?: id| number)?:? (\d+)")
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order; an event's number is its EventRecordID."""
-    head = feed.read(HEADER_BYTES)
+    head = content.read(HEADER_BYTES)
     if len(head) < HEADER_BYTES:
         yield Gap(text=f"damaged at byte {len(head):,}: the file ends within its header; not examined")
         return
     stated = int.from_bytes(head[_COUNT_AT : _COUNT_AT + 2], "little")
     gaps = 0
-    for item in _chunks(feed, stated):
+    for item in _chunks(content, stated):
         if isinstance(item, Event):
             yield item
             continue
@@ -53,10 +53,10 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
         yield Gap(text=f"{gaps - MAX_GAPS:,} more damaged places were skipped")
 
 
-def _chunks(feed: BinaryIO, stated: int) -> Iterator[Event | str]:
+def _chunks(content: BinaryIO, stated: int) -> Iterator[Event | str]:
     """Yield the events and what is damaged, chunk by chunk; ``stated`` is the number of chunks in the header."""
     number, invalid = 0, 0  # invalid: how many consecutive chunks are invalid
-    while chunk := feed.read(CHUNK_BYTES):
+    while chunk := content.read(CHUNK_BYTES):
         place = f"damaged at byte {HEADER_BYTES + number * CHUNK_BYTES:,} (chunk {number})"
         if not chunk.startswith(_CHUNK_MAGIC):
             if number < stated or chunk.strip(b"\x00"):  # Windows allocates empty chunks at the end

@@ -18,20 +18,20 @@ class Lines:
     A reader counts in ``foreign`` what it could not make sense of.
     """
 
-    def __init__(self, feed: BinaryIO) -> None:
-        self._feed = feed
+    def __init__(self, content: BinaryIO) -> None:
+        self._content = content
         self._long: list[int] = []
         self._is_cut = False
         self.foreign: list[int] = []
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:
-        head = self._feed.read(3)
-        self._feed.seek(0)
+        head = self._content.read(3)
+        self._content.seek(0)
         return self._wide() if head[:2] in _WIDE else self._narrow(3 if head == b"\xef\xbb\xbf" else 0)
 
     def _narrow(self, start: int) -> Iterator[tuple[int, int, str]]:
-        self._feed.seek(start)
-        readline = self._feed.readline
+        self._content.seek(start)
+        readline = self._content.readline
         number, offset = 0, start
         while raw := readline(MAX_LINE_BYTES):
             number += 1
@@ -47,9 +47,9 @@ class Lines:
                 yield number, at, text
 
     def _wide(self) -> Iterator[tuple[int, int, str]]:
-        content = self._feed.read(MAX_WIDE_BYTES + 1)
-        self._is_cut = len(content) > MAX_WIDE_BYTES
-        text = content[:MAX_WIDE_BYTES].decode("utf-16", errors="replace")
+        whole = self._content.read(MAX_WIDE_BYTES + 1)
+        self._is_cut = len(whole) > MAX_WIDE_BYTES
+        text = whole[:MAX_WIDE_BYTES].decode("utf-16", errors="replace")
         offset = 2
         for number, line in enumerate(text.split("\n"), start=1):
             if line.strip():

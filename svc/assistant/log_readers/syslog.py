@@ -55,9 +55,9 @@ def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
     return (stamp.text, found) if found is not None else None
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order."""
-    lines = Lines(feed)
+    lines = Lines(content)
     stamps = Stamps()
     for number, offset, line in lines:
         if line.startswith("{"):

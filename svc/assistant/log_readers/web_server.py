@@ -66,9 +66,9 @@ def is_web_log(head: bytes) -> bool:
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order."""
-    lines = Lines(feed)
+    lines = Lines(content)
     columns: list[str] = []
     for number, offset, line in lines:
         event: Event | None = None

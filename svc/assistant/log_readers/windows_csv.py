@@ -78,9 +78,9 @@ def _known(name: str) -> str:
     return _NAMES.get(name.strip().lower().replace(" ", ""), "")
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order; an event's number is the line on which its row ends."""
-    lines = Lines(feed)
+    lines = Lines(content)
     text = _CsvLines(lines)
     csv.field_size_limit(MAX_ROW_CHARS)
     rows: Iterator[list[str]] = iter(())

@@ -66,20 +66,20 @@ class _Skipped:
                 yield Gap(text=f"{len(places):,} lines or objects were skipped as {what}; the first is {places[0]:,}")
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order; an event's number is its line or its position in a list, from 1."""
     skipped = _Skipped()
-    head = feed.read(4)
-    feed.seek(0)
+    head = content.read(4)
+    content.seek(0)
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        text = feed.read(MAX_WIDE_BYTES + 1)
+        text = content.read(MAX_WIDE_BYTES + 1)
         if len(text) > MAX_WIDE_BYTES:
             yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were examined, because the file is in UTF-16")
         objects = _from_text(text[:MAX_WIDE_BYTES].decode("utf-16", errors="replace"), skipped)
-    elif _is_by_line(feed):
-        objects = _from_lines(feed, skipped)
+    elif _is_by_line(content):
+        objects = _from_lines(content, skipped)
     else:
-        objects = _from_file(feed, skipped)
+        objects = _from_file(content, skipped)
     for number, found in objects:
         event = event_of(found, number)
         if event is None:
@@ -89,14 +89,14 @@ def read(feed: BinaryIO) -> Iterator[Event | Gap]:
     yield from skipped.gaps()
 
 
-def _is_by_line(feed: BinaryIO) -> bool:
+def _is_by_line(content: BinaryIO) -> bool:
     """Return whether the first line that is not empty is a whole object."""
     line = b""
     for _ in range(100):
-        line = feed.readline(MAX_LINE_BYTES)
+        line = content.readline(MAX_LINE_BYTES)
         if line.strip(b"\xef\xbb\xbf \t\r\n") or not line:
             break
-    feed.seek(0)
+    content.seek(0)
     return isinstance(_object(line.strip(b"\xef\xbb\xbf \t\r\n,")), dict) and not _listed(line)
 
 
@@ -119,13 +119,13 @@ def _object(line: bytes | str) -> object:
         return None
 
 
-def _from_lines(feed: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
+def _from_lines(content: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
     number = 0
-    while line := feed.readline(MAX_LINE_BYTES):
+    while line := content.readline(MAX_LINE_BYTES):
         number += 1
         if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
             skipped.long.append(number)
-            while (rest := feed.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
+            while (rest := content.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                 pass
             continue
         text = line.strip(b"\xef\xbb\xbf \t\r\n,[]")
@@ -154,11 +154,11 @@ def _from_text(text: str, skipped: _Skipped) -> Iterator[tuple[int, dict[str, ob
                 skipped.broken.append(number)
 
 
-def _from_file(feed: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
+def _from_file(content: BinaryIO, skipped: _Skipped) -> Iterator[tuple[int, dict[str, object]]]:
     import codecs
 
     decoder = codecs.getincrementaldecoder("utf-8-sig")(errors="replace")
-    pieces = iter(lambda: feed.read(_PIECE_BYTES), b"")
+    pieces = iter(lambda: content.read(_PIECE_BYTES), b"")
     yield from _from_stream((decoder.decode(piece) for piece in pieces), skipped)
 
 

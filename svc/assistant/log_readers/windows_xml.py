@@ -36,13 +36,13 @@ def _encoding(head: bytes) -> str:
     return next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
 
 
-def read(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events in the file's order; an event's number is its record number, otherwise its position."""
-    encoding = _encoding(feed.read(4))
-    feed.seek(0)
+    encoding = _encoding(content.read(4))
+    content.seek(0)
     decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
     number, broken, text = 0, 0, ""
-    while piece := feed.read(_PIECE_BYTES):
+    while piece := content.read(_PIECE_BYTES):
         text += decoder.decode(piece)
         position = 0
         for match in _EVENT.finditer(text):

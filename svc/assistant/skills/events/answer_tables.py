@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, LooseFinding, with_facts
+from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, with_facts
 from svc.assistant.knowledge.attack_names import attack_name, tactic_name
 from svc.assistant.log_readers.login_counting import NO_ACCOUNT
 from svc.assistant.log_readers.timestamps import MONTH_NAMES
@@ -328,26 +328,3 @@ _TABLES: tuple[TitledTable, ...] = (
     (RareValue, "Rare values", _rare),
     (EventsSummary, "What was read", _summaries),
 )
-
-
-def of_kind(findings: Sequence[LooseFinding], kind: str) -> list[LooseFinding]:
-    """The findings of one kind, in their order."""
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def number(finding: LooseFinding, name: str) -> int:
-    """An attribute that is a count; 0 where it is none."""
-    value = finding.attributes.get(name)
-    return int(value) if isinstance(value, int | float) else 0
-
-
-def texts(finding: LooseFinding, name: str) -> list[str]:
-    """An attribute that is a list, as texts."""
-    value = finding.attributes.get(name)
-    return ["" if item is None else str(item) for item in value] if isinstance(value, list) else []
-
-
-def text(finding: LooseFinding, name: str) -> str:
-    """An attribute as text; "" for None."""
-    value = finding.attributes.get(name)
-    return "" if value is None else str(value)

@@ -109,18 +109,18 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
         yield Gap(text=f"{window.left_out:,} events outside the requested time of day were not examined")
 
 
-def read_events(feed: BinaryIO) -> Iterator[Event | Gap]:
+def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events alone, to try rules on a log; one Gap if its format is not supported."""
-    reader = _reader(feed)
+    reader = _reader(content)
     if reader is None:
         yield _unsupported()
         return
-    yield from reader.read(feed)
+    yield from reader.read(content)
 
 
-def _reader(feed: BinaryIO) -> LogReader | None:
-    head = feed.read(HEAD_BYTES)
-    feed.seek(0)
+def _reader(content: BinaryIO) -> LogReader | None:
+    head = content.read(HEAD_BYTES)
+    content.seek(0)
     return next((one for one in _READERS if one.matches(head)), None)
 
 
@@ -129,10 +129,10 @@ def _unsupported() -> Gap:
     return Gap(text=f"not a supported event log ({forms}); not examined")
 
 
-def _read(reader: LogReader, feed: BinaryIO, log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
+def _read(reader: LogReader, content: BinaryIO, log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     next_progress, size = 0, FIRST_BATCH
-    for item in reader.read(feed):
+    for item in reader.read(content):
         if isinstance(item, Gap):
             yield item
             continue
