@@ -28,10 +28,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-import msgspec
-
 from svc.assistant.analyst import FINDINGS_TITLE, Analyst
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding
+from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Turn
 from tests.benchmarks.analyst_scores import Answered, Scores, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import Item, LabelledSet, load
@@ -51,13 +50,13 @@ async def answered(analyst: Analyst, labelled: LabelledSet, item: Item) -> Answe
         prompt=question if file else f"{question}\n\n{item.text}",
         files=(file,) if file else (),
     )
-    findings: list[Finding] = []
+    findings: list[AnyFinding] = []
     first = None
     started = time.perf_counter()
     async for step in analyst.answer(turn):
         first = first if first is not None else time.perf_counter() - started
         if not isinstance(step, Answer) and step.title == FINDINGS_TITLE:
-            findings = msgspec.json.decode(step.content, type=list[Finding])
+            findings = decode_findings(step.content)
     return Answered(
         name=item.name,
         wanted=item.label,

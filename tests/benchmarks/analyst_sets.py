@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import with_facts
+from svc.assistant.findings import AnyFinding, columns, with_facts
+from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.events.findings import EventTactics
 from svc.assistant.turn import TurnFile
 
-Read = Callable[[Sequence[Finding]], tuple[str, ...]]
+Read = Callable[[Sequence[AnyFinding]], tuple[str, ...]]
 """From an answer's findings to the labels that they name, likeliest first."""
 
 _MAIL = re.compile(r"(?P<bad>spam|phish|scam|fraud)|(?P<good>nice|ham|easy|hard)", re.IGNORECASE)
@@ -67,43 +67,38 @@ class LabelledSet:
     items: tuple[Item, ...]
 
 
-def _texts(finding: Finding, name: str) -> list[str]:
-    value = finding.attributes.get(name)
+def _texts(finding: AnyFinding, name: str) -> list[str]:
+    value = columns(finding).get(name)
     return [str(one) for one in value] if isinstance(value, list) else []
 
 
-def sentence_techniques(findings: Sequence[Finding]) -> tuple[str, ...]:
+def sentence_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates of the first sentence that has some, then what else the text shows."""
     ranked = [one for finding in findings if finding.kind == "behaviour" for one in _texts(finding, "ids")]
-    shown = [str(finding.attributes["id"]) for finding in findings if finding.kind == "behaviour_technique"]
+    shown = [str(columns(finding)["id"]) for finding in findings if finding.kind == "behaviour_technique"]
     return tuple(dict.fromkeys(ranked + shown))
 
 
-def command_techniques(findings: Sequence[Finding]) -> tuple[str, ...]:
+def command_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The techniques of the script as a whole."""
     return next((tuple(_texts(finding, "ranked")) for finding in findings if finding.kind == "script"), ())
 
 
-def weaknesses(findings: Sequence[Finding]) -> tuple[str, ...]:
+def weaknesses(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates, likeliest first."""
-    found = [finding for finding in findings if finding.kind == "weakness"]
-    return tuple(str(finding.attributes["id"]) for finding in sorted(found, key=_rank))
+    candidates = [finding.facts for finding in with_facts(findings, CweCandidate)]
+    return tuple(facts.id for facts in sorted(candidates, key=lambda facts: facts.rank))
 
 
-def _rank(finding: Finding) -> int:
-    rank = finding.attributes["rank"]
-    return rank if isinstance(rank, int) else 99
-
-
-def tactics(findings: Sequence[Finding]) -> tuple[str, ...]:
+def tactics(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The tactics of the log, strongest first."""
     found = with_facts(findings, EventTactics)
     return tuple(row.tactic for row in found[0].facts.by_tactic) if found else ()
 
 
-def mail_verdict(findings: Sequence[Finding]) -> tuple[str, ...]:
+def mail_verdict(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """``suspicious`` or ``ordinary``, by the first verdict."""
-    verdicts = [str(finding.attributes["verdict"]) for finding in findings if finding.kind == "mail_verdict"]
+    verdicts = [str(columns(finding)["verdict"]) for finding in findings if finding.kind == "mail_verdict"]
     return ("ordinary" if verdicts[0] == "ordinary" else "suspicious",) if verdicts else ()
 
 

@@ -28,7 +28,9 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     for number, line in enumerate(content.split("\n"), start=1):
         for match in _CVE.finditer(line):
             identifier = match.group().upper()
-            first_seen.setdefault(identifier, (number, line[max(0, match.start() - EXCERPT_CHARS) : match.end() + EXCERPT_CHARS]))
+            first_seen.setdefault(
+                identifier, (number, line[max(0, match.start() - EXCERPT_CHARS) : match.end() + EXCERPT_CHARS])
+            )
             counts[identifier] = counts.get(identifier, 0) + 1
     known = _by_cve()
     ranked = sorted(first_seen, key=lambda identifier: identifier not in known)

@@ -46,11 +46,10 @@ _NAME_AT_END = re.compile(
     r"(?:versions?|release|ver\.?|v\.?)?\s*$",
     re.IGNORECASE,
 )
-_NOT_NAMES = frozenset(
-    (
-        "is are version versions release by the a an of and or in affected vulnerable if my our we "
-        "have run running use using does do this range before through from to for with at on package library"
-    ).split()
+_NOT_A_NAME = re.compile(
+    r"is|are|version|versions|release|by|the|a|an|of|and|or|in|affected|vulnerable|if|my|our|we|"
+    r"have|run|running|use|using|does|do|this|range|before|through|from|to|for|with|at|on|package|library",
+    re.IGNORECASE,
 )
 
 
@@ -136,7 +135,7 @@ def _is_version(version: str, text: str, start: int) -> bool:
 
 def _name_before(text: str) -> str:
     match = _NAME_AT_END.search(text[-120:])
-    return "" if match is None or match[1].lower() in _NOT_NAMES else match[1]
+    return "" if match is None or _NOT_A_NAME.fullmatch(match[1]) else match[1]
 
 
 def _ranges_for(query: VersionQuery, ranges: list[Range]) -> list[Range]:
