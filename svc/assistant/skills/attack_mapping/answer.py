@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from svc.assistant.findings import Confidence, InputKind, Scalar
 from svc.assistant.findings import LooseFinding as Finding
 from svc.assistant.knowledge.attack_names import parent_of
-from svc.assistant.skills.attack.answer import NOT_LOOKED_UP, technique_label
+from svc.assistant.skills.attack.wording import NO_LOOKUP, technique_label
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
 
@@ -130,8 +130,8 @@ SECTION = Section(
         loose_kinds=("behaviour", "behaviour_technique"),
         strong=words(
             rf"\b(?:map|mapping|mapped|tag|label|classify|translate)\b[^.?!\n]{{0,80}}(?:{_ASKED}|\btechniques?\b|\btactics?\b)",
-            rf"\b(?:which|what|identify|extract|find|name|list|give|show|any|all)\b{NOT_LOOKED_UP}[^.?!\n]{{0,40}}{_ASKED}",
-            rf"\b(?:which|what|identify|extract|find|name)\b{NOT_LOOKED_UP}[^.?!\n]{{0,30}}\btechniques?\b[^.?!\n]{{0,40}}"
+            rf"\b(?:which|what|identify|extract|find|name|list|give|show|any|all)\b{NO_LOOKUP}[^.?!\n]{{0,40}}{_ASKED}",
+            rf"\b(?:which|what|identify|extract|find|name)\b{NO_LOOKUP}[^.?!\n]{{0,30}}\btechniques?\b[^.?!\n]{{0,40}}"
             r"\b(?:used|use|uses|is|are|does|do|did|describe[sd]?|shown?|text|report|sentences?|paragraph|here|this|that)\b",
             r"\bbehaviou?rs?\b[^.?!\n]{0,40}\b(?:map|techniques?|ATT&?CK)\b",
         ),
