@@ -16,6 +16,7 @@ from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.findings import AnyFinding, columns, with_facts
+from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.events.findings import EventTactics
 from svc.assistant.turn import TurnFile
@@ -74,9 +75,9 @@ def _texts(finding: AnyFinding, name: str) -> list[str]:
 
 def sentence_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates of the first sentence that has some, then what else the text shows."""
-    ranked = [one for finding in findings if finding.kind == "behaviour" for one in _texts(finding, "ids")]
-    shown = [str(columns(finding)["id"]) for finding in findings if finding.kind == "behaviour_technique"]
-    return tuple(dict.fromkeys(ranked + shown))
+    ranked = [one.id for finding in with_facts(findings, BehaviourSentence) for one in finding.facts.candidates]
+    counted = [finding.facts.id for finding in with_facts(findings, BehaviourTechnique)]
+    return tuple(dict.fromkeys(ranked + counted))
 
 
 def command_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
