@@ -11,10 +11,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, with_facts
 from svc.assistant.skills.decode.declared import declared_parts
+from svc.assistant.skills.decode.findings import DecodedPart
 from svc.assistant.skills.decode.plausibility import text_of
-from svc.assistant.skills.decode.tool import unwrap
+from svc.assistant.skills.decode.tool import inspect as decode
 from svc.assistant.skills.script.language import Language, handed, language_of
 from svc.assistant.skills.script.literals import CLOSE, LITERAL, OPEN, marked, put_together, unmarked
 from svc.assistant.skills.script.shell_words import cmd_put_together, shell_put_together
@@ -165,15 +166,14 @@ def _is_packed(text: str) -> bool:
 
 def _unwrapped(blob: str, stage: Stage, index: int) -> Iterator[Stage]:
     """What ``decode`` makes of a run: text, or a program that the script carries."""
-    for item in unwrap(blob, source="script"):
-        if not isinstance(item, Finding) or item.kind != "decoded":
-            continue
-        text, form = str(item.attributes["text"]), str(item.attributes["form"])
+    for part in with_facts(
+        (event for event in decode(blob, source="script") if isinstance(event, Finding)), DecodedPart
+    ):
+        text, form = part.facts.text, part.facts.form
         if text or "program" in form or "shellcode" in form:
             language = language_of(text) if text else stage.language
-            yield Stage(
-                text, language, stage.depth + 1, f"decoded: {item.attributes['path']}", index, is_hidden=True, form=form
-            )
+            how = f"decoded: {part.facts.path}"
+            yield Stage(text, language, stage.depth + 1, how, index, is_hidden=True, form=form)
 
 
 def _language_after(outer: str, inner: str, stage: Stage) -> Language:
