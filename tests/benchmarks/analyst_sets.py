@@ -19,6 +19,7 @@ from svc.assistant.findings import AnyFinding, columns, with_facts
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.events.findings import EventTactics
+from svc.assistant.skills.script.findings import ScriptSummary
 from svc.assistant.turn import TurnFile
 
 Read = Callable[[Sequence[AnyFinding]], tuple[str, ...]]
@@ -68,11 +69,6 @@ class LabelledSet:
     items: tuple[Item, ...]
 
 
-def _texts(finding: AnyFinding, name: str) -> list[str]:
-    value = columns(finding).get(name)
-    return [str(one) for one in value] if isinstance(value, list) else []
-
-
 def sentence_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates of the first sentence that has some, then what else the text shows."""
     ranked = [one.id for finding in with_facts(findings, BehaviourSentence) for one in finding.facts.candidates]
@@ -82,7 +78,8 @@ def sentence_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
 
 def command_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The techniques of the script as a whole."""
-    return next((tuple(_texts(finding, "ranked")) for finding in findings if finding.kind == "script"), ())
+    scripts = with_facts(findings, ScriptSummary)
+    return tuple(one.id for one in scripts[0].facts.ranked) if scripts else ()
 
 
 def weaknesses(findings: Sequence[AnyFinding]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ MAX_JOINED_LINES = 12  # of one statement in a language that is split by lines
 MAX_STATEMENT_CHARS = 2_000
 DETECTION_CHARS = 30_000  # at the start of a text, that show its language
 MAX_COUNTED = 4  # matches of one pattern that count
-_ENDING_WEIGHT = 8  # of a file name's ending; patterns in languages.toml weigh 1 to 9
+_ENDING_WEIGHT = 8  # of a file name's ending; patterns in languages.toml weigh 2 to 9
 _LEAST_WEIGHT = 3  # below it the language is unknown
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?=\n)")
@@ -103,7 +103,7 @@ def _parsed_python(text: str) -> list[tuple[int, str]] | None:
 
 
 class _ImportedNames(ast.NodeTransformer):
-    """Writes imported names in full, so that ``from os import system as go`` does not hide ``go(command)``."""
+    """Write imported names in full, so that ``from os import system as go`` does not hide ``go(command)``."""
 
     def __init__(self, tree: ast.AST) -> None:
         self._full: dict[str, str] = {}
@@ -149,7 +149,7 @@ def _python_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _default_texts(arguments: ast.arguments) -> Iterator[tuple[int, str]]:
-    """Defaults of arguments that are texts, as assignments: a password may be one."""
+    """Yield the string defaults of arguments as assignments, because a password may be one."""
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]  # the last ones have defaults
     pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
