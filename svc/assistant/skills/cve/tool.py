@@ -11,7 +11,7 @@ from functools import cache
 
 from svc.assistant import knowledge
 from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
-from svc.assistant.knowledge.kev import FILE_NAME, Exploited, KevTable
+from svc.assistant.knowledge.kev import FILE_NAME, KevEntry, KevTable
 from svc.assistant.skills.cve.findings import CveStatus
 
 MAX_CVES = 2_000
@@ -61,7 +61,7 @@ def _limitation(table: KevTable | None) -> str:
 
 
 def _finding(
-    identifier: str, entry: Exploited | None, evidence: Evidence, count: int, table: KevTable | None
+    identifier: str, entry: KevEntry | None, evidence: Evidence, count: int, table: KevTable | None
 ) -> Finding[CveStatus]:
     title = f"{identifier}: no data offline"
     if table is not None:
@@ -100,6 +100,6 @@ def _table() -> KevTable | None:
 
 
 @cache
-def _by_cve() -> dict[str, Exploited]:
+def _by_cve() -> dict[str, KevEntry]:
     table = _table()
     return {entry.cve: entry for entry in table.vulnerabilities} if table else {}
