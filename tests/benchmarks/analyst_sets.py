@@ -16,7 +16,10 @@ from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.findings import AnyFinding, columns, with_facts
+from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
+from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.events.findings import EventTactics
+from svc.assistant.skills.script.findings import ScriptSummary
 from svc.assistant.turn import TurnFile
 
 Read = Callable[[Sequence[AnyFinding]], tuple[str, ...]]
@@ -66,32 +69,23 @@ class LabelledSet:
     items: tuple[Item, ...]
 
 
-def _texts(finding: AnyFinding, name: str) -> list[str]:
-    value = columns(finding).get(name)
-    return [str(one) for one in value] if isinstance(value, list) else []
-
-
 def sentence_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates of the first sentence that has some, then what else the text shows."""
-    ranked = [one for finding in findings if finding.kind == "behaviour" for one in _texts(finding, "ids")]
-    shown = [str(columns(finding)["id"]) for finding in findings if finding.kind == "behaviour_technique"]
-    return tuple(dict.fromkeys(ranked + shown))
+    ranked = [one.id for finding in with_facts(findings, BehaviourSentence) for one in finding.facts.candidates]
+    counted = [finding.facts.id for finding in with_facts(findings, BehaviourTechnique)]
+    return tuple(dict.fromkeys(ranked + counted))
 
 
 def command_techniques(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The techniques of the script as a whole."""
-    return next((tuple(_texts(finding, "ranked")) for finding in findings if finding.kind == "script"), ())
+    scripts = with_facts(findings, ScriptSummary)
+    return tuple(one.id for one in scripts[0].facts.ranked) if scripts else ()
 
 
 def weaknesses(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
     """The candidates, likeliest first."""
-    found = [finding for finding in findings if finding.kind == "weakness"]
-    return tuple(str(columns(finding)["id"]) for finding in sorted(found, key=_rank))
-
-
-def _rank(finding: AnyFinding) -> int:
-    rank = columns(finding)["rank"]
-    return rank if isinstance(rank, int) else 99
+    candidates = [finding.facts for finding in with_facts(findings, CweCandidate)]
+    return tuple(facts.id for facts in sorted(candidates, key=lambda facts: facts.rank))
 
 
 def tactics(findings: Sequence[AnyFinding]) -> tuple[str, ...]:

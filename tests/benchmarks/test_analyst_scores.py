@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, LooseFinding
+from svc.assistant.skills.cwe.findings import CweCandidate
 from tests.benchmarks.analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import KINDS, load, mail_verdict, weaknesses
 
@@ -129,11 +130,19 @@ def test_a_path_without_labels_is_refused(tmp_path: Path):
         load(tmp_path)
 
 
+def candidate(cwe: str, rank: int) -> Finding[CweCandidate]:
+    facts = CweCandidate(
+        block=1, rank=rank, id=cwe, name="", score=1.0, words=[], what="", fix=[], parents=[], table_version="1",
+        table_date=None,
+    )  # fmt: skip
+    return Finding(title=cwe, facts=facts)
+
+
 def test_findings_become_labels_in_their_order():
     found = [
-        Finding(kind="weakness", title="b", attributes={"id": "CWE-79", "rank": 2}),
-        Finding(kind="weakness", title="a", attributes={"id": "CWE-89", "rank": 1}),
-        Finding(kind="mail_verdict", title="c", attributes={"verdict": "phishing"}),
+        candidate("CWE-79", 2),
+        candidate("CWE-89", 1),
+        LooseFinding(kind="mail_verdict", title="c", attributes={"verdict": "phishing"}),
     ]
     assert weaknesses(found) == ("CWE-89", "CWE-79")
     assert mail_verdict(found) == ("suspicious",)

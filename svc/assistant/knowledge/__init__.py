@@ -21,7 +21,7 @@ _chosen: Path | None = None
 
 
 def user_folder() -> Path:
-    """Where the user's own tables are: ``use``'s, else SVC_KNOWLEDGE_DIR, else the user's data folder."""
+    """Return the folder of the user's own tables: the one given to ``use``, SVC_KNOWLEDGE_DIR, or the data folder."""
     if _chosen is not None:
         return _chosen
     named = os.environ.get(FOLDER_VARIABLE)
@@ -29,7 +29,7 @@ def user_folder() -> Path:
 
 
 def use(folder: Path) -> None:
-    """Look in ``folder`` for the user's own tables from now on: a worker has no environment."""
+    """Load the user's own tables from ``folder`` from now on, because a worker has no environment variables."""
     global _chosen  # noqa: PLW0603 - one per process, set before its one job
     _chosen = folder
 

@@ -1,6 +1,6 @@
-"""The form of the ATT&CK table: ``attack.json``, ours or the one that ``attack_update`` reads from the official file.
+"""The schema of ``attack.json``, whether shipped or made from the official file by ``attack_update``.
 
-Facts alone: identifiers, names, relations. What people call a behaviour is in ``lexicon.toml``.
+It has facts only: IDs, names and relations. The words that people use for a behaviour are in ``lexicon.toml``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ FILE_NAME = "attack.json"
 
 
 class Tactic(msgspec.Struct, frozen=True, kw_only=True):
-    """``short`` is the name in STIX and Sigma (``lateral-movement``); ``aliases`` are others in the same form."""
+    """A tactic; ``short`` is its name in STIX and Sigma (``lateral-movement``), ``aliases`` are other such names."""
 
     id: str
     name: str
@@ -24,7 +24,7 @@ class Tactic(msgspec.Struct, frozen=True, kw_only=True):
 class Technique(msgspec.Struct, frozen=True, kw_only=True):
     """A technique (``T1003``) or sub-technique (``T1003.001``); ``tactics`` are short names, in the matrix's order.
 
-    ``since`` is the version that brought it where that is later than the table's own; ``platforms`` may be empty.
+    ``since`` is the version that added it, if that is later than the table's own; ``platforms`` may be empty.
     """
 
     id: str
@@ -34,8 +34,8 @@ class Technique(msgspec.Struct, frozen=True, kw_only=True):
     since: str = ""
 
 
-class Moved(msgspec.Struct, frozen=True, kw_only=True):
-    """An identifier that was withdrawn, and the one that took its place; ``version`` is ATT&CK's that did so, or ""."""
+class WithdrawnTechnique(msgspec.Struct, frozen=True, kw_only=True):
+    """A withdrawn ID and the one that replaced it; ``version`` is the version of ATT&CK that did so, or ""."""
 
     id: str
     name: str
@@ -52,4 +52,4 @@ class AttackTable(msgspec.Struct, frozen=True, kw_only=True):
     date: date
     tactics: list[Tactic]
     techniques: list[Technique]
-    moved: list[Moved] = []
+    moved: list[WithdrawnTechnique] = []

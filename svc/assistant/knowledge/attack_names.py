@@ -1,6 +1,6 @@
-"""What ATT&CK calls things: the name, parent and tactics of a technique, by its id. Pure; for any tool that names one.
+"""Look up the names, parents and tactics of ATT&CK techniques by their ID.
 
-Facts: ``knowledge/attack.json``. An id that ATT&CK has withdrawn keeps its name and has a successor.
+A withdrawn ID keeps its name and has a successor. Facts: ``attack.json``.
 """
 
 from __future__ import annotations
@@ -9,42 +9,42 @@ import re
 from functools import cache
 
 from svc.assistant.knowledge import load
-from svc.assistant.knowledge.attack import FILE_NAME, AttackTable, Moved, Tactic, Technique
+from svc.assistant.knowledge.attack import FILE_NAME, AttackTable, Tactic, Technique, WithdrawnTechnique
 
 TECHNIQUE_ID = re.compile(r"\bT\d{4}(?:\.\d{3})?(?![\d.]*\d)\b", re.IGNORECASE)
 
 
 @cache
 def attack_table() -> AttackTable:
-    """The table in use."""
+    """Return the table in use: the user's, or the one that is shipped."""
     return load(FILE_NAME, AttackTable)
 
 
 def attack_version() -> str:
-    """``ATT&CK 17.0 of 2025-04-22``: what an answer names."""
+    """Return the version for answers: ``ATT&CK 17.0 of 2025-04-22``."""
     table = attack_table()
     return f"ATT&CK {table.version} of {table.date.isoformat()}"
 
 
 @cache
 def techniques_by_id() -> dict[str, Technique]:
-    """Every technique and sub-technique that is in force."""
+    """Return every technique and sub-technique in force by its ID."""
     return {technique.id: technique for technique in attack_table().techniques}
 
 
 @cache
-def moved_by_id() -> dict[str, Moved]:
-    """Every withdrawn identifier that has a successor."""
+def moved_by_id() -> dict[str, WithdrawnTechnique]:
+    """Return every withdrawn technique that has a successor by its old ID."""
     return {moved.id: moved for moved in attack_table().moved}
 
 
 def parent_of(technique_id: str) -> str:
-    """``T1003`` for ``T1003.001`` and for ``T1003``."""
+    """Return ``T1003`` for ``T1003.001`` and for ``T1003``."""
     return technique_id.partition(".")[0]
 
 
 def attack_name(technique_id: str) -> str:
-    """``OS Credential Dumping: LSASS Memory``; the old name of a withdrawn id; "" for an id that is not known."""
+    """Return ``OS Credential Dumping: LSASS Memory``; the old name of a withdrawn ID; "" for an unknown ID."""
     technique = techniques_by_id().get(technique_id)
     if technique is None:
         moved = moved_by_id().get(technique_id)
@@ -54,7 +54,7 @@ def attack_name(technique_id: str) -> str:
 
 
 def successor_of(technique_id: str) -> str | None:
-    """The id in force for a withdrawn one, through several changes; None for one that is in force or not known."""
+    """Return the ID that replaced a withdrawn one, following several changes; None for other IDs."""
     seen = {technique_id}
     while technique_id not in techniques_by_id() and (moved := moved_by_id().get(technique_id)) is not None:
         technique_id = moved.to
@@ -65,7 +65,7 @@ def successor_of(technique_id: str) -> str | None:
 
 
 def tactics_of(technique_id: str) -> tuple[str, ...]:
-    """Short names (``credential-access``) in the matrix's order; of the successor for a withdrawn id; () if unknown."""
+    """Return short names (``credential-access``) in the matrix's order; for a withdrawn ID, those of its successor."""
     technique = techniques_by_id().get(technique_id) or techniques_by_id().get(successor_of(technique_id) or "")
     return tuple(technique.tactics) if technique else ()
 
@@ -82,11 +82,11 @@ def _short(name: str) -> str:
 
 
 def tactic(name: str) -> Tactic | None:
-    """The tactic of an id, a name in any spelling (``Lateral Movement``, ``lateral_movement``) or an alias."""
+    """Return the tactic with an ID, a name in any spelling (``Lateral Movement``, ``lateral_movement``) or an alias."""
     return _tactics().get(_short(name))
 
 
 def tactic_name(name: str) -> str:
-    """``Lateral Movement`` for ``lateral-movement``; the words themselves where no tactic has them."""
+    """Return ``Lateral Movement`` for ``lateral-movement``; an unknown name is returned as it is."""
     found = tactic(name)
     return found.name if found else name

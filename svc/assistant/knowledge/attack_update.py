@@ -1,6 +1,7 @@
-"""The official ATT&CK bundle (STIX 2.1, ``enterprise-attack.json``) as our table. Pure but for the table that ships.
+"""Convert the official ATT&CK bundle (STIX 2.1, ``enterprise-attack.json``) to our table.
 
-Taken: identifiers, names, tactics, platforms, and what withdrawn identifiers became. Other names of tactics stay ours.
+IDs, names, tactics, platforms and the successors of withdrawn IDs come from the bundle, aliases of tactics from the
+table that is shipped.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from importlib import resources
 
 import msgspec
 
-from svc.assistant.knowledge.attack import FILE_NAME, AttackTable, Moved, Tactic, Technique
+from svc.assistant.knowledge.attack import FILE_NAME, AttackTable, Tactic, Technique, WithdrawnTechnique
 
 MAX_BYTES = 256 * 1024 * 1024  # version 17 has 45 MB
 MAX_NAME_CHARS = 200
@@ -33,7 +34,7 @@ class _Phase(msgspec.Struct, frozen=True):
 
 
 class _Object(msgspec.Struct, frozen=True):
-    """What is read of a STIX object, of whatever type it is."""
+    """The fields that are needed of any STIX object."""
 
     type: str
     id: str = ""
@@ -53,7 +54,7 @@ class _Object(msgspec.Struct, frozen=True):
 
     @property
     def attack_id(self) -> str:
-        """The id in ATT&CK, "" where it has none."""
+        """The ATT&CK ID, or ""."""
         return next((one.external_id for one in self.external_references if one.source_name == _KILL_CHAIN), "")
 
     @property
@@ -66,23 +67,27 @@ class _Bundle(msgspec.Struct, frozen=True, tag="bundle", tag_field="type"):
 
 
 def read(data: bytes) -> AttackTable:
-    """The table in the bytes of an official bundle. Raises ValueError that says what the file is not."""
+    """Return the table in an official bundle.
+
+    Raises:
+        ValueError: The file is not an official bundle; the message says why.
+    """
     if len(data) > MAX_BYTES:
-        raise ValueError(f"the file has {len(data):,} bytes, more than {MAX_BYTES:,}; this is no ATT&CK bundle.")
+        raise ValueError(f"the file is {len(data):,} bytes; an ATT&CK bundle has at most {MAX_BYTES:,}.")
     try:
         objects = msgspec.json.decode(data, type=_Bundle).objects
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"this is no STIX bundle ({error}); take enterprise-attack.json as MITRE has it.") from error
+        raise ValueError(f"not a STIX bundle ({error}); use MITRE's enterprise-attack.json.") from error
     tactics = _tactics(objects)
     techniques = _techniques(objects, [tactic.short for tactic in tactics])
     if not tactics or not techniques:
-        raise ValueError(_what_it_is(objects))
+        raise ValueError(_why_not_enterprise(objects))
     collection = next((one for one in objects if one.type == "x-mitre-collection"), None)
     changed = (collection.modified if collection else None) or max(
         (one.modified for one in objects if one.modified), default=None
     )
     if collection is None or changed is None or not _VERSION.fullmatch(collection.x_mitre_version):
-        raise ValueError("the bundle does not say its version; take the STIX 2.1 file, which holds its collection.")
+        raise ValueError("the bundle does not state its version; use the STIX 2.1 file, which has a collection object.")
     return AttackTable(
         source=f"MITRE ATT&CK Enterprise {collection.x_mitre_version}, the official STIX bundle",
         licence=_licence(changed.date()),
@@ -101,14 +106,14 @@ def _licence(changed: date) -> str:
     )
 
 
-def _what_it_is(objects: list[_Object]) -> str:
+def _why_not_enterprise(objects: list[_Object]) -> str:
     chains = {phase.kill_chain_name for one in objects for phase in one.kill_chain_phases} - {_KILL_CHAIN, ""}
     other = f"it has those of {', '.join(sorted(chains)[:3])}" if chains else f"it has {len(objects):,} other objects"
-    return f"the bundle has no techniques or no tactics of the enterprise matrix; {other[:200]}."
+    return f"the bundle lacks techniques or tactics of the enterprise matrix; {other[:200]}."
 
 
 def _tactics(objects: list[_Object]) -> list[Tactic]:
-    """In the order of the matrix; those that no matrix names come last."""
+    """Return the tactics in the order of the matrix; those that no matrix lists come last."""
     order = [ref for one in objects if one.type == "x-mitre-matrix" for ref in one.tactic_refs]
     found = [
         one
@@ -129,7 +134,7 @@ def _tactics(objects: list[_Object]) -> list[Tactic]:
 
 
 def _other_names(tactic_id: str) -> Iterator[str]:
-    """What the table that ships calls the tactic, and its aliases: after a renaming the old name is one."""
+    """Yield the short name and aliases in the shipped table: after a renaming the old name becomes an alias."""
     shipped = resources.files(__package__).joinpath(FILE_NAME).read_bytes()
     for tactic in msgspec.json.decode(shipped, type=AttackTable).tactics:
         if tactic.id == tactic_id:
@@ -150,8 +155,8 @@ def _techniques(objects: list[_Object], order: list[str]) -> list[Technique]:
     return [found[one] for one in sorted(found) if found[one].tactics]
 
 
-def _moved(objects: list[_Object], in_force: set[str]) -> list[Moved]:
-    """Withdrawn ids with the id in force that took their place, however many changes lie between."""
+def _moved(objects: list[_Object], in_force: set[str]) -> list[WithdrawnTechnique]:
+    """Return withdrawn IDs with the IDs in force that replaced them, following any number of changes."""
     patterns = {one.id: one for one in objects if one.type == "attack-pattern"}
     next_of = {one.source_ref: one.target_ref for one in objects if one.relationship_type == "revoked-by"}
     moved = {}
@@ -163,5 +168,5 @@ def _moved(objects: list[_Object], in_force: set[str]) -> list[Moved]:
         to = patterns[at].attack_id if at in patterns else ""
         old = one.attack_id
         if to in in_force and old not in in_force and _TECHNIQUE_ID.fullmatch(old):
-            moved[old] = Moved(id=old, name=one.name[:MAX_NAME_CHARS], to=to)
+            moved[old] = WithdrawnTechnique(id=old, name=one.name[:MAX_NAME_CHARS], to=to)
     return [moved[old] for old in sorted(moved)]

@@ -1,4 +1,4 @@
-"""The forms of the tables about weaknesses: ``cwe.json`` (all names) and ``weaknesses.toml`` (our words)."""
+"""The schemas of ``cwe.json`` (names and relations) and ``weaknesses.toml`` (our descriptions and word lists)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILE_NAME = "cwe.json"
 
 
 class Cwe(msgspec.Struct, frozen=True, kw_only=True):
-    """A weakness; ``parents`` are those that it is a kind of, in the research view (1000)."""
+    """A weakness; ``parents`` are those of the research view (1000)."""
 
     id: int
     name: str
@@ -20,7 +20,7 @@ class Cwe(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CweTable(msgspec.Struct, frozen=True, kw_only=True):
-    """``cwe.json``; a table made of the official CSV has no date, which that file does not state."""
+    """``cwe.json``; a table made from the official CSV has no date, because that file does not state it."""
 
     source: str
     licence: str
@@ -30,7 +30,7 @@ class CweTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Weakness(msgspec.Struct, frozen=True, kw_only=True):
-    """What a weakness is and how it is mended, and the patterns by which texts speak of it, each with its weight."""
+    """A description of a weakness, its mitigations, and patterns of the words that texts use for it, with weights."""
 
     id: int
     what: str

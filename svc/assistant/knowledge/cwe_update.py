@@ -1,4 +1,4 @@
-"""The official CWE list as our table: ``cwec_v4.x.xml``, that file in a ZIP, or the CSV of the research view. Pure."""
+"""Convert the official CWE list to our table: ``cwec_v4.x.xml``, the same in a ZIP, or the CSV of the research view."""
 
 from __future__ import annotations
 
@@ -17,7 +17,11 @@ _CHILD_OF = re.compile(rf"NATURE:ChildOf:CWE ID:(\d+):VIEW ID:{RESEARCH_VIEW}\b"
 
 
 def read(data: bytes) -> CweTable:
-    """The table in the bytes of an official file. Raises ValueError that says what the file is not."""
+    """Return the table in an official file.
+
+    Raises:
+        ValueError: The file is not an official one; the message says why.
+    """
     if data.startswith(b"PK\x03\x04"):
         data = _unzipped(data)
     if data.lstrip().startswith(b"<"):
@@ -30,23 +34,23 @@ def _unzipped(data: bytes) -> bytes:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             names = [name for name in archive.namelist() if name.lower().endswith((".xml", ".csv"))]
             if len(names) != 1:
-                raise ValueError(f"the ZIP holds {len(names)} XML or CSV files; the official one holds one.")
+                raise ValueError(f"the ZIP has {len(names)} XML or CSV files; the official one has a single one.")
             with archive.open(names[0]) as member:
                 content = member.read(MAX_BYTES + 1)
     except zipfile.BadZipFile as error:
         raise ValueError(f"the ZIP is damaged ({error}); download it again.") from error
     if len(content) > MAX_BYTES:
-        raise ValueError(f"the list is larger than {MAX_BYTES:,} bytes unpacked; this is not the official file.")
+        raise ValueError(f"the unpacked list is larger than {MAX_BYTES:,} bytes; this is not the official file.")
     return content
 
 
 def _from_xml(data: bytes) -> CweTable:
-    from defusedxml import DefusedXmlException, ElementTree  # only where somebody updates
+    from defusedxml import DefusedXmlException, ElementTree  # only updates need it
 
     try:
         catalog = ElementTree.fromstring(data)
     except (ElementTree.ParseError, DefusedXmlException) as error:
-        raise ValueError(f"this is no XML that can be read ({error}); download it again.") from error
+        raise ValueError(f"the XML cannot be parsed ({error}); download it again.") from error
     if not catalog.tag.endswith("Weakness_Catalog"):
         raise ValueError(f"the XML is a {catalog.tag.rpartition('}')[2]}, not CWE's Weakness_Catalog.")
     space = catalog.tag.removesuffix("Weakness_Catalog")
@@ -75,7 +79,7 @@ def _from_xml(data: bytes) -> CweTable:
 def _from_csv(data: bytes) -> CweTable:
     rows = csv.DictReader(io.StringIO(data.decode("utf-8-sig", errors="replace"), newline=""))
     if not {"CWE-ID", "Name", "Weakness Abstraction", "Status", "Related Weaknesses"} <= set(rows.fieldnames or ()):
-        raise ValueError("this is neither CWE's XML nor its CSV: no columns CWE-ID, Name, and so on.")
+        raise ValueError("neither CWE's XML nor its CSV: the columns CWE-ID, Name and others are missing.")
     weaknesses = [
         Cwe(
             id=int(row["CWE-ID"]),
@@ -92,7 +96,7 @@ def _from_csv(data: bytes) -> CweTable:
 
 def _table(weaknesses: list[Cwe], version: str, dated: date | None, form: str) -> CweTable:
     if not weaknesses:
-        raise ValueError("the file holds no weakness.")
+        raise ValueError("the file has no weaknesses.")
     return CweTable(
         source=f"MITRE CWE {version}, {form}", licence=_LICENCE, version=version, date=dated, weaknesses=weaknesses
     )

@@ -1,6 +1,6 @@
-"""The catalogue of vulnerabilities that are known to be exploited: its form. None ships: it changes each week.
+"""The catalog of known exploited vulnerabilities (KEV): our schema, and the conversion of CISA's JSON file.
 
-Source: CISA, Known Exploited Vulnerabilities Catalog (JSON); ``svc rules update --kev`` reads it.
+None is shipped, because it changes weekly; ``svc rules update --kev`` loads it.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import msgspec
 FILE_NAME = "kev.json"
 
 
-class Exploited(msgspec.Struct, frozen=True, kw_only=True):
-    """One vulnerability; ``added`` and ``due`` are dates of the catalogue, ``ransomware`` is "Known" or "Unknown"."""
+class KevEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A vulnerability; ``added`` and ``due`` are dates, ``ransomware`` is "Known" or "Unknown"."""
 
     cve: str
     vendor: str
@@ -33,12 +33,10 @@ class KevTable(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     version: str
     date: date
-    vulnerabilities: list[Exploited]
+    vulnerabilities: list[KevEntry]
 
 
-class _Entry(msgspec.Struct, rename="camel"):
-    """As CISA writes it."""
-
+class _CisaEntry(msgspec.Struct, rename="camel"):
     cve: str = msgspec.field(name="cveID")
     vendor_project: str
     product: str
@@ -51,25 +49,29 @@ class _Entry(msgspec.Struct, rename="camel"):
     cwes: list[str] = []
 
 
-class _Catalogue(msgspec.Struct, rename="camel"):
+class _CisaCatalog(msgspec.Struct, rename="camel"):
     catalog_version: str
     date_released: str
-    vulnerabilities: list[_Entry]
+    vulnerabilities: list[_CisaEntry]
 
 
 def read(data: bytes) -> KevTable:
-    """The table in the bytes of CISA's ``known_exploited_vulnerabilities.json``. Raises ValueError for another file."""
+    """Return the table in CISA's ``known_exploited_vulnerabilities.json``.
+
+    Raises:
+        ValueError: The file is another one.
+    """
     try:
-        catalogue = msgspec.json.decode(data, type=_Catalogue)
-        released = date.fromisoformat(catalogue.date_released[:10])
+        catalog = msgspec.json.decode(data, type=_CisaCatalog)
+        released = date.fromisoformat(catalog.date_released[:10])
     except (msgspec.DecodeError, ValueError) as error:
-        raise ValueError(f"this is not CISA's known_exploited_vulnerabilities.json: {error}.") from error
+        raise ValueError(f"not CISA's known_exploited_vulnerabilities.json: {error}.") from error
     return KevTable(
-        source="CISA Known Exploited Vulnerabilities Catalog",
-        version=catalogue.catalog_version,
+        source="CISA Known KevEntry Vulnerabilities Catalog",
+        version=catalog.catalog_version,
         date=released,
         vulnerabilities=[
-            Exploited(
+            KevEntry(
                 cve=entry.cve.upper(),
                 vendor=entry.vendor_project,
                 product=entry.product,
@@ -81,6 +83,6 @@ def read(data: bytes) -> KevTable:
                 ransomware=entry.known_ransomware_campaign_use,
                 cwes=entry.cwes,
             )
-            for entry in catalogue.vulnerabilities
+            for entry in catalog.vulnerabilities
         ],
     )

@@ -1,7 +1,7 @@
-"""The form of the lexicon of behaviours, ``lexicon.toml``: how reports speak of each technique. Our own work.
+"""The schema of ``lexicon.toml``, our own lexicon of how reports describe each ATT&CK technique.
 
-A phrase is words of which all must stand close to each other, in any order. ``dump*`` is any word that begins so,
-``run_key*`` are neighbours in this order, ``a|b`` is either, ``@name`` is the group of that name.
+A phrase is a set of words that are close to each other in any order. ``dump*`` is any word with this beginning,
+``run_key*`` is a sequence of adjacent words, ``a|b`` is either, ``@name`` is any word of the group ``name``.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ import msgspec
 FILE_NAME = "lexicon.toml"
 
 
-class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
-    """One technique as reports speak of it.
+class LexiconEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """How reports describe one technique.
 
-    ``what`` says in one line what the adversary does. ``sure`` phrases mean it wherever they stand, ``says`` phrases
-    speak of it, ``hints`` fit it beside others. Where one of ``unless`` stands beside them, something else is meant.
-    ``common``, 0 to 3, is how often reports speak of it: what decides between equals.
+    ``what`` is a one-line description. ``sure`` phrases always mean the technique, ``says`` phrases usually do,
+    ``hints`` fit several techniques. A phrase of ``unless`` in the same sentence shows that something else is meant.
+    ``common``, 0 to 3, is how often reports mention the technique; it decides between equal scores.
     """
 
     id: str
@@ -31,10 +31,10 @@ class Behaviour(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lexicon(msgspec.Struct, frozen=True, kw_only=True):
-    """``lexicon.toml``. ``groups`` are words that stand for each other, by the name that phrases use."""
+    """``lexicon.toml``; ``groups`` are synonyms by the name that phrases use."""
 
     source: str
     version: str
     date: date
     groups: dict[str, list[str]]
-    techniques: list[Behaviour]
+    techniques: list[LexiconEntry]

@@ -1,4 +1,4 @@
-"""The table of what traffic is known by (``knowledge/network.toml``), with its patterns compiled. Pure."""
+"""Look up services, RPC interfaces and patterns of suspicious traffic (``network.toml``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ICMP, TCP, UDP, ICMP6 = 1, 6, 17, 58  # IANA, "Assigned Internet Protocol Number
 
 
 class Interface(msgspec.Struct, frozen=True):
-    """An interface of DCE/RPC; ``operations`` says what a call by its number does."""
+    """A DCE/RPC interface; ``operations`` describes calls by their number."""
 
     uuid: str
     name: str
@@ -28,7 +28,7 @@ class Interface(msgspec.Struct, frozen=True):
 
 
 class Mark(msgspec.Struct, frozen=True):
-    """A pattern and what it is a sign of."""
+    """A pattern and what it indicates."""
 
     pattern: str
     what: str
@@ -37,7 +37,7 @@ class Mark(msgspec.Struct, frozen=True):
 
 
 class Network(msgspec.Struct, frozen=True):
-    """``knowledge/network.toml``."""
+    """``network.toml``."""
 
     source: str
     version: str
@@ -52,18 +52,18 @@ class Network(msgspec.Struct, frozen=True):
 
 @cache
 def network() -> Network:
-    """The table."""
+    """Return the table."""
     return load("network.toml", Network)
 
 
 @cache
 def interfaces() -> dict[bytes, Interface]:
-    """Interfaces by their UUID as it stands in a little-endian packet."""
+    """Return interfaces by their UUID as it is in a little-endian packet."""
     return {UUID(entry.uuid).bytes_le: entry for entry in network().interfaces}
 
 
 def interface_by_text(uuid: str) -> Interface | None:
-    """The interface with this UUID, as the table writes it."""
+    """Return the interface with a UUID in text form, or None."""
     return interfaces().get(UUID(uuid).bytes_le)
 
 
@@ -76,22 +76,22 @@ def _compiled(kind: str) -> list[tuple[re.Pattern[str], Mark]]:
 
 
 def mark_of_name(name: str) -> Mark | None:
-    """What the name of a pipe or file is a sign of."""
+    """Return what the name of a pipe or a file indicates, or None."""
     return _mark("names", name)
 
 
 def mark_of_text(text: str) -> Mark | None:
-    """What words in a flow of no known protocol are a sign of."""
+    """Return what text in a flow of an unknown protocol indicates, or None."""
     return _mark("phrases", text)
 
 
 def mark_of_agent(agent: str) -> Mark | None:
-    """What a User-Agent is, where it is no browser's."""
+    """Return what a User-Agent indicates, or None if it may be a browser's."""
     return _mark("agents", agent)
 
 
 def mark_of_request(target: str) -> Mark | None:
-    """What attack a request's target is a sign of."""
+    """Return which attack the target of a request indicates, or None."""
     decoded = unquote_plus(target)
     return _mark("requests", unquote_plus(decoded) if "%" in decoded else decoded)
 
@@ -101,7 +101,7 @@ def _mark(kind: str, text: str) -> Mark | None:
 
 
 def service_of(protocol: int, port: int) -> str:
-    """What usually listens there, or the protocol and port."""
+    """Return the usual service of a port, or the protocol and port."""
     if protocol in (ICMP, ICMP6):
         return "ICMP"
     name = {TCP: "tcp", UDP: "udp"}.get(protocol)

@@ -1,22 +1,22 @@
-"""The fixed words of which a text must hold one for a regular expression to match: a quick look before a slow one.
+"""Find the words of which a text must have one for a regular expression to match, as a fast check before a slow one.
 
-Understands the constructs that the tables use: escapes, classes, groups, quantifiers, alternatives, lookarounds. It
-never claims a word that is not needed; where it is unsure, it names none. Words are as long as can be found.
+Supports the constructs that the tables use: escapes, classes, groups, quantifiers, alternatives, lookarounds. It never
+returns a word that is not needed, and none if it is unsure. It prefers long words.
 """
 
 from __future__ import annotations
 
-MIN_WORD = 3  # shorter words stand in most texts
+MIN_WORD_CHARS = 3  # shorter words are in most texts
 
 
 def needed_words(pattern: str) -> tuple[str, ...]:
-    """Words one of which is in every match of ``pattern``; ``()`` where that is not known."""
+    """Return words of which one is in every match of ``pattern``; none if that is not known."""
     words, _ = _alternatives(pattern, 0)
     return tuple(sorted(words))
 
 
 def _alternatives(pattern: str, at: int) -> tuple[frozenset[str], int]:
-    """The needed words of alternatives from ``at`` to the group's end, and where that is."""
+    """Return the needed words of the alternatives from ``at`` to the group's end, and that position."""
     every: list[frozenset[str]] = []
     while True:
         words, at = _sequence(pattern, at)
@@ -28,7 +28,7 @@ def _alternatives(pattern: str, at: int) -> tuple[frozenset[str], int]:
 
 
 def _sequence(pattern: str, at: int) -> tuple[frozenset[str], int]:
-    """The best of what one alternative needs, and where it ends (at ``|``, ``)`` or the pattern's end)."""
+    """Return the longest needed words of one alternative, and where it ends (``|``, ``)`` or the pattern's end)."""
     found: list[frozenset[str]] = []
     run = ""
     while at < len(pattern) and pattern[at] not in "|)":
@@ -43,12 +43,12 @@ def _sequence(pattern: str, at: int) -> tuple[frozenset[str], int]:
         if words and not is_optional:
             found.append(words)
     found.append(frozenset([run]))
-    usable = [words for words in found if min(map(len, words)) >= MIN_WORD]
+    usable = [words for words in found if min(map(len, words)) >= MIN_WORD_CHARS]
     return max(usable, key=lambda words: (min(map(len, words)), -len(words)), default=frozenset()), at
 
 
 def _item(pattern: str, at: int) -> tuple[str, frozenset[str], int]:
-    """One item: its character where it is a fixed one, the words that a group needs, and where it ends."""
+    """Return an item's character if it is fixed, the needed words of a group, and where the item ends."""
     char = pattern[at]
     if char == "\\":
         escaped = pattern[at + 1]
@@ -73,7 +73,7 @@ def _group(pattern: str, at: int) -> tuple[str, frozenset[str], int]:
 
 
 def _quantifier(pattern: str, at: int) -> tuple[bool, bool, int]:
-    """Whether a quantifier lets the item be missing, whether it repeats it, and where it ends."""
+    """Return whether a quantifier makes the item optional, whether it repeats it, and where it ends."""
     if at >= len(pattern) or pattern[at] not in "?*+{":
         return False, False, at
     char = pattern[at]

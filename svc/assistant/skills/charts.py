@@ -1,7 +1,8 @@
-"""Drawings of what people would rather look at than read: activity over time, lanes of events, trees, bars. Pure.
+"""Draw charts as SVG: activity over time, lanes of events, trees and bars.
 
-Each is one SVG document without script, link or outside reference; all words are escaped, and what cannot be seen is
-written out. Drawn for white paper, so that dark themes and printers show the same. Colours differ in lightness, too.
+Each chart is one SVG document without scripts, links or external references. All text is escaped, and invisible
+characters are made visible. The background is white, so that dark themes and printers show the same; colours also
+differ in lightness.
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from svc.assistant.findings import Severity
 from svc.assistant.skills.skill import Picture
 from svc.untrusted.markup import visible
 
-LEAST_ITEMS = 6  # fewer are read faster than looked at
-MAX_ROWS = 40  # bars or lanes or branches; the table has them all
-MAX_MARKS = 2_000  # in lanes; more only blacken the paper
-BINS = 60  # of activity over time: one a minute of an hour
+LEAST_ITEMS = 6  # fewer are faster to read in a table
+MAX_ROWS = 40  # bars, lanes or branches; the table has all of them
+MAX_MARKS = 2_000  # in lanes; more would overlap
+BINS = 60  # of activity over time: one per minute of an hour
 WIDTH = 900
-_LABEL = 250  # pixels left of a chart
+_LABEL = 250  # pixels for labels at the left
 _ROW = 24
 _HEAD = 44
-_CHAR = 6.7  # pixels of a 12-pixel letter, on average
+_CHAR = 6.7  # average width of a letter at 12 pixels
 _INDENT = 22
 COLOURS = {
     Severity.CRITICAL: "#7f1d1d",
@@ -36,7 +37,7 @@ COLOURS = {
 
 
 class Bar(msgspec.Struct, frozen=True, kw_only=True):
-    """One row of a bar chart; ``note`` stands behind the bar."""
+    """A row of a bar chart; ``note`` is shown after the bar."""
 
     label: str
     value: float
@@ -45,7 +46,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True):
-    """One event: when, in which lane, how bad; ``label`` is told when one points at it."""
+    """An event in a lane; ``label`` is its tooltip."""
 
     time: datetime
     lane: str
@@ -54,7 +55,7 @@ class Mark(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Branch(msgspec.Struct, frozen=True, kw_only=True):
-    """One node of a tree with what hangs under it."""
+    """A node of a tree with its children."""
 
     label: str
     note: str = ""
@@ -63,7 +64,7 @@ class Branch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bars(title: str, rows: Sequence[Bar]) -> list[Picture]:
-    """Horizontal bars, in the order given; nothing where there are fewer than LEAST_ITEMS."""
+    """Draw horizontal bars in the given order; nothing for fewer than LEAST_ITEMS."""
     if len(rows) < LEAST_ITEMS:
         return []
     shown = rows[:MAX_ROWS]
@@ -82,7 +83,7 @@ def bars(title: str, rows: Sequence[Bar]) -> list[Picture]:
 
 
 def activity(title: str, times: Sequence[datetime]) -> list[Picture]:
-    """How many events in each of BINS equal spans of time; nothing where there are too few, or all at one moment."""
+    """Draw the number of events in BINS equal periods; nothing for fewer than LEAST_ITEMS or a single moment."""
     if len(times) < LEAST_ITEMS or min(times) == max(times):
         return []
     first, last = min(times), max(times)
@@ -90,11 +91,11 @@ def activity(title: str, times: Sequence[datetime]) -> list[Picture]:
     counts = [0] * BINS
     for time in times:
         counts[min(BINS - 1, int((time - first) / span))] += 1
-    return histogram(f"{title} (one bar: {_span(span)})", counts, _clock(first), _clock(last))
+    return histogram(f"{title} ({_span(span)} per bar)", counts, _clock(first), _clock(last))
 
 
 def histogram(title: str, counts: Sequence[int], first: str, last: str) -> list[Picture]:
-    """Columns of equal spans, with the words for the two ends; nothing where fewer than LEAST_ITEMS were counted."""
+    """Draw columns of equal periods, labelled at both ends; nothing for fewer than LEAST_ITEMS events."""
     if sum(counts) < LEAST_ITEMS or len(counts) < 2:
         return []
     most, height, left, bottom = max(counts), 120, 60, _HEAD + 130
@@ -113,7 +114,7 @@ def histogram(title: str, counts: Sequence[int], first: str, last: str) -> list[
 
 
 def lanes(title: str, marks: Sequence[Mark]) -> list[Picture]:
-    """Events as dots over time, a lane each kind, in the order of the kinds' first marks; the worst drawn on top."""
+    """Draw events as dots over time, one lane for each type in the order of first events, the most severe on top."""
     if len(marks) < LEAST_ITEMS or min(mark.time for mark in marks) == max(mark.time for mark in marks):
         return []
     names = list(dict.fromkeys(mark.lane for mark in sorted(marks, key=lambda mark: mark.time)))
@@ -132,17 +133,17 @@ def lanes(title: str, marks: Sequence[Mark]) -> list[Picture]:
     for mark in reversed(kept):
         across = _LABEL + (WIDTH - 20 - _LABEL) * ((mark.time - first) / (last - first) if last > first else 0.5)
         middle = _HEAD + shown.index(mark.lane) * _ROW + _ROW // 2
-        told = _words(f"{_clock(mark.time)} {mark.label}")
+        tooltip = _words(f"{_clock(mark.time)} {mark.label}")
         drawn.append(
             f'<circle cx="{across:.1f}" cy="{middle}" r="5" fill="{COLOURS[mark.severity]}" stroke="#fff">'
-            f"<title>{told}</title></circle>"
+            f"<title>{tooltip}</title></circle>"
         )
     drawn.append(_axis(first, last, _LABEL, WIDTH - 20, bottom))
     return [_document(_with_rest(title, len(names), len(shown)), bottom + 34, drawn)]
 
 
 def tree(title: str, roots: Sequence[Branch]) -> list[Picture]:
-    """A tree, each node on a line of its own under its parent; nothing where there are fewer than LEAST_ITEMS nodes."""
+    """Draw a tree with one line for each node; nothing for fewer than LEAST_ITEMS nodes."""
     rows = [row for root in roots for row in _rows(root)]
     if len(rows) < LEAST_ITEMS:
         return []
@@ -163,7 +164,7 @@ def tree(title: str, roots: Sequence[Branch]) -> list[Picture]:
 
 
 def _rows(root: Branch) -> list[tuple[int, Branch]]:
-    """A tree's nodes with their depth, parents first; without recursion, since a log may hold a chain of thousands."""
+    """Return a tree's nodes with their depth, parents first; not recursive, because chains may be thousands long."""
     rows: list[tuple[int, Branch]] = []
     waiting = [(0, root)]
     while waiting and len(rows) <= MAX_ROWS * 50:
@@ -200,12 +201,12 @@ def _span(span: timedelta) -> str:
 
 
 def _words(text: str) -> str:
-    """``text`` as an XML document may hold it: XML 1.0 (2.2) has no U+FFFE and U+FFFF."""
+    """Return ``text`` for an XML document; XML 1.0 (2.2) has no U+FFFE and U+FFFF."""
     return escape(visible(text).translate({0xFFFE: "?", 0xFFFF: "?"}))
 
 
 def _text(x: float, y: float, words: str, *, room: float = WIDTH, anchor: str = "start") -> str:
-    """Words cut to the room they have, in pixels."""
+    """Return a text element, cut to ``room`` pixels."""
     most = max(4, int(room / _CHAR))
     shown = visible(words)
     shown = shown if len(shown) <= most else shown[: most - 1] + "…"

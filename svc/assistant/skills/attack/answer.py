@@ -1,110 +1,78 @@
-"""The answer about ATT&CK itself: what an id or a name is, what a tactic has. Kinds: ``tools/attack.py``."""
+"""The answer about ATT&CK itself: what a technique or tactic is, and which techniques a tactic has."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Confidence, InputKind, Scalar
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
+from svc.assistant.skills.attack.findings import AttackTactic, AttackTechnique
+from svc.assistant.skills.attack.wording import ID, ID_OF, IN_TACTIC, NOT_USED, TACTIC, technique_label
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, escape, table
 
-_NAMED = 3  # techniques in the verdict; all stand below it
+MAX_SENTENCES = 3  # in the verdict; the body has an entry for each finding
 TACTIC_ROWS = 60  # the longest tactic has 46 techniques
-_ID = r"\bT(?:A\d{4}|\d{4}(?:\.\d{3})?)\b"
-_TACTIC = (
-    r"(?:reconnaissance|resource development|initial access|execution|persistence|privilege escalation|"
-    r"(?:defen[cs]e )?(?:evasion|impairment)|stealth|credential access|discovery|lateral movement|collection|"
-    r"command and control|c2|exfiltration|impact)"
-)
-_ID_OF = r"\b(?:id|ids|identifier|number)s? (?:of|for)\b"
-_IN_TACTIC = rf"\b(?:in|of|under|for|to|has|have)\b[^.?!\n]{{0,20}}\b(?:tactics?\b|TA\d{{4}}|{_TACTIC}\b)"
-_UNUSED = r"(?:(?!\bused?\b)[^.?!\n])"  # "which were used for persistence" asks about a text
-NOT_LOOKED_UP = rf"(?!{_UNUSED}{{0,80}}(?:{_ID_OF}|{_IN_TACTIC}|{_ID}))"
-"""What must not follow where ATT&CK's name asks for a mapping: words that ask what it has under an id or a tactic."""
 
 
-def technique_label(technique_id: str, name: str) -> str:
-    """``T1059.001 Command and …`` as Markdown; an id is letters, digits and a dot, and stays as people search it."""
-    return f"{technique_id} {escape(name)}".rstrip()
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """A sentence for each technique and tactic."""
+    techniques, tactics = with_facts(findings, AttackTechnique), with_facts(findings, AttackTactic)
+    sentences = [*map(_technique_sentence, techniques), *(_tactic_sentence(finding.facts) for finding in tactics)]
+    return " ".join(sentences[:MAX_SENTENCES]) or "**No ATT&CK entry matches the question.**"
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """What each is, in a sentence."""
-    if not findings:
-        return "**Nothing in ATT&CK under these words.**"
-    told = [_tactic_verdict(one) if one.kind == "attack_tactic" else _verdict(one) for one in findings[:_NAMED]]
-    return " ".join(told)
+def _technique_sentence(finding: Finding[AttackTechnique]) -> str:
+    facts = finding.facts
+    label = technique_label(facts.id, facts.name)
+    if not facts.is_known:
+        return f"**{label} is not in {facts.version}.**"
+    doubt = "" if finding.confidence is Confidence.HIGH else " (matched by wording: the question names no technique)"
+    replaced = f" Withdrawn; replaced by {facts.successor}." if facts.successor else ""
+    return f"**{label}**{doubt}. {escape(facts.what)}{replaced}".rstrip()
 
 
-def _verdict(finding: Finding) -> str:
-    attributes = finding.attributes
-    label = technique_label(str(attributes["id"]), str(attributes["name"]))
-    if not attributes["is_known"]:
-        return f"**{label} is not an id of {attributes['version']}.**"
-    what = escape(str(attributes["what"]))
-    likely = "" if finding.confidence is Confidence.HIGH else " (by the words: no id and no name was given)"
-    moved = f" Withdrawn: today it is {attributes['successor']}." if attributes["successor"] else ""
-    return f"**{label}**{likely}. {what}{moved}".rstrip()
+def _tactic_sentence(facts: AttackTactic) -> str:
+    label = technique_label(facts.id, facts.name)
+    return f"**{label}** has {len(facts.techniques)} techniques and {facts.subs} sub-techniques."
 
 
-def _tactic_verdict(finding: Finding) -> str:
-    attributes = finding.attributes
-    count = len(_list(finding, "techniques"))
-    label = technique_label(str(attributes["id"]), str(attributes["name"]))
-    return f"**{label}** has {count} techniques with {attributes['subs']} sub-techniques."
-
-
-def body(findings: Sequence[Finding]) -> str:
-    """A list for each technique, a table for each tactic, and where it comes from."""
-    if not findings:
+def body(findings: Sequence[AnyFinding]) -> str:
+    """A list for each technique, a table for each tactic, and the source."""
+    techniques = [finding.facts for finding in with_facts(findings, AttackTechnique)]
+    tactics = [finding.facts for finding in with_facts(findings, AttackTactic)]
+    first: list[AttackTechnique | AttackTactic] = [*techniques[:1], *tactics[:1]]
+    if not first:
         return ""
-    blocks = [_tactic(one) if one.kind == "attack_tactic" else _technique(one) for one in findings]
-    first = findings[0].attributes
-    origin = f"{first['version']}. {escape(str(first['licence']))} What a technique does is told in our own words."
-    return "\n\n".join([*blocks, origin])
+    origin = f"{first[0].version}. {escape(first[0].licence)} Descriptions are our own."
+    return "\n\n".join([*map(_technique_block, techniques), *map(_tactic_block, tactics), origin])
 
 
-def _technique(finding: Finding) -> str:
-    attributes = finding.attributes
-    lines = []
-    for title, name in (("Tactics", "tactics"), ("Platforms", "platforms"), ("Sub-techniques", "subs")):
-        if _list(finding, name):
-            lines.append(f"{title}: " + ", ".join(_item(one) for one in _list(finding, name)))
-    if attributes["parent"]:
-        lines.append(f"Sub-technique of {_item(attributes['parent'])}")
-    if _list(finding, "near"):
-        lines.append("Perhaps meant: " + ", ".join(_item(one) for one in _list(finding, "near")))
-    label = technique_label(str(attributes["id"]), str(attributes["name"]))
-    return f"**{label}**\n\n{bullets(lines)}" if lines else ""
+def _technique_block(facts: AttackTechnique) -> str:
+    lists = {
+        "Tactics": facts.tactics,
+        "Platforms": facts.platforms,
+        "Sub-techniques": facts.subs,
+        "Sub-technique of": [facts.parent] if facts.parent else [],
+        "Similar IDs": facts.near,
+    }
+    lines = [f"{title}: {', '.join(map(escape, names))}" for title, names in lists.items() if names]
+    return f"**{technique_label(facts.id, facts.name)}**\n\n{bullets(lines)}" if lines else ""
 
 
-def _tactic(finding: Finding) -> str:
-    rows = [list(str(one).partition(" ")[::2]) for one in _list(finding, "techniques")]
-    aliases = ", ".join(escape(str(one)) for one in _list(finding, "aliases"))
-    also = f"Also called: {aliases}.\n\n" if aliases else ""
-    return also + table(["Id", "Technique"], [[row[0], escape(row[1])] for row in rows], limit=TACTIC_ROWS)
+def _tactic_block(facts: AttackTactic) -> str:
+    rows = [(technique_id, escape(name)) for technique_id, _, name in (one.partition(" ") for one in facts.techniques)]
+    also = f"Also called: {', '.join(map(escape, facts.aliases))}.\n\n" if facts.aliases else ""
+    return also + table(["ID", "Technique"], rows, limit=TACTIC_ROWS)
 
 
-def _item(value: Scalar | list[Scalar]) -> str:
-    """``T1003 OS Credential Dumping``, or words without an id, as Markdown."""
-    first, _, rest = str(value).partition(" ")
-    return technique_label(first, rest) if first[:1] == "T" and first[1:2].isdigit() else escape(str(value))
-
-
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes[name]
-    return value if isinstance(value, list) else []
-
-
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """For an id that is not known: a newer table."""
-    if all(one.attributes.get("is_known", True) for one in findings):
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """A newer table, if an ID is unknown."""
+    if all(finding.facts.is_known for finding in with_facts(findings, AttackTechnique)):
         return []
-    return ["Read a newer ATT&CK with `svc rules update --attack FILE|URL` if the id is new."]
+    return ["If the ID is new, load a newer ATT&CK with `svc rules update --attack FILE|URL`."]
 
 
-_COMMON = (
+_KNOWN_BY_NAME = (
     r"kerberoasting|dcsync|phishing|pass[- ]the[- ](?:hash|ticket)|timestomp\w*|process (?:injection|hollowing)|"
     r"dll side-?loading|password spraying|credential (?:stuffing|dumping)|golden tickets?|silver tickets?|"
     r"domain fronting|as-?rep roasting|masquerading|steganography"
@@ -113,25 +81,25 @@ _COMMON = (
 SECTION = Section(
     skill=Skill(
         name="attack",
-        tool="svc.assistant.skills.attack.tool:look_up",
+        tool="svc.assistant.skills.attack.tool:inspect",
         input=InputKind.TEXT,
         title="ATT&CK",
-        can="say what an ATT&CK technique or tactic is, and which techniques a tactic has",
-        loose_kinds=("attack_technique", "attack_tactic"),
+        can="explain an ATT&CK technique or tactic, and list a tactic's techniques",
+        facts=(AttackTechnique, AttackTactic),
         strong=words(
             rf"\b(?:what(?:'s| is| are| does| do)|explain|describe|define|tell me about|look ?up|name of|meaning of)\b"
-            rf"[^.?!\n]{{0,40}}{_ID}",
-            rf"\btactics?\b[^.?!\n]{{0,40}}{_ID}",
-            rf"{_ID}[^.?!\n]{{0,30}}\b(?:mean|means|stand|stands|tactics?|belong\w*)\b",
-            rf"\b(?:techniques?|ttps?)\b{_UNUSED}{{0,30}}{_IN_TACTIC}",
-            rf"\b(?:ATT&?CK|MITRE|techniques?)\b[^.?!\n]{{0,20}}{_ID_OF}",
-            rf"\b(?:list|show|which|what)\b[^.?!\n]{{0,20}}\b{_TACTIC} (?:techniques?|ttps?)\b",
+            rf"[^.?!\n]{{0,40}}{ID}",
+            rf"\btactics?\b[^.?!\n]{{0,40}}{ID}",
+            rf"{ID}[^.?!\n]{{0,30}}\b(?:mean|means|stand|stands|tactics?|belong\w*)\b",
+            rf"\b(?:techniques?|ttps?)\b{NOT_USED}{{0,30}}{IN_TACTIC}",
+            rf"\b(?:ATT&?CK|MITRE|techniques?)\b[^.?!\n]{{0,20}}{ID_OF}",
+            rf"\b(?:list|show|which|what)\b[^.?!\n]{{0,20}}\b{TACTIC} (?:techniques?|ttps?)\b",
             r"\b(?:detect|spot|prevent|stop|mitigate|hunt for|defend against|explain)\b"
-            rf"[^.?!\n]{{0,20}}\b(?:{_COMMON})\b",
+            rf"[^.?!\n]{{0,20}}\b(?:{_KNOWN_BY_NAME})\b",
         ),
         weak=words(
-            _ID,
-            rf"\bwhat(?:'s| is) (?:an? |the )?(?:{_COMMON})\b",
+            ID,
+            rf"\bwhat(?:'s| is) (?:an? |the )?(?:{_KNOWN_BY_NAME})\b",
         ),
         labels=frozenset(),
         takes=frozenset({"question"}),

@@ -1,7 +1,8 @@
-"""From a sentence to the ATT&CK techniques that it speaks of, ranked, with the words that led there. Pure.
+"""Rank the ATT&CK techniques that a sentence may describe, with the words that suggest them.
 
-Own lexicon (``knowledge/lexicon.toml``), else the words of a technique's name, else its id in the text itself. A score
-is the sum of the phrases' weights, later ones counting less; scores of one sentence compare, those of two roughly do.
+Sources: our lexicon (``knowledge/lexicon.toml``), the words of a technique's name, and its ID in the text. A score is
+the sum of the phrases' weights, each further one counting less. Scores within one sentence are comparable; those of
+different sentences only roughly.
 """
 
 from __future__ import annotations
@@ -15,18 +16,18 @@ import msgspec
 
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.attack_names import TECHNIQUE_ID, attack_table, moved_by_id, parent_of, techniques_by_id
-from svc.assistant.knowledge.lexicon import FILE_NAME, Behaviour, Lexicon
-from svc.assistant.skills.attack.phrases import Hit, Phrase, PhraseIndex, words_of
+from svc.assistant.knowledge.lexicon import FILE_NAME, Lexicon, LexiconEntry
+from svc.assistant.skills.attack.phrases import Phrase, PhraseIndex, PhraseMatch, words_of
 
 MAX_CHARS = 20_000  # of one text; a sentence has 200
 SURE_FACTOR, SAYS_FACTOR, HINT_FACTOR, NAME_FACTOR = 1.5, 1.0, 0.45, 0.9
-NAMED_SCORE = 30.0  # the text gives the id itself
-CLEAR_SCORE = 7.0  # measured: below it every second best one is right, above it three in four
-_NEXT_COUNTS = (1.0, 0.35, 0.2, 0.1)  # of a technique's best phrases, those with words of their own
-_PARENT_SHARE = 0.6  # of a sub-technique's score goes to its parent, which is true as well
-_NEARLY = 0.9
-_COMMON_GAIN = 0.35  # for each step of ``common``: what decides between near equals
-_UNLESS_SHARE = 0.25  # what is left where something else is meant
+NAMED_SCORE = 30.0  # the text names the ID
+CLEAR_SCORE = 7.0  # measured: the best candidate is right in half of the cases below it, in three of four above it
+_PHRASE_SHARES = (1.0, 0.35, 0.2, 0.1)  # of their weights, that a technique's best, second, … phrase adds
+_PARENT_SHARE = 0.6  # of a sub-technique's score, that its parent gets: the parent applies as well
+_NEAR_PARENT = 0.9  # of its parent's score, from which a clear sub-technique ranks before the parent
+_COMMON_BONUS = 0.35  # for each step of ``common``; decides between nearly equal techniques
+_UNLESS_SHARE = 0.25  # of the score that remains if the sentence means something else
 _EMPTY_WORDS = re.compile("an?|and|at|by|for|from|in|into|of|on|or|other|over|s|the|through|to|via|with")
 _ENDING = re.compile(r"(?:ations?|ions?|ing|ers?|ed|es|s|ies|y)$")
 
@@ -38,22 +39,21 @@ def lexicon() -> Lexicon:
 
 
 @cache
-def behaviours_by_id() -> dict[str, Behaviour]:
-    """The lexicon's entry of each technique that has one."""
+def behaviours_by_id() -> dict[str, LexiconEntry]:
+    """Return the lexicon's entries by technique ID."""
     return {entry.id: entry for entry in lexicon().techniques}
 
 
 def what_of(technique_id: str) -> str:
-    """Our one line about the technique, or ""."""
+    """Return the one-line description of a technique, or ""."""
     entry = behaviours_by_id().get(technique_id)
     return entry.what if entry else ""
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """A technique that a text may speak of.
+    """A technique that a text may describe.
 
-    ``why`` is the words of the text that led there, as they stand in it; ``words`` are their numbers, () where the text
-    gives the id itself.
+    ``why`` quotes the words of the text that suggest it; ``words`` are their numbers, none if the text names the ID.
     """
 
     id: str
@@ -62,31 +62,26 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     words: frozenset[int] = frozenset()
 
 
-def techniques_of(text: str) -> list[tuple[str, float, str]]:
-    """``(id, score, why)`` of each candidate, best first."""
-    return [(one.id, one.score, one.why) for one in candidates(text)]
-
-
 def candidates(text: str) -> list[Candidate]:
-    """The techniques that ``text``, a sentence, may speak of, best first; of a longer one the first ``MAX_CHARS``.
+    """Return the techniques that a sentence may describe, best first; weak hints give a low score.
 
-    A technique of which only weak hints stand in the text comes with a low score.
+    Only the first ``MAX_CHARS`` of ``text`` are examined.
     """
     text = text[:MAX_CHARS]
     found = words_of(text)
     words = [word for word, _, _ in found]
-    by_technique: dict[str, list[Hit]] = defaultdict(list)
-    for hit in _phrases().hits(words):
-        by_technique[hit.technique].append(hit)
-    stopped = {hit.technique for hit in _stops().hits(words)}
+    by_technique: dict[str, list[PhraseMatch]] = defaultdict(list)
+    for match in _phrases().matches(words):
+        by_technique[match.technique].append(match)
+    excluded = {match.technique for match in _exclusions().matches(words)}
     scores: dict[str, float] = {}
     used: dict[str, set[int]] = {}
-    for technique, hits in by_technique.items():
-        score, used[technique] = _sum(hits)
-        scores[technique] = (score + _common(technique)) * (_UNLESS_SHARE if technique in stopped else 1.0)
-    _give_to_parents(scores, used)
-    _put_before_parents(scores)
-    named = _named(text)
+    for technique, matches in by_technique.items():
+        score, used[technique] = _score(matches)
+        scores[technique] = (score + _common(technique)) * (_UNLESS_SHARE if technique in excluded else 1.0)
+    _add_parents(scores, used)
+    _prefer_sub_techniques(scores)
+    named = _named_in(text)
     for technique in named:
         scores[technique] = NAMED_SCORE + scores.get(technique, 0.0)
     return [
@@ -100,24 +95,24 @@ def candidates(text: str) -> list[Candidate]:
     ]
 
 
-def _sum(hits: Sequence[Hit]) -> tuple[float, set[int]]:
-    """The score of one technique's hits, and the words that count: a phrase within a better one adds nothing."""
+def _score(matches: Sequence[PhraseMatch]) -> tuple[float, set[int]]:
+    """Return the score of one technique's matches and the words they use; a phrase within a better one adds nothing."""
     score, used, counted = 0.0, set[int](), 0
-    for hit in sorted(hits, key=lambda hit: -hit.weight):
-        if used.issuperset(hit.words) or counted == len(_NEXT_COUNTS):
+    for match in sorted(matches, key=lambda match: -match.weight):
+        if used.issuperset(match.words) or counted == len(_PHRASE_SHARES):
             continue
-        score += hit.weight * _NEXT_COUNTS[counted]
-        used.update(hit.words)
+        score += match.weight * _PHRASE_SHARES[counted]
+        used.update(match.words)
         counted += 1
     return score, used
 
 
 def _common(technique: str) -> float:
     entry = behaviours_by_id().get(technique)
-    return _COMMON_GAIN * entry.common if entry else 0.0
+    return _COMMON_BONUS * entry.common if entry else 0.0
 
 
-def _give_to_parents(scores: dict[str, float], used: dict[str, set[int]]) -> None:
+def _add_parents(scores: dict[str, float], used: dict[str, set[int]]) -> None:
     for technique in [one for one in scores if "." in one]:
         parent, share = parent_of(technique), scores[technique] * _PARENT_SHARE
         if parent not in techniques_by_id() and parent not in behaviours_by_id():
@@ -127,21 +122,21 @@ def _give_to_parents(scores: dict[str, float], used: dict[str, set[int]]) -> Non
             used[parent] = used.get(parent, set()) | used[technique]
 
 
-def _put_before_parents(scores: dict[str, float]) -> None:
-    """A clear sub-technique that is nearly as likely as its parent says more: it gets the parent's score."""
+def _prefer_sub_techniques(scores: dict[str, float]) -> None:
+    """Give a clear sub-technique its parent's score if it is nearly as likely: it is the more precise answer."""
     for technique, score in scores.items():
         above = scores.get(parent_of(technique), 0.0)
-        if "." in technique and score >= CLEAR_SCORE and score >= above * _NEARLY:
+        if "." in technique and score >= CLEAR_SCORE and score >= above * _NEAR_PARENT:
             scores[technique] = max(score, above)
 
 
-def _named(text: str) -> set[str]:
+def _named_in(text: str) -> set[str]:
     found = {match.group().upper() for match in TECHNIQUE_ID.finditer(text)}
     return {one for one in found if one in techniques_by_id() or one in moved_by_id()}
 
 
 def _excerpts(text: str, found: Sequence[tuple[str, int, int]], numbers: Sequence[int]) -> str:
-    """The words as they stand in the text, neighbours together: ``dumped … LSASS memory``."""
+    """Quote the words from the text, with adjacent ones together: ``dumped … LSASS memory``."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:
@@ -153,16 +148,16 @@ def _excerpts(text: str, found: Sequence[tuple[str, int, int]], numbers: Sequenc
 
 @cache
 def _phrases() -> PhraseIndex:
-    return PhraseIndex([*_written(), *_from_names()], lexicon().groups)
+    return PhraseIndex([*_lexicon_phrases(), *_name_phrases()], lexicon().groups)
 
 
 @cache
-def _stops() -> PhraseIndex:
-    stops = (Phrase(technique=e.id, text=text, factor=1.0) for e in lexicon().techniques for text in e.unless)
-    return PhraseIndex(stops, lexicon().groups)
+def _exclusions() -> PhraseIndex:
+    exclusions = (Phrase(technique=e.id, text=text, factor=1.0) for e in lexicon().techniques for text in e.unless)
+    return PhraseIndex(exclusions, lexicon().groups)
 
 
-def _written() -> Iterator[Phrase]:
+def _lexicon_phrases() -> Iterator[Phrase]:
     for entry in lexicon().techniques:
         for phrases, factor in (
             (entry.sure, SURE_FACTOR),
@@ -172,17 +167,17 @@ def _written() -> Iterator[Phrase]:
             yield from (Phrase(technique=entry.id, text=text, factor=factor) for text in phrases)
 
 
-def _from_names() -> Iterator[Phrase]:
-    """Each name's words; a sub-technique's single word with one of its parent's, since alone it says too little.
+def _name_phrases() -> Iterator[Phrase]:
+    """Yield a phrase of each technique's name; a one-word name also needs a word of the parent's.
 
-    Names of techniques that came after the lexicon's are read all the same: the table may be newer.
+    This covers techniques that the lexicon does not have, because the user's ATT&CK table may be newer.
     """
     table = techniques_by_id()
     worded = {entry.id for entry in lexicon().techniques if entry.sure or entry.says}
     renamed = {moved.to for moved in attack_table().moved if moved.id in worded or moved.id in table}
     for technique in attack_table().techniques:
         if technique.id in renamed and technique.id not in worded:
-            continue  # it would stand beside the same thing under the id that reports and the lexicon use
+            continue  # reports and the lexicon use the old ID for the same technique
         text = _name_phrase(technique.name)
         is_short = " " not in text
         parent = table.get(parent_of(technique.id), technique)
@@ -195,10 +190,10 @@ def _from_names() -> Iterator[Phrase]:
 
 def _name_phrase(name: str) -> str:
     words = [word for word in re.findall(r"[a-z0-9]+", name.lower()) if not _EMPTY_WORDS.fullmatch(word)]
-    return " ".join(dict.fromkeys(_beginning(word) for word in words))
+    return " ".join(dict.fromkeys(_stem(word) for word in words))
 
 
-def _beginning(word: str) -> str:
-    """``discovery`` to ``discover*``: the same word in other forms; short words and numbers stay whole."""
+def _stem(word: str) -> str:
+    """Turn ``discovery`` into ``discover*``, which matches its other forms; short words and numbers are kept."""
     stem = _ENDING.sub("", word)
     return f"{stem}*" if len(stem) >= 4 else word if len(word) < 4 else f"{word}*"

@@ -1,12 +1,6 @@
-"""Looks ATT&CK up: what an id or a name is, which techniques a tactic has. Pure; the table's version is named.
+"""Look ATT&CK up: what an ID or a name is, and which techniques a tactic has.
 
-Facts: ``knowledge/attack.json``; the one line about a technique is our own (``knowledge/lexicon.toml``). Kinds:
-``attack_technique``: ``id`` (str), ``is_known`` (bool), ``name``, ``parent`` (str, "" for a technique), ``what`` (str,
-"" where we have no line), ``tactics`` (list of str, names), ``platforms``, ``subs`` (lists of str, ``id name``),
-``successor`` (str or null, for a withdrawn id), ``near`` (list of str, ``id name``: where the id is not known),
-``version``, ``licence`` (str).
-``attack_tactic``: ``id``, ``name`` (str), ``aliases``, ``techniques`` (lists of str, the latter ``id name``), ``subs``
-(int), ``version``, ``licence`` (str).
+Facts: ``knowledge/attack.json``; the one-line description of a technique is our own (``knowledge/lexicon.toml``).
 """
 
 from __future__ import annotations
@@ -16,8 +10,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack import Tactic
 from svc.assistant.knowledge.attack_names import (
     TECHNIQUE_ID,
@@ -32,26 +25,27 @@ from svc.assistant.knowledge.attack_names import (
     tactics_of,
     techniques_by_id,
 )
-from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, techniques_of, what_of
+from svc.assistant.skills.attack.findings import AttackTactic, AttackTechnique
+from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, candidates, what_of
 
 MAX_CHARS = 2_000  # of a question
-MAX_IDS = 50  # a question names a few; a report is for ``behaviours``
+MAX_IDS = 50  # a question names a few; a report is for ``attack_mapping``
 MAX_NEAR = 4
-MIN_NAME_CHARS = 5  # "Tool" and "DLL" are words before they are names
+MIN_NAME_CHARS = 5  # "Tool" and "DLL" are ordinary words
 _TACTIC_ID = re.compile(r"\bTA\d{4}\b", re.IGNORECASE)
-_WHICH = re.compile(r"\b(?:techniques?|ttps?)\b|\btactics?\b(?! (?:of|for|does|is|are)\b)", re.IGNORECASE)
+_ASKS_FOR_TACTIC = re.compile(r"\b(?:techniques?|ttps?)\b|\btactics?\b(?! (?:of|for|does|is|are)\b)", re.IGNORECASE)
 
 
-def look_up(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
-    """What ``question``, else ``text``, names: ids, tactics, names of techniques; else what its words are near to."""
-    asked = (question or text)[:MAX_CHARS]
+def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
+    """Yield what ``question``, or else ``content``, names: IDs, tactics or techniques; else what its words describe."""
+    asked = (question or content)[:MAX_CHARS]
     yield Progress(text=f"looking up in {attack_version()}")
     ids = list(dict.fromkeys(match.group().upper() for match in TECHNIQUE_ID.finditer(asked)))
     tactics = _tactics_in(asked) if not ids or _TACTIC_ID.search(asked) else []
     named = [] if ids or tactics else _named_in(asked)
     evidence = (Evidence(source=source, excerpt=asked, line=1),)
     if len(ids) > MAX_IDS:
-        yield Gap(text=f"only the first {MAX_IDS} of {len(ids)} ids were looked up")
+        yield Gap(text=f"only the first {MAX_IDS} of {len(ids)} IDs were looked up")
     for technique in ids[:MAX_IDS]:
         yield _technique(technique, evidence)
     for one in tactics:
@@ -59,22 +53,22 @@ def look_up(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEv
     for technique in named:
         yield _technique(technique, evidence)
     if not ids and not tactics and not named:
-        yield from _meant(asked, evidence)
+        yield from _described_in(asked, evidence)
 
 
-def _meant(asked: str, evidence: tuple[Evidence, ...]) -> Iterator[ToolEvent]:
-    """No id and no name: the techniques that the words speak of, or a Gap."""
-    near = [technique for technique, score, _ in techniques_of(asked) if score >= CLEAR_SCORE][:MAX_NEAR]
-    for technique in near:
+def _described_in(asked: str, evidence: tuple[Evidence, ...]) -> Iterator[ToolEvent]:
+    """Yield the techniques that the words describe without naming them, or a Gap."""
+    described = [one.id for one in candidates(asked) if one.score >= CLEAR_SCORE][:MAX_NEAR]
+    for technique in described:
         yield _technique(technique, evidence, confidence=Confidence.MEDIUM)
-    if not near:
-        yield Gap(text=f"{attack_version()} has nothing under these words")
+    if not described:
+        yield Gap(text=f"no entry of {attack_version()} matches the question")
 
 
 def _tactics_in(asked: str) -> list[Tactic]:
-    """Tactics by id, or by name where the words ask for a tactic or its techniques."""
+    """Return tactics by ID, or by name if the question asks for a tactic or its techniques."""
     found = [tactic(match.group()) for match in _TACTIC_ID.finditer(asked)]
-    if not found and _WHICH.search(asked):
+    if not found and _ASKS_FOR_TACTIC.search(asked):
         lowered = re.sub(r"[\s_-]+", " ", asked.lower())
         for one in attack_table().tactics:
             names = [one.name.lower(), *(alias.replace("-", " ") for alias in one.aliases)]
@@ -85,17 +79,17 @@ def _tactics_in(asked: str) -> list[Tactic]:
 
 @cache
 def _names() -> dict[str, list[str]]:
-    """Ids by their name in small letters, the long names first; a name may have several."""
+    """Return IDs by their name in lower case, the long names first; a name may have several."""
     names: dict[str, list[str]] = {}
     for technique in attack_table().techniques:
         names.setdefault(technique.name.lower(), []).append(technique.id)
-    for moved in reversed(attack_table().moved):  # of two that were called the same, the younger
+    for moved in reversed(attack_table().moved):  # of two with the same name, the newer
         names.setdefault(moved.name.lower(), [moved.id])
     return dict(sorted(names.items(), key=lambda item: -len(item[0])))
 
 
 def _named_in(asked: str) -> list[str]:
-    """Techniques whose whole name stands in the question, one within a longer one not counted."""
+    """Return the techniques whose full name is in the question; a name within a longer one does not count."""
     rest, found = asked.lower().replace("-", " "), list[str]()
     for full, ids in _names().items():
         name = full.replace("-", " ")
@@ -107,54 +101,54 @@ def _named_in(asked: str) -> list[str]:
     return found[:MAX_NEAR]
 
 
-def _technique(technique_id: str, evidence: tuple[Evidence, ...], confidence: Confidence = Confidence.HIGH) -> Finding:
+def _technique(
+    technique_id: str, evidence: tuple[Evidence, ...], confidence: Confidence = Confidence.HIGH
+) -> Finding[AttackTechnique]:
     table = techniques_by_id()
     is_known = technique_id in table or technique_id in moved_by_id()
     entry = table.get(technique_id)
     parent = parent_of(technique_id)
     return Finding(
-        kind="attack_technique",
         title=f"{technique_id} {attack_name(technique_id)}" if is_known else f"{technique_id} is not in ATT&CK",
         confidence=confidence,
         evidence=evidence,
         techniques=(technique_id,) if is_known else (),
-        attributes={
-            "id": technique_id,
-            "is_known": is_known,
-            "name": attack_name(technique_id),
-            "parent": f"{parent} {attack_name(parent)}" if is_known and parent != technique_id else "",
-            "what": what_of(technique_id) or what_of(successor_of(technique_id) or ""),
-            "tactics": [tactic_name(short) for short in tactics_of(technique_id)],
-            "platforms": list(entry.platforms) if entry else [],
-            "subs": [f"{one} {found.name}" for one, found in table.items() if one.startswith(f"{technique_id}.")],
-            "successor": successor_of(technique_id),
-            "near": list(_near(technique_id)) if not is_known else [],
-            "version": attack_version(),
-            "licence": attack_table().licence,
-        },
+        facts=AttackTechnique(
+            id=technique_id,
+            is_known=is_known,
+            name=attack_name(technique_id),
+            parent=f"{parent} {attack_name(parent)}" if is_known and parent != technique_id else "",
+            what=what_of(technique_id) or what_of(successor_of(technique_id) or ""),
+            tactics=[tactic_name(short) for short in tactics_of(technique_id)],
+            platforms=list(entry.platforms) if entry else [],
+            subs=[f"{one} {found.name}" for one, found in table.items() if one.startswith(f"{technique_id}.")],
+            successor=successor_of(technique_id),
+            near=_similar(technique_id) if not is_known else [],
+            version=attack_version(),
+            licence=attack_table().licence,
+        ),
     )
 
 
-def _near(technique_id: str) -> Iterator[str]:
-    """Ids that somebody may have meant: the parent, else ids that differ in a digit."""
+def _similar(technique_id: str) -> list[str]:
+    """Return what somebody may have meant by an unknown ID: its parent, else IDs that differ in a digit."""
     parent = parent_of(technique_id)
     ids = [parent] if parent in techniques_by_id() else get_close_matches(technique_id, techniques_by_id(), MAX_NEAR)
-    yield from (f"{one} {attack_name(one)}" for one in ids)
+    return [f"{one} {attack_name(one)}" for one in ids]
 
 
-def _tactic(one: Tactic, evidence: tuple[Evidence, ...]) -> Finding:
+def _tactic(one: Tactic, evidence: tuple[Evidence, ...]) -> Finding[AttackTactic]:
     members = [entry for entry in attack_table().techniques if one.short in entry.tactics]
     return Finding(
-        kind="attack_tactic",
         title=f"{one.id} {one.name}",
         evidence=evidence,
-        attributes={
-            "id": one.id,
-            "name": one.name,
-            "aliases": list(one.aliases),
-            "techniques": [f"{entry.id} {entry.name}" for entry in members if "." not in entry.id],
-            "subs": sum("." in entry.id for entry in members),
-            "version": attack_version(),
-            "licence": attack_table().licence,
-        },
+        facts=AttackTactic(
+            id=one.id,
+            name=one.name,
+            aliases=list(one.aliases),
+            techniques=[f"{entry.id} {entry.name}" for entry in members if "." not in entry.id],
+            subs=sum("." in entry.id for entry in members),
+            version=attack_version(),
+            licence=attack_table().licence,
+        ),
     )

@@ -1,7 +1,7 @@
-"""Cuts a text into sentences, each with the line where it begins. Pure.
+"""Split a text into sentences, each with the line where it begins.
 
 A sentence ends at a full stop before a capital, at an empty line, before a bullet, and at the end of a line that is
-not wrapped: notes and lists have no full stops.
+not wrapped, because notes and lists have no full stops.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-MAX_SENTENCE_CHARS = 1_500  # what is longer is a table or code
-WRAPPED_CHARS = 60  # a line that long goes on in the next one where that begins with a small letter
+MAX_SENTENCE_CHARS = 1_500  # anything longer is a table or code
+WRAPPED_CHARS = 60  # a line this long continues in the next one if that begins in lower case
 _QUOTES = "\"'\u2018\u2019\u201c\u201d"
 _BULLETS = "*\u2022|#>-"
 _END = re.compile(
@@ -21,12 +21,12 @@ _END = re.compile(
 
 
 def sentences_of(text: str, *, without: str = "") -> Iterator[tuple[int, str]]:
-    """``(line, sentence)``, lines from 1, each sentence on one line and cut at MAX_SENTENCE_CHARS.
+    """Yield ``(line, sentence)``; lines count from 1, and a sentence is cut at MAX_SENTENCE_CHARS.
 
-    ``without`` is a part of the text that is left out where two words or more stand beside it.
+    ``without`` is a part of the text to leave out, unless less than two words remain.
     """
     newlines = [match.start() for match in re.finditer("\n", text)]
-    start, stop = _span(text, without)
+    start, stop = _span_to_skip(text, without)
     for piece_start, piece_stop in (*_pieces(text, 0, start), *_pieces(text, stop, len(text))):
         piece = text[piece_start:piece_stop]
         sentence = " ".join(piece.split())[:MAX_SENTENCE_CHARS].lstrip(f"{_BULLETS}:, ")
@@ -35,7 +35,7 @@ def sentences_of(text: str, *, without: str = "") -> Iterator[tuple[int, str]]:
             yield bisect_left(newlines, begins) + 1, sentence
 
 
-def _span(text: str, part: str) -> tuple[int, int]:
+def _span_to_skip(text: str, part: str) -> tuple[int, int]:
     start = text.find(part) if part else -1
     rest = text[:start] + text[start + len(part) :] if start >= 0 else ""
     return (start, start + len(part)) if len(rest.split()) >= 2 else (0, 0)
@@ -49,7 +49,7 @@ def _pieces(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
 
 
 def _lines(text: str, start: int, stop: int) -> Iterator[tuple[int, int]]:
-    """The lines of a piece, those that are wrapped joined to the next."""
+    """Yield the positions of the lines of a piece; a wrapped line is joined to the next."""
     first, at = start, text.find("\n", start, stop)
     while at >= 0:
         is_long = at >= WRAPPED_CHARS and text.rfind("\n", at - WRAPPED_CHARS, at) < 0

@@ -1,13 +1,7 @@
-"""Maps what a text tells to ATT&CK: each sentence's techniques, ranked, with the words that led there. Pure.
+"""Map a text to ATT&CK: the techniques that each sentence may describe, ranked, with the words that suggest them.
 
-The words decide (``attack_lexicon``), so a sentence that denies is known only by its common forms, and two techniques
-that reports tell in the same words come side by side. Kinds:
-``behaviour``: a sentence with what it may show. ``ids``, ``names``, ``words`` (lists of str) and ``scores`` (list of
-float), best first; ``is_denied`` (bool): the sentence says that it did not happen.
-``behaviour_technique``: a technique that sentences show clearly, over the whole text. ``id``, ``name``, ``what`` (str),
-``tactics`` (list of str, names in the matrix's order), ``score`` (float), ``sentences`` (int), ``words`` (list of str,
-one for each piece of evidence), ``successor`` (str or null: the id in force where this one is withdrawn), ``version``
-(str).
+The wording decides (``attack/lexicon.py``). A denial is recognised by its common forms only, and two techniques that
+reports describe in the same words are both listed.
 """
 
 from __future__ import annotations
@@ -15,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack_names import (
     attack_name,
     attack_version,
@@ -26,17 +19,19 @@ from svc.assistant.knowledge.attack_names import (
     tactics_of,
 )
 from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, Candidate, candidates, what_of
+from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique, RankedTechnique
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
-MAX_BEHAVIOURS = 500  # sentences told one by one; the techniques count all
+MAX_LISTED = 500  # sentences with a finding of their own; the techniques count all
 MAX_EVIDENCE = 4  # sentences shown for one technique
 MAX_RANKED = 5
-FEW_SENTENCES = 25  # of a text that short, weak hints are told as well: somebody asks about these very words
-HIGH_SCORE, LEAST_SCORE = 12.0, 2.0
-CLOSE_SHARE = 0.9  # of the best score: another technique that the same words may mean
+SHORT_TEXT = 25  # sentences up to which weak hints count as well: the question is about these very words
+HIGH_SCORE = 12.0  # from which a technique without a close rival is certain
+LEAST_SCORE = 2.0  # of a weak hint
+CLOSE_SHARE = 0.9  # of a score, from which another technique that the same words suggest is a close rival
 PROGRESS_SENTENCES = 5_000
-_DENIED = re.compile(
+_DENIAL = re.compile(
     r"\bno (?:evidence|signs?|indications?|traces?) (?:of|that)\b|\bnever (?:observed|saw|seen|used)\b|"
     r"\b(?:did|do|does|was|were|is|are|has|have) not (?:been )?"
     r"(?:observed?|seen?|found|identif\w+|detect\w*|attempt\w*|used?|show|occur\w*)\b",
@@ -44,55 +39,50 @@ _DENIED = re.compile(
 )
 
 
-def map_text(text: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
-    """The sentences' behaviours in the text's order, then the techniques, most certain first.
+def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
+    """Yield a BehaviourSentence for each sentence, then a BehaviourTechnique for each technique, best first.
 
-    ``question`` is the part of a prompt that asks: it is left out where something else stands beside it.
+    ``question`` is the part of a prompt that asks; it is not examined if the prompt has anything else.
     """
     yield Progress(text=f"reading {source}")
-    sentences = list(sentences_of(text, without=question))
+    sentences = list(sentences_of(content, without=question))
     if len(sentences) > MAX_SENTENCES:
-        yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were looked at")
+        yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined")
         sentences = sentences[:MAX_SENTENCES]
-    least = LEAST_SCORE if len(sentences) <= FEW_SENTENCES else CLEAR_SCORE
-    found: dict[str, _Technique] = {}
-    told = shown = 0
+    least = LEAST_SCORE if len(sentences) <= SHORT_TEXT else CLEAR_SCORE
+    found: dict[str, TechniqueTally] = {}
+    matched = 0
     for number, (line, sentence) in enumerate(sentences, start=1):
         if number % PROGRESS_SENTENCES == 0:
             yield Progress(text=f"sentences read: {number:,} of {len(sentences):,}; techniques: {len(found)}")
         ranked = [one for one in candidates(sentence) if one.score >= least]
         if not ranked:
             continue
-        shown += 1
-        finding = _behaviour(sentence, ranked, Evidence(source=source, excerpt=sentence, line=line))
-        if not finding.attributes["is_denied"]:
+        matched += 1
+        finding = _sentence_finding(sentence, ranked, Evidence(source=source, excerpt=sentence, line=line))
+        if not finding.facts.is_denied:
             _count(found, ranked, finding.evidence[0])
-        if told < MAX_BEHAVIOURS:
-            told += 1
+        if matched <= MAX_LISTED:
             yield finding
-    if shown > told:
-        yield Gap(text=f"{shown - told:,} further sentences are counted in the techniques, not told one by one")
-    yield from (one.finding() for one in sorted(found.values(), key=lambda one: (-one.score, one.id)))
+    if matched > MAX_LISTED:
+        yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
+    yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
 
 
-def _behaviour(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding:
-    best, is_denied = ranked[0], _DENIED.search(sentence) is not None
-    shown = ranked[:MAX_RANKED]
+def _sentence_finding(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding[BehaviourSentence]:
+    best, is_denied = ranked[0], _DENIAL.search(sentence) is not None
+    listed = ranked[:MAX_RANKED]
     return Finding(
-        kind="behaviour",
         title=f"{best.id} {attack_name(best.id)}",
         confidence=Confidence.LOW if is_denied else _confidence(best, ranked),
-        why=("the sentence says that it did not happen; " if is_denied else "") + f"“{best.why}”",
+        why=("the sentence says that it was not observed; " if is_denied else "") + f"“{best.why}”",
         evidence=(evidence,),
-        techniques=() if is_denied else tuple(one.id for one in shown),
-        attributes={
-            "ids": [one.id for one in shown],
-            "names": [attack_name(one.id) for one in shown],
-            "scores": [one.score for one in shown],
-            "words": [one.why for one in shown],
-            "is_denied": is_denied,
-        },
+        techniques=() if is_denied else tuple(one.id for one in listed),
+        facts=BehaviourSentence(
+            candidates=[RankedTechnique(one.id, attack_name(one.id), one.score, one.why) for one in listed],
+            is_denied=is_denied,
+        ),
     )
 
 
@@ -104,55 +94,59 @@ def _confidence(one: Candidate, ranked: list[Candidate]) -> Confidence:
     return Confidence.HIGH if one.score >= HIGH_SCORE and is_clear else Confidence.MEDIUM
 
 
-class _Technique:
-    """What the sentences said of one technique so far."""
+class TechniqueTally:
+    """What the sentences read so far say about one technique."""
 
     def __init__(self, technique_id: str) -> None:
         self.id = technique_id
         self.score = 0.0
-        self.sentences = 0
-        self.confidence = Confidence.LOW
+        self._sentences = 0
+        self._confidence = Confidence.LOW
         self._evidence: list[tuple[float, str, Evidence]] = []
 
     def add(self, one: Candidate, confidence: Confidence, evidence: Evidence) -> None:
-        self.sentences += 1
+        """Count a sentence that describes the technique; the evidence of the best MAX_EVIDENCE is kept."""
+        self._sentences += 1
         if one.score > self.score:
-            self.score, self.confidence = one.score, confidence
+            self.score, self._confidence = one.score, confidence
         if all(entry.excerpt != evidence.excerpt for _, _, entry in self._evidence):
             self._evidence.append((one.score, one.why, evidence))
             self._evidence.sort(key=lambda entry: -entry[0])
             del self._evidence[MAX_EVIDENCE:]
 
-    def finding(self) -> Finding:
+    def finding(self) -> Finding[BehaviourTechnique]:
+        """Return the finding about the technique."""
         return Finding(
-            kind="behaviour_technique",
             title=f"{self.id} {attack_name(self.id)}",
-            confidence=self.confidence,
+            confidence=self._confidence,
             why=f"“{self._evidence[0][1]}”",
             evidence=tuple(entry for _, _, entry in self._evidence),
             techniques=(self.id,),
-            attributes={
-                "id": self.id,
-                "name": attack_name(self.id),
-                "what": what_of(self.id),
-                "tactics": [tactic_name(short) for short in tactics_of(self.id)],
-                "score": self.score,
-                "sentences": self.sentences,
-                "words": [words for _, words, _ in self._evidence],
-                "successor": successor_of(self.id),
-                "version": attack_version(),
-            },
+            facts=BehaviourTechnique(
+                id=self.id,
+                name=attack_name(self.id),
+                what=what_of(self.id),
+                tactics=[tactic_name(short) for short in tactics_of(self.id)],
+                score=self.score,
+                sentences=self._sentences,
+                words=[words for _, words, _ in self._evidence],
+                successor=successor_of(self.id),
+                version=attack_version(),
+            ),
         )
 
 
-def _count(found: dict[str, _Technique], ranked: list[Candidate], evidence: Evidence) -> None:
-    """The sentence's best technique, and each clear one that words of its own show; a sub-technique, not its parent."""
+def _count(found: dict[str, TechniqueTally], ranked: list[Candidate], evidence: Evidence) -> None:
+    """Count the sentence's best technique, and each clear one that mostly other words suggest.
+
+    A clear sub-technique counts instead of its parent.
+    """
     parents = {parent_of(one.id) for one in ranked if "." in one.id and one.score >= CLEAR_SCORE}
-    taken, families = set[int](), set[str]()
+    used, families = set[int](), set[str]()
     for one in ranked:
-        is_other = one.score >= CLEAR_SCORE and len(one.words & taken) * 2 <= len(one.words)
-        if one.id in parents or parent_of(one.id) in families or (taken and not is_other):
+        is_other = one.score >= CLEAR_SCORE and len(one.words & used) * 2 <= len(one.words)
+        if one.id in parents or parent_of(one.id) in families or (used and not is_other):
             continue
         families.add(parent_of(one.id))
-        taken |= one.words
-        found.setdefault(one.id, _Technique(one.id)).add(one, _confidence(one, ranked), evidence)
+        used |= one.words
+        found.setdefault(one.id, TechniqueTally(one.id)).add(one, _confidence(one, ranked), evidence)

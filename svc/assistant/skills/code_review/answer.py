@@ -1,16 +1,17 @@
-"""The answer about code, configurations and headers: weaknesses and their fixes. Kinds: ``tools/code_review``."""
+"""The answer about code, configurations and HTTP headers: weaknesses, the worst first, and their fixes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.code_review.findings import CodeReview, CodeWeakness
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
-_ORDER = tuple(Severity)  # the worst first
-_KINDS = {
+_SEVERITIES = tuple(Severity)  # the worst first
+_LANGUAGES = {
     "headers": "HTTP headers", "sshd": "sshd configuration", "nginx": "nginx configuration", "env": "settings file",
     "apache": "Apache configuration", "dockerfile": "Dockerfile", "compose": "Compose file", "javascript": "JavaScript",
     "kubernetes": "Kubernetes manifest", "terraform": "Terraform", "python": "Python", "php": "PHP", "java": "Java",
@@ -18,66 +19,65 @@ _KINDS = {
 }  # fmt: skip
 
 
-def verdict(findings: Sequence[Finding]) -> str:
+def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many weaknesses of which severity, and the worst of them."""
-    reviews = [one for one in findings if one.kind == "code_review"]
-    found = _worst_first(findings)
+    reviews, weaknesses = with_facts(findings, CodeReview), _worst_first(findings)
     if not reviews:
-        return "**No code, configuration or headers of a known kind were found to review.**"
-    what = ", ".join(dict.fromkeys(_KINDS[str(one.attributes["language"])] for one in reviews))
-    if not found:
-        return f"**None of the weaknesses that were looked for** ({what}). That does not show that there are none."
-    counts = {level: sum(1 for one in found if one.severity is level) for level in _ORDER}
-    listed = ", ".join(f"{count:,} {level}" for level, count in counts.items() if count)
-    worst = found[0]
-    where = f"{escape(worst.title)} ({worst.attributes['cwe']}, line {worst.evidence[0].line:,})"
-    return f"**{plural(len(found), 'weakness', 'weaknesses')}** ({what}): {listed}. The worst: {where}."
+        return "**No code, configuration or HTTP headers of a known type to review.**"
+    what = ", ".join(dict.fromkeys(_LANGUAGES[finding.facts.language] for finding in reviews))
+    if not weaknesses:
+        return f"**No known weakness found** ({what}). That does not show that there are none."
+    counts = Counter(finding.severity for finding in weaknesses)
+    listed = ", ".join(f"{counts[severity]:,} {severity}" for severity in _SEVERITIES if counts[severity])
+    worst = weaknesses[0]
+    location = f"{escape(worst.title)} ({worst.facts.cwe}, line {worst.evidence[0].line:,})"
+    return f"**{plural(len(weaknesses), 'weakness', 'weaknesses')}** ({what}): {listed}. Most severe: {location}."
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """One table, the worst first; then the fixes, each once."""
-    found = _worst_first(findings)
-    if not found:
+def body(findings: Sequence[AnyFinding]) -> str:
+    """One table, the worst first; then each fix once."""
+    reviews, weaknesses = with_facts(findings, CodeReview), _worst_first(findings)
+    if not weaknesses or not reviews:
         return ""
-    has_files = len({one.evidence[0].source for one in found}) > 1
-    rows = [
-        (
-            str(one.severity),
-            str(one.attributes["cwe"]),
-            (f"{code_span(one.evidence[0].source, limit=40)} " if has_files else "") + f"{one.evidence[0].line:,}",
-            escape(one.title) + (" (from a user's input)" if one.attributes["from_input"] else ""),
-            code_span(one.evidence[0].excerpt, limit=100),
-            escape(one.why),
-        )
-        for one in found
-    ]
+    has_files = len({finding.evidence[0].source for finding in weaknesses}) > 1
+    headers = ("Severity", "CWE", "Line", "Weakness", "Code", "Why it matters")
     fixes = dict.fromkeys(
-        f"**{escape(one.title)}** ({one.attributes['cwe']}): {escape(str(one.attributes['fix']))}" for one in found
+        f"**{escape(finding.title)}** ({finding.facts.cwe}): {escape(finding.facts.fix)}" for finding in weaknesses
     )
-    first = next(one for one in findings if one.kind == "code_review").attributes
-    table_of = f"version {first['table_version']} of {first['table_date']}"
-    origin = f"Table of weaknesses: {table_of}. One text at a time, nothing run."
-    headers = ("Severity", "CWE", "Line", "What", "There", "Why it matters")
+    version = f"version {reviews[0].facts.table_version} of {reviews[0].facts.table_date}"
+    origin = f"Table of weaknesses: {version}. Each file was reviewed by itself; nothing was executed."
+    rows = [_row(finding, has_file=has_files) for finding in weaknesses]
     return "\n\n".join([table(headers, rows), "**How to fix it**", bullets(list(fixes)), origin])
 
 
-def _worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    found = [one for one in findings if one.kind == "code_weakness"]
-    return sorted(found, key=lambda one: (_ORDER.index(one.severity), not one.attributes["from_input"]))
+def _row(finding: Finding[CodeWeakness], *, has_file: bool) -> tuple[str, ...]:
+    evidence = finding.evidence[0]
+    return (
+        str(finding.severity),
+        finding.facts.cwe,
+        (f"{code_span(evidence.source, limit=40)} " if has_file else "") + f"{evidence.line:,}",
+        escape(finding.title) + (" (from user input)" if finding.facts.from_input else ""),
+        code_span(evidence.excerpt, limit=100),
+        escape(finding.why),
+    )
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
+def _worst_first(findings: Sequence[AnyFinding]) -> list[Finding[CodeWeakness]]:
+    weaknesses = with_facts(findings, CodeWeakness)
+    return sorted(weaknesses, key=lambda one: (_SEVERITIES.index(one.severity), not one.facts.from_input))
+
+
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """What to do first, by what was found."""
-    rules = {str(one.attributes["rule"]) for one in findings if one.kind == "code_weakness"}
+    weaknesses = [finding.facts for finding in with_facts(findings, CodeWeakness)]
+    rules = {facts.rule for facts in weaknesses}
     steps = []
     if any(rule.startswith("secret-") for rule in rules):
-        steps.append(
-            "Change every secret that stands in the text, then look in the history of its repository for more."
-        )
-    if any(one.attributes["from_input"] for one in findings if one.kind == "code_weakness"):
-        steps.append("Fix what a user's input reaches first; write a test that sends such an input.")
+        steps.append("Rotate every secret in the text, then search the repository's history for more.")
+    if any(facts.from_input for facts in weaknesses):
+        steps.append("Fix the weaknesses that user input reaches first; add a test that sends such input.")
     if {"deserialise", "code-run", "command-built"} & rules:
-        steps.append("If it was in service: look in its logs for requests with shell characters or encoded objects.")
+        steps.append("If it was in production, search its logs for shell metacharacters and serialised objects.")
     return steps
 
 
@@ -90,11 +90,11 @@ _FAULTS = r"vulnerabilit\w+|weakness\w*|security (?:issues?|problems?|holes?|bug
 SECTION = Section(
     skill=Skill(
         name="code_review",
-        tool="svc.assistant.skills.code_review.tool:review",
+        tool="svc.assistant.skills.code_review.tool:inspect",
         input=InputKind.TEXT,
         title="Code and configuration",
-        can="review code, a configuration or HTTP headers, each weakness with CWE, line and fix",
-        loose_kinds=("code_weakness", "code_review"),
+        can="review code, configuration files or HTTP headers: each weakness with CWE, line and fix",
+        facts=(CodeWeakness, CodeReview),
         strong=words(
             rf"\b(?:review|audit|check|harden|inspect|scan|assess|look at)\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
             rf"\b(?:is|are) (?:this|that|the|these|my)\b[^.?!\n:]{{0,30}}\b(?:{_THINGS})\b[^.?!\n:]{{0,30}}"
@@ -128,6 +128,6 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

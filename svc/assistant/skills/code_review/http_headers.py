@@ -1,7 +1,7 @@
-"""The headers of an HTTP answer: what is missing, what is weak, cookies and cross-origin rules. Pure.
+"""Review the headers of an HTTP response: missing and weak headers, cookies, cross-origin access.
 
 Sources: RFC 6265bis (cookies), the Fetch standard (CORS), Content Security Policy 3, RFC 6797 (HSTS). The table of
-headers is part of ``skills/code_review/weaknesses.toml``.
+headers is part of ``weaknesses.toml``.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Evidence, Finding, Severity
+from svc.assistant.skills.code_review.findings import CodeWeakness
 
 MAX_LINES = 2_000
 EXCERPT_CHARS = 240
@@ -21,7 +21,7 @@ _SESSION = re.compile(r"sess|sid|auth|token|jwt|login|remember|csrf|xsrf", re.IG
 
 
 class HeaderRule(msgspec.Struct, frozen=True):
-    """What to say of a header."""
+    """What a finding about a header says."""
 
     rule: str
     cwe: int
@@ -31,45 +31,45 @@ class HeaderRule(msgspec.Struct, frozen=True):
     fix: str
 
 
-class BadHeader(HeaderRule, frozen=True):
-    """A header whose value is weak where ``pattern`` is found in it."""
+class WeakHeader(HeaderRule, frozen=True):
+    """A header that is weak if ``pattern`` is in its value."""
 
     name: str
     pattern: str
 
 
-class Headers(msgspec.Struct, frozen=True):
-    """Headers that should be there, by name in lower case, and values that should not."""
+class HeaderTable(msgspec.Struct, frozen=True):
+    """Headers that should be set, by name in lower case, and values that should not."""
 
     required: dict[str, HeaderRule]
-    bad: list[BadHeader]
+    bad: list[WeakHeader]
 
 
 _COOKIE_SECURE = HeaderRule(
-    rule="cookie-secure", cwe=614, severity=Severity.MEDIUM, title="a cookie without Secure",
-    why="it also travels over unencrypted connections", fix="Add Secure.",
+    rule="cookie-secure", cwe=614, severity=Severity.MEDIUM, title="Cookie without Secure",
+    why="it is also sent over unencrypted connections", fix="Add Secure.",
 )  # fmt: skip
 _COOKIE_HTTPONLY = HeaderRule(
-    rule="cookie-httponly", cwe=1004, severity=Severity.MEDIUM, title="a cookie without HttpOnly",
-    why="script that gets into the page reads it", fix="Add HttpOnly where no script needs it.",
+    rule="cookie-httponly", cwe=1004, severity=Severity.MEDIUM, title="Cookie without HttpOnly",
+    why="an injected script can read it", fix="Add HttpOnly unless a script needs the cookie.",
 )  # fmt: skip
 _COOKIE_SAMESITE = HeaderRule(
-    rule="cookie-samesite", cwe=1275, severity=Severity.LOW, title="a cookie without SameSite, or with None",
-    why="other sites' requests carry it (browsers take Lax where it is missing)", fix="Add SameSite=Lax or Strict.",
+    rule="cookie-samesite", cwe=1275, severity=Severity.LOW, title="Cookie with SameSite missing or None",
+    why="requests from other sites include it (browsers default to Lax)", fix="Add SameSite=Lax or Strict.",
 )  # fmt: skip
 _CORS_CREDENTIALS = HeaderRule(
-    rule="cors-credentials", cwe=942, severity=Severity.HIGH, title="pages of any site may ask with the user's cookies",
-    why="a page elsewhere reads what the user may; browsers refuse * here, but a server may echo the origin",
-    fix="Name the origins that may; allow credentials for those alone.",
+    rule="cors-credentials", cwe=942, severity=Severity.HIGH, title="CORS allows any origin with credentials",
+    why="any site can read the user's data; browsers reject * here, but the server may echo the origin",
+    fix="List the allowed origins; allow credentials for those only.",
 )  # fmt: skip
 _CORS_ANY = HeaderRule(
-    rule="cors-any", cwe=942, severity=Severity.LOW, title="pages of any site may read the answer",
-    why="that is right for public data alone", fix="Name the origins that may.",
+    rule="cors-any", cwe=942, severity=Severity.LOW, title="CORS allows any origin",
+    why="any site can read the response; this is correct for public data only", fix="List the allowed origins.",
 )  # fmt: skip
 
 
-def header_findings(text: str, table: Headers, source: str, first_line: int) -> Iterator[Finding]:
-    """The weaknesses of one answer's headers: those that stand there by line, then what is missing."""
+def header_findings(text: str, table: HeaderTable, source: str, first_line: int) -> Iterator[Finding[CodeWeakness]]:
+    """Yield the weaknesses of one response: those in its headers, then the missing headers."""
     headers: dict[str, list[tuple[int, str]]] = {}
     status = 0
     for number, line in enumerate(text.split("\n")[:MAX_LINES], start=first_line):
@@ -86,16 +86,16 @@ def header_findings(text: str, table: Headers, source: str, first_line: int) -> 
         yield from _cookie(value, source, number)
     yield from _cross_origin(headers, source)
     for name, rule in table.required.items():
-        if name not in headers and not _is_given_otherwise(name, headers):
+        if name not in headers and not _is_covered_otherwise(name, headers):
             yield _finding(rule, source, status or first_line, f"{name}: (missing)")
 
 
-def _is_given_otherwise(name: str, headers: dict[str, list[tuple[int, str]]]) -> bool:
+def _is_covered_otherwise(name: str, headers: dict[str, list[tuple[int, str]]]) -> bool:
     policies = " ".join(value for _, value in headers.get("content-security-policy", []))
     return name == "x-frame-options" and "frame-ancestors" in policies
 
 
-def _cookie(value: str, source: str, line: int) -> Iterator[Finding]:
+def _cookie(value: str, source: str, line: int) -> Iterator[Finding[CodeWeakness]]:
     pair, *attributes = (part.strip() for part in value.split(";"))
     name = pair.partition("=")[0]
     given = {part.partition("=")[0].lower(): part.partition("=")[2].lower() for part in attributes}
@@ -111,7 +111,7 @@ def _cookie(value: str, source: str, line: int) -> Iterator[Finding]:
         yield _finding(_COOKIE_SAMESITE, source, line, excerpt)
 
 
-def _cross_origin(headers: dict[str, list[tuple[int, str]]], source: str) -> Iterator[Finding]:
+def _cross_origin(headers: dict[str, list[tuple[int, str]]], source: str) -> Iterator[Finding[CodeWeakness]]:
     allows = headers.get("access-control-allow-origin", [])
     has_credentials = any(value.lower() == "true" for _, value in headers.get("access-control-allow-credentials", []))
     for number, value in allows:
@@ -120,18 +120,11 @@ def _cross_origin(headers: dict[str, list[tuple[int, str]]], source: str) -> Ite
             yield _finding(rule, source, number, f"Access-Control-Allow-Origin: {value}")
 
 
-def _finding(rule: HeaderRule, source: str, line: int, excerpt: str) -> Finding:
+def _finding(rule: HeaderRule, source: str, line: int, excerpt: str) -> Finding[CodeWeakness]:
     return Finding(
-        kind="code_weakness",
         title=rule.title,
         severity=rule.severity,
         why=rule.why,
         evidence=(Evidence(source=source, excerpt=excerpt[:EXCERPT_CHARS], line=line),),
-        attributes={
-            "rule": rule.rule,
-            "cwe": f"CWE-{rule.cwe}",
-            "language": "headers",
-            "fix": rule.fix,
-            "from_input": False,
-        },
+        facts=CodeWeakness(rule=rule.rule, cwe=f"CWE-{rule.cwe}", language="headers", fix=rule.fix, from_input=False),
     )

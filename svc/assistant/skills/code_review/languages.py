@@ -1,8 +1,8 @@
-"""What kind of code, configuration or headers a text is, and its statements, each on one line. Pure.
+"""Detect the language of code, a configuration or HTTP headers, and split it into statements of one line each.
 
-The name of a file decides where its content leaves two kinds open. Python is split by its own grammar (``ast``), so
-that a call over several lines is one statement; the rest by lines, brackets that stay open taken along.
-Facts: ``skills/code_review/languages.toml``.
+The file name decides if the content fits two languages. Python is split by its own grammar (``ast``), so that a call
+over several lines is one statement; other languages by lines, joined while a bracket is open. Facts:
+``languages.toml``.
 """
 
 from __future__ import annotations
@@ -18,82 +18,83 @@ import msgspec
 
 from svc.assistant.knowledge import load
 
-MAX_PARSED_CHARS = 400_000  # of Python that is parsed; more is read line by line
-MAX_JOINED_LINES = 12  # of one statement of another language
+MAX_PARSED_CHARS = 400_000  # longer Python is split by lines
+MAX_JOINED_LINES = 12  # of one statement in a language that is split by lines
 MAX_STATEMENT_CHARS = 2_000
-_KIND_CHARS = 30_000  # by which the kind is known
-MAX_COUNTED = 4  # times that one look counts
-_ENDING_WEIGHT = 8
-_LEAST_WEIGHT = 3
+DETECTION_CHARS = 30_000  # at the start of a text, that show its language
+MAX_COUNTED = 4  # matches of one pattern that count
+_ENDING_WEIGHT = 8  # of a file name's ending; patterns in languages.toml weigh 2 to 9
+_LEAST_WEIGHT = 3  # below it the language is unknown
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*(?=\n)")
 
 
-class Named(msgspec.Struct, frozen=True):
-    """A look of a file's name that tells its kind."""
+class FileNamePattern(msgspec.Struct, frozen=True):
+    """A file name that shows the language."""
 
-    kind: str
+    language: str
     pattern: str
 
 
-class Sign(msgspec.Struct, frozen=True):
-    """A look of content that speaks for a kind."""
+class ContentPattern(msgspec.Struct, frozen=True):
+    """Content that suggests a language."""
 
-    kind: str
+    language: str
     weight: int
     pattern: str
 
 
-class CodeKinds(msgspec.Struct, frozen=True):
-    """``skills/code_review/languages.toml``; ``endings`` are of files' names."""
+class LanguageTable(msgspec.Struct, frozen=True):
+    """``languages.toml``; ``endings`` are those of file names."""
 
     source: str
     version: str
     date: date
     endings: dict[str, str]
-    names: list[Named]
-    signs: list[Sign]
+    names: list[FileNamePattern]
+    patterns: list[ContentPattern]
 
 
 @cache
-def _table() -> CodeKinds:
-    return load("languages.toml", CodeKinds, __package__)
+def _table() -> LanguageTable:
+    return load("languages.toml", LanguageTable, __package__)
 
 
 @cache
-def _signs() -> list[tuple[Sign, re.Pattern[str]]]:
-    return [(sign, re.compile(sign.pattern, re.MULTILINE)) for sign in _table().signs]
+def _content_patterns() -> list[tuple[ContentPattern, re.Pattern[str]]]:
+    return [(one, re.compile(one.pattern, re.MULTILINE)) for one in _table().patterns]
 
 
-def kind_of(text: str, *, name: str = "") -> str:
-    """``python``, ``nginx``, ``headers``, …; ``""`` where nothing tells. ``name`` is the file's, "" for none."""
-    for named in _table().names:
-        if name and re.search(named.pattern, name, re.IGNORECASE):
-            return named.kind
-    head = _BLANK_LINE.sub("", text[:_KIND_CHARS])  # the signs begin lines: each would try every run of blank ones
+def detect_language(text: str, *, file_name: str = "") -> str:
+    """Return ``python``, ``nginx``, ``headers``, …, or "" if the language is unknown."""
+    for known in _table().names:
+        if file_name and re.search(known.pattern, file_name, re.IGNORECASE):
+            return known.language
+    # Patterns anchored at a line's start try every run of blank lines from each of its lines: drop those first.
+    head = _BLANK_LINE.sub("", text[:DETECTION_CHARS])
     weights: dict[str, int] = {}
-    for sign, pattern in _signs():
+    for one, pattern in _content_patterns():
         found = sum(1 for _ in islice(pattern.finditer(head), MAX_COUNTED))
-        weights[sign.kind] = weights.get(sign.kind, 0) + sign.weight * found
-    ending = _table().endings.get(name.rsplit(".", 1)[-1].lower()) if "." in name else None
+        weights[one.language] = weights.get(one.language, 0) + one.weight * found
+    ending = _table().endings.get(file_name.rsplit(".", 1)[-1].lower()) if "." in file_name else None
     if ending is not None:
         weights[ending] = weights.get(ending, 0) + _ENDING_WEIGHT
-    best = max(weights, key=lambda kind: weights[kind])
+    best = max(weights, key=lambda language: weights[language])
     return best if weights[best] >= _LEAST_WEIGHT else ""
 
 
-def statements_of(text: str, kind: str) -> Iterator[tuple[int, str]]:
-    """``(line, statement)`` in order, lines from 1; comments are left out where the language has them."""
-    if kind == "python" and len(text) <= MAX_PARSED_CHARS:
-        parsed = _python(text)
+def statements_of(text: str, language: str) -> Iterator[tuple[int, str]]:
+    """Yield ``(line, statement)``; lines count from 1, and comments are left out."""
+    if language == "python" and len(text) <= MAX_PARSED_CHARS:
+        parsed = _parsed_python(text)
         if parsed is not None:
             yield from parsed
             return
-    yield from _lines(text, kind)
+    yield from _joined_lines(text, language)
 
 
-def _python(text: str) -> list[tuple[int, str]] | None:
-    """The statements of Python as its own grammar writes them; None where it is no Python of today."""
+def _parsed_python(text: str) -> list[tuple[int, str]] | None:
+    """Return the statements as Python's own grammar writes them; None for text that current Python cannot parse."""
     try:
         tree = ast.parse(text)
         return sorted(_python_statements(_ImportedNames(tree).visit(tree)))
@@ -102,7 +103,7 @@ def _python(text: str) -> list[tuple[int, str]] | None:
 
 
 class _ImportedNames(ast.NodeTransformer):
-    """Writes imported names in full, so that ``from os import system as go`` does not hide ``go(command)``."""
+    """Write imported names in full, so that ``from os import system as go`` does not hide ``go(command)``."""
 
     def __init__(self, tree: ast.AST) -> None:
         self._full: dict[str, str] = {}
@@ -148,7 +149,7 @@ def _python_statements(tree: ast.AST) -> Iterator[tuple[int, str]]:
 
 
 def _default_texts(arguments: ast.arguments) -> Iterator[tuple[int, str]]:
-    """Defaults of arguments that are texts, as assignments: a password may be one."""
+    """Yield the string defaults of arguments as assignments, because a password may be one."""
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs = [*zip(reversed(positional), reversed(arguments.defaults), strict=False)]  # the last ones have defaults
     pairs += [(name, value) for name, value in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if value]
@@ -168,12 +169,12 @@ _COMMENTS = {
     "dockerfile": _HASH, "compose": _HASH, "kubernetes": _HASH, "terraform": _HASH,
     "javascript": _SLASHES, "php": _SLASHES, "java": _SLASHES, "csharp": _SLASHES, "go": _SLASHES, "c": _SLASHES,
 }  # fmt: skip
-_BY_BRACKETS = frozenset(["python", "javascript", "php", "java", "csharp", "go", "c", "ruby"])
+_JOINED_BY_BRACKETS = frozenset(["python", "javascript", "php", "java", "csharp", "go", "c", "ruby"])
 _STRINGS = re.compile(r"\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'")
 
 
-def _lines(text: str, kind: str) -> Iterator[tuple[int, str]]:
-    comment = _COMMENTS.get(kind)
+def _joined_lines(text: str, language: str) -> Iterator[tuple[int, str]]:
+    comment = _COMMENTS.get(language)
     held: list[str] = []
     first = depth = 0
     for number, whole in enumerate(text.split("\n"), start=1):
@@ -184,8 +185,8 @@ def _lines(text: str, kind: str) -> Iterator[tuple[int, str]]:
         held.append(line)
         bare = _STRINGS.sub("", line)
         depth += bare.count("(") - bare.count(")")
-        is_open = (kind in _BY_BRACKETS and depth > 0 and not bare.rstrip().endswith(("{", ";", "}"))) or (
-            kind in ("dockerfile", "shell") and line.endswith("\\")
+        is_open = (language in _JOINED_BY_BRACKETS and depth > 0 and not bare.rstrip().endswith(("{", ";", "}"))) or (
+            language in ("dockerfile", "shell") and line.endswith("\\")
         )
         if is_open and len(held) < MAX_JOINED_LINES:
             continue

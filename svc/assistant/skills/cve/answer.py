@@ -1,76 +1,76 @@
-"""The answer about CVEs: which are known to be exploited, or that nothing is known offline. Kinds: ``tools/cve.py``."""
+"""The answer about CVEs: which are known to be exploited, or that no catalog is loaded."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.skills.cve.findings import CveStatus
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
 
-NAMED = 5
+MAX_NAMED = 5  # CVEs in the verdict
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """How many of the CVEs are known to be exploited; that there is no data where there is none."""
-    exploited = [finding for finding in findings if finding.attributes["is_exploited"]]
-    if all(finding.attributes["is_exploited"] is None for finding in findings):
-        names = ", ".join(code_span(str(finding.attributes["id"])) for finding in findings[:NAMED])
-        return f"**No data about {names} offline.** `svc rules update --kev FILE` loads which are exploited."
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """How many of the CVEs are known to be exploited; without a catalog, that there is no data."""
+    cves = [finding.facts for finding in with_facts(findings, CveStatus)]
+    exploited = [facts for facts in cves if facts.is_exploited]
+    if not cves:
+        return "**No CVE found.**"
+    if all(facts.is_exploited is None for facts in cves):
+        names = ", ".join(code_span(facts.id) for facts in cves[:MAX_NAMED])
+        load = "Load CISA's catalog of exploited vulnerabilities with `svc rules update --kev FILE`."
+        return f"**No data about {names} offline.** {load}"
     if not exploited:
-        return f"**Not known to be exploited:** none of {plural(len(findings), 'CVE')} is in the catalogue."
-    names = ", ".join(code_span(str(finding.attributes["id"])) for finding in exploited[:NAMED])
-    return f"**Known to be exploited:** {names} ({len(exploited):,} of {plural(len(findings), 'CVE')})."
+        return f"**Not known to be exploited:** none of {plural(len(cves), 'CVE')} is in CISA's catalog."
+    names = ", ".join(code_span(facts.id) for facts in exploited[:MAX_NAMED])
+    return f"**Known to be exploited:** {names} ({len(exploited):,} of {plural(len(cves), 'CVE')})."
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """One table, a row a CVE, with what the catalogue says; nothing where there is no catalogue."""
-    known = [finding for finding in findings if finding.attributes["is_exploited"] is not None]
+def body(findings: Sequence[AnyFinding]) -> str:
+    """One table with a row for each CVE and what the catalog says; "" without a catalog."""
+    known = [finding for finding in with_facts(findings, CveStatus) if finding.facts.is_exploited is not None]
     if not known:
         return ""
-    rows = [_row(finding) for finding in known]
-    first = known[0].attributes
-    origin = (
-        f"Catalogue of exploited vulnerabilities: version {escape(str(first['table_version']))}, {first['table_date']}."
-    )
+    first = known[0].facts
+    origin = f"CISA KEV catalog: version {escape(str(first.table_version))}, {first.table_date}."
     headers = ["CVE", "Exploited", "Since", "Vulnerability", "Ransomware", "Action", "Line"]
-    return f"{table(headers, rows)}\n\n{origin}"
+    return f"{table(headers, [_row(finding) for finding in known])}\n\n{origin}"
 
 
-def _row(finding: Finding) -> list[str]:
-    attributes = finding.attributes
-    is_exploited = bool(attributes["is_exploited"])
-    name = f"{attributes['vendor']} {attributes['product']}: {attributes['description']}" if is_exploited else ""
+def _row(finding: Finding[CveStatus]) -> list[str]:
+    facts = finding.facts
     return [
-        code_span(str(attributes["id"])),
-        "yes" if is_exploited else "not listed",
-        str(attributes["added"] or ""),
-        escape(name),
-        escape(str(attributes["ransomware"] or "")),
-        escape(str(attributes["action"] or "")),
-        str(finding.evidence[0].line if finding.evidence else ""),
+        code_span(facts.id),
+        "yes" if facts.is_exploited else "not listed",
+        facts.added or "",
+        escape(f"{facts.vendor} {facts.product}: {facts.description}") if facts.is_exploited else "",
+        escape(facts.ransomware or ""),
+        escape(facts.action or ""),
+        str(finding.evidence[0].line),
     ]
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to do about exploited ones, and where to learn about the rest."""
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to do about exploited CVEs, and how to load the catalog."""
+    cves = [finding.facts for finding in with_facts(findings, CveStatus)]
     steps = []
-    if any(finding.attributes["is_exploited"] for finding in findings):
-        steps.append("Patch what is exploited first, and look for its traces from before the patch.")
-    if any(finding.attributes["is_exploited"] is None for finding in findings):
-        steps.append("Load CISA's catalogue where there is a network: `svc rules update --kev FILE|URL`.")
+    if any(facts.is_exploited for facts in cves):
+        steps.append("Patch the exploited vulnerabilities first, and look for signs of exploitation before the patch.")
+    if any(facts.is_exploited is None for facts in cves):
+        steps.append("Load CISA's catalog on a computer with network access: `svc rules update --kev FILE|URL`.")
     return steps
 
 
 SECTION = Section(
     skill=Skill(
         name="cve",
-        tool="svc.assistant.skills.cve.tool:look_up",
+        tool="svc.assistant.skills.cve.tool:inspect",
         input=InputKind.TEXT,
         title="CVEs",
-        can="say whether a CVE is known to be exploited, from the catalogue that was loaded",
-        loose_kinds=("cve",),
+        can="check whether a CVE is known to be exploited (CISA KEV, after it has been loaded)",
+        facts=(CveStatus,),
         strong=words(
             r"\b(?:what (?:is|about)|about|on|for|is|explain|look up|details (?:of|on|about)|tell me about) CVE-\d",
             r"\bexploited\b[^.?!\n]{0,60}\bCVE|\bCVEs?\b[^.?!\n]{0,60}\bexploit\w*",
@@ -82,6 +82,6 @@ SECTION = Section(
         looks=words(r"\A\s*CVE-\d{4}-\d{4,19}\b[^\n]{0,30}\Z"),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

@@ -1,97 +1,89 @@
-"""The answer about weaknesses: the likeliest CWE with its rivals, or what one is. Kinds: ``tools/weakness.py``."""
+"""The answer about weaknesses: the most likely CWE of each text with its rivals, or an explanation of one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import Confidence, InputKind, Scalar
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
+from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
-SHOWN_TEXTS = 25
+MAX_EXPLAINED = 3  # CWEs in the verdict
+MAX_TEXTS = 25  # whose candidates are listed
+CANDIDATES_PER_TEXT = 5
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """The CWE and how sure it is, how many texts were named, or what the one asked for is."""
-    asked, first = _of(findings, "cwe"), [f for f in _of(findings, "weakness") if f.attributes["rank"] == 1]
-    if asked:
-        return " ".join(f"**{escape(f.title)}.** {escape(str(f.attributes['what'] or ''))}".rstrip() for f in asked[:3])
-    if not first:
-        return "**No weakness recognised:** the text uses none of the words that the table has."
-    if len(first) > 1:
-        return f"**A CWE for {plural(len(first), 'text')}:** the likeliest of each stands first below."
-    best = first[0]
-    sure = "" if best.confidence is Confidence.HIGH else " (the next candidate is close)"
-    led = ", ".join(code_span(str(word), limit=60) for word in _list(best, "words")[:3])
-    return f"**{escape(best.title)}**{sure}. The text says {led}. {escape(str(best.attributes['what']))}".rstrip()
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The CWE and how clear it is, how many texts have one, or what the CWE in question is."""
+    entries = with_facts(findings, CweEntry)
+    likeliest = [finding for finding in with_facts(findings, CweCandidate) if finding.facts.rank == 1]
+    if entries:
+        return " ".join(
+            f"**{escape(finding.title)}.** {escape(finding.facts.what or '')}".rstrip()
+            for finding in entries[:MAX_EXPLAINED]
+        )
+    if not likeliest:
+        return "**No weakness recognised:** the text has no words that are typical of one."
+    if len(likeliest) > 1:
+        return f"**A CWE for {plural(len(likeliest), 'text')}:** see the most likely candidates of each below."
+    best = likeliest[0]
+    doubt = "" if best.confidence is Confidence.HIGH else " (another candidate is close)"
+    evidence = ", ".join(code_span(word, limit=60) for word in best.facts.words[:3])
+    return f"**{escape(best.title)}**{doubt}. Evidence: {evidence}. {escape(best.facts.what)}".rstrip()
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """What was asked for as a list; the candidates of each text as a table."""
-    blocks = [_explained(finding) for finding in _of(findings, "cwe")]
-    candidates = _of(findings, "weakness")
+def body(findings: Sequence[AnyFinding]) -> str:
+    """The CWEs in question as lists; the candidates of each text as a table."""
+    entries, candidates = with_facts(findings, CweEntry), with_facts(findings, CweCandidate)
+    blocks = [_explained(finding) for finding in entries]
     if candidates:
-        rows = [_row(finding) for finding in candidates if finding.attributes["block"] in range(1, SHOWN_TEXTS + 1)]
-        blocks.append(table(["Text", "Rank", "CWE", "Score", "Words", "Line"], rows, limit=SHOWN_TEXTS * 5))
-        best = candidates[0]
-        if _list(best, "fix"):
-            blocks.append("**Mitigations**\n\n" + bullets([escape(str(fix)) for fix in _list(best, "fix")]))
-    blocks.append(_origin(findings))
-    return "\n\n".join(block for block in blocks if block)
+        rows = [_row(finding) for finding in candidates if finding.facts.block <= MAX_TEXTS]
+        headers = ["Text", "Rank", "CWE", "Score", "Words", "Line"]
+        blocks.append(table(headers, rows, limit=MAX_TEXTS * CANDIDATES_PER_TEXT))
+        if candidates[0].facts.fix:
+            blocks.append("**Mitigations**\n\n" + bullets([escape(fix) for fix in candidates[0].facts.fix]))
+    facts: list[CweEntry | CweCandidate] = [*(one.facts for one in entries), *(one.facts for one in candidates)]
+    if facts:
+        dated = f" of {facts[0].table_date}" if facts[0].table_date else ""
+        blocks.append(f"CWE version {escape(facts[0].table_version)}{dated}; descriptions are our own.")
+    return "\n\n".join(blocks)
 
 
-def _row(finding: Finding) -> list[str]:
-    attributes = finding.attributes
-    led = ", ".join(code_span(str(word), limit=40) for word in _list(finding, "words")[:4])
-    line = finding.evidence[0].line if finding.evidence else None
-    title = escape(finding.title)
-    return [str(attributes["block"]), str(attributes["rank"]), title, str(attributes["score"]), led, str(line or "")]
+def _row(finding: Finding[CweCandidate]) -> list[str]:
+    facts = finding.facts
+    evidence = ", ".join(code_span(word, limit=40) for word in facts.words[:4])
+    line = str(finding.evidence[0].line)
+    return [str(facts.block), str(facts.rank), escape(finding.title), str(facts.score), evidence, line]
 
 
-def _explained(finding: Finding) -> str:
-    attributes = finding.attributes
-    lines = [f"Level: {escape(str(attributes['level']))}; status: {escape(str(attributes['status']))}."]
-    if _list(finding, "parents"):
-        lines.append("Is a kind of: " + ", ".join(escape(str(one)) for one in _list(finding, "parents")) + ".")
-    if _list(finding, "children"):
-        lines.append("Kinds of it: " + ", ".join(escape(str(one)) for one in _list(finding, "children")) + ".")
-    lines += [f"Mitigation: {escape(str(one))}." for one in _list(finding, "fix")]
+def _explained(finding: Finding[CweEntry]) -> str:
+    facts = finding.facts
+    lines = [f"Level: {escape(facts.level)}; status: {escape(facts.status)}."]
+    if facts.parents:
+        lines.append("Parents: " + ", ".join(map(escape, facts.parents)) + ".")
+    if facts.children:
+        lines.append("Children: " + ", ".join(map(escape, facts.children)) + ".")
+    lines += [f"Mitigation: {escape(fix)}." for fix in facts.fix]
     return f"**{escape(finding.title)}**\n\n" + bullets(lines)
 
 
-def _origin(findings: Sequence[Finding]) -> str:
-    for finding in findings:
-        version, dated = finding.attributes.get("table_version"), finding.attributes.get("table_date")
-        return f"CWE version {escape(str(version))}" + (f" of {dated}" if dated else "") + "; descriptions are our own."
-    return ""
-
-
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """A check by a person where the candidates are close."""
-    close = [f for f in _of(findings, "weakness") if f.attributes["rank"] == 1 and f.confidence is not Confidence.HIGH]
-    if not close:
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """A manual check if the candidates of a text are close."""
+    candidates = with_facts(findings, CweCandidate)
+    if all(finding.facts.rank > 1 or finding.confidence is Confidence.HIGH for finding in candidates):
         return []
-    return ["Read the code or the vendor's advisory before you assign the CWE: the words alone leave a choice."]
-
-
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes.get(name)
-    return value if isinstance(value, list) else []
+    return ["Check the code or the vendor's advisory before you assign the CWE: the wording alone fits several."]
 
 
 SECTION = Section(
     skill=Skill(
         name="weakness",
-        tool="svc.assistant.skills.cwe.tool:weigh",
+        tool="svc.assistant.skills.cwe.tool:inspect",
         input=InputKind.TEXT,
         title="Weaknesses",
-        can="say what a CWE is, or which CWE a text describes",
-        loose_kinds=("weakness", "cwe"),
+        can="explain a CWE, or find the CWE that a text describes",
+        facts=(CweCandidate, CweEntry),
         strong=words(
             r"\bCWEs?\b",
             r"\bcommon weakness\b",
@@ -104,6 +96,6 @@ SECTION = Section(
         takes=frozenset({"question"}),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

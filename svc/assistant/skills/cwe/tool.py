@@ -1,10 +1,7 @@
-"""What a CWE is, and which CWE a text describes. Pure. Tables: ``cwe.json``, ``weaknesses.toml``.
+"""Explain a CWE, or rank the CWEs that a text may describe. Tables: ``cwe.json``, ``weaknesses.toml``.
 
-A text is weighed by the words that people use of each weakness: the strongest word counts whole, others add a little.
-Kinds: ``weakness`` (a candidate for a text) with ``block`` (int, from 1), ``rank`` (int, 1 is likeliest), ``id``
-(``CWE-79``), ``name``, ``score`` (float), ``words`` (list of str: what led there), ``what``, ``fix`` (list of str),
-``parents`` (list of str); ``cwe`` (one that was asked for) with ``id``, ``name``, ``level``, ``status``, ``what``,
-``fix``, ``parents``, ``children`` (lists of ``CWE-n name``). Both have ``table_version`` and ``table_date``.
+A text is scored by the words that people use for each weakness: the strongest word counts in full, each further one
+adds a little.
 """
 
 from __future__ import annotations
@@ -16,21 +13,23 @@ from functools import cache
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Confidence, Evidence, Gap, Progress, ToolEvent
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.cwe import FILE_NAME, Cwe, CweTable, Weakness, WeaknessTable
+from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 
 MAX_BLOCKS = 500  # texts of one input
 MAX_BLOCK_CHARS = 20_000  # of one text; a description of a CVE has 4,000 at most
-RANKS = 5  # candidates told of one text
-LEAST_WEIGHT = 2.0  # less is a word that stands in every advisory
-SURE_MARGIN = 2.0  # between the first two candidates
-OTHER_WORDS = 0.15  # what each further word adds, of its weight
-CONSEQUENCE_SHARE = 0.75  # of the weight of a word that stands after "resulting in": what follows, not what is wrong
-NAMED_WEIGHT = 14.0  # the text itself names the id
-FULL_NAME_WEIGHT = 11.0  # the text has the whole name; a tie goes to the longer one
+MAX_CANDIDATES = 5  # of one text
+MAX_WORDS = 8  # listed for one candidate
+EXCERPT_BEFORE, EXCERPT_CHARS = 60, 240
+LEAST_WEIGHT = 2.0  # words below it appear in every advisory
+CLEAR_MARGIN = 2.0  # between the scores of the first two candidates
+FURTHER_WORD_SHARE = 0.15  # of its weight, that each word after the strongest one adds
+CONSEQUENCE_SHARE = 0.75  # of the weight of a word after "resulting in": a consequence, not the weakness itself
+ID_WEIGHT = 14.0  # the text names the CWE's ID
+FULL_NAME_WEIGHT = 11.0  # the text has the full name; of two such names the longer one wins
 MAX_CHILDREN = 40
-FINER = frozenset([124, 126, 127])  # kinds of 787 and 125, whose names stand in texts that catalogues give those
+NAME_IGNORED = frozenset([124, 126, 127])  # children of 787 and 125; CVE records use their names but assign the parent
 _CONSEQUENCE = re.compile(
     r"\b(?:resultant|result(?:s|ing|ed)? in|leading to|(?:may|might|can|could|which|that|possibly) leads? to)\b",
     re.IGNORECASE,
@@ -41,29 +40,41 @@ _WHICH = re.compile(
 )
 
 
-def weigh(text: str, *, source: str, question: str = "") -> Iterator[ToolEvent]:
-    """The CWEs that the question names, explained; else candidates for each text, likeliest first."""
+class ScoredWeakness(msgspec.Struct, frozen=True):
+    """A weakness that a text may describe, and the words of the text that suggest it, the strongest first."""
+
+    weakness: Weakness
+    score: float
+    words: list[str]
+
+
+def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
+    """Yield a CweEntry for each CWE that ``question`` names, or else CweCandidates for each text in ``content``."""
     yield Progress(text=f"reading {source} with {len(_names()):,} weaknesses of CWE {_table().version}")
     asked = list(dict.fromkeys(int(number) for number in _ID.findall(question)))
     if asked and not _WHICH.search(question):
         for number in asked:
             yield _explained(number, source)
         return
-    blocks = list(_blocks(text.replace(question, " " * len(question), 1) if len(question) < len(text) else text))
-    found = 0
+    is_part = len(question) < len(content)  # a question that is all there is also describes the weakness
+    blocks = list(_blocks(content.replace(question, " " * len(question), 1) if is_part else content))
+    with_candidates = 0
     for number, (line, block) in enumerate(blocks[:MAX_BLOCKS], start=1):
-        candidates = ranked(block)[:RANKS]
-        found += bool(candidates)
-        yield from _candidates(candidates, number, block, Evidence(source=source, excerpt=block[:300], line=line))
+        candidates = ranked(block)[:MAX_CANDIDATES]
+        with_candidates += bool(candidates)
+        evidence = Evidence(source=source, excerpt=block, line=line)
+        for rank, candidate in enumerate(candidates, start=1):
+            is_clear = rank == 1 and candidate.score - sum(one.score for one in candidates[1:2]) >= CLEAR_MARGIN
+            yield _candidate(candidate, number, rank, evidence, is_clear=is_clear)
     if len(blocks) > MAX_BLOCKS:
-        yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were weighed")
-    if blocks and not found:
-        yield Gap(text="no words in it that texts about a known weakness use")
-    yield Progress(text=f"weighed {len(blocks):,} texts, {found:,} with a candidate")
+        yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined")
+    if blocks and not with_candidates:
+        yield Gap(text="the text has no words that are typical of a known weakness")
+    yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """The texts in an input with the line that each begins at: parted by empty lines or a CVE in front."""
+    """Yield the texts of an input with their first line: separated by empty lines or a line that begins with a CVE."""
     lines: list[str] = []
     start = 1
     for number, line in enumerate([*text.split("\n"), ""], start=1):
@@ -76,15 +87,15 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
             lines.append(line.strip())
 
 
-def ranked(text: str) -> list[tuple[Weakness, float, list[str]]]:
-    """Weaknesses whose words stand in the text, likeliest first, each with its score and those words."""
+def ranked(text: str) -> list[ScoredWeakness]:
+    """Return the weaknesses that the words of ``text`` suggest, the most likely first."""
     hits: dict[int, list[tuple[float, str]]] = {}
     for number in {int(number) for number in _ID.findall(text)}:
-        hits.setdefault(number, []).append((NAMED_WEIGHT, f"CWE-{number}"))
-    plain = _plain(text)
-    for number, name in _plain_names():
-        if (position := plain.find(name)) >= 0:
-            share = _share(plain, position)
+        hits.setdefault(number, []).append((ID_WEIGHT, f"CWE-{number}"))
+    normalised = _normalised(text)
+    for number, name in _normalised_names():
+        if (position := normalised.find(name)) >= 0:
+            share = _share(normalised, position)
             hits.setdefault(number, []).append((share * (FULL_NAME_WEIGHT + len(name) / 1_000), name))
     for weakness, patterns in _patterns():
         for pattern, weight in patterns:
@@ -95,58 +106,54 @@ def ranked(text: str) -> list[tuple[Weakness, float, list[str]]]:
     for number, words in hits.items():
         words.sort(reverse=True)
         if words[0][0] >= LEAST_WEIGHT:
-            score = words[0][0] + OTHER_WORDS * sum(weight for weight, _ in words[1:])
+            score = words[0][0] + FURTHER_WORD_SHARE * sum(weight for weight, _ in words[1:])
             known = _ours().get(number) or Weakness(id=number, what="", fix=[], words=[])
-            scored.append((known, score, list(dict.fromkeys(word for _, word in words))))
-    return sorted(scored, key=lambda entry: -entry[1])
+            scored.append(ScoredWeakness(known, score, list(dict.fromkeys(word for _, word in words))))
+    return sorted(scored, key=lambda one: -one.score)
 
 
 def _share(text: str, position: int) -> float:
-    """How much a word counts there: less where the sentence tells by then what a weakness results in."""
+    """Return how much a word at ``position`` counts: less if the sentence already describes consequences there."""
     start = text.rfind(". ", 0, position) + 1
     return CONSEQUENCE_SHARE if _CONSEQUENCE.search(text, start, position) else 1.0
 
 
-def _plain(text: str) -> str:
-    """Letters and digits alone, in small letters, a blank between words."""
+def _normalised(text: str) -> str:
+    """Return the letters and digits of ``text`` in lower case, with one space between words."""
     return re.sub(r"[^a-z0-9]+", " ", text.lower())
 
 
 @cache
-def _plain_names() -> list[tuple[int, str]]:
-    """The names that no sentence has by chance: of three words at least, without what stands in brackets."""
-    names = [(entry.id, _plain(re.sub(r"\(.*?\)", "", entry.name)).strip()) for entry in _table().weaknesses]
-    return [(number, name) for number, name in names if name.count(" ") >= 2 and number not in FINER]
+def _normalised_names() -> list[tuple[int, str]]:
+    """Return the names of three words or more, which no sentence contains by chance, without parts in brackets."""
+    names = [(entry.id, _normalised(re.sub(r"\(.*?\)", "", entry.name)).strip()) for entry in _table().weaknesses]
+    return [(number, name) for number, name in names if name.count(" ") >= 2 and number not in NAME_IGNORED]
 
 
-def _candidates(
-    candidates: list[tuple[Weakness, float, list[str]]], block: int, text: str, evidence: Evidence
-) -> Iterator[Finding]:
-    scores = [score for _, score, _ in candidates]
-    for rank, (weakness, score, words) in enumerate(candidates, start=1):
-        name = _names()[weakness.id].name if weakness.id in _names() else ""
-        is_sure = rank == 1 and score - (scores[1] if len(scores) > 1 else 0.0) >= SURE_MARGIN
-        at = max(0, text.find(words[0]) - 60)
-        yield Finding(
-            kind="weakness",
-            title=f"CWE-{weakness.id} {name}",
-            confidence=Confidence.HIGH if is_sure else Confidence.MEDIUM if rank == 1 else Confidence.LOW,
-            why=f"the text says: {', '.join(words[:4])}",
-            evidence=(msgspec.structs.replace(evidence, excerpt=text[at : at + 240]),),
-            attributes={
-                "block": block,
-                "rank": rank,
-                "id": f"CWE-{weakness.id}",
-                "name": name,
-                "score": round(score, 2),
-                "words": list(words[:8]),
-                "what": weakness.what,
-                "fix": list(weakness.fix),
-                "parents": _titled(_names()[weakness.id].parents) if weakness.id in _names() else [],
-                "table_version": _table().version,
-                "table_date": _dated(),
-            },
-        )
+def _candidate(
+    candidate: ScoredWeakness, block: int, rank: int, evidence: Evidence, *, is_clear: bool
+) -> Finding[CweCandidate]:
+    weakness, entry = candidate.weakness, _names().get(candidate.weakness.id)
+    at = max(0, evidence.excerpt.find(candidate.words[0]) - EXCERPT_BEFORE)
+    return Finding(
+        title=f"CWE-{weakness.id} {entry.name if entry else ''}",
+        confidence=Confidence.HIGH if is_clear else Confidence.MEDIUM if rank == 1 else Confidence.LOW,
+        why=f"the text has: {', '.join(candidate.words[:4])}",
+        evidence=(msgspec.structs.replace(evidence, excerpt=evidence.excerpt[at : at + EXCERPT_CHARS]),),
+        facts=CweCandidate(
+            block=block,
+            rank=rank,
+            id=f"CWE-{weakness.id}",
+            name=entry.name if entry else "",
+            score=round(candidate.score, 2),
+            words=candidate.words[:MAX_WORDS],
+            what=weakness.what,
+            fix=list(weakness.fix),
+            parents=_titled(entry.parents) if entry else [],
+            table_version=_table().version,
+            table_date=_table_date(),
+        ),
+    )
 
 
 def _explained(number: int, source: str) -> ToolEvent:
@@ -154,33 +161,32 @@ def _explained(number: int, source: str) -> ToolEvent:
     if entry is None:
         return Gap(
             text=f"CWE-{number} is not in the table of CWE {_table().version}: a category, a view, or newer than that; "
-            "svc rules update --cwe FILE reads a newer list"
+            "svc rules update --cwe FILE loads a newer list"
         )
     children = sorted(child.id for child in _names().values() if number in child.parents)
     return Finding(
-        kind="cwe",
         title=f"CWE-{number} {entry.name}",
         evidence=(Evidence(source=source, excerpt=f"CWE-{number}", line=1),),
-        attributes={
-            "id": f"CWE-{number}",
-            "name": entry.name,
-            "level": entry.level,
-            "status": entry.status,
-            "what": ours.what if ours else None,
-            "fix": list(ours.fix) if ours else [],
-            "parents": _titled(entry.parents),
-            "children": _titled(children[:MAX_CHILDREN]),
-            "table_version": _table().version,
-            "table_date": _dated(),
-        },
+        facts=CweEntry(
+            id=f"CWE-{number}",
+            name=entry.name,
+            level=entry.level,
+            status=entry.status,
+            what=ours.what if ours else None,
+            fix=list(ours.fix) if ours else [],
+            parents=_titled(entry.parents),
+            children=_titled(children[:MAX_CHILDREN]),
+            table_version=_table().version,
+            table_date=_table_date(),
+        ),
     )
 
 
-def _titled(ids: list[int]) -> list[str | int | float | bool | None]:
+def _titled(ids: list[int]) -> list[str]:
     return [f"CWE-{number} {_names()[number].name}" if number in _names() else f"CWE-{number}" for number in ids]
 
 
-def _dated() -> str | None:
+def _table_date() -> str | None:
     stated = _table().date
     return stated.isoformat() if stated else None
 

@@ -1,99 +1,81 @@
-"""The answer about encodings: what it says in the end, each layer, the indicators in it. Kinds: ``tools/decode.py``."""
+"""The answer about encoded data: the decoded result, each layer, and the indicators in the result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
-SHOWN_CHARS = 4_000  # of a result; the whole stands in the findings
-SHORT_CHARS = 200  # of a result that fits into the verdict
-SHOWN_CHAINS = 10
+SHOWN_CHARS = 4_000  # of a result; the findings have more
+VERDICT_CHARS = 200  # of the result in the verdict
+MAX_PARTS = 10  # shown with their layers
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """What came out, through how many layers, and whether it is something that runs."""
-    results = _of(findings, "decoded")
-    if not results:
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The result, the number of layers, and whether it is suspicious code."""
+    parts = with_facts(findings, DecodedPart)
+    if not parts:
         return "**Nothing could be decoded.**"
-    first = results[0]
-    text = str(first.attributes["text"])
-    shown = f": {code_span(text, limit=SHORT_CHARS)}" if text else f" into {escape(str(first.attributes['form']))}"
-    path = escape(str(first.attributes["path"]))
-    lead = f"**Decoded** through {plural(_number(first, 'layers'), 'layer')} ({path}){shown}."
-    if len(results) > 1:
-        lead = f"**{plural(len(results), 'encoded part')} decoded.** The first, through {path}{shown}."
-    risky = [result for result in results if result.severity in (Severity.HIGH, Severity.CRITICAL)]
-    if risky:
-        lead += f" **It is code that should not run:** {escape(risky[0].why)}."
+    first = parts[0].facts
+    result = f": {code_span(first.text, limit=VERDICT_CHARS)}" if first.text else f" into {escape(first.form)}"
+    lead = f"**Decoded** through {plural(first.layers, 'layer')} ({escape(first.path)}){result}."
+    if len(parts) > 1:
+        lead = f"**Decoded {plural(len(parts), 'encoded part')}.** The first one, through {escape(first.path)}{result}."
+    suspicious = [part for part in parts if part.severity in (Severity.HIGH, Severity.CRITICAL)]
+    if suspicious:
+        lead += f" **Suspicious:** {escape(suspicious[0].why)}."
     return lead
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """Per part: where it stands, its layers, the whole result; then the indicators of the last layers."""
+def body(findings: Sequence[AnyFinding]) -> str:
+    """For each part its location, its layers and the result; then the indicators of all results."""
+    parts, layers = with_facts(findings, DecodedPart), with_facts(findings, DecodeLayer)
     blocks = []
-    results = _of(findings, "decoded")
-    for result in results[:SHOWN_CHAINS]:
-        layers = [f for f in _of(findings, "decode_layer") if f.attributes["chain"] == result.attributes["chain"]]
-        blocks += [_place(result), _layers(layers), *_result(result)]
-    if len(results) > SHOWN_CHAINS:
-        blocks.append(f"… and {plural(len(results) - SHOWN_CHAINS, 'more part')} (all are in the findings).")
-    if found := _of(findings, "indicator"):
-        blocks += ["**Indicators in what was decoded**", tables_by_type(found)]
+    for part in parts[:MAX_PARTS]:
+        own = [layer.facts for layer in layers if layer.facts.chain == part.facts.chain]
+        blocks += [_location(part), _layer_table(own), *_result(part)]
+    if len(parts) > MAX_PARTS:
+        blocks.append(f"… and {plural(len(parts) - MAX_PARTS, 'more part')} (the findings have all of them).")
+    if indicators := with_facts(findings, IndicatorFacts):
+        blocks += ["**Indicators in the decoded content**", tables_by_type(indicators)]
     return "\n\n".join(blocks)
 
 
-def _place(result: Finding) -> str:
-    evidence = result.evidence[0]
-    where = f"{code_span(evidence.source, limit=60)} line {evidence.line:,}"
-    return f"**Part {result.attributes['chain']}**, {where}: {code_span(evidence.excerpt, limit=80)}"
+def _location(part: Finding[DecodedPart]) -> str:
+    evidence = part.evidence[0]
+    location = f"{code_span(evidence.source, limit=60)} line {evidence.line:,}"
+    return f"**Part {part.facts.chain}**, {location}: {code_span(evidence.excerpt, limit=80)}"
 
 
-def _layers(layers: Sequence[Finding]) -> str:
+def _layer_table(layers: Sequence[DecodeLayer]) -> str:
     rows = [
-        (
-            str(layer.attributes["depth"]),
-            escape(str(layer.attributes["encoding"])),
-            f"{_number(layer, 'size'):,}",
-            code_span(str(layer.attributes["preview"]), limit=120),
-        )
+        (str(layer.depth), escape(layer.encoding), f"{layer.size:,}", code_span(layer.preview, limit=120))
         for layer in layers
     ]
-    return table(("Layer", "Encoding", "Bytes", "What came out"), rows)
+    return table(("Layer", "Encoding", "Bytes", "Content"), rows)
 
 
-def _result(result: Finding) -> list[str]:
-    text = str(result.attributes["text"])
-    digest = code_span(str(result.attributes["sha256"]))
-    facts = f"{escape(str(result.attributes['form']))}, {plural(_number(result, 'size'), 'byte')}, SHA-256 {digest}"
-    if result.attributes["is_cut"]:
-        facts += "; cut, since it unpacks to more than is kept"
-    if result.confidence != "high":
-        facts += f"; {escape(result.why)}"
-    return [f"Result: {facts}.", *([code_block(text, limit=SHOWN_CHARS)] if text else [])]
+def _result(part: Finding[DecodedPart]) -> list[str]:
+    facts = part.facts
+    summary = f"{escape(facts.form)}, {plural(facts.size, 'byte')}, SHA-256 {code_span(facts.sha256)}"
+    if facts.is_cut:
+        summary += "; truncated, because it unpacks to more than the limit"
+    if part.confidence is not Confidence.HIGH:
+        summary += f"; {escape(part.why)}"
+    return [f"Result: {summary}.", *([code_block(facts.text, limit=SHOWN_CHARS)] if facts.text else [])]
 
 
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def _number(finding: Finding, name: str) -> int:
-    value = finding.attributes[name]
-    return value if isinstance(value, int) else 0
-
-
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """Where to look for what was decoded, and for the indicators in it."""
-    found = _of(findings, "decoded") + _of(findings, "decoded_layer")
-    steps = (
-        ["Look for the decoded text, or what it starts and contacts, on the host where it was found."] if found else []
-    )
-    return search_steps(findings) + steps
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """Where to look for the decoded content, and for the indicators in it."""
+    steps = search_steps(findings)
+    if with_facts(findings, DecodedPart):
+        steps.append("Search the host where it was found for the decoded content, and for what it starts or contacts.")
+    return steps
 
 
 _CODECS = r"rot-?(?:13|47)|caesar|base-?(?:16|32|45|58|62|64|85|91)|hex|url[- ]?encod\w+|morse|xor|utf-?16"
@@ -101,12 +83,11 @@ _CODECS = r"rot-?(?:13|47)|caesar|base-?(?:16|32|45|58|62|64|85|91)|hex|url[- ]?
 SECTION = Section(
     skill=Skill(
         name="decode",
-        tool="svc.assistant.skills.decode.tool:unwrap",
+        tool="svc.assistant.skills.decode.tool:inspect",
         input=InputKind.TEXT,
         title="Decoding",
-        can="decode what is wrapped in layers (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
-        facts=(IndicatorFacts,),
-        loose_kinds=("decoded", "decoded_layer"),
+        can="decode data in layers of encodings (base64, hex, gzip, XOR, PowerShell -EncodedCommand, …)",
+        facts=(DecodedPart, DecodeLayer, IndicatorFacts),
         strong=words(
             r"\b(?:de-?cod(?:e|es|ed|ing)|de-?obfuscat\w+|unwrap\w*|decipher\w*|decrypt\w*|un-?encode)\b",
             r"\bwhat (?:does|do) (?:this|that|it|the \w+)(?: \w+)? (?:say|decode|mean)\b",
@@ -126,6 +107,6 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

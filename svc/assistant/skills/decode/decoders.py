@@ -1,8 +1,8 @@
-"""Every encoding that can be undone without a secret, one small function each. Pure and bounded.
+"""Decode every encoding that needs no secret, with one small function for each.
 
-A decoder takes the whole of a layer and yields each reading of it as a ``Reading``. A *strict* reading comes from a
-form that the input must have (an alphabet, a magic number, a checksum); a *loose* one (a shift, a key, backwards) is
-possible for any input, so only what it leads to can speak for it. Who chooses among them is ``decode.py``.
+A decoder takes a whole layer and yields each possible reading of it. A *strict* reading requires a form (an alphabet, a
+magic number, a checksum). A *loose* reading (a shift, a key, a reversal) is possible for any input, so only its result
+can justify it. ``tool.py`` chooses among the readings.
 
 Sources: RFC 4648 (base16, 32, 64), RFC 1924 and Adobe's ascii85 (base85), RFC 2045 (quoted-printable), RFC 1950 to 1952
 (zlib, deflate, gzip), RFC 7515 (JWT parts), POSIX uuencode, PowerShell's about_Operators (``-f``).
@@ -27,15 +27,17 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from svc.assistant.file_types.signatures import label_of, starts_as
-from svc.assistant.skills.decode.plausibility import file_kind, plausibility, text_of
+from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
 
-MAX_SLOW_CHARS = 200_000  # read by the decoders that go character by character
-MAX_LAYER_BYTES = 8_000_000  # of one layer; a bomb is cut there and said so
+MAX_SLOW_CHARS = 200_000  # for decoders that work character by character
+MAX_LAYER_BYTES = 8_000_000  # of one layer; a decompression bomb is cut there
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """What a decoder makes of its input. ``is_cut``: there was more than MAX_LAYER_BYTES; ``rarity``: of a guess, 0 to
-    1."""
+    """What a decoder makes of its input.
+
+    ``is_cut`` if there was more than MAX_LAYER_BYTES; ``rarity`` of a guess from 0 to 1.
+    """
 
     name: str
     data: bytes
@@ -84,73 +86,25 @@ _FORMAT = re.compile(
     re.IGNORECASE,
 )
 _BASE58_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
-_MORSE_CODE = dict(
-    zip(
-        [
-            ".-",
-            "-...",
-            "-.-.",
-            "-..",
-            ".",
-            "..-.",
-            "--.",
-            "....",
-            "..",
-            ".---",
-            "-.-",
-            ".-..",
-            "--",
-            "-.",
-            "---",
-            ".--.",
-            "--.-",
-            ".-.",
-            "...",
-            "-",
-            "..-",
-            "...-",
-            ".--",
-            "-..-",
-            "-.--",
-            "--..",
-            "-----",
-            ".----",
-            "..---",
-            "...--",
-            "....-",
-            ".....",
-            "-....",
-            "--...",
-            "---..",
-            "----.",
-            ".-.-.-",
-            "--..--",
-            "..--..",
-            "-..-.",
-            "-....-",
-            "---...",
-            ".----.",
-            "-.--.",
-            "-.--.-",
-            ".--.-.",
-            "-...-",
-            ".-..-.",
-            "-.-.--",
-            "..--.-",
-        ],
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,?/-:'()@=\"!_",
-        strict=True,
-    )
-)
+_MORSE_CODE = {
+    ".-": "A", "-...": "B", "-.-.": "C", "-..": "D", ".": "E", "..-.": "F", "--.": "G", "....": "H",
+    "..": "I", ".---": "J", "-.-": "K", ".-..": "L", "--": "M", "-.": "N", "---": "O", ".--.": "P",
+    "--.-": "Q", ".-.": "R", "...": "S", "-": "T", "..-": "U", "...-": "V", ".--": "W", "-..-": "X",
+    "-.--": "Y", "--..": "Z", "-----": "0", ".----": "1", "..---": "2", "...--": "3", "....-": "4", ".....": "5",
+    "-....": "6", "--...": "7", "---..": "8", "----.": "9", ".-.-.-": ".", "--..--": ",", "..--..": "?", "-..-.": "/",
+    "-....-": "-", "---...": ":", ".----.": "'", "-.--.": "(", "-.--.-": ")", ".--.-.": "@", "-...-": "=",
+    ".-..-.": '"', "-.-.--": "!", "..--.-": "_",
+}  # fmt: skip
+"""ITU-R M.1677, "International Morse code"."""
 
 
 def _joined(text: str | None) -> str:
-    """``text`` without white space where it starts like one blob of letters and digits; ``""`` where it does not."""
+    """Return ``text`` without white space if it starts like one blob of letters and digits, or an empty string."""
     return _SPACES.sub("", text) if text and _BLOB_START.fullmatch(text[:400]) else ""
 
 
 def base64_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Base64 in both alphabets, with or without padding, broken over lines."""
+    """Decode Base64 in both alphabets, with or without padding or line breaks."""
     joined = _joined(text).strip("'\",;")
     for pattern, name, altchars in ((_BASE64, "Base64", b"+/"), (_BASE64_URL, "Base64 (URL alphabet)", b"-_")):
         if len(joined) < 4 or not pattern.fullmatch(joined) or (altchars == b"-_" and not set("-_") & set(joined)):
@@ -161,7 +115,7 @@ def base64_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def base32_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Base32, and its extended hex alphabet."""
+    """Decode Base32."""
     joined = _joined(text)
     bare = joined.rstrip("=")
     if not _BASE32.fullmatch(joined) or len(bare) % 8 in (1, 3, 6):
@@ -170,7 +124,7 @@ def base32_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def hex_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Hex digits: plain, with separators, with 0x or \\x before each pair."""
+    """Decode hex digits: plain, with separators, with 0x or \\x before each pair."""
     joined = (text or "").strip().strip("{}[]()'\"; ")
     if _HEX_SPACED.fullmatch(joined):
         digits = re.sub(r"(?:0x|\\{1,4}x|(?<![0-9A-Fa-f])x)", " ", joined, flags=re.IGNORECASE)
@@ -182,7 +136,7 @@ def hex_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
-    """\\x41, \\u0041, %u0041 and \\101 inside a text: each replaced where it stands."""
+    """Replace \\x41, \\u0041, %u0041 and \\101 within a text."""
     if not text:
         return
     if _HEX_ESCAPES.search(text):
@@ -203,7 +157,7 @@ def _encoded(text: str) -> bytes:
 
 
 def percent(data: bytes, text: str | None) -> Iterator[Reading]:
-    """URL encoding, with + for spaces where it is a form."""
+    """Decode URL encoding, with + for a space in form data."""
     count = len(_PERCENT.findall(text or ""))
     if text and (count >= 2 or (count and len(text) < 200)):
         yield Reading(
@@ -213,7 +167,7 @@ def percent(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def entities(data: bytes, text: str | None) -> Iterator[Reading]:
-    """HTML entities: named, decimal, hexadecimal."""
+    """Decode HTML entities: named, decimal, hexadecimal."""
     if text and _ENTITY.search(text):
         plain = html.unescape(text)
         if plain != text:
@@ -221,7 +175,7 @@ def entities(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def numbers(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Lists of character codes: decimal, octal, binary."""
+    """Decode lists of character codes: decimal, octal, binary."""
     stripped = (text or "").strip()
     if _BINARY.fullmatch(stripped + " "):
         bits = _SPACES.sub("", stripped).replace(",", "")
@@ -239,7 +193,7 @@ def numbers(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
-    """[char]72+[char]101, chr(72)&chr(101), String.fromCharCode(72,101): as one string."""
+    """Evaluate [char]72+[char]101, chr(72)&chr(101) and String.fromCharCode(72,101)."""
     if not text:
         return
     calls = _CHAR_CALL.findall(text)
@@ -259,7 +213,7 @@ def _character(number: str) -> str:
 
 
 def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
-    """'po'+'wer' and '{1}{0}' -f 'b','a' put together; PowerShell's backticks and cmd's carets taken out."""
+    """Join 'po'+'wer' and '{1}{0}' -f 'b','a'; remove PowerShell's backticks and the carets of cmd.exe."""
     if not text:
         return
     if _CONCATENATED.search(text):
@@ -280,7 +234,7 @@ def _formatted(match: re.Match[str]) -> str:
 
 
 def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Base85 in Python's and git's alphabet, and ascii85."""
+    """Decode Base85 in the alphabet of Python and git, and Ascii85."""
     stripped = (text or "").strip()
     framed = _ASCII85.fullmatch(stripped)
     joined = _SPACES.sub("", framed[1] if framed else stripped)
@@ -292,12 +246,12 @@ def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
     for name, reader in readers:
         try:
             yield Reading(name, reader(joined.encode()), is_strict=framed is not None)
-        except ValueError:  # a character out of the alphabet, or a group too large
+        except ValueError:  # a character outside the alphabet, or a group that is too large
             continue
 
 
 def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Base58 in Bitcoin's alphabet; bounded, since it takes the square of the length."""
+    """Decode Base58 in Bitcoin's alphabet; its run time is quadratic, so the length is limited."""
     stripped = (text or "").strip()
     if len(stripped) > 4_000 or not _BASE58.fullmatch(stripped) or stripped.isdigit():
         return
@@ -309,13 +263,13 @@ def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def quoted_printable(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Quoted-printable, as mails have it."""
+    """Decode quoted-printable."""
     if text and len(_QUOTED.findall(text)) >= 2 and re.search(r"=[0-9A-F]{2}", text):
         yield Reading("quoted-printable", quopri.decodestring(text.encode()))
 
 
 def uuencoded(data: bytes, text: str | None) -> Iterator[Reading]:
-    """A uuencoded block with its begin and end lines."""
+    """Decode a uuencoded block with its begin and end lines."""
     match = _UU.search((text or "").replace("\r\n", "\n"))
     if not match:
         return
@@ -323,12 +277,12 @@ def uuencoded(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading(
             "uuencode", b"".join(binascii.a2b_uu(line) for line in match["body"].split("\n") if line.strip("` "))
         )
-    except binascii.Error:  # a line whose length does not fit
+    except binascii.Error:  # a line with a wrong length
         return
 
 
 def jwt_parts(data: bytes, text: str | None) -> Iterator[Reading]:
-    """The header and the claims of a JSON web token, a line each."""
+    """Decode the header and the claims of a JSON Web Token, one line each."""
     match = _JWT.fullmatch((text or "").strip())
     if match:
         parts = [
@@ -338,7 +292,7 @@ def jwt_parts(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def morse(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Morse code with spaces between letters and / or | between words."""
+    """Decode Morse code with spaces between letters and / or | between words."""
     stripped = (text or "").strip().translate(str.maketrans("\u00b7\u2013\u2014", ".--"))
     if len(stripped) < 8 or not _MORSE.fullmatch(stripped) or not {".", "-"} <= set(stripped):
         return
@@ -350,7 +304,7 @@ def morse(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def compressed(data: bytes, text: str | None) -> Iterator[Reading]:
-    """gzip, zlib, bzip2, xz by their magic; raw deflate where it fits to the end; the first file of a ZIP."""
+    """Decompress gzip, zlib, bzip2, xz, complete raw deflate streams, and the first file of a ZIP."""
     if starts_as(data, "gzip_start"):
         yield from _inflated("gzip", data, 31)
     elif data[:1] == b"\x78" and len(data) > 2 and int.from_bytes(data[:2], "big") % 31 == 0:
@@ -407,7 +361,7 @@ def _first_file(data: bytes) -> Iterator[Reading]:
 
 
 def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
-    """rot13 and every other shift of the alphabet, atbash, rot47."""
+    """Try rot13 and every other Caesar shift, atbash and rot47."""
     if not text or not any(char.isascii() and char.isalpha() for char in text):
         return
     yield Reading("rot13", codecs.encode(text, "rot13").encode(), is_strict=False)
@@ -424,18 +378,18 @@ def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 def backwards(data: bytes, text: str | None) -> Iterator[Reading]:
-    """The text from its end."""
+    """Reverse the text."""
     if len(data) >= 4:
         yield Reading("reversed", text[::-1].encode() if text else data[::-1], is_strict=False)
 
 
 _DIGIT_BYTES = b"0123456789abcdefABCDEFx\\ ,;%&#=[]()+\n"
-MAX_KEYS = 16  # of one layer that are looked at
+MAX_KEYS = 16  # tried on one layer
 _BLOB_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
 
 
 def xored(data: bytes, text: str | None) -> Iterator[Reading]:
-    """The single-byte XOR keys that leave text or a known kind of file, the most plausible first."""
+    """Try the single-byte XOR keys whose result is text or a known file type, the most plausible first."""
     if len(data) < 6:
         return
     sample = data[:600]
@@ -445,26 +399,26 @@ def xored(data: bytes, text: str | None) -> Iterator[Reading]:
         table = bytes(value ^ key for value in range(256))
         out = sample.translate(table)
         if len(out.translate(None, readable)) <= len(out) * 0.02 or _starts_known(out):
-            found.append((max(plausibility(out), _likeness_of_form(out)), key, table))
+            found.append((max(plausibility(out), _encoding_likeness(out)), key, table))
     for _, key, table in sorted(found, reverse=True, key=lambda item: item[0])[: MAX_KEYS if text is None else 3]:
         yield Reading(
             f"XOR with 0x{key:02x}", data.translate(table), is_strict=False, rarity=0.0 if text is None else 0.4
         )
 
 
-def _likeness_of_form(out: bytes) -> float:
-    """How much bytes look like another encoding, up to 0.7: every character of theirs is one that it uses."""
+def _encoding_likeness(out: bytes) -> float:
+    """Return how much bytes look like another encoding, up to 0.7 if it uses every one of their characters."""
     strange_digits = len(out.translate(None, _DIGIT_BYTES)) / len(out)
     strange = len(out.translate(None, _BLOB_BYTES)) / len(out)
     return max(0.7 - 5 * strange_digits, 0.6 - 5 * strange, 0.0)
 
 
 def _starts_known(out: bytes) -> bool:
-    return bool(file_kind(out)) or starts_as(out, "gzip", "bzip2", "xz_start")
+    return bool(file_type(out)) or starts_as(out, "gzip", "bzip2", "xz_start")
 
 
 def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Text of two bytes a character as UTF-8, so that the next decoder sees its characters."""
+    """Convert UTF-16 text to UTF-8, so that the next decoder sees its characters."""
     found = text_of(data)
     if found and found[1].startswith("utf-16"):
         yield Reading(found[1].upper().replace("-LE", "LE").replace("-BE", "BE"), found[0].lstrip("\ufeff").encode())
@@ -475,7 +429,7 @@ STRICT: tuple[Decoder, ...] = (
     character_calls, escapes, entities, percent, quoted_printable, joined_strings, base85_text, base58_text,
 )  # fmt: skip
 BULK: tuple[Decoder, ...] = (utf16_text, compressed, uuencoded, hex_text, base32_text, base64_text)
-"""Those that read layers of megabytes; the others look for forms that people write by hand."""
+"""Decoders for layers of megabytes; the others look for forms that people write by hand."""
 NARROW: tuple[Decoder, ...] = (hex_text, numbers, character_calls, jwt_parts, uuencoded)
-"""Those whose form hardly any text has by chance."""
+"""Decoders whose form hardly any text has by chance."""
 LOOSE: tuple[Decoder, ...] = (backwards, shifted, xored)

@@ -1,70 +1,60 @@
-"""The answer about hashes: what each could be, likeliest first. Kinds: ``tools/hash_kind``."""
+"""The answer about hashes: the types that each may be of, most likely first."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Scalar
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, InputKind, with_facts
+from svc.assistant.skills.hash_types.findings import HashType
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, plural, table
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """The kind of the one hash, or how many of which kinds."""
-    if not findings:
-        return "**No hash that is known by its form.**"
-    if len(findings) == 1:
-        finding = findings[0]
-        known = finding.attributes["known"]
-        names = _names(finding)
-        if known:
-            return f"**{known}.**"
-        others = f" It could also be {', '.join(names[1:])}: the form does not tell them apart." if names[1:] else ""
-        return f"**{names[0]}.**{others}"
-    counts: dict[str, int] = {}
-    for finding in findings:
-        counts[_names(finding)[0]] = counts.get(_names(finding)[0], 0) + 1
-    listed = ", ".join(f"{count:,} {name}" for name, count in sorted(counts.items(), key=lambda item: -item[1]))
-    return f"**{plural(len(findings), 'different hash', 'different hashes')}:** {listed} (the likeliest kind of each)."
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The type of a single hash, or how many hashes of which types."""
+    hashes = [finding.facts for finding in with_facts(findings, HashType)]
+    if not hashes:
+        return "**No hash of a known format.**"
+    if len(hashes) == 1:
+        likeliest, *others = [candidate.name for candidate in hashes[0].candidates]
+        if hashes[0].known:
+            return f"**{hashes[0].known}.**"
+        alternatives = f" It could also be {', '.join(others)}: the format is the same." if others else ""
+        return f"**{likeliest}.**{alternatives}"
+    counts = Counter(facts.candidates[0].name for facts in hashes)
+    listed = ", ".join(f"{count:,} {name}" for name, count in counts.most_common())
+    return f"**{plural(len(hashes), 'different hash', 'different hashes')}:** {listed} (the most likely type of each)."
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """One table, a row a hash."""
-    if not findings:
+def body(findings: Sequence[AnyFinding]) -> str:
+    """One table with a row for each hash."""
+    hashes = with_facts(findings, HashType)
+    if not hashes:
         return ""
     rows = [
         [
-            code_span(str(finding.attributes["value"])),
-            str(finding.attributes["known"] or ", ".join(_names(finding))),
-            "yes" if finding.attributes["is_password"] else "no",
-            str(_list(finding, "notes")[0]),
+            code_span(finding.facts.value),
+            finding.facts.known or ", ".join(candidate.name for candidate in finding.facts.candidates),
+            "yes" if finding.facts.is_password else "no",
+            finding.facts.candidates[0].note,
             str(finding.evidence[0].line),
         ]
-        for finding in findings
+        for finding in hashes
     ]
-    first = findings[0].attributes
-    origin = f"Forms: own table, version {first['table_version']} of {first['table_date']}."
-    return f"{table(['Hash', 'Kind, likeliest first', 'May be a password', 'Note', 'Line'], rows)}\n\n{origin}"
-
-
-def _names(finding: Finding) -> list[str]:
-    return [str(name) for name in _list(finding, "candidates")]
-
-
-def _list(finding: Finding, name: str) -> list[Scalar]:
-    value = finding.attributes[name]
-    return value if isinstance(value, list) else []
+    first = hashes[0].facts
+    origin = f"Formats: own table, version {first.table_version} of {first.table_date}."
+    return f"{table(['Hash', 'Type, most likely first', 'May be a password', 'Note', 'Line'], rows)}\n\n{origin}"
 
 
 SECTION = Section(
     skill=Skill(
         name="hash_kind",
-        tool="svc.assistant.skills.hash_types.tool:identify",
+        tool="svc.assistant.skills.hash_types.tool:inspect",
         input=InputKind.TEXT,
         title="Hashes",
-        can="say what kind of hash something is, by its form",
-        loose_kinds=("hash_kind",),
+        can="identify the type of a hash by its format",
+        facts=(HashType,),
         strong=words(
             r"\bwhat (?:(?:kind|type|sort) of )?hash(?:es)?\b",
             r"\bidentify (?:this|the|these|those) hash(?:es)?\b",
@@ -78,5 +68,5 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
 )

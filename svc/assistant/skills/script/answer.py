@@ -1,154 +1,132 @@
-"""The answer about scripts: what they come to and do, each stage, each command. Kinds: ``tools/script``."""
+"""The answer about scripts and commands: the verdict with its reasons, each stage, and each command."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
+from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, ScriptStage, ScriptSummary
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
-SHOWN_CHARS = 3_000  # of a stage; the whole stands in the findings
-SHOWN_STAGES = 8
-SHOWN_TECHNIQUES = 5
+SHOWN_CHARS = 3_000  # of a stage; the findings have more
+MAX_STAGES = 8
+MAX_TECHNIQUES = 5
+MAX_REASONS = 4  # in the verdict
 _LEAD = {
-    "malicious": "**Malicious**, by what it does",
+    "malicious": "**Malicious**",
     "suspicious": "**Suspicious**",
-    "unusual": "**Unusual, not clearly bad**",
-    "ordinary": "**Nothing that attackers are known for**",
+    "unusual": "**Unusual, not clearly malicious**",
+    "ordinary": "**No known malicious behaviour**",
 }
 _BAD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """What the scripts come to and why, the worst first; that nothing was run."""
-    scripts = sorted(_of(findings, "script"), key=lambda one: list(_LEAD).index(str(one.attributes["verdict"])))
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """The verdict on the worst script with its reasons, and that nothing was executed."""
+    verdicts = list(_LEAD)
+    scripts = sorted(with_facts(findings, ScriptSummary), key=lambda one: verdicts.index(one.facts.verdict))
     if not scripts:
-        return "**No command or script was found to explain.**"
-    first = scripts[0]
-    reasons = [escape(str(reason)) for reason in _list(first, "reasons")]
-    lead = _LEAD[str(first.attributes["verdict"])]
-    because = f": it {'; it '.join(reasons[:4])}" if reasons else ""
-    more = f" and {plural(len(reasons) - 4, 'thing')} more" if len(reasons) > 4 else ""
-    hidden = _number(first, "hidden_stages")
-    decoded = f" {plural(hidden, 'stage')} had to be decoded or put together." if hidden else ""
-    where = f" in {code_span(first.evidence[0].source, limit=60)}" if len(scripts) > 1 else ""
+        return "**No command or script to explain was found.**"
+    facts = scripts[0].facts
+    reasons = f": it {'; it '.join(map(escape, facts.reasons[:MAX_REASONS]))}" if facts.reasons else ""
+    rest = len(facts.reasons) - MAX_REASONS
+    more = f"; and {plural(rest, 'more reason')}" if rest > 0 else ""
+    decoded = ""
+    if facts.hidden_stages:
+        decoded = f" {plural(facts.hidden_stages, 'stage')} had to be decoded or deobfuscated."
+    source = f" in {code_span(scripts[0].evidence[0].source, limit=60)}" if len(scripts) > 1 else ""
     others = f" {plural(len(scripts) - 1, 'more script')} below." if len(scripts) > 1 else ""
-    return (
-        f"{lead}{because}{more} ({escape(str(first.attributes['language']))}{where}).{decoded} Read, not run.{others}"
-    )
+    lead = f"{_LEAD[facts.verdict]}{reasons}{more} ({escape(facts.language)}{source})."
+    return f"{lead}{decoded} Static analysis: nothing was executed.{others}"
 
 
-def section(findings: Sequence[Finding]) -> str:
-    """Per script: techniques, behaviours, stages, commands; then the indicators."""
+def body(findings: Sequence[AnyFinding]) -> str:
+    """For each script its behaviours, techniques, stages and commands; then the indicators."""
     blocks = []
-    scripts = _of(findings, "script")
+    scripts = with_facts(findings, ScriptSummary)
     for script in scripts:
         source = script.evidence[0].source
         own = [one for one in findings if one.evidence and one.evidence[0].source.split(", stage ")[0] == source]
         blocks += [f"**{escape(source)}**"] if len(scripts) > 1 else []
-        blocks += [*_behaviours(own), *_techniques(script), *_stages(own), *_parts(own)]
-    if found := _of(findings, "indicator"):
-        blocks += ["**Indicators in the last stages**", tables_by_type(found)]
+        blocks += [*_behaviours(own), *_techniques(script.facts), *_stages(own), *_commands(own)]
+    if indicators := with_facts(findings, IndicatorFacts):
+        blocks += ["**Indicators in the last stages**", tables_by_type(indicators)]
     return "\n\n".join(blocks)
 
 
-def _behaviours(findings: Sequence[Finding]) -> list[str]:
+def _behaviours(findings: Sequence[AnyFinding]) -> list[str]:
+    rows = []
+    for finding in with_facts(findings, ScriptBehaviour):
+        evidence, stage = finding.evidence[0], finding.facts.stage
+        location = f"{'' if stage == 1 else f'stage {stage}, '}line {evidence.line:,}"
+        excerpt = code_span(evidence.excerpt, limit=100)
+        techniques = ", ".join(finding.techniques)
+        behaviour = escape(f"it {finding.title}")
+        rows.append((str(finding.severity), behaviour, escape(finding.why), techniques, f"{location}: {excerpt}"))
+    headers = ("Severity", "Behaviour", "Why it matters", "ATT&CK", "Location")
+    return ["**What it does**", table(headers, rows)] if rows else []
+
+
+def _techniques(facts: ScriptSummary) -> list[str]:
     rows = [
-        (
-            str(one.severity),
-            escape(f"it {one.title}"),
-            escape(one.why),
-            ", ".join(one.techniques),
-            f"{_stage_of(one)}line {one.evidence[0].line:,}: {code_span(one.evidence[0].excerpt, limit=100)}",
-        )
-        for one in _of(findings, "script_behaviour")
-    ]
-    return ["**What it does**", table(("Severity", "What", "Why it matters", "ATT&CK", "Where"), rows)] if rows else []
-
-
-def _stage_of(finding: Finding) -> str:
-    number = _number(finding, "stage")
-    return "" if number == 1 else f"stage {number}, "
-
-
-def _techniques(script: Finding) -> list[str]:
-    ranked, shown = _list(script, "ranked"), _list(script, "shown_by")
-    rows = [
-        (str(technique), escape(attack_name(str(technique))), code_span(str(by), limit=80))
-        for technique, by in list(zip(ranked, shown, strict=True))[:SHOWN_TECHNIQUES]
+        (one.id, escape(attack_name(one.id)), code_span(one.shown_by, limit=80))
+        for one in facts.ranked[:MAX_TECHNIQUES]
     ]
     if not rows:
         return []
-    origin = f"Table of commands: version {script.attributes['table_version']} of {script.attributes['table_date']}."
-    return ["**Techniques, likeliest first**", table(("ATT&CK", "Name", "Shown by"), rows), origin]
+    origin = f"Table of commands: version {facts.table_version} of {facts.table_date}."
+    return ["**Techniques, most likely first**", table(("ATT&CK", "Name", "Shown by"), rows), origin]
 
 
-def _stages(findings: Sequence[Finding]) -> list[str]:
+def _stages(findings: Sequence[AnyFinding]) -> list[str]:
     blocks = []
-    stages = _of(findings, "script_stage")
-    for stage in stages[:SHOWN_STAGES]:
-        number, parent = _number(stage, "stage"), _number(stage, "parent")
-        how, language = escape(str(stage.attributes["how"])), escape(str(stage.attributes["language"]))
-        blocks.append(f"**Stage {number}** (from stage {parent}; {how}; {language})")
-        text = str(stage.attributes["text"])
-        blocks.append(code_block(text, limit=SHOWN_CHARS) if text else escape(str(stage.attributes["form"])))
-    if len(stages) > SHOWN_STAGES:
-        blocks.append(f"… and {plural(len(stages) - SHOWN_STAGES, 'more stage')} (all are in the findings).")
+    stages = [finding.facts for finding in with_facts(findings, ScriptStage)]
+    for stage in stages[:MAX_STAGES]:
+        origin = f"from stage {stage.parent}; {escape(stage.how)}; {escape(stage.language)}"
+        blocks.append(f"**Stage {stage.stage}** ({origin})")
+        blocks.append(code_block(stage.text, limit=SHOWN_CHARS) if stage.text else escape(stage.form))
+    if len(stages) > MAX_STAGES:
+        blocks.append(f"… and {plural(len(stages) - MAX_STAGES, 'more stage')} (the findings have all of them).")
     return blocks
 
 
-def _parts(findings: Sequence[Finding]) -> list[str]:
+def _commands(findings: Sequence[AnyFinding]) -> list[str]:
     rows = [
         (
-            f"{_number(part, 'stage')}:{part.evidence[0].line}",
+            f"{part.facts.stage}:{part.evidence[0].line}",
             code_span(part.evidence[0].excerpt, limit=120),
-            escape(str(part.attributes["words"])) or "not in the table of programs",
+            escape(part.facts.words) or "unknown program or call",
         )
-        for part in _of(findings, "script_part")
+        for part in with_facts(findings, ScriptPart)
     ]
-    return ["**Its commands and calls, in order**", table(("Stage:line", "Command", "It …"), rows)] if rows else []
+    return ["**Commands and calls, in order**", table(("Stage:line", "Command", "It …"), rows)] if rows else []
 
 
-def _of(findings: Sequence[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def _list(finding: Finding, name: str) -> list[object]:
-    value = finding.attributes[name]
-    return list(value) if isinstance(value, list) else []
-
-
-def _number(finding: Finding, name: str) -> int:
-    value = finding.attributes[name]
-    return value if isinstance(value, int) else 0
-
-
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to look for on the host, by the kinds of behaviour that were found."""
-    does = {str(one.attributes["does"]) for one in _of(findings, "script_behaviour") if one.severity in _BAD}
-    steps = [step for kinds, step in _STEPS if does & kinds]
-    return steps + search_steps(_of(findings, "indicator"))
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to check on the host, by the categories of behaviour, and where to search for the indicators."""
+    behaviours = [one for one in with_facts(findings, ScriptBehaviour) if one.severity in _BAD]
+    does = {one.facts.does for one in behaviours}
+    return [step for categories, step in _STEPS if does & categories] + search_steps(findings)
 
 
 _STEPS = (
     (
         {"execution from memory", "reverse shell", "download", "execution"},
-        "Find the process that ran it, its parent and its children, and what it connected to at that time.",
+        "Find the process that ran it, its parent, its children and its network connections at that time.",
     ),
     (
         {"credential access"},
-        "Take the credentials of that host for stolen: change them, and look where they were used.",
+        "Treat all credentials on that host as stolen: change them, and check where they were used.",
     ),
-    ({"persistence"}, "Look on the host for what it leaves behind (tasks, services, Run keys, accounts, keys)."),
-    ({"shadow copy deletion", "impact"}, "Isolate the host now; check whether backups elsewhere are out of its reach."),
-    ({"log clearing", "defence evasion"}, "Use logs that left the host before; those on it may be incomplete."),
-    ({"lateral movement"}, "Look at the hosts that it names for logons and new services at the same time."),
-    ({"exfiltration", "collection"}, "Find out what was sent, and where to, from proxy and firewall logs."),
+    ({"persistence"}, "Check the host for persistence (scheduled tasks, services, Run keys, accounts, SSH keys)."),
+    ({"shadow copy deletion", "impact"}, "Isolate the host now; check that backups elsewhere are out of its reach."),
+    ({"log clearing", "defence evasion"}, "Use logs that were forwarded before; those on the host may be incomplete."),
+    ({"lateral movement"}, "Check the hosts that it names for logons and new services at that time."),
+    ({"exfiltration", "collection"}, "Check proxy and firewall logs for what was sent, and where to."),
 )
 
 _VERBS = "explain|describe|analy[sz]e|understand|review|check|triage|inspect|break down|deobfuscate|map"
@@ -159,12 +137,11 @@ _SHELLS = "powershell|pwsh|cmd|bash|sh|curl|wget|reg|net1?|sc|sudo|chmod|nc|ncat
 SECTION = Section(
     skill=Skill(
         name="script",
-        tool="svc.assistant.skills.script.tool:explain",
+        tool="svc.assistant.skills.script.tool:inspect",
         input=InputKind.TEXT,
         title="Scripts and commands",
         can="explain a script or command (PowerShell, cmd, Unix shell, Visual Basic, JavaScript), mapped to ATT&CK",
-        facts=(IndicatorFacts,),
-        loose_kinds=("script", "script_behaviour", "script_stage", "script_part"),
+        facts=(ScriptSummary, ScriptBehaviour, ScriptStage, ScriptPart, IndicatorFacts),
         strong=words(
             rf"\b(?:{_VERBS})\b[^.?!\n:]{{0,40}}\b(?:{_THINGS})\b",
             r"\b(?:explain|describe|understand|deobfuscate)\b[^.?!\n:]{0,40}\b(?:javascript|code|shell)\b",
@@ -201,6 +178,6 @@ SECTION = Section(
         covers=frozenset({"decode", "indicators"}),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

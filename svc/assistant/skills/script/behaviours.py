@@ -1,7 +1,7 @@
-"""What a script does that a reader wants to be told, and how bad that is. Pure.
+"""Find the behaviours of a script that an analyst needs to know, and judge how bad they are together.
 
-Facts: ``skills/script/behaviours.toml``. A behaviour is told once a script, where it is first seen; the verdict
-weighs them: one of a kind that hardly anybody needs for ordinary work is enough, two that are bad are as well.
+A behaviour counts once in a script, at its first line. One that has hardly any legitimate use makes a script malicious,
+and so do two bad ones. Facts: ``behaviours.toml``.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _COMMENT = re.compile(r"\s*(?:#(?!!)|::|rem\s|//\s|'\s)", re.IGNORECASE)
 _CONTINUED = re.compile(r"(?:\^|\\|(?<=\s)`|(?<=\s)_|\|)[ \t]*$")
 
 
-class Verdict(StrEnum):
-    """What the words of a script come to; nothing was run."""
+class ScriptVerdict(StrEnum):
+    """The judgement on a script, by its text alone."""
 
     MALICIOUS = "malicious"
     SUSPICIOUS = "suspicious"
@@ -33,8 +33,8 @@ class Verdict(StrEnum):
     ORDINARY = "ordinary"
 
 
-class Behaviour(msgspec.Struct, frozen=True):
-    """One behaviour: all of ``all``, or any of ``any``; ``within`` a line, or anywhere in the script."""
+class BehaviourRule(msgspec.Struct, frozen=True):
+    """A behaviour and its patterns: all of ``all``, or any of ``any``, ``within`` a line or the whole script."""
 
     name: str
     does: str
@@ -46,68 +46,68 @@ class Behaviour(msgspec.Struct, frozen=True):
     any: list[str] = []
 
 
-class ScriptBehaviours(msgspec.Struct, frozen=True):
-    """``skills/script/behaviours.toml``."""
+class BehaviourTable(msgspec.Struct, frozen=True):
+    """``behaviours.toml``."""
 
     source: str
     version: str
     date: date
-    behaviours: list[Behaviour]
+    behaviours: list[BehaviourRule]
 
 
-class Seen(msgspec.Struct, frozen=True):
-    """A behaviour, where it was seen and the line as it stands there."""
+class BehaviourMatch(msgspec.Struct, frozen=True):
+    """A behaviour and the line where it was found first."""
 
-    behaviour: Behaviour
+    behaviour: BehaviourRule
     line: int
     excerpt: str
 
 
-class _Sign(msgspec.Struct, frozen=True):
+class _BehaviourPattern(msgspec.Struct, frozen=True):
     needed: tuple[str, ...]
     pattern: re.Pattern[str]
 
     def first(self, text: str) -> re.Match[str] | None:
-        """The first match; None at once where a needed word is missing."""
+        """Return the first match, or None; without a needed word the pattern is not tried at all."""
         if self.needed and not any(word in text for word in self.needed):
             return None
         return self.pattern.search(text)
 
 
 @cache
-def _table() -> list[tuple[Behaviour, list[_Sign], list[_Sign]]]:
-    behaviours = load("behaviours.toml", ScriptBehaviours, __package__).behaviours
-    return [(one, [_sign(text) for text in one.all], [_sign(text) for text in one.any]) for one in behaviours]
+def _table() -> list[tuple[BehaviourRule, list[_BehaviourPattern], list[_BehaviourPattern]]]:
+    behaviours = load("behaviours.toml", BehaviourTable, __package__).behaviours
+    return [(one, [_compiled(text) for text in one.all], [_compiled(text) for text in one.any]) for one in behaviours]
 
 
-def _sign(pattern: str) -> _Sign:
-    return _Sign(needed_words(pattern), re.compile(pattern, re.MULTILINE))
+def _compiled(pattern: str) -> _BehaviourPattern:
+    return _BehaviourPattern(needed_words(pattern), re.compile(pattern, re.MULTILINE))
 
 
-def behaviours_in(text: str) -> Iterator[Seen]:
-    """The behaviours in ``text``, each where it is first seen."""
+def behaviours_in(text: str) -> Iterator[BehaviourMatch]:
+    """Yield the behaviours in ``text``, each at its first line."""
     lines = list(_logical_lines(text))
     plain = "\n".join(line for _, line, _ in lines)
     starts = [0]
     for _, line, _ in lines:
         starts.append(starts[-1] + len(line) + 1)
     for behaviour, every, some in _table():
-        match = _found(every, some, plain)
+        match = _first_match(every, some, plain)
         if match is not None:
             index = max(0, sum(1 for start in starts if start <= match.start()) - 1)
             number, _, raw = lines[min(index, len(lines) - 1)]
-            yield Seen(behaviour, number, raw.strip()[:MAX_EXCERPT_CHARS])
+            yield BehaviourMatch(behaviour, number, raw.strip()[:MAX_EXCERPT_CHARS])
 
 
-def _found(every: list[_Sign], some: list[_Sign], plain: str) -> re.Match[str] | None:
+def _first_match(every: list[_BehaviourPattern], some: list[_BehaviourPattern], plain: str) -> re.Match[str] | None:
     if every:
-        matches = [sign.first(plain) for sign in every]
+        matches = [pattern.first(plain) for pattern in every]
         return matches[0] if all(matches) else None
-    return next((match for sign in some if (match := sign.first(plain)) is not None), None)
+    return next((match for pattern in some if (match := pattern.first(plain)) is not None), None)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
-    """``(number, plain, raw)``; lines that go on in the next one are one, under the first one's number."""
+    """Yield ``(number, normalised, raw)``; a line with its continuations has the number of the first."""
     held: list[str] = []
     first = 1
     for number, line in enumerate(text.split("\n"), start=1):
@@ -130,12 +130,12 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
         yield first, plain_command(" ".join(held)).replace("\n", " "), held[0]
 
 
-def verdict_on(severities: Sequence[Severity], *, is_hidden: bool) -> Verdict:
-    """The verdict on behaviours of these severities; ``is_hidden``: some of them only show after decoding."""
+def verdict_on(severities: Sequence[Severity], *, is_hidden: bool) -> ScriptVerdict:
+    """Judge behaviours by their severities; ``is_hidden`` if some of them are visible only after decoding."""
     bad = sum(1 for one in severities if one is Severity.HIGH)
     odd = sum(1 for one in severities if one is Severity.MEDIUM)
     if Severity.CRITICAL in severities or bad >= 2 or (bad and is_hidden) or (bad and odd >= 2):
-        return Verdict.MALICIOUS
+        return ScriptVerdict.MALICIOUS
     if bad or odd >= 2 or (odd and is_hidden):
-        return Verdict.SUSPICIOUS
-    return Verdict.UNUSUAL if odd or is_hidden else Verdict.ORDINARY
+        return ScriptVerdict.SUSPICIOUS
+    return ScriptVerdict.UNUSUAL if odd or is_hidden else ScriptVerdict.ORDINARY

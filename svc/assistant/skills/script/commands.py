@@ -1,7 +1,7 @@
-"""A script as its commands and calls, in order, each with its words split. Pure.
+"""Split a script into its commands and calls, in order, each with its arguments.
 
-PowerShell, Unix shell and JavaScript are parsed by tree-sitter's grammars, which go on past what they do not
-understand; the Windows command shell and Visual Basic are split by their separators. Nothing is run or expanded.
+PowerShell, Unix shell and JavaScript are parsed by tree-sitter's grammars, which continue after syntax errors. The
+Windows command shell and Visual Basic are split by their separators. Nothing is executed or expanded.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from svc.assistant.skills.script.language import Language
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-MAX_PARSED_CHARS = 300_000  # of a script that a grammar reads; the rest is split line by line
-MAX_PART_CHARS = 4_000  # of one part that is kept
-MAX_NODES = 400_000  # of a tree that are looked at
+MAX_PARSED_CHARS = 300_000  # of a script that is parsed; the rest is split line by line
+MAX_PART_CHARS = 4_000  # of the text of one command
+MAX_NODES = 400_000  # of a syntax tree
 
 
-class Part(msgspec.Struct, frozen=True):
-    """One command or call: its name as written, its arguments, its whole text and its line, from 1."""
+class Command(msgspec.Struct, frozen=True):
+    """A command or a call with its name as written; ``line`` counts from 1."""
 
     name: str
     arguments: tuple[str, ...]
@@ -33,8 +33,8 @@ class Part(msgspec.Struct, frozen=True):
     line: int
 
 
-def parts_of(text: str, language: Language) -> Iterator[Part]:
-    """The parts of ``text`` in the order in which they stand there."""
+def parts_of(text: str, language: Language) -> Iterator[Command]:
+    """Yield the commands and calls of ``text`` in its order."""
     reader = _READERS.get(language)
     if reader is None:
         yield from _by_lines(text, language, 1)
@@ -50,7 +50,7 @@ def parts_of(text: str, language: Language) -> Iterator[Part]:
 
 @cache
 def _parser(language: Language) -> Parser:
-    from tree_sitter import Language as Grammar  # loaded with the first script
+    from tree_sitter import Language as Grammar  # loaded when the first script is parsed
     from tree_sitter import Parser
 
     packages = {Language.POWERSHELL: "tree_sitter_powershell", Language.SHELL: "tree_sitter_bash"}
@@ -59,7 +59,7 @@ def _parser(language: Language) -> Parser:
 
 
 def _nodes(root: Node) -> Iterator[Node]:
-    """All named nodes in the order of the text, parents first; no recursion, since nesting may be deep."""
+    """Yield all named nodes in the order of the text, parents first; not recursive, because nesting may be deep."""
     stack = [root]
     for _ in range(MAX_NODES):
         if not stack:
@@ -73,7 +73,7 @@ def _text(node: Node) -> str:
     return (node.text or b"")[: MAX_PART_CHARS * 4].decode("utf-8", "replace")[:MAX_PART_CHARS]
 
 
-def _powershell(root: Node) -> Iterator[Part]:
+def _powershell(root: Node) -> Iterator[Command]:
     for node in _nodes(root):
         if node.type == "command":
             yield from _powershell_command(node)
@@ -81,7 +81,7 @@ def _powershell(root: Node) -> Iterator[Part]:
             yield from _powershell_call(node)
 
 
-def _powershell_command(node: Node) -> Iterator[Part]:
+def _powershell_command(node: Node) -> Iterator[Command]:
     name = next((child for child in node.named_children if child.type.startswith("command_name")), None)
     elements = next((child for child in node.named_children if child.type == "command_elements"), None)
     if name is None:
@@ -91,28 +91,30 @@ def _powershell_command(node: Node) -> Iterator[Part]:
         if elements is None
         else [_text(one) for one in elements.named_children if one.type != "command_argument_sep"]
     )
-    yield Part(_bare(_text(name)), tuple(_bare(one) for one in arguments), _text(node), node.start_point[0] + 1)
+    yield Command(
+        _unquoted(_text(name)), tuple(_unquoted(one) for one in arguments), _text(node), node.start_point[0] + 1
+    )
 
 
-def _powershell_call(node: Node) -> Iterator[Part]:
+def _powershell_call(node: Node) -> Iterator[Command]:
     member = next((child for child in node.named_children if child.type == "member_name"), None)
     arguments = next((child for child in node.named_children if child.type == "argument_list"), None)
     if member is not None:
         given = () if arguments is None else (_text(arguments).strip("()"),)
-        yield Part("." + _bare(_text(member)), given, _text(node), node.start_point[0] + 1)
+        yield Command("." + _unquoted(_text(member)), given, _text(node), node.start_point[0] + 1)
 
 
-def _shell(root: Node) -> Iterator[Part]:
+def _shell(root: Node) -> Iterator[Command]:
     for node in _nodes(root):
         if node.type != "command":
             continue
         words = [child for child in node.named_children if not child.type.endswith(("redirect", "assignment"))]
         if words:
-            name, *arguments = (_bare(_text(word)) for word in words)
-            yield Part(name, tuple(arguments), _text(node), node.start_point[0] + 1)
+            name, *arguments = (_unquoted(_text(word)) for word in words)
+            yield Command(name, tuple(arguments), _text(node), node.start_point[0] + 1)
 
 
-def _javascript(root: Node) -> Iterator[Part]:
+def _javascript(root: Node) -> Iterator[Command]:
     for node in _nodes(root):
         if node.type not in ("call_expression", "new_expression") or not node.named_children:
             continue
@@ -120,12 +122,12 @@ def _javascript(root: Node) -> Iterator[Part]:
         members = [child for child in called.named_children if child.type == "property_identifier"]
         name = "." + _text(members[-1]) if members else _text(called)
         arguments = node.named_children[-1] if len(node.named_children) > 1 else None
-        given = () if arguments is None else tuple(_bare(_text(one)) for one in arguments.named_children)
+        given = () if arguments is None else tuple(_unquoted(_text(one)) for one in arguments.named_children)
         if len(name) <= 80:
-            yield Part(name, given, _text(node), node.start_point[0] + 1)
+            yield Command(name, given, _text(node), node.start_point[0] + 1)
 
 
-_READERS: dict[Language, Callable[[Node], Iterator[Part]]] = {
+_READERS: dict[Language, Callable[[Node], Iterator[Command]]] = {
     Language.POWERSHELL: _powershell,
     Language.SHELL: _shell,
     Language.JAVASCRIPT: _javascript,
@@ -133,10 +135,10 @@ _READERS: dict[Language, Callable[[Node], Iterator[Part]]] = {
 
 _CONTINUED = re.compile(r"(?:\^|(?<=\s)_|`|\\)[ \t]*\r?\n")
 _BATCH_SPLIT = re.compile(r"\s*(?:&&|\|\||&|\|)\s*(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
-_LABEL = re.compile(r"\s*(?:::|rem\b|:\w|#|')", re.IGNORECASE)
+_NOT_COMMAND = re.compile(r"\s*(?:::|rem\b|:\w|#|')", re.IGNORECASE)
 _WORD = re.compile(r"\"[^\"]*\"|[^\s,;=]+=?")
-_LEAD = re.compile(r"^[\s@(]+|[\s)]+$")
-_WHEN = re.compile(
+_SURROUNDINGS = re.compile(r"^[\s@(]+|[\s)]+$")
+_CONDITION = re.compile(
     r"(?:if (?:/i )?(?:not )?(?:exist \S+|errorlevel \d+|defined \w+|\S+?\s*==\s*\S+)|else|"
     r"for /?\w? ?.{0,200}? do|call)\s+",
     re.IGNORECASE,
@@ -145,36 +147,38 @@ _VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]*?)(\.?\w+)?\s*(?:\(|(?=\s+
 MAX_LINE_CHARS = 20_000
 
 
-def _by_lines(text: str, language: Language, first: int) -> Iterator[Part]:
+def _by_lines(text: str, language: Language, first: int) -> Iterator[Command]:
     number = first
-    for raw in _joined(text):
+    for raw in _joined_lines(text):
         line = raw.replace("\0", " ")[:MAX_LINE_CHARS]
-        if line.strip() and not _LABEL.match(line):
+        if line.strip() and not _NOT_COMMAND.match(line):
             yield from _visual_basic(line, number) if language is Language.VBA else _batch(line, number)
         number += 1 + raw.count("\0")
 
 
-def _joined(text: str) -> Iterator[str]:
-    """Lines, those that go on in the next one put together with NUL where the break was."""
+def _joined_lines(text: str) -> Iterator[str]:
+    """Yield lines joined with their continuations; NUL marks each line break, so that lines can be counted."""
     yield from _CONTINUED.sub("\0", text.replace("\0", " ")).splitlines()
 
 
-def _batch(line: str, number: int) -> Iterator[Part]:
+def _batch(line: str, number: int) -> Iterator[Command]:
     for command in _BATCH_SPLIT.split(line):
-        plain = _LEAD.sub("", command)
-        while (condition := _WHEN.match(plain)) is not None:
-            plain = _LEAD.sub("", plain[condition.end() :])
+        plain = _SURROUNDINGS.sub("", command)
+        while (condition := _CONDITION.match(plain)) is not None:
+            plain = _SURROUNDINGS.sub("", plain[condition.end() :])
         words = _WORD.findall(plain)
         if words:
-            yield Part(_bare(words[0]), tuple(_bare(word) for word in words[1:]), plain[:MAX_PART_CHARS], number)
+            yield Command(
+                _unquoted(words[0]), tuple(_unquoted(word) for word in words[1:]), plain[:MAX_PART_CHARS], number
+            )
 
 
-def _visual_basic(line: str, number: int) -> Iterator[Part]:
+def _visual_basic(line: str, number: int) -> Iterator[Command]:
     for match in _VBA_CALL.finditer(line):
         name = match[2] if match[2] and match[2].startswith(".") else match[1] + (match[2] or "")
-        yield Part(name, (line[match.end() :].strip(' ()"')[:200],), line.strip()[:MAX_PART_CHARS], number)
+        yield Command(name, (line[match.end() :].strip(' ()"')[:200],), line.strip()[:MAX_PART_CHARS], number)
 
 
-def _bare(word: str) -> str:
+def _unquoted(word: str) -> str:
     is_quoted = len(word) > 1 and word[0] == word[-1] and word[0] in "\"'"
     return word[1:-1] if is_quoted else word

@@ -1,7 +1,6 @@
-"""What a command does, in words: its program, its options, the places it names. Pure.
+"""Describe what a command does: its program, its options, and the locations that it names.
 
-Facts: ``skills/script/explain.toml``. A program that the table does not have is named as such; what it would do is
-not guessed.
+A program that the table does not have is not guessed at. Facts: ``explain.toml``.
 """
 
 from __future__ import annotations
@@ -13,16 +12,19 @@ from functools import cache
 import msgspec
 
 from svc.assistant.knowledge import load
-from svc.assistant.skills.script.commands import Part
+from svc.assistant.skills.script.commands import Command
 
-MAX_VALUE_CHARS = 80  # of an option's value that is said
+MAX_VALUE_CHARS = 80  # of an option's value
 MAX_OPTIONS = 8
 _PATH = re.compile(r".*[\\/]")
 _PLACE = re.compile(r"%\w+%|\$env:\w+|\$(?:home|pshome)\b|/dev/(?:shm|null|tcp)\b", re.IGNORECASE)
 
 
-class Words(msgspec.Struct, frozen=True):
-    """What a program or a call does, and what its options mean; ``{}`` is an option's value."""
+class CommandHelp(msgspec.Struct, frozen=True):
+    """What a program or a call does, and what its options mean; ``{}`` is an option's value.
+
+    ``is_prefix`` if the program accepts abbreviated options.
+    """
 
     names: list[str]
     says: str
@@ -30,34 +32,34 @@ class Words(msgspec.Struct, frozen=True):
     options: dict[str, str] = {}
 
 
-class CommandWords(msgspec.Struct, frozen=True):
-    """``skills/script/explain.toml``."""
+class CommandHelpTable(msgspec.Struct, frozen=True):
+    """``explain.toml``; ``places`` are meanings of variables and special paths."""
 
     source: str
     version: str
     date: date
     places: dict[str, str]
-    words: list[Words]
+    words: list[CommandHelp]
 
 
 @cache
-def _table() -> CommandWords:
-    return load("explain.toml", CommandWords, __package__)
+def _table() -> CommandHelpTable:
+    return load("explain.toml", CommandHelpTable, __package__)
 
 
 @cache
-def _by_name() -> dict[str, Words]:
+def _by_name() -> dict[str, CommandHelp]:
     return {name: words for words in _table().words for name in words.names}
 
 
-def program_of(part: Part) -> str:
-    """The program's or call's name as the table has it: no folder, no ``.exe``, lower case."""
+def program_of(part: Command) -> str:
+    """Return the name of the program or call in the form of the table: no directory, no ``.exe``, lower case."""
     name = part.name.strip("&@(\"' ").lower()
     return re.sub(r"\.exe$", "", name if name.startswith(".") else _PATH.sub("", name) or name)
 
 
-def words_for(part: Part) -> str:
-    """What ``part`` does, as the end of "it …"; ``""`` where the table does not know it."""
+def words_for(part: Command) -> str:
+    """Describe a command as the end of a sentence that begins with "it"; "" if the table does not have it."""
     known = _by_name().get(program_of(part))
     if known is None:
         return ""
@@ -66,10 +68,10 @@ def words_for(part: Part) -> str:
     return ", ".join([known.says, *options]) + (f" ({'; '.join(places)})" if places else "")
 
 
-def _options(arguments: tuple[str, ...], known: Words) -> list[str]:
-    said: list[str] = []
+def _options(arguments: tuple[str, ...], known: CommandHelp) -> list[str]:
+    meanings: list[str] = []
     index = 0
-    while index < len(arguments) and len(said) < MAX_OPTIONS:
+    while index < len(arguments) and len(meanings) < MAX_OPTIONS:
         name, given = _split(arguments[index], known)
         meaning = _meaning(name, known)
         index += 1
@@ -79,26 +81,26 @@ def _options(arguments: tuple[str, ...], known: Words) -> list[str]:
             value = given or (arguments[index] if index < len(arguments) else "")
             index += not given
             meaning = meaning.replace("{}", value[:MAX_VALUE_CHARS])
-        said.append(meaning)
-    return said
+        meanings.append(meaning)
+    return meanings
 
 
-def _split(argument: str, known: Words) -> tuple[str, str]:
-    """The option's name and the value that is written to it with ``:`` or ``=``."""
+def _split(argument: str, known: CommandHelp) -> tuple[str, str]:
+    """Split an option into its name and the value after ``:`` or ``=``, "" without one."""
     if argument in known.options or argument.lower() in known.options:
         return argument, ""
     match = re.match(r"([-/]{1,2}[\w-]+)[:=](.+)", argument, re.DOTALL)
     return (match[1], match[2]) if match else (argument, "")
 
 
-def _meaning(argument: str, known: Words) -> str | None:
+def _meaning(argument: str, known: CommandHelp) -> str | None:
     if not known.options:
         return None
     if (exact := known.options.get(argument) or known.options.get(argument.lower())) is not None:
         return exact
     lower = argument.lower().replace("\u2013", "-")
     if known.is_prefix and len(lower) > 1 and lower[0] in "-/":
-        return next((said for name, said in known.options.items() if name[1:].startswith(lower[1:])), None)
+        return next((meaning for name, meaning in known.options.items() if name[1:].startswith(lower[1:])), None)
     return None
 
 

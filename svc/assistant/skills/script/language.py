@@ -1,7 +1,7 @@
-"""Which language a script or a command is in, and which part of a prompt is the script. Pure, by words alone.
+"""Detect the language of a script or a command, and find the script in a prompt.
 
-A one-liner of words that several shells know is taken for the shell whose words weigh most; the name of a file decides
-where its content is unsure. Facts: ``skills/script/languages.toml``.
+If several shells know the words of a one-liner, the weights of the patterns decide; a file name adds to them. Facts:
+``languages.toml``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from svc.assistant.knowledge import load
 
 
 class Language(StrEnum):
-    """The languages that scripts are read in."""
+    """The supported script languages."""
 
     POWERSHELL = "PowerShell"
     SHELL = "Unix shell"
@@ -27,13 +27,14 @@ class Language(StrEnum):
     JAVASCRIPT = "JavaScript"
 
 
-LOOK_CHARS = 20_000  # of a script by which its language is known
-_ENDING_WEIGHT = 6
-MAX_COUNTED = 3  # times that one look counts
+DETECTION_CHARS = 20_000  # at the start of a script, that show its language
+_ENDING_WEIGHT = 6  # of a file name's ending; patterns in languages.toml weigh 2 to 9
+_LEAST_WEIGHT = 2  # below it a text is not taken for a script
+MAX_COUNTED = 3  # matches of one pattern that count
 
 
-class Sign(msgspec.Struct, frozen=True):
-    """A look that speaks for a language, with its weight."""
+class LanguagePattern(msgspec.Struct, frozen=True):
+    """A pattern that suggests a language."""
 
     language: Language
     weight: int
@@ -41,8 +42,8 @@ class Sign(msgspec.Struct, frozen=True):
     is_caseless: bool
 
 
-class Handed(msgspec.Struct, frozen=True):
-    """How a command is handed to another language: the first group that matched is the command."""
+class Handover(msgspec.Struct, frozen=True):
+    """A way to pass code to another language; the first group that matches is the code."""
 
     language: Language
     how: str
@@ -50,36 +51,36 @@ class Handed(msgspec.Struct, frozen=True):
     is_caseless: bool
 
 
-class ScriptLanguages(msgspec.Struct, frozen=True):
-    """``skills/script/languages.toml``."""
+class ScriptLanguageTable(msgspec.Struct, frozen=True):
+    """``languages.toml``."""
 
     source: str
     version: str
     date: date
     endings: dict[str, Language]
-    signs: list[Sign]
-    handed: list[Handed]
+    patterns: list[LanguagePattern]
+    handovers: list[Handover]
 
 
 @cache
-def _table() -> ScriptLanguages:
-    return load("languages.toml", ScriptLanguages, __package__)
+def _table() -> ScriptLanguageTable:
+    return load("languages.toml", ScriptLanguageTable, __package__)
 
 
 @cache
-def _signs() -> list[tuple[Sign, re.Pattern[str]]]:
-    return [(sign, re.compile(sign.pattern, re.IGNORECASE if sign.is_caseless else 0)) for sign in _table().signs]
+def _patterns() -> list[tuple[LanguagePattern, re.Pattern[str]]]:
+    return [(one, re.compile(one.pattern, re.IGNORECASE if one.is_caseless else 0)) for one in _table().patterns]
 
 
 @cache
-def handed() -> list[tuple[Handed, re.Pattern[str]]]:
-    """The ways in which one language hands a command to another."""
-    return [(way, re.compile(way.pattern, re.IGNORECASE if way.is_caseless else 0)) for way in _table().handed]
+def handovers() -> list[tuple[Handover, re.Pattern[str]]]:
+    """Return the ways in which one language passes code to another."""
+    return [(one, re.compile(one.pattern, re.IGNORECASE if one.is_caseless else 0)) for one in _table().handovers]
 
 
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _INLINE = re.compile(r"(?<!`)`([^`\n]{6,})`(?!`)")
-_ASKING = re.compile(
+_QUESTION = re.compile(
     r"\A\s*(?:(?:please|can|could|would|you|hey|hi|help|me|to|and|is|i|need|tell|we|found|saw|have|got|hello|,)\b"
     r"[ ,]*){0,8}"
     r"(?:explain|what|analy[sz]e|review|describe|is|does|check|triage|look|investigate|examine|break|walk|deobfuscate|"
@@ -87,16 +88,16 @@ _ASKING = re.compile(
     re.IGNORECASE,
 )
 _AFTER_QUESTION = re.compile(r"[:?]\s+(?=\S)|\n")
-MAX_ASKING_CHARS = 300
-_CALLED_COMMAND = re.compile(
+MAX_QUESTION_CHARS = 300
+_NAMED_COMMAND = re.compile(
     r"\A[^\n]{0,200}\b(?:commands?(?: lines?)?|one-?liners?)\b[^\n]{0,100}(?:[:?]\s+|\n\s*)(?=\S)", re.IGNORECASE
 )
-MAX_CALLED_LINES = 20  # of what is believed to be a command because the question says so
+MAX_CALLED_LINES = 20  # of text that counts as a command only because the question calls it one
 
 
 def language_of(text: str, *, name: str = "") -> Language:
-    """The likeliest language of ``text``; ``name`` is what its file is called, "" for none."""
-    weights = _weights(text[:LOOK_CHARS])
+    """Return the most likely language of ``text``; ``name`` is the file name, or ""."""
+    weights = _weights(text[:DETECTION_CHARS])
     ending = _table().endings.get(name.rsplit(".", 1)[-1].lower()) if "." in name else None
     if ending is not None:
         weights[ending] += _ENDING_WEIGHT
@@ -104,14 +105,14 @@ def language_of(text: str, *, name: str = "") -> Language:
 
 
 def looks_like_script(text: str) -> bool:
-    """Whether any language's words stand in ``text``, so that reading it as a script makes sense."""
-    return max(_weights(text[:LOOK_CHARS]).values()) >= 2
+    """Whether ``text`` has enough words of any language to be examined as a script."""
+    return max(_weights(text[:DETECTION_CHARS]).values()) >= _LEAST_WEIGHT
 
 
 def _weights(text: str) -> dict[Language, int]:
     weights = dict.fromkeys(Language, 0)
-    for sign, pattern in _signs():
-        weights[sign.language] += sign.weight * sum(1 for _ in islice(pattern.finditer(text), MAX_COUNTED))
+    for one, pattern in _patterns():
+        weights[one.language] += one.weight * sum(1 for _ in islice(pattern.finditer(text), MAX_COUNTED))
     start = text.lstrip(" \t\r\n&@\"'(")[:40].lower().replace("^", "")
     if start.startswith(("powershell", "pwsh", "cmd", "c:\\")):
         weights[Language.BATCH] += 4
@@ -119,17 +120,17 @@ def _weights(text: str) -> dict[Language, int]:
 
 
 def script_in(prompt: str) -> tuple[str, int]:
-    """The script in a prompt and the line where it starts, from 1: what is fenced, else what follows the question."""
+    """Return the script in a prompt and its first line, from 1: the fenced block, or else what follows the question."""
     fenced = [match for match in _FENCED.finditer(prompt) if match[1].strip()]
     if fenced:
         longest = max(fenced, key=lambda match: len(match[1]))
         return longest[1].rstrip("\n"), 1 + prompt.count("\n", 0, longest.start(1))
-    if not _ASKING.match(prompt):
+    if not _QUESTION.match(prompt):
         return prompt, 1
     inline = _INLINE.search(prompt)
     if inline is not None and looks_like_script(inline[1]):
         return inline[1], 1 + prompt.count("\n", 0, inline.start(1))
-    for end in _AFTER_QUESTION.finditer(prompt[:MAX_ASKING_CHARS]):
+    for end in _AFTER_QUESTION.finditer(prompt[:MAX_QUESTION_CHARS]):
         rest = prompt[end.end() :]
         if rest.strip() and looks_like_script(rest):
             start = len(prompt) - len(rest.lstrip())
@@ -140,8 +141,8 @@ def script_in(prompt: str) -> tuple[str, int]:
 
 
 def called_command(prompt: str) -> int | None:
-    """Where that starts which the question calls a command, whatever it looks like; None where it calls nothing so."""
-    match = _CALLED_COMMAND.match(prompt) if _ASKING.match(prompt) else None
+    """Return the start of the text that the question calls a command, whatever it looks like; None if there is none."""
+    match = _NAMED_COMMAND.match(prompt) if _QUESTION.match(prompt) else None
     if match is None or prompt.rstrip().count("\n", match.end()) >= MAX_CALLED_LINES:
         return None
     return match.end()

@@ -1,8 +1,8 @@
-"""Strings of PowerShell, Visual Basic and JavaScript put together as the language would, nothing being run. Pure.
+"""Evaluate the string expressions of PowerShell, Visual Basic and JavaScript, without executing anything.
 
-Every string of the script is first marked (``OPEN`` text ``CLOSE``), so that quoting no longer matters; then rewriters
-go over the text until nothing changes: concatenation, formatting, replacement, reversal, character codes, variables
-that are set to one string. What a rewriter does not understand stays as it is.
+Every string of the script is first marked (``OPEN`` text ``CLOSE``), so that quoting no longer matters. Then rewriters
+run until nothing changes: concatenation, formatting, replacement, reversal, character codes, and variables that are set
+to one string. An expression that no rewriter understands stays unchanged.
 
 Sources: PowerShell's about_Operators, about_Quoting_Rules and about_Special_Characters; the VBA language reference
 (Chr, StrReverse, Replace); ECMAScript (string escapes, fromCharCode, unescape, Array.prototype.join).
@@ -23,8 +23,8 @@ OPEN, CLOSE = "\ue000", "\ue001"
 LITERAL = f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}"
 MAX_ROUNDS = 12
 MAX_VARIABLES = 400
-MAX_VALUE_CHARS = 200_000  # of a variable that is put in where it is used
-MAX_TEXT_CHARS = 1_000_000  # of a script while it grows by that
+MAX_VALUE_CHARS = 200_000  # of a variable that is inserted where it is used
+MAX_TEXT_CHARS = 1_000_000  # of a script that grows by inserted variables
 
 _SCANNERS = {
     Language.POWERSHELL: re.compile(
@@ -44,7 +44,7 @@ _JS_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u\{?([0-9A-Fa-f]{4})\}?|(\r?\n)
 
 
 def marked(text: str, language: Language) -> str:
-    """``text`` with its strings between OPEN and CLOSE, unescaped, and its comments taken out."""
+    """Return ``text`` with its strings unescaped between OPEN and CLOSE, and without its comments."""
     text = text.replace(OPEN, "").replace(CLOSE, "")
 
     def mark(match: re.Match[str]) -> str:
@@ -78,7 +78,7 @@ def _character(code: int) -> str:
 
 
 def unmarked(text: str) -> str:
-    """``text`` with its strings in quotes again, for a reader."""
+    """Return marked ``text`` with its strings in quotes again."""
     return re.sub(LITERAL, _quoted, text).replace(OPEN, "").replace(CLOSE, "")
 
 
@@ -86,8 +86,8 @@ def _quoted(match: re.Match[str]) -> str:
     return f"'{match[1]}'" if '"' in match[1] and "'" not in match[1] else f'"{match[1]}"'
 
 
-def put_together(text: str, language: Language) -> tuple[str, list[str]]:
-    """``text`` (marked) after all rewriting, and what was undone, in order."""
+def evaluate_strings(text: str, language: Language) -> tuple[str, list[str]]:
+    """Return marked ``text`` after all rewriters, and the names of those that changed it, in order."""
     names: list[str] = ["words broken into pieces"] if _BROKEN_WORD.search(text) else []
     for _ in range(MAX_ROUNDS):
         before = text
@@ -128,7 +128,7 @@ _NAME = {
 
 
 def _variables(language: Language) -> Callable[[str], str]:
-    """A rewriter that puts in the value of every variable that is only ever set to strings known by now."""
+    """Return a rewriter that inserts the value of every variable that is only ever set to known strings."""
     assigned = re.compile(
         rf"(?<![\w.$]){_NAME[language]}\s{{0,10}}(\+?=)(?!=)\s{{0,10}}(?:\1\s{{0,10}}[&+]\s{{0,10}})?(?:{LITERAL}(?=\s*(?:[;\n\r)|}}]|$)))?",
         re.IGNORECASE,
@@ -147,7 +147,7 @@ def _variables(language: Language) -> Callable[[str], str]:
 
 
 def _values(assigned: re.Pattern[str], text: str) -> dict[str, str]:
-    """Marked values by name in lower case; a variable that is ever set to something else is left out."""
+    """Return marked values by name in lower case, without variables that are ever set to something else."""
     values: dict[str, str] = {}
     unknown: set[str] = set()
     for match in assigned.finditer(text):
@@ -161,7 +161,7 @@ def _values(assigned: re.Pattern[str], text: str) -> dict[str, str]:
 
 
 def _outside(text: str, change: Callable[[str], str]) -> str:
-    """``change`` on what is outside the marked strings."""
+    """Apply ``change`` outside the marked strings only."""
     pieces = re.split(f"({OPEN}[^{CLOSE}]*{CLOSE})", text)
     return "".join(piece if piece.startswith(OPEN) else change(piece) for piece in pieces)
 
@@ -171,7 +171,7 @@ _SET = re.compile(rf"\$\{{?([A-Za-z_]\w{{0,60}})\}}?\s{{0,10}}=\s{{0,10}}{LITERA
 
 
 def _interpolated(text: str) -> str:
-    """ "…$name…" in PowerShell, for names that are set once."""
+    """Insert variables that are set once into PowerShell's "…$name…"."""
     counts: dict[str, list[str]] = {}
     for match in _SET.finditer(text):
         counts.setdefault(match[1].lower(), []).append(match[2])
@@ -376,7 +376,7 @@ _SHARED: tuple[Rewriter, ...] = (
 _REWRITERS: dict[Language, tuple[Rewriter, ...]] = {
     Language.POWERSHELL: (
         ("backticks", _without_ticks),
-        ("letters picked out of known values", _known_values),
+        ("characters of known values", _known_values),
         ("character codes", _sub(_TEXT_CODES, _from_text_codes)),
         ("character codes", _sub(_CODES, _from_codes)),
         ("single characters", _sub(_CHAR, lambda match: _sign(match[0], _number(match[1])))),
@@ -384,7 +384,7 @@ _REWRITERS: dict[Language, tuple[Rewriter, ...]] = {
         ("the format operator", _sub(_FORMAT, _formatted)),
         ("replacement", _sub(_REPLACED, _replacement)),
         ("reversal", _sub(_BACKWARDS, lambda match: _literal(match[1][::-1]))),
-        ("letters picked out of strings", _sub(_PICKED, _picked)),
+        ("characters of strings", _sub(_PICKED, _picked)),
         ("Base64", _sub(_FROM_BASE64, _decoded)),
         ("variables", _variables(Language.POWERSHELL)),
         ("variables", _interpolated),
@@ -401,10 +401,10 @@ _REWRITERS: dict[Language, tuple[Rewriter, ...]] = {
         ("character codes", _sub(_JS_CODES, lambda match: _literal(_characters(re.findall(_NUMBER, match[1]), "")))),
         ("unescape or atob", _sub(_JS_UNESCAPE, _js_decoded)),
         ("reversal", _sub(_JS_REVERSE, lambda match: _literal(match[1][::-1]))),
-        ("joined lists", _sub(_JS_LIST, _js_list)),
-        ("joined lists", _sub(_JS_SPLIT, _all_replaced)),
+        ("joined arrays", _sub(_JS_LIST, _js_list)),
+        ("joined arrays", _sub(_JS_SPLIT, _all_replaced)),
         ("replacement", _sub(_JS_REPLACE, _js_replacement)),
-        ("members named by strings", _sub(_JS_MEMBER, r".\1")),
+        ("string member access", _sub(_JS_MEMBER, r".\1")),
         ("variables", _variables(Language.JAVASCRIPT)),
     ),
 }  # fmt: skip

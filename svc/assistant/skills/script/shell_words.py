@@ -1,7 +1,7 @@
-"""What the Windows command shell and the Unix shells would make of a script's words, without running anything. Pure.
+"""Expand the words of a script as the Windows command shell and the Unix shells would, without executing anything.
 
-Carets, empty quotes, variables and parts of variables (cmd); escapes, ``$'…'``, printf, decoding pipes, variables and
-parts of variables (Unix). What is not understood stays as it is.
+Expanded are carets, empty quotes, variables and their substrings (cmd); escapes, ``$'…'``, printf, decoding pipes,
+variables and their substrings (Unix). Anything else stays unchanged.
 
 Sources: Microsoft's pages of ``set`` and ``cmd``; POSIX.1-2024 2.2 and 2.6 (quoting, expansions), bash's manual
 (ANSI-C quoting, substring expansion).
@@ -18,8 +18,8 @@ from collections.abc import Callable
 MAX_ROUNDS = 8
 MAX_VALUE_CHARS = 8_000
 CMD_ROUNDS = 2  # cmd expands once with % and once with !
-MAX_LINE_CHARS = 8_191  # of a command line of cmd (Microsoft's page on its limit)
-MAX_EXPANDED_CHARS = 100_000  # of a batch file after it
+MAX_LINE_CHARS = 8_191  # of a command line of cmd (Microsoft, "Command prompt line string limitation")
+MAX_EXPANDED_CHARS = 100_000  # of a batch file after expansion
 MAX_VARIABLES = 1_000
 MAX_TEXT_CHARS = 1_000_000
 
@@ -39,8 +39,8 @@ _CARET = re.compile(r"\^(?=[^\s\n])")
 _EMPTY_QUOTES = re.compile(r"(?<=\w)\"\"(?=\w)")
 
 
-def cmd_put_together(text: str) -> tuple[str, list[str]]:
-    """``text`` as cmd would read it, and what was undone."""
+def expand_cmd(text: str) -> tuple[str, list[str]]:
+    """Return ``text`` as cmd would read it, and the names of what was expanded."""
     names = []
     plain = _EMPTY_QUOTES.sub("", _CARET.sub("", text))
     if plain != text:
@@ -57,12 +57,12 @@ def cmd_put_together(text: str) -> tuple[str, list[str]]:
     joined = "\n".join(expanded)
     if joined != plain:
         is_hidden = re.search(r"[%!]\w+:~|%%\w+%|%\w+%%|!\w+!!|\w%\w{1,3}%\w", plain)
-        names.append("parts of variables put together" if is_hidden else "variables")
+        names.append("substrings of variables" if is_hidden else "variables")
     return joined, names
 
 
 def _cmd_line(line: str, values: dict[str, str]) -> str:
-    """One line, command by command, since later ones see what earlier ones set."""
+    """Expand one line command by command, because later commands see the variables that earlier ones set."""
     done = []
     for piece in re.split(r"(&&?)", line):
         whole = _cmd_expanded(piece, values)
@@ -132,8 +132,8 @@ _SHELL_USE = re.compile(
 _SHELL_REMOVED = re.compile(r"\\\n")
 
 
-def shell_put_together(text: str) -> tuple[str, list[str]]:
-    """``text`` as a Unix shell would read it, and what was undone."""
+def expand_shell(text: str) -> tuple[str, list[str]]:
+    """Return ``text`` as a Unix shell would read it, and the names of what was expanded."""
     names: list[str] = []
     text = text.replace("\0", "")
     for _ in range(MAX_ROUNDS):
@@ -167,11 +167,11 @@ def _piped(match: re.Match[str]) -> str:
         out = _through(given, match["filter"])
     except (ValueError, binascii.Error):
         return match[0]
-    return match[0] if out is None or not _is_text(out) else f"\0{out}\0"
+    return f"\0{out}\0" if _is_text(out) else match[0]
 
 
-def _through(given: str, filter_name: str) -> str | None:
-    """What ``given`` is after a filter of the command line."""
+def _through(given: str, filter_name: str) -> str:
+    """Return ``given`` after a decoding filter: rev, tr (ROT13), xxd, base32 or base64."""
     if filter_name == "rev":
         return given[::-1]
     if filter_name.startswith("tr"):
@@ -196,7 +196,7 @@ def _here_string(match: re.Match[str]) -> str:
 
 
 def _decoded_pipes(text: str) -> str:
-    """Pipes that only decode become what they give: bare in ``$(…)``, else as what ``echo`` would write."""
+    """Replace pipes that only decode by their output: bare in ``$(…)``, else as an ``echo`` command."""
     text = _HERE_STRING.sub(_here_string, _PIPED.sub(_piped, text))
     text = _IN_SUBSHELL.sub(lambda match: match[1], text)
     return _ECHOED.sub(lambda match: f"echo '{match[1].rstrip()}'", text)
@@ -242,7 +242,7 @@ _SHELL_REWRITERS: tuple[tuple[str, Callable[[str], str]], ...] = (
     ("empty quotes", lambda text: _SHELL_EMPTY.sub("", text)),
     ("quotes inside words", lambda text: _INNER_QUOTES.sub(lambda match: match[1] or match[2], text)),
     ("backslashes before letters", _without_backslashes),
-    ("$IFS for spaces", lambda text: _IFS.sub(" ", text)),
-    ("braces for spaces", lambda text: _BRACES.sub(lambda match: match[1].replace(",", " "), text)),
+    ("$IFS instead of spaces", lambda text: _IFS.sub(" ", text)),
+    ("braces instead of spaces", lambda text: _BRACES.sub(lambda match: match[1].replace(",", " "), text)),
     ("variables", _shell_variables),
 )  # fmt: skip

@@ -1,7 +1,7 @@
-"""The stages of a script: what it puts together, decodes or hands to another shell, each as a script of its own. Pure.
+"""Find the stages of a script: the code that it builds, decodes or passes to another shell, each as its own script.
 
-A stage is never run: strings are put together by ``script_literals`` and ``script_shells``, encoded parts are decoded
-by ``decode``. Bounded in depth, number and size.
+No stage is executed: ``literals.py`` and ``shell_words.py`` evaluate strings, the decode skill decodes encoded parts.
+Depth, number and size are limited.
 """
 
 from __future__ import annotations
@@ -11,31 +11,33 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, with_facts
 from svc.assistant.skills.decode.declared import declared_parts
+from svc.assistant.skills.decode.findings import DecodedPart
 from svc.assistant.skills.decode.plausibility import text_of
-from svc.assistant.skills.decode.tool import unwrap
-from svc.assistant.skills.script.language import Language, handed, language_of
-from svc.assistant.skills.script.literals import CLOSE, LITERAL, OPEN, marked, put_together, unmarked
-from svc.assistant.skills.script.shell_words import cmd_put_together, shell_put_together
+from svc.assistant.skills.decode.tool import inspect as decode
+from svc.assistant.skills.script.language import Language, handovers, language_of
+from svc.assistant.skills.script.literals import CLOSE, LITERAL, OPEN, evaluate_strings, marked, unmarked
+from svc.assistant.skills.script.shell_words import expand_cmd, expand_shell
 
 MAX_DEPTH = 6
 MAX_STAGES = 40
 MAX_STAGE_CHARS = 1_000_000
-MAX_BLOBS = 6  # encoded parts of one stage that no call declares
-MIN_INNER_CHARS = 6  # shorter strings that are run are no stage of their own
+MAX_BLOBS = 6  # encoded parts of one stage whose encoding is not stated
+MIN_INNER_CHARS = 6  # of an executed string that is a stage of its own
 _ORDINARY = frozenset(
     ["line continuation", "variables", "parentheses around strings", "string concatenation", "single characters",
-     "joined lists", "members named by strings"]
+     "joined arrays", "string member access"]
 )  # fmt: skip
-"""What people write without wanting to hide anything."""
+"""Constructs that people also write without hiding anything."""
 
 
 class Stage(msgspec.Struct, frozen=True):
-    """One text of code. ``how`` led to it from the stage ``parent`` (an index); ``form``: what it is if no text.
+    """One text of code.
 
-    ``is_hidden``: it cannot be read in its parent, since it is encoded or put together. ``undone``: what was put
-    together to read it; it then stands for its parent.
+    ``how`` it was obtained from the stage with the index ``parent``; ``form`` is "text" or a file type. ``is_hidden``
+    if it cannot be read in its parent, because it is encoded or built from parts. ``undone`` names the constructs that
+    were evaluated; the stage then replaces its parent.
     """
 
     text: str
@@ -48,8 +50,8 @@ class Stage(msgspec.Struct, frozen=True):
     undone: tuple[str, ...] = ()
 
 
-class Unfolded(msgspec.Struct, frozen=True):
-    """A script as its language would read it: for people, with its strings marked, and what was undone."""
+class EvaluatedScript(msgspec.Struct, frozen=True):
+    """A script after its strings were evaluated: as text, with marked strings, and the names of what was evaluated."""
 
     text: str
     marked: str
@@ -57,8 +59,8 @@ class Unfolded(msgspec.Struct, frozen=True):
 
 
 def stages_of(text: str, language: Language) -> Iterator[Stage]:
-    """The script itself, then every stage in it, breadth first; ``text`` that leads nowhere gives one stage."""
-    queue = [Stage(text[:MAX_STAGE_CHARS], language, 1, "as it stands")]
+    """Yield the script itself, then every stage in it, breadth first."""
+    queue = [Stage(text[:MAX_STAGE_CHARS], language, 1, "the input")]
     seen = {_key(text)}
     index = 0
     while index < len(queue):
@@ -78,23 +80,23 @@ def _key(text: str) -> str:
     return re.sub(r"[\s\"'();]+", "", text).lower()[:20_000]
 
 
-def unfolded(text: str, language: Language) -> Unfolded:
-    """``text`` after everything that its language puts together is put together."""
+def evaluated(text: str, language: Language) -> EvaluatedScript:
+    """Evaluate the strings of ``text`` as its language would."""
     if language is Language.BATCH:
-        plain, names = cmd_put_together(text)
-        return Unfolded(plain, plain, names)
+        plain, names = expand_cmd(text)
+        return EvaluatedScript(plain, plain, names)
     if language is Language.SHELL:
-        plain, names = shell_put_together(text)
-        return Unfolded(plain, plain, names)
-    folded, names = put_together(marked(text, language), language)
-    return Unfolded(unmarked(folded), folded, names)
+        plain, names = expand_shell(text)
+        return EvaluatedScript(plain, plain, names)
+    folded, names = evaluate_strings(marked(text, language), language)
+    return EvaluatedScript(unmarked(folded), folded, names)
 
 
 def _inside(stage: Stage, index: int) -> Iterator[Stage]:
-    whole = unfolded(stage.text, stage.language)
+    whole = evaluated(stage.text, stage.language)
     is_hidden = any(name not in _ORDINARY for name in whole.names)
     if whole.names and _key(whole.text) != _key(stage.text):
-        how = "put together: " + ", ".join(whole.names)
+        how = "deobfuscated: " + ", ".join(whole.names)
         undone = tuple(whole.names)
         yield Stage(whole.text, stage.language, stage.depth + 1, how, index, is_hidden, undone=undone)
         if is_hidden:
@@ -115,8 +117,8 @@ _RUN_AFTER = re.compile(
 )
 
 
-def _run_strings(whole: Unfolded, stage: Stage, index: int) -> Iterator[Stage]:
-    """Strings that the stage runs as code or hands to another shell."""
+def _run_strings(whole: EvaluatedScript, stage: Stage, index: int) -> Iterator[Stage]:
+    """Yield the strings that the stage executes as code or passes to another shell."""
     for match in (*_RUN_BEFORE.finditer(whole.marked), *_RUN_AFTER.finditer(whole.marked)):
         text = next((group for group in match.groups()[1:] if group and len(group) >= MIN_INNER_CHARS), "") or (
             match[1] or ""
@@ -128,13 +130,13 @@ def _run_strings(whole: Unfolded, stage: Stage, index: int) -> Iterator[Stage]:
             language_of(text) if is_started or stage.language in (Language.SHELL, Language.BATCH) else stage.language
         )
         yield Stage(
-            text, inner, stage.depth + 1, "the program that is started" if is_started else "the text that is run", index
+            text, inner, stage.depth + 1, "program that is started" if is_started else "text executed as code", index
         )
-    for way, pattern in handed():
+    for handover, pattern in handovers():
         for match in pattern.finditer(whole.text):
             text = next((group for group in match.groups() if group and len(group.strip()) >= MIN_INNER_CHARS), "")
             if text:
-                yield Stage(text.replace('""', '"').strip(), way.language, stage.depth + 1, way.how, index)
+                yield Stage(text.replace('""', '"').strip(), handover.language, stage.depth + 1, handover.how, index)
 
 
 _BLOB = re.compile(
@@ -144,40 +146,39 @@ _BLOB = re.compile(
 
 
 def _encoded(text: str, stage: Stage, index: int) -> Iterator[Stage]:
-    """Encoded parts: those that say so, then long runs that can only be encoded."""
+    """Yield the encoded parts: those with a stated encoding, then long runs that can only be encoded data."""
     declared = list(declared_parts(text))
     for part in declared:
         found = text_of(part.reading.data)
-        if found and len(found[0].strip()) >= 2 and not _is_packed(found[0]):
+        if found and len(found[0].strip()) >= 2 and not _is_binary(found[0]):
             how = f"decoded: {part.reading.name}{' of UTF-16 text' if found[1].startswith('utf-16') else ''}"
             yield Stage(found[0], _language_after(text, found[0], stage), stage.depth + 1, how, index, is_hidden=True)
         else:
-            yield from _unwrapped(part.text, stage, index)
+            yield from _decoded_stages(part.text, stage, index)
     known = {part.text for part in declared}
     blobs = sorted({match[0] for match in _BLOB.finditer(text)} - known, key=len, reverse=True)
     for blob in blobs[:MAX_BLOBS]:
-        yield from _unwrapped(blob, stage, index)
+        yield from _decoded_stages(blob, stage, index)
 
 
-def _is_packed(text: str) -> bool:
+def _is_binary(text: str) -> bool:
     return not text.isprintable() and sum(char.isprintable() or char.isspace() for char in text) < 0.9 * len(text)
 
 
-def _unwrapped(blob: str, stage: Stage, index: int) -> Iterator[Stage]:
-    """What ``decode`` makes of a run: text, or a program that the script carries."""
-    for item in unwrap(blob, source="script"):
-        if not isinstance(item, Finding) or item.kind != "decoded":
-            continue
-        text, form = str(item.attributes["text"]), str(item.attributes["form"])
+def _decoded_stages(blob: str, stage: Stage, index: int) -> Iterator[Stage]:
+    """Yield what the decode skill makes of a run: text, or an embedded program."""
+    for part in with_facts(
+        (event for event in decode(blob, source="script") if isinstance(event, Finding)), DecodedPart
+    ):
+        text, form = part.facts.text, part.facts.form
         if text or "program" in form or "shellcode" in form:
             language = language_of(text) if text else stage.language
-            yield Stage(
-                text, language, stage.depth + 1, f"decoded: {item.attributes['path']}", index, is_hidden=True, form=form
-            )
+            how = f"decoded: {part.facts.path}"
+            yield Stage(text, language, stage.depth + 1, how, index, is_hidden=True, form=form)
 
 
 def _language_after(outer: str, inner: str, stage: Stage) -> Language:
-    """The language of a decoded text: that of the shell which gets it, where one is named."""
+    """Return the language of a decoded text: that of the shell that receives it, if one is named."""
     if re.search(r"\b(?:powershell|pwsh)\b", outer, re.IGNORECASE) and stage.language is not Language.POWERSHELL:
         return Language.POWERSHELL
     return stage.language if stage.language is Language.POWERSHELL else language_of(inner)

@@ -1,8 +1,8 @@
-"""Which ATT&CK techniques a command shows, likeliest first, and the words that say so. Pure; no tool of its own.
+"""Find the ATT&CK techniques that a command shows, the most likely first, and the words that show them.
 
-Commands are first made plain: what shells ignore (carets, backticks, quotes inside words) is taken out, registry roots
-and case are made alike. Then every pattern of ``skills/script/techniques.toml`` is looked for. What a command
-declares to be encoded is read along. An identifier is one of the table's version of ATT&CK.
+Commands are normalised first: characters that shells ignore (carets, backticks, quotes inside words) are removed, case
+and registry roots are unified, and parts with a stated encoding are decoded too. Then every pattern of
+``techniques.toml`` is tried. IDs are those of the table's version of ATT&CK.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from svc.assistant.knowledge.prefilter import needed_words
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.plausibility import text_of
 
-MAX_COMMAND_CHARS = 20_000  # of one command; a longer one is a script, whose commands come one by one
-_STRONG, _MEDIUM, _WEAK = 6.0, 3.0, 1.0
-_FURTHER = 0.3  # of the weight of a second pattern of the same technique
-_LONG_WORD = 20  # characters of a fixed word from which on it is as telling as can be
+MAX_COMMAND_CHARS = 20_000  # of one command; scripts are passed command by command
+_STRONG, _MEDIUM, _WEAK = 6.0, 3.0, 1.0  # weights of the patterns
+_FURTHER_SHARE = 0.3  # of its weight, that each further pattern of a technique adds
+_LONG_WORD = 20  # characters; a fixed word of this length adds the most to a pattern's weight
 
 _CARET = re.compile(r"\^(?=\S)|`(?=\w)(?<=\w`)")
 _CONTINUED = re.compile(r"[\^`\\][ \t]*\r?\n[ \t]*")
@@ -43,8 +43,8 @@ _ROOTS = {
 _CONTROL_SET = re.compile(r"\bcontrolset00\d\b")
 
 
-class Behaviour(msgspec.Struct, frozen=True):
-    """One technique as commands show it: ``does`` is the kind of behaviour, ``what`` ends "it …"."""
+class TechniqueRule(msgspec.Struct, frozen=True):
+    """A technique and its patterns; ``does`` is the category, ``what`` the end of a sentence that begins with "it"."""
 
     id: str
     does: str
@@ -54,26 +54,26 @@ class Behaviour(msgspec.Struct, frozen=True):
     weak: list[str] = []
 
 
-class CommandBehaviours(msgspec.Struct, frozen=True):
-    """``skills/script/techniques.toml``; ``severities`` by kind of behaviour."""
+class TechniqueTable(msgspec.Struct, frozen=True):
+    """``techniques.toml``; ``severities`` by category."""
 
     source: str
     version: str
     date: date
     severities: dict[str, str]
-    behaviours: list[Behaviour]
+    behaviours: list[TechniqueRule]
 
 
-class Shown(msgspec.Struct, frozen=True):
-    """A technique that a command shows, how surely (from 0 up), and the words of the command made plain."""
+class TechniqueMatch(msgspec.Struct, frozen=True):
+    """A technique that a command shows, its score (from 0), and the words of the normalised command that show it."""
 
-    behaviour: Behaviour
+    behaviour: TechniqueRule
     score: float
     words: str
     is_strong: bool
 
 
-class _Sign(msgspec.Struct, frozen=True):
+class _TechniquePattern(msgspec.Struct, frozen=True):
     behaviour: int
     weight: float
     needed: tuple[str, ...]
@@ -81,15 +81,15 @@ class _Sign(msgspec.Struct, frozen=True):
 
 
 @cache
-def table() -> CommandBehaviours:
-    """The table of behaviours as it is shipped."""
-    return load("techniques.toml", CommandBehaviours, __package__)
+def table() -> TechniqueTable:
+    """Return the table of techniques."""
+    return load("techniques.toml", TechniqueTable, __package__)
 
 
 @cache
-def _signs() -> list[_Sign]:
+def _patterns() -> list[_TechniquePattern]:
     return [
-        _Sign(index, weight, needed_words(pattern), pattern)
+        _TechniquePattern(index, weight, needed_words(pattern), pattern)
         for index, behaviour in enumerate(table().behaviours)
         for weight, patterns in (
             (_STRONG, behaviour.strong),
@@ -102,12 +102,12 @@ def _signs() -> list[_Sign]:
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """Compiled when its words are first seen: all of them take half a second."""
+    """Compile a pattern when its words are first seen, because compiling all of them takes half a second."""
     return re.compile(pattern, re.MULTILINE)
 
 
 def plain_command(command: str) -> str:
-    """``command`` as the table's patterns expect it: lower case, nothing that a shell would ignore, short roots."""
+    """Normalise ``command`` for the table's patterns: lower case, no ignored characters, short registry roots."""
     text = _CONTINUED.sub(" ", command[:MAX_COMMAND_CHARS].strip())
     text = _CONCATENATED.sub("", text)
     text = _QUOTES.sub("", _CARET.sub("", text)).lower()
@@ -117,22 +117,22 @@ def plain_command(command: str) -> str:
     return _CONTROL_SET.sub("currentcontrolset", text)
 
 
-def shown_by(command: str) -> list[Shown]:
-    """The techniques that ``command`` and what it holds encoded show, the likeliest first."""
+def shown_by(command: str) -> list[TechniqueMatch]:
+    """Return the techniques that ``command`` and its encoded parts show, the most likely first."""
     text = "\n".join(plain_command(layer) for layer in (command, *_decoded(command)))
     found: dict[int, list[tuple[float, str]]] = {}
-    for sign in _signs():
-        if sign.needed and not any(word in text for word in sign.needed):
+    for one in _patterns():
+        if one.needed and not any(word in text for word in one.needed):
             continue
-        match = _compiled(sign.pattern).search(text)
+        match = _compiled(one.pattern).search(text)
         if match is not None and match[0].strip():
-            found.setdefault(sign.behaviour, []).append((_weight(sign, match), match[0].strip()))
-    shown = [_shown(table().behaviours[index], hits) for index, hits in found.items()]
-    return sorted(shown, key=lambda one: -one.score)
+            found.setdefault(one.behaviour, []).append((_weight(one, match), match[0].strip()))
+    matches = [_scored(table().behaviours[index], hits) for index, hits in found.items()]
+    return sorted(matches, key=lambda one: -one.score)
 
 
 def rank_techniques(command: str) -> list[tuple[str, float, str]]:
-    """``(technique id, score, words that show it)`` of ``command``, the likeliest first; ``[]`` where nothing tells."""
+    """Return ``(technique ID, score, words that show it)`` for ``command``, the most likely first."""
     return [(one.behaviour.id, one.score, one.words) for one in shown_by(command)]
 
 
@@ -143,13 +143,13 @@ def _decoded(command: str) -> Iterator[str]:
             yield found[0]
 
 
-def _weight(sign: _Sign, match: re.Match[str]) -> float:
-    """A pattern's weight, and up to one more for the length of the fixed word that stands in the match."""
-    longest = max((len(word) for word in sign.needed if word in match[0]), default=0)
-    return sign.weight + min(longest, _LONG_WORD) / _LONG_WORD
+def _weight(pattern: _TechniquePattern, match: re.Match[str]) -> float:
+    """Return a pattern's weight, plus up to 1 for the length of the fixed word in the match."""
+    longest = max((len(word) for word in pattern.needed if word in match[0]), default=0)
+    return pattern.weight + min(longest, _LONG_WORD) / _LONG_WORD
 
 
-def _shown(behaviour: Behaviour, hits: list[tuple[float, str]]) -> Shown:
+def _scored(behaviour: TechniqueRule, hits: list[tuple[float, str]]) -> TechniqueMatch:
     hits.sort(key=lambda hit: -hit[0])
-    score = hits[0][0] + _FURTHER * sum(weight for weight, _ in hits[1:4])
-    return Shown(behaviour, round(score, 2), hits[0][1], hits[0][0] >= _STRONG)
+    score = hits[0][0] + _FURTHER_SHARE * sum(weight for weight, _ in hits[1:4])
+    return TechniqueMatch(behaviour, round(score, 2), hits[0][1], hits[0][0] >= _STRONG)

@@ -1,97 +1,87 @@
-"""The answer about versions and ranges: yes or no first, then each comparison. Kinds: ``tools/versions``."""
+"""The answer about versions and ranges: affected or not first, then each comparison."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from svc.assistant.findings import InputKind, Scalar
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, InputKind, with_facts
 from svc.assistant.skills.skill import Section, Skill, words
+from svc.assistant.skills.versions.findings import VersionAffected
 from svc.untrusted.markup import code_span, escape, plural, table
 
-SHOWN = 4  # versions in the verdict; all of them stand in the table
+MAX_SENTENCES = 4  # versions in the verdict; the table has all of them
+MAX_COMPARISONS = 6  # in a cell of the table
 
 
-def verdict(findings: Sequence[Finding]) -> str:
-    """For each version whether any of the ranges holds it, with the range that decided."""
-    by_version: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        by_version.setdefault((str(finding.attributes["package"]), str(finding.attributes["version"])), []).append(
-            finding
-        )
-    sentences = [_sentence(package, version, found) for (package, version), found in by_version.items()]
-    more = f" And {plural(len(sentences) - SHOWN, 'more version')}: see the table." if len(sentences) > SHOWN else ""
-    return " ".join(sentences[:SHOWN]) + more
+def verdict(findings: Sequence[AnyFinding]) -> str:
+    """For each version whether it is in any of the ranges, with the range that decided."""
+    by_version: dict[tuple[str, str], list[VersionAffected]] = {}
+    for finding in with_facts(findings, VersionAffected):
+        by_version.setdefault((finding.facts.package, finding.facts.version), []).append(finding.facts)
+    sentences = [_sentence(package, version, results) for (package, version), results in by_version.items()]
+    rest = len(sentences) - MAX_SENTENCES
+    more = f" And {plural(rest, 'more version')}: see the table." if rest > 0 else ""
+    return " ".join(sentences[:MAX_SENTENCES]) + more
 
 
-def _sentence(package: str, version: str, found: Sequence[Finding]) -> str:
+def _sentence(package: str, version: str, results: Sequence[VersionAffected]) -> str:
     what = f"{code_span(package, limit=80)} {code_span(version)}" if package else f"Version {code_span(version)}"
-    affected = [finding for finding in found if finding.attributes["is_affected"]]
-    unknown = [finding for finding in found if finding.attributes["is_affected"] is None]
+    affected = [one for one in results if one.is_affected]
     if affected:
-        read = code_span(str(affected[0].attributes["read_as"]))
-        return f"**Yes: {what} is affected.** It lies in {read}.{_caution(affected)}"
-    if unknown:
-        return f"**Cannot be told: {what}** and the range's versions are not written so that they can be compared."
-    ranges = ", ".join(code_span(str(finding.attributes["read_as"])) for finding in found[:3])
-    return f"**No: {what} is not affected.** It lies outside of {ranges}.{_caution(found)}"
+        return f"**Yes: {what} is affected.** It is in {code_span(affected[0].read_as)}.{_assumptions(affected)}"
+    if any(one.is_affected is None for one in results):
+        return f"**Undetermined: {what}** and the versions of the range are not written in comparable forms."
+    ranges = ", ".join(code_span(one.read_as) for one in results[:3])
+    return f"**No: {what} is not affected.** It is outside {ranges}.{_assumptions(results)}"
 
 
-def _caution(found: Sequence[Finding]) -> str:
-    """What was taken for granted: how words were read, which order was used."""
-    notes = [str(finding.attributes["reading"]) for finding in found if finding.attributes["reading"]]
-    notes += [str(doubt) for finding in found for doubt in _list(finding.attributes["doubts"])]
-    return f" Mind: {'; '.join(code_span(note) for note in dict.fromkeys(notes[:2]))}." if notes else ""
+def _assumptions(results: Sequence[VersionAffected]) -> str:
+    """How ambiguous wording was read, and which other order is possible; "" if nothing was assumed."""
+    notes = [one.reading for one in results if one.reading]
+    notes += [doubt for one in results for doubt in one.doubts]
+    return f" Note: {'; '.join(code_span(note) for note in dict.fromkeys(notes[:2]))}." if notes else ""
 
 
-def section(findings: Sequence[Finding]) -> str:
+def body(findings: Sequence[AnyFinding]) -> str:
     """A row for each version and range."""
-    if not findings:
+    results = [finding.facts for finding in with_facts(findings, VersionAffected)]
+    if not results:
         return ""
     rows = [
         (
-            " ".join(
-                code_span(str(part)) for part in (finding.attributes["package"], finding.attributes["version"]) if part
-            ),
-            {True: "**yes**", False: "no", None: "unknown"}[_flag(finding.attributes["is_affected"])],
-            code_span(str(finding.attributes["range"])),
-            code_span(str(finding.attributes["read_as"])),
-            "; ".join(code_span(str(one)) for one in _list(finding.attributes["comparisons"])[:6]),
-            escape(str(finding.attributes["rules"])),
+            " ".join(code_span(part) for part in (one.package, one.version) if part),
+            {True: "**yes**", False: "no", None: "unknown"}[one.is_affected],
+            code_span(one.range),
+            code_span(one.read_as),
+            "; ".join(map(code_span, one.comparisons[:MAX_COMPARISONS])),
+            escape(one.rules),
         )
-        for finding in findings
+        for one in results
     ]
-    return table(("Version", "Affected", "Range", "Read as", "Comparisons", "Order by"), rows)
+    return table(("Version", "Affected", "Range", "Read as", "Comparisons", "Ordering"), rows)
 
 
-def next_steps(findings: Sequence[Finding]) -> list[str]:
-    """What to do about a version that is affected, or whose order was guessed."""
+def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to do about an affected version, or one whose ecosystem is unknown."""
+    results = [finding.facts for finding in with_facts(findings, VersionAffected)]
     steps = []
-    if any(finding.attributes["is_affected"] for finding in findings):
+    if any(one.is_affected for one in results):
         steps.append(
-            "Look in the advisory for the first fixed version; distributions also patch without raising the version."
+            "Check the advisory for the first fixed version; distributions also backport fixes without changing it."
         )
-    if any(finding.attributes["is_place_guessed"] and _list(finding.attributes["doubts"]) for finding in findings):
-        steps.append("Name the place that the package comes from (PyPI, npm, Maven, Debian, …): orders differ.")
+    if any(one.is_ecosystem_guessed and one.doubts for one in results):
+        steps.append("Name the package's ecosystem (PyPI, npm, Maven, Debian, …): each orders versions differently.")
     return steps
-
-
-def _flag(value: Scalar | list[Scalar]) -> bool | None:
-    return value if isinstance(value, bool) else None
-
-
-def _list(value: Scalar | list[Scalar]) -> list[Scalar]:
-    return value if isinstance(value, list) else []
 
 
 SECTION = Section(
     skill=Skill(
         name="versions",
-        tool="svc.assistant.skills.versions.tool:compare_ranges",
+        tool="svc.assistant.skills.versions.tool:inspect",
         input=InputKind.TEXT,
         title="Versions",
-        can="tell whether a package's version lies in an affected range (npm, PyPI, Maven, Debian, OSV, NVD, …)",
-        loose_kinds=("version_affected",),
+        can="check whether a package version is in an affected range (npm, PyPI, Maven, Debian, OSV, NVD, …)",
+        facts=(VersionAffected,),
         strong=words(
             r"\b(?:affected|vulnerable|impacted)\b[^.?!\n]{0,60}\bversions?\b",
             r"\bversions?\b[^?!\n]{0,60}\b(?:affected|vulnerable|impacted)\b",
@@ -110,6 +100,6 @@ SECTION = Section(
         takes=frozenset({"question"}),
     ),
     verdict=verdict,
-    body=section,
+    body=body,
     next_steps=next_steps,
 )

@@ -1,7 +1,7 @@
-"""Which of two versions comes first, by the rules of the place that they come from. Pure; the rules are univers'.
+"""Order two versions by the rules of their package ecosystem; the rules are those of the ``univers`` library.
 
-Where the place is not known, versions are ordered as Maven does, which orders every text; the other rules are asked as
-well, and where they disagree the answer says so.
+If the ecosystem is unknown, Maven's rules are used, because they order any text. ``others_disagree`` then tells
+whether other rules order the two versions differently.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ _ALIASES = {
     "github actions": "semver",
     "swifturl": "semver",
 }
-NAMES = {
+ORDER_NAMES = {
     "npm": "npm (semantic versions)",
     "pypi": "PyPI (PEP 440)",
     "maven": "Maven",
@@ -73,10 +73,10 @@ NAMES = {
     "rpm": "RPM",
     "alpine": "Alpine",
     "semver": "semantic versions",
-    GENERIC: "no place named: parts as numbers, words as Maven orders them",
+    GENERIC: "ecosystem unknown, Maven ordering used",
 }
-"""The rules by their names for people."""
-_CLASSES = {
+"""What an answer calls the ordering rules."""
+_UNIVERS_CLASSES = {
     "npm": "SemverVersion",
     "pypi": "PypiVersion",
     "maven": "MavenVersion",
@@ -92,28 +92,28 @@ _CLASSES = {
     GENERIC: "MavenVersion",
 }
 _SEMANTIC = re.compile(r"v?\d+\.\d+\.\d+(?:[-+]|$)")
-_WORD = re.compile(
+_ALIAS = re.compile(
     r"(?<![\w.-])(" + "|".join(sorted(map(re.escape, _ALIASES), key=len, reverse=True)) + r")(?![\w-])", re.IGNORECASE
 )
 
 
-class _Ordered(Protocol):
+class _Comparable(Protocol):
     def __lt__(self, other: object, /) -> bool: ...
 
 
-def place_named(text: str) -> str | None:
-    """The place that a text names (``PyPI``, ``a Debian package``), or None."""
-    match = _WORD.search(text)
+def ecosystem_named(text: str) -> str | None:
+    """Return the ecosystem that ``text`` names (``PyPI``, ``a Debian package``), or None."""
+    match = _ALIAS.search(text)
     return _ALIASES[match[1].lower()] if match else None
 
 
-def place_of(alias: str) -> str | None:
-    """The place by an advisory's or a package URL's word for it: ``Debian:12``, ``golang``."""
+def ecosystem_of(alias: str) -> str | None:
+    """Return the ecosystem for an advisory's or a package URL's name of it (``Debian:12``, ``golang``), or None."""
     return _ALIASES.get(alias.split(":")[0].strip().lower())
 
 
-def place_by_look(version: str) -> str | None:
-    """The place that only writes versions so."""
+def ecosystem_by_format(version: str) -> str | None:
+    """Return the only ecosystem that writes versions like this, or None."""
     if re.search(r"(?:ubuntu|\+deb|~deb|\+dfsg|-\d+\+b)\d*", version):
         return "deb"
     if re.search(r"\.(?:el|fc|amzn)\d+", version):
@@ -122,22 +122,22 @@ def place_by_look(version: str) -> str | None:
 
 
 @cache
-def _parsed(place: str, version: str) -> _Ordered | None:
-    from univers import versions  # 100 ms, for questions about versions alone
+def _parsed(ecosystem: str, version: str) -> _Comparable | None:
+    from univers import versions  # takes 100 ms; only questions about versions need it
 
     text = version[:MAX_VERSION_CHARS]
-    if place != "golang":
+    if ecosystem != "golang":
         text = re.sub(r"^[vV](?=\d)", "", text)
     try:
-        made: _Ordered = getattr(versions, _CLASSES[place])(text)
+        made: _Comparable = getattr(versions, _UNIVERS_CLASSES[ecosystem])(text)
     except DAMAGE:
         return None
     return made
 
 
-def compare(place: str, left: str, right: str) -> int | None:
-    """-1, 0 or 1; None where the place's rules do not know one of the versions."""
-    one, other = _parsed(place, left), _parsed(place, right)
+def compare(ecosystem: str, left: str, right: str) -> int | None:
+    """Return -1, 0 or 1; None if the ecosystem's rules cannot parse one of the versions."""
+    one, other = _parsed(ecosystem, left), _parsed(ecosystem, right)
     if one is None or other is None:
         return None
     try:
@@ -147,7 +147,11 @@ def compare(place: str, left: str, right: str) -> int | None:
 
 
 def others_disagree(left: str, right: str) -> list[str]:
-    """The places by whose rules the two stand in another order than by the generic ones."""
+    """Return the names of the rules that order the two versions differently from GENERIC."""
     own = compare(GENERIC, left, right)
-    places = ["pypi", "semver"] if _SEMANTIC.match(left) and _SEMANTIC.match(right) else ["pypi"]
-    return [NAMES[place] for place in places if (result := compare(place, left, right)) is not None and result != own]
+    ecosystems = ["pypi", "semver"] if _SEMANTIC.match(left) and _SEMANTIC.match(right) else ["pypi"]
+    return [
+        ORDER_NAMES[ecosystem]
+        for ecosystem in ecosystems
+        if (result := compare(ecosystem, left, right)) is not None and result != own
+    ]

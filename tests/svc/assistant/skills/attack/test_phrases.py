@@ -16,11 +16,11 @@ def index(*texts: str) -> PhraseIndex:
 
 
 def found(phrases: PhraseIndex, sentence: str) -> set[str]:
-    return {hit.technique for hit in phrases.hits([word for word, _, _ in words_of(sentence)])}
+    return {match.technique for match in phrases.matches([word for word, _, _ in words_of(sentence)])}
 
 
 @pytest.mark.parametrize(
-    ("phrase", "sentence", "stands"),
+    ("phrase", "sentence", "is_found"),
     [
         pytest.param("lsass", "It read LSASS.", True, id="a word in any case"),
         pytest.param("lsass", "lsassy", False, id="no longer word"),
@@ -37,29 +37,29 @@ def found(phrases: PhraseIndex, sentence: str) -> set[str]:
         pytest.param("c2 send*", "sends it to the command-and-control server", True, id="and by its long one"),
     ],
 )
-def test_a_phrase_stands_in_a_sentence_or_not(phrase: str, sentence: str, stands: bool) -> None:
-    assert (phrase in found(index(phrase), sentence)) == stands
+def test_a_phrase_is_in_a_sentence_or_not(phrase: str, sentence: str, is_found: bool) -> None:
+    assert (phrase in found(index(phrase), sentence)) == is_found
 
 
 def test_words_of_few_techniques_weigh_more() -> None:
     phrases = index("rare", "common one", "common two", "common three")
-    weights = {hit.technique: hit.weight for hit in phrases.hits(["rare", "common", "one"])}
+    weights = {match.technique: match.weight for match in phrases.matches(["rare", "common", "one"])}
     alone = weights["common one"] - weights["rare"]
     assert 0 < alone < weights["rare"]
 
 
 def test_close_words_weigh_more_than_distant_ones() -> None:
     phrases = index("dump* lsass")
-    near, far = (phrases.hits(sentence.split())[0].weight for sentence in ("dump lsass", "dump of the lsass"))
+    near, far = (phrases.matches(sentence.split())[0].weight for sentence in ("dump lsass", "dump of the lsass"))
     assert near > far
 
 
-def test_an_unknown_group_is_refused() -> None:
+def test_an_unknown_group_is_an_error() -> None:
     with pytest.raises(ValueError, match="@nothing"):
         index("@nothing lsass")
 
 
-def test_positions_are_those_of_the_text_even_where_small_letters_are_longer() -> None:
+def test_positions_are_those_of_the_text_even_if_lower_case_is_longer() -> None:
     text = "\u0130 dumped LSASS"
     assert [text[start:end] for _, start, end in words_of(text)][-2:] == ["dumped", "LSASS"]
 

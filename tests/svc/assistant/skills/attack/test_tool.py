@@ -6,13 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Confidence, Gap
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.attack.tool import MAX_IDS, look_up
+from svc.assistant.findings import Confidence, Facts, Finding, Gap, with_facts
+from svc.assistant.skills.attack.findings import AttackTechnique
+from svc.assistant.skills.attack.tool import MAX_IDS, inspect
 
 
-def asked(question: str) -> list[Finding]:
-    return [one for one in look_up(question, source="prompt") if isinstance(one, Finding)]
+def asked(question: str) -> list[Finding[Facts]]:
+    return [one for one in inspect(question, source="prompt") if isinstance(one, Finding)]
+
+
+def technique(question: str) -> Finding[AttackTechnique]:
+    return with_facts(asked(question), AttackTechnique)[0]
 
 
 @pytest.mark.parametrize(
@@ -42,48 +46,44 @@ def test_what_is_named_is_found(question: str, titles: list[str]) -> None:
     assert [one.title for one in asked(question)] == titles
 
 
-def test_a_technique_comes_with_tactics_parent_and_our_line() -> None:
-    attributes = asked("T1003.001")[0].attributes
-    assert attributes["tactics"] == ["Credential Access"]
-    assert attributes["parent"] == "T1003 OS Credential Dumping"
-    assert str(attributes["what"]).startswith("Reads passwords")
-    assert str(attributes["version"]).startswith("ATT&CK ")
+def test_a_technique_has_tactics_parent_and_description() -> None:
+    facts = technique("T1003.001").facts
+    assert facts.tactics == ["Credential Access"]
+    assert facts.parent == "T1003 OS Credential Dumping"
+    assert facts.what.startswith("Reads passwords")
+    assert facts.version.startswith("ATT&CK ")
 
 
 def test_a_technique_lists_its_sub_techniques() -> None:
-    subs = asked("T1003")[0].attributes["subs"]
-    assert isinstance(subs, list)
-    assert "T1003.006 DCSync" in subs
+    assert "T1003.006 DCSync" in technique("T1003").facts.subs
 
 
 def test_a_withdrawn_id_names_its_successor() -> None:
-    attributes = asked("T1086")[0].attributes
-    assert (attributes["successor"], attributes["tactics"]) == ("T1059.001", ["Execution"])
+    facts = technique("T1086").facts
+    assert (facts.successor, facts.tactics) == ("T1059.001", ["Execution"])
 
 
 @pytest.mark.parametrize(
     ("unknown", "near"), [("T1059.099", "T1059 Command and Scripting Interpreter"), ("T1955", "T1595 ")]
 )
 def test_an_unknown_id_comes_with_near_ones_and_no_technique(unknown: str, near: str) -> None:
-    finding = asked(unknown)[0]
-    names = finding.attributes["near"]
-    assert isinstance(names, list)
-    assert any(str(name).startswith(near) for name in names)
+    finding = technique(unknown)
+    assert any(name.startswith(near) for name in finding.facts.near)
     assert finding.techniques == ()
 
 
-def test_words_without_id_or_name_lead_by_the_lexicon_and_say_so() -> None:
-    finding = asked("what do they call it when somebody records each keystroke?")[0]
-    assert (finding.attributes["id"], finding.confidence) == ("T1056.001", Confidence.MEDIUM)
+def test_words_without_id_or_name_are_matched_by_the_lexicon() -> None:
+    finding = technique("what do they call it when somebody records each keystroke?")
+    assert (finding.facts.id, finding.confidence) == ("T1056.001", Confidence.MEDIUM)
 
 
-def test_the_question_goes_before_the_text() -> None:
-    found = [one for one in look_up("T1003", source="prompt", question="T1005") if isinstance(one, Finding)]
-    assert [one.attributes["id"] for one in found] == ["T1005"]
+def test_the_question_takes_precedence_over_the_text() -> None:
+    found = [one for one in inspect("T1003", source="prompt", question="T1005") if isinstance(one, Finding)]
+    assert [one.facts.id for one in with_facts(found, AttackTechnique)] == ["T1005"]
 
 
-def test_very_many_ids_are_bounded_and_said() -> None:
-    steps = list(look_up(" ".join(f"T{number}" for number in range(1000, 1200)), source="prompt"))
+def test_very_many_ids_are_limited() -> None:
+    steps = list(inspect(" ".join(f"T{number}" for number in range(1000, 1200)), source="prompt"))
     assert sum(isinstance(one, Finding) for one in steps) == MAX_IDS
     assert any(isinstance(one, Gap) for one in steps)
 
@@ -91,4 +91,4 @@ def test_very_many_ids_are_bounded_and_said() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
 def test_any_question_has_an_answer(question: str) -> None:
-    assert list(look_up(question, source="prompt"))
+    assert list(inspect(question, source="prompt"))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.attack_mapping.answer import SECTION
-from svc.assistant.skills.attack_mapping.tool import map_text
+from svc.assistant.skills.attack_mapping.tool import inspect
 
 STORY = """\
 They dumped LSASS memory with procdump.
@@ -16,8 +16,8 @@ They moved on over RDP sessions.
 """
 
 
-def mapped(text: str) -> list[Finding]:
-    return [one for one in map_text(text, source="report.txt") if isinstance(one, Finding)]
+def mapped(text: str) -> list[Finding[Facts]]:
+    return [one for one in inspect(text, source="report.txt") if isinstance(one, Finding)]
 
 
 @pytest.mark.parametrize(
@@ -30,8 +30,8 @@ def mapped(text: str) -> list[Finding]:
             id="one",
         ),
         pytest.param("The weather was fine.", "**No behaviour recognised:**", id="none"),
-        pytest.param("We did not observe Kerberoasting.", "**No technique shown**; 1 sentence says", id="denied"),
-        pytest.param("It sends the commands.", "**No clear technique.** The words hint at T", id="weak"),
+        pytest.param("We did not observe Kerberoasting.", "**No technique found**; 1 sentence says", id="denied"),
+        pytest.param("It sends the commands.", "**No clear technique.** The wording hints at T", id="weak"),
         pytest.param(STORY, "**4 techniques of 4 tactics:** T", id="several"),
     ],
 )
@@ -39,27 +39,27 @@ def test_the_verdict_says_what_the_text_shows_and_how_sure_it_is(text: str, verd
     assert SECTION.verdict(mapped(text)).startswith(verdict)
 
 
-def test_each_technique_stands_with_its_sentence_words_and_place() -> None:
+def test_each_technique_is_listed_with_its_sentence_words_and_location() -> None:
     row = next(line for line in SECTION.body(mapped(STORY)).split("\n") if line.startswith("| T1490"))
     assert "`vssadmin removed the shadow copies.` (`report.txt`, line 3)" in row
     assert "`vssadmin … shadow copies`" in row
 
 
-def test_a_short_text_has_the_candidates_of_each_sentence_and_a_long_one_does_not() -> None:
+def test_only_a_short_text_has_the_candidates_of_each_sentence() -> None:
     assert "Candidates of each sentence" in SECTION.body(mapped(STORY))
     assert "Candidates of each sentence" not in SECTION.body(mapped(STORY * 5))
 
 
-def test_the_version_and_the_owner_of_the_names_are_given() -> None:
+def test_the_source_of_the_names_is_given() -> None:
     assert "ATT&CK 17.0 of 2025-04-22, © The MITRE Corporation" in SECTION.body(mapped(STORY))
 
 
-def test_a_story_without_beginning_leads_to_looking_for_it() -> None:
-    assert any("how they got in" in step for step in SECTION.next_steps(mapped(STORY)))
+def test_a_report_without_initial_access_suggests_to_look_for_it() -> None:
+    assert any("initial access" in step for step in SECTION.next_steps(mapped(STORY)))
     assert SECTION.next_steps(mapped("The weather was fine.")) == []
 
 
-def test_what_the_text_holds_cannot_break_out_of_the_table() -> None:
+def test_the_text_cannot_break_out_of_the_table() -> None:
     hostile = "They dumped LSASS memory | `x` | <img src=x> [a](http://evil.example/) with procdump"
     findings = mapped(hostile)
     row = next(line for line in SECTION.body(findings).split("\n") if line.startswith("| T1003.001"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Confidence, Gap, Progress
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.attack_mapping.tool import MAX_BEHAVIOURS, MAX_EVIDENCE, MAX_RANKED, map_text
+from svc.assistant.findings import Confidence, Facts, Finding, Gap, Progress, with_facts
+from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
+from svc.assistant.skills.attack_mapping.tool import MAX_EVIDENCE, MAX_LISTED, MAX_RANKED, inspect
 
 REPORT = """\
 It began with a phishing email that had a malicious attachment.
@@ -20,22 +20,29 @@ In the end, vssadmin removed the shadow copies.
 """
 
 
-def found(text: str, kind: str, question: str = "") -> list[Finding]:
-    steps = map_text(text, source="prompt", question=question)
-    return [one for one in steps if isinstance(one, Finding) and one.kind == kind]
+def inspected(text: str, question: str = "") -> list[Finding[Facts]]:
+    return [one for one in inspect(text, source="prompt", question=question) if isinstance(one, Finding)]
+
+
+def sentences_in(text: str, question: str = "") -> list[Finding[BehaviourSentence]]:
+    return with_facts(inspected(text, question), BehaviourSentence)
+
+
+def techniques_in(text: str) -> list[Finding[BehaviourTechnique]]:
+    return with_facts(inspected(text), BehaviourTechnique)
 
 
 def test_each_sentence_has_its_candidates_with_their_words_and_line() -> None:
-    sentences = found(REPORT, "behaviour")
+    sentences = sentences_in(REPORT)
     assert [one.evidence[0].line for one in sentences] == [1, 2, 3, 4]
-    last = sentences[-1].attributes
-    assert isinstance(last["ids"], list)
-    assert last["ids"][0] == "T1490"
-    assert len(last["ids"]) == len(last["names"]) == len(last["scores"]) == len(last["words"]) <= MAX_RANKED  # type: ignore[arg-type]
+    last = sentences[-1].facts.candidates
+    assert (last[0].id, last[0].name) == ("T1490", "Inhibit System Recovery")
+    assert all(one.score and one.words for one in last)
+    assert len(last) <= MAX_RANKED
 
 
-def test_a_sentence_that_tells_several_behaviours_shows_each() -> None:
-    ids = {one.attributes["id"] for one in found(REPORT, "behaviour_technique")}
+def test_a_sentence_with_several_behaviours_counts_for_each() -> None:
+    ids = {one.facts.id for one in techniques_in(REPORT)}
     assert {"T1053.005", "T1033", "T1016", "T1057"} <= ids
 
 
@@ -48,69 +55,69 @@ def test_a_sentence_that_tells_several_behaviours_shows_each() -> None:
     ],
 )
 def test_the_word_at_is_not_the_program_at(sentence: str, technique: str) -> None:
-    ids = {one.attributes["id"] for one in found(sentence, "behaviour_technique")}
+    ids = {one.facts.id for one in techniques_in(sentence)}
     assert technique in ids
     assert len(ids & {"T1053.002", "T1053.005"}) == 1
 
 
-def test_what_is_denied_is_told_but_is_no_technique() -> None:
-    denied = [one for one in found(REPORT, "behaviour") if one.attributes["is_denied"]]
+def test_a_denied_behaviour_is_listed_but_not_counted() -> None:
+    denied = [one for one in sentences_in(REPORT) if one.facts.is_denied]
     assert [one.title.split()[0] for one in denied] == ["T1558.003"]
     assert (denied[0].confidence, denied[0].techniques) == (Confidence.LOW, ())
-    assert "T1558.003" not in {one.attributes["id"] for one in found(REPORT, "behaviour_technique")}
+    assert "T1558.003" not in {one.facts.id for one in techniques_in(REPORT)}
 
 
-def test_a_sub_technique_stands_for_its_parent() -> None:
-    ids = [one.attributes["id"] for one in found("They moved laterally over RDP.", "behaviour_technique")]
+def test_a_sub_technique_counts_instead_of_its_parent() -> None:
+    ids = [one.facts.id for one in techniques_in("They moved laterally over RDP.")]
     assert "T1021.001" in ids
     assert "T1021" not in ids
 
 
-def test_one_technique_gathers_its_sentences() -> None:
+def test_a_technique_collects_its_sentences() -> None:
     text = "\n".join(f"Host {number}: LSASS memory was dumped with procdump." for number in range(20))
-    (technique,) = found(text, "behaviour_technique")
-    assert (technique.attributes["sentences"], len(technique.evidence)) == (20, MAX_EVIDENCE)
-    assert technique.attributes["tactics"] == ["Credential Access"]
+    (technique,) = techniques_in(text)
+    assert (technique.facts.sentences, len(technique.evidence)) == (20, MAX_EVIDENCE)
+    assert technique.facts.tactics == ["Credential Access"]
     assert technique.techniques == ("T1003.001",)
 
 
-def test_the_question_is_no_behaviour() -> None:
+def test_the_question_is_not_examined() -> None:
     text = "Map to ATT&CK what they did with PowerShell:\n\nThey dumped LSASS."
-    assert [one.evidence[0].line for one in found(text, "behaviour", text.split("\n")[0])] == [3]
+    assert [one.evidence[0].line for one in sentences_in(text, text.split("\n")[0])] == [3]
 
 
-def test_weak_hints_are_told_of_a_short_text_alone() -> None:
+def test_weak_hints_count_in_a_short_text_only() -> None:
     weak = "It sends the commands."
-    assert found(weak, "behaviour")
-    assert not found(weak + "\nNothing here.\n" * 30, "behaviour")
+    assert sentences_in(weak)
+    assert not sentences_in(weak + "\nNothing here.\n" * 30)
 
 
 def test_a_withdrawn_id_comes_with_its_successor() -> None:
-    (technique,) = found("Seen: T1086.", "behaviour_technique")
-    assert technique.attributes["successor"] == "T1059.001"
+    (technique,) = techniques_in("Seen: T1086.")
+    assert technique.facts.successor == "T1059.001"
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "\x00" * 1_000, "\ufffd\u202e" * 1_000, "a" * 1_000_000, ". " * 50_000])
-def test_damaged_or_empty_text_gives_no_behaviour_and_no_exception(text: str) -> None:
-    assert not found(text, "behaviour")
+def test_damaged_or_empty_text_has_no_behaviour(text: str) -> None:
+    assert not sentences_in(text)
 
 
-def test_a_large_report_is_bounded_told_as_it_goes_and_says_what_is_left_out() -> None:
+def test_a_large_report_is_limited_with_progress_and_a_gap() -> None:
     text = "".join(f"On host {number} the actor dumped LSASS memory. Then all was quiet.\n" for number in range(8_000))
     begin = time.process_time()
-    steps = list(map_text(text, source="report.txt"))
+    steps = list(inspect(text, source="report.txt"))
     assert time.process_time() - begin < 10
-    assert sum(isinstance(one, Finding) and one.kind == "behaviour" for one in steps) == MAX_BEHAVIOURS
+    assert sum(isinstance(one, Finding) and one.kind == "behaviour" for one in steps) == MAX_LISTED
     assert sum(isinstance(one, Progress) for one in steps) >= 4
     assert [one.text for one in steps if isinstance(one, Gap)] == [
-        "7,500 further sentences are counted in the techniques, not told one by one"
+        "7,500 more sentences count in the techniques, but are not listed"
     ]
 
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read(text: str) -> None:
-    assert list(map_text(text, source="prompt", question=text[:20]))
+    assert list(inspect(text, source="prompt", question=text[:20]))
 
 
 @pytest.mark.long
@@ -119,4 +126,4 @@ def test_any_text_is_read(text: str) -> None:
     st.lists(st.sampled_from([*"\n.-:T10 \u0130", "dumped ", "LSASS", "T1003.001", "not observed", "c&c"]), max_size=60)
 )
 def test_any_order_of_words_is_read(pieces: list[str]) -> None:
-    assert list(map_text("".join(pieces), source="prompt", question="".join(pieces[:3])))
+    assert list(inspect("".join(pieces), source="prompt", question="".join(pieces[:3])))

@@ -4,43 +4,43 @@ from __future__ import annotations
 
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.code_review.answer import SECTION
-from svc.assistant.skills.code_review.tool import review
+from svc.assistant.skills.code_review.tool import inspect
 
 
-def found(text: str, source: str = "a.py") -> list[Finding]:
-    return [item for item in review(text, source=source) if isinstance(item, Finding)]
+def found(text: str, source: str = "a.py") -> list[Finding[Facts]]:
+    return [item for item in inspect(text, source=source) if isinstance(item, Finding)]
 
 
 def test_the_verdict_counts_by_severity_and_names_the_worst():
-    said = SECTION.verdict(found("import os\neval(input())\nh = hashlib.md5(x)\n"))
-    assert "2 weaknesses" in said
-    assert "CWE-95, line 2" in said
+    verdict = SECTION.verdict(found("import os\neval(input())\nh = hashlib.md5(x)\n"))
+    assert "2 weaknesses" in verdict
+    assert "CWE-95, line 2" in verdict
 
 
 def test_nothing_found_is_not_called_safe():
     assert "does not show that there are none" in SECTION.verdict(found("import os\n"))
 
 
-def test_without_code_the_answer_says_so():
+def test_without_code_the_verdict_says_so():
     assert "No code" in SECTION.verdict([])
     assert SECTION.body([]) == ""
 
 
 def test_the_body_has_line_reason_and_fix():
     body = SECTION.body(found("import os\nos.system('ping ' + input())\n"))
-    for words in ("CWE-78", "How to fix it", "without a shell", "from a user's input"):
+    for words in ("CWE-78", "How to fix it", "without a shell", "from user input"):
         assert words in body
 
 
 def test_next_steps_follow_from_what_was_found():
     steps = SECTION.next_steps(found("import os\npassword = 'hunter2hunter2'\neval(input())\n"))
-    assert any("Change every secret" in step for step in steps)
+    assert any("Rotate every secret" in step for step in steps)
     assert any("logs" in step for step in steps)
 
 
-def test_code_stays_text():
+def test_code_is_not_rendered():
     evil = 'import os\neval("<img src=x onerror=alert(1)>" + input())  # [x](http://evil.test) `|`\n'
     html = MarkdownIt("js-default").render(SECTION.body(found(evil)))
     assert "<img" not in html

@@ -10,19 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.code_review.languages import kind_of
-from svc.assistant.skills.code_review.tool import MAX_FINDINGS, review
+from svc.assistant.findings import Facts, Finding, Gap, with_facts
+from svc.assistant.skills.code_review.findings import CodeWeakness
+from svc.assistant.skills.code_review.languages import detect_language
+from svc.assistant.skills.code_review.tool import MAX_FINDINGS, inspect
 
 
-def found(text: str, source: str = "a.txt") -> list[Finding]:
-    return [item for item in review(text, source=source) if isinstance(item, Finding)]
+def found(text: str, source: str = "a.txt") -> list[Finding[Facts]]:
+    return [item for item in inspect(text, source=source) if isinstance(item, Finding)]
 
 
 def hits(text: str, source: str) -> set[tuple[int | None, str]]:
-    weak = [one for one in found(text, source) if one.kind == "code_weakness"]
-    return {(one.evidence[0].line, str(one.attributes["cwe"])) for one in weak}
+    return {(one.evidence[0].line, one.facts.cwe) for one in with_facts(found(text, source), CodeWeakness)}
 
 
 WEAK = {
@@ -135,7 +134,7 @@ def test_sound_code_has_no_findings(name: str):
     assert hits(SOUND[name], name) == set()
 
 
-def test_a_checked_value_is_forgotten():
+def test_a_sanitised_value_is_not_user_input():
     tainted = "from flask import request\nn = request.args['n']\nopen(n)\n"
     assert (3, "CWE-22") in hits(tainted, "a.py")
     assert hits(tainted.replace("request.args['n']", "int(request.args['n'])"), "a.py") == set()
@@ -158,7 +157,7 @@ HEADERS = (
 )
 
 
-def test_headers_that_are_weak_or_missing_are_named():
+def test_weak_and_missing_headers_are_found():
     assert hits(HEADERS, "prompt") >= {
         (2, "CWE-200"), (3, "CWE-614"), (3, "CWE-1004"), (3, "CWE-1275"), (4, "CWE-942"), (1, "CWE-319"), (1, "CWE-1021"),
     }  # fmt: skip
@@ -177,14 +176,14 @@ def test_a_cookies_value_is_not_shown():
     assert all("abc" not in evidence.excerpt for one in found(HEADERS, "prompt") for evidence in one.evidence)
 
 
-def test_a_prompts_question_is_no_code_and_lines_count_from_its_start():
+def test_the_question_is_not_code_and_lines_count_from_its_start():
     assert (3, "CWE-95") in hits("review this code:\nimport os\neval(input())\n", "prompt")
     assert (4, "CWE-95") in hits("Is it safe?\n```python\nimport os\neval(input())\n```", "prompt")
 
 
 @pytest.mark.parametrize("text", ["", "hello there", "\x00\x01\x02"])
-def test_what_is_no_code_is_a_gap(text: str):
-    items = list(review(text, source="prompt"))
+def test_text_without_code_is_a_gap(text: str):
+    items = list(inspect(text, source="prompt"))
     assert any(isinstance(item, Gap) for item in items)
 
 
@@ -201,7 +200,7 @@ def test_what_is_no_code_is_a_gap(text: str):
     ],
     ids=["nesting", "many weaknesses", "open brackets", "many names", "long string", "many cookies", "long line"],
 )
-def test_hostile_code_is_bounded(name: str, text: str):
+def test_hostile_code_is_limited(name: str, text: str):
     started = time.perf_counter()
     assert len(found(text, name)) <= MAX_FINDINGS + 1
     assert time.perf_counter() - started < 10
@@ -213,8 +212,8 @@ def test_any_text_is_read(text: str, name: str):
     found("HTTP/1.1 200 OK\n" + text if name == "prompt" else text, name)
 
 
-@pytest.mark.parametrize("kind", ["python", "javascript", "php", "java", "c", "go", "shell"])
-def test_the_kind_is_known_without_a_name(kind: str):
+@pytest.mark.parametrize("language", ["python", "javascript", "php", "java", "c", "go", "shell"])
+def test_the_language_is_detected_without_a_file_name(language: str):
     names = {
         "python": "a.py",
         "javascript": "a.js",
@@ -224,4 +223,4 @@ def test_the_kind_is_known_without_a_name(kind: str):
         "go": "a.go",
         "shell": "a.sh",
     }
-    assert kind_of(WEAK[names[kind]][0]) == kind
+    assert detect_language(WEAK[names[language]][0]) == language

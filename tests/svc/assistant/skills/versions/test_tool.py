@@ -1,4 +1,4 @@
-"""Versions in ranges: forms of ranges, orders of places, what is asked and what is not."""
+"""Versions in ranges: forms of ranges, orders of ecosystems, and which version is in question."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Gap
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.skills.versions import answer as section
-from svc.assistant.skills.versions.tool import compare_ranges
+from svc.assistant.findings import Finding, Gap
+from svc.assistant.skills.versions.answer import SECTION
+from svc.assistant.skills.versions.findings import VersionAffected
+from svc.assistant.skills.versions.tool import inspect
 
 
-def found(text: str, question: str = "") -> list[Finding]:
-    items = compare_ranges(text, source="prompt", question=question)
+def found(text: str, question: str = "") -> list[Finding[VersionAffected]]:
+    items = inspect(text, source="prompt", question=question)
     return [item for item in items if isinstance(item, Finding)]
 
 
 def is_affected(text: str) -> bool:
     findings = found(text)
     assert findings, text
-    return any(finding.attributes["is_affected"] for finding in findings)
+    return any(finding.facts.is_affected for finding in findings)
 
 
 CASES = {
@@ -116,37 +116,37 @@ def test_advisories_in_json_are_read(question: str, advisory: object, expected: 
 
 def test_an_advisory_as_a_file_is_asked_about_by_the_question():
     [finding] = found(json.dumps(OSV), "is lodash 4.17.15 affected?")
-    assert finding.attributes["is_affected"] is True
-    assert finding.attributes["place"] == "npm"
+    assert finding.facts.is_affected is True
+    assert finding.facts.ecosystem == "npm"
 
 
 def test_ambiguous_words_say_how_they_were_read():
     [finding] = found("foo 1.4.2 affected: from 1.0 to 1.4.2")
-    assert "taking 1.4.2 in" in str(finding.attributes["reading"])
-    assert "taking 1.4.2 in" in section.SECTION.verdict([finding])
+    assert "including 1.4.2" in finding.facts.reading
+    assert "including 1.4.2" in SECTION.verdict([finding])
 
 
 def test_bounds_that_exclude_each_other_are_read_as_alternatives():
     [finding] = found("foo 2.12.1 affected: <2.3.1, >=2.4.0 <2.12.2")
-    assert finding.attributes["is_affected"] is True
-    assert "alternatives" in str(finding.attributes["reading"])
+    assert finding.facts.is_affected is True
+    assert "alternatives" in finding.facts.reading
 
 
 def test_the_answer_says_yes_with_the_range_and_the_comparison():
     findings = found("is log4j-core 2.14.1 affected by >=2.0-beta9,<2.15.0")
-    assert section.SECTION.verdict(findings).startswith("**Yes: `log4j-core` `2.14.1` is affected.**")
-    assert "2.14.1 < 2.15.0" in section.SECTION.body(findings)
-    assert section.SECTION.next_steps(findings)
+    assert SECTION.verdict(findings).startswith("**Yes: `log4j-core` `2.14.1` is affected.**")
+    assert "2.14.1 < 2.15.0" in SECTION.body(findings)
+    assert SECTION.next_steps(findings)
 
 
-def test_a_place_that_changes_the_order_is_a_doubt():
+def test_an_order_that_depends_on_the_ecosystem_is_a_doubt():
     [finding] = found("is foo 1.0.0-1 affected: <1.0.0")
-    assert finding.attributes["doubts"]
+    assert finding.facts.doubts
 
 
 @pytest.mark.parametrize("text", ["is it affected?", "foo 1.2.3", "versions before 2.0", ""])
 def test_what_is_missing_is_a_gap(text: str):
-    items = list(compare_ranges(text, source="prompt"))
+    items = list(inspect(text, source="prompt"))
     assert any(isinstance(item, Gap) for item in items)
     assert not [item for item in items if isinstance(item, Finding)]
 
@@ -159,8 +159,8 @@ def test_identifiers_and_dates_are_no_ranges():
 @given(st.text(alphabet="0123456789.-<>=,|[]()vxab ^~:{}\"' @", max_size=120))
 def test_any_text_is_read(text: str):
     findings = found(text)
-    section.SECTION.body(findings)
-    assert section.SECTION.verdict(findings) or not findings
+    SECTION.body(findings)
+    assert SECTION.verdict(findings) or not findings
 
 
 LONG = {
@@ -181,5 +181,5 @@ def test_a_long_text_is_read_in_time(text: str):
 @pytest.mark.parametrize("blank", [" ", "x", "1"])
 def test_words_and_blanks_without_end_are_passed_over_soon(piece, blank):
     started = time.process_time()
-    list(compare_ranges(f"is a 1.2.3 affected by {piece}{blank * 400_000}, 2.0)", source="a"))
+    list(inspect(f"is a 1.2.3 affected by {piece}{blank * 400_000}, 2.0)", source="a"))
     assert time.process_time() - started < 3

@@ -1,0 +1,31 @@
+"""What findings about CVEs hold. Source: CISA's catalog of known exploited vulnerabilities (KEV)."""
+
+from __future__ import annotations
+
+from svc.assistant.findings import Facts
+
+
+class CveStatus(Facts, frozen=True, kw_only=True, tag="cve"):
+    """A CVE in the input, and what the KEV catalog says of it; without a catalog most fields are None."""
+
+    id: str
+    is_exploited: bool | None
+    """Whether the catalog lists it; None without a catalog."""
+    vendor: str | None
+    product: str | None
+    name: str | None
+    description: str | None
+    action: str | None
+    """What CISA requires agencies to do."""
+    added: str | None
+    """Date on which the catalog listed it."""
+    due: str | None
+    """Date by which agencies must have acted."""
+    ransomware: str | None
+    """Use in ransomware campaigns: "Known" or "Unknown"."""
+    cwes: list[str]
+    count: int
+    """How often it appears in the input."""
+    table_version: str | None
+    """Version of the catalog."""
+    table_date: str | None
