@@ -4,7 +4,7 @@ import process from "node:process";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
-import { FaultProxy } from "./test/fault_proxy.js";
+import { FaultProxy } from "./test/fault-proxy.js";
 
 /** The page's origin must be known before the service starts, which is told to let it in. */
 async function freePort(): Promise<number> {
@@ -24,7 +24,7 @@ const quiet = "--no-first-run --disable-background-networking --disable-componen
 export default defineConfig({
   test: {
     include: ["test/browser/*.test.ts"],
-    globalSetup: ["test/scripted_service.ts"],
+    globalSetup: ["test/scripted-service.ts"],
     testTimeout: 20_000,
     browser: {
       enabled: true,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { message, turn } from "../test/messages.js";
-import { WireError } from "../test/scripted_transport.js";
+import { WireError } from "../test/scripted-transport.js";
 import { ask, clear, frames, show } from "./page.js";
 
 afterEach(clear);

@@ -1,7 +1,7 @@
 // The element on a page, with a service that is the test.
 import { SvcChat } from "../src/index.js";
 import hostCss from "../src/host.css?inline";
-import { ScriptedTransport } from "../test/scripted_transport.js";
+import { ScriptedTransport } from "../test/scripted-transport.js";
 
 const style = document.createElement("style");
 style.textContent = `html, body { block-size: 100%; margin: 0 } main { block-size: 100% } ${hostCss}`;

@@ -4,7 +4,7 @@ import type { Hooks, Upload } from "../src/chat.js";
 import { ENGLISH } from "../src/strings.js";
 import type { SessionWish } from "../src/transport.js";
 import { message, turn } from "./messages.js";
-import { ScriptedTransport, WireError } from "./scripted_transport.js";
+import { ScriptedTransport, WireError } from "./scripted-transport.js";
 
 let transport: ScriptedTransport;
 let opened: [string, boolean][];

@@ -5,9 +5,9 @@ import { NotebookActions } from "@jupyterlab/notebook";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { KernelView } from "./kernel_view.js";
-import type { Defaults, Look } from "./kernel_view.js";
-import { isOurs } from "./question_cells.js";
+import { KernelView } from "./kernel-view.js";
+import type { Defaults, Look } from "./kernel-view.js";
+import { isOurs } from "./question-cells.js";
 
 export class Follower {
   /** Another view is on show, or the one that is has changed. */

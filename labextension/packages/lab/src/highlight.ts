@@ -4,7 +4,7 @@ import { isCodeCellModel } from "@jupyterlab/cells";
 import type { ICellModel } from "@jupyterlab/cells";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import type { Notebook } from "@jupyterlab/notebook";
-import { isQuestion } from "./question_cells.js";
+import { isQuestion } from "./question-cells.js";
 
 const TEXT = "text/x-ipythongfm"; // Markdown as notebooks have it; "text/markdown" is plain text in JupyterLab
 

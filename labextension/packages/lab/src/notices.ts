@@ -1,6 +1,6 @@
 // What the panel says where there is no chat to show, and what to do then. Pure.
 import type { TranslationBundle } from "@jupyterlab/translation";
-import type { LinkState } from "./kernel_link.js";
+import type { LinkState } from "./kernel-link.js";
 
 export type Action = "open-notebook" | "choose-kernel" | "restart-kernel" | "try-again";
 

@@ -1,5 +1,5 @@
 // What the settings editor's form says, as the parts of the plugin want it. Pure. There is no key among the settings.
-import type { Defaults } from "./kernel_view.js";
+import type { Defaults } from "./kernel-view.js";
 
 export type Theme = "auto" | "light" | "dark";
 

@@ -1,8 +1,8 @@
 // What the plugins share: which kernel's chat is meant, and how to show it.
 import { Token } from "@lumino/coreutils";
-import type { ChatPanel } from "./chat_panel.js";
+import type { ChatPanel } from "./chat-panel.js";
 import type { Follower } from "./follower.js";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 
 export interface Svc {
   readonly follower: Follower;

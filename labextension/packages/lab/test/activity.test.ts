@@ -1,7 +1,7 @@
 import type { ChatMessage, ChatSession } from "svc-chat";
 import { expect, test, vi } from "vitest";
 import { Activity } from "../src/activity.js";
-import { statusText } from "../src/status_text.js";
+import { statusText } from "../src/status-text.js";
 
 const SESSION: ChatSession = {
   ...{ id: "s1", name: "Ticket 4711", description: "", expire_time: 10_000, ttl: 86_400, can_log: true, files: [] },

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ANSWER_MIME, answerIn, mayWantCell, placeOf } from "../src/cell_below_rules.js";
+import { ANSWER_MIME, answerIn, mayWantCell, placeOf } from "../src/cell-below-rules.js";
 import { fromNotebook, withoutDrive } from "../src/paths.js";
-import { isOurs, isQuestion } from "../src/question_cells.js";
-import { isPageWritten, reportCode, reportPage } from "../src/report_rules.js";
+import { isOurs, isQuestion } from "../src/question-cells.js";
+import { isPageWritten, reportCode, reportPage } from "../src/report-rules.js";
 import { readSettings } from "../src/settings.js";
 import { chooseVersion } from "../src/shared.js";
 

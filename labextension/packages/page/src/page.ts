@@ -2,7 +2,7 @@
 // The key lives in this script's memory and in the element's attribute: never in an address, a cookie or a storage.
 
 import { make } from "./elements.js";
-import { openKeyView } from "./key_view.js";
+import { openKeyView } from "./key-view.js";
 import { Keys, RefusedError } from "./keys.js";
 import { takeStart } from "./start.js";
 import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";

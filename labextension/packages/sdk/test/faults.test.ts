@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 
 import { type Message, MessageType, SessionExpiredError, Svc, TooLargeError, UnreachableError } from "../src/index.js";
-import { FaultProxy } from "./fault_proxy.js";
-import { LocalService } from "./local_service.js";
+import { FaultProxy } from "./fault-proxy.js";
+import { LocalService } from "./local-service.js";
 import { follow, said } from "./streaming.js";
 
 const { baseUrl, apiKey } = inject("service");

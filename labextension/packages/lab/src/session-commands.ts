@@ -3,8 +3,8 @@ import { InputDialog, Notification } from "@jupyterlab/apputils";
 import type { ChatSession } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands_plugin.js";
-import type { KernelView } from "./kernel_view.js";
+import type { Commands } from "./commands-plugin.js";
+import type { KernelView } from "./kernel-view.js";
 
 export function addSessionCommands(commands: Commands): string[] {
   const { app, svc, trans } = commands;

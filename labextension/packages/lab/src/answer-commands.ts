@@ -2,7 +2,7 @@
 // anywhere, as `%%svc` writes it; the page never makes a cell of what the service sent.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
 import { insertMarkdown } from "./cells.js";
-import type { Commands } from "./commands_plugin.js";
+import type { Commands } from "./commands-plugin.js";
 
 interface SafeAnswer {
   readonly turn: string;

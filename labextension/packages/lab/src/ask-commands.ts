@@ -2,7 +2,7 @@
 // argument `send` (a shortcut of one's own may have it) it is asked at once.
 import type { Cell } from "@jupyterlab/cells";
 import { hasError, hasOutput, selectionIn, textOf } from "./cells.js";
-import type { Commands } from "./commands_plugin.js";
+import type { Commands } from "./commands-plugin.js";
 import { analystIcon } from "./icon.js";
 import { compose } from "./prompts.js";
 import type { Question, Sentences, Subject } from "./prompts.js";

@@ -6,8 +6,8 @@ import type { Cell } from "@jupyterlab/cells";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { KernelMessage } from "@jupyterlab/services";
-import { answerIn, mayWantCell, placeOf } from "./cell_below_rules.js";
-import type { CellAnswer } from "./cell_below_rules.js";
+import { answerIn, mayWantCell, placeOf } from "./cell-below-rules.js";
+import type { CellAnswer } from "./cell-below-rules.js";
 import { insertMarkdown, rewriteMarkdown } from "./cells.js";
 
 export const cellBelowPlugin: JupyterFrontEndPlugin<void> = {

@@ -8,8 +8,8 @@ import { KernelMessage } from "@jupyterlab/services";
 import type { Session } from "@jupyterlab/services";
 import { UUID } from "@lumino/coreutils";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands_plugin.js";
-import { isPageWritten, reportCode, reportPage } from "./report_rules.js";
+import type { Commands } from "./commands-plugin.js";
+import { isPageWritten, reportCode, reportPage } from "./report-rules.js";
 
 export function addReportCommand(commands: Commands, documents: IDocumentManager): string {
   const { app, svc, trans } = commands;

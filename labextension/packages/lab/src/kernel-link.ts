@@ -1,7 +1,7 @@
 // The way to one kernel: opens the channel, loses it when the kernel restarts, opens it again. Shows nothing.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { CommChannel, REGISTER } from "./comm_channel.js";
+import { CommChannel, REGISTER } from "./comm-channel.js";
 
 export type Unable = "other-language" | "missing" | "old" | "dead" | "failed";
 

@@ -4,7 +4,7 @@ import { PathExt } from "@jupyterlab/coreutils";
 import type { Contents } from "@jupyterlab/services";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import type { Drag } from "@lumino/dragdrop";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 import { fromNotebook } from "./paths.js";
 
 const FILES = "application/x-jupyter-icontents"; // the file browser's list of paths

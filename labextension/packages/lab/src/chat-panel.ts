@@ -7,7 +7,7 @@ import type { Message } from "@lumino/messaging";
 import "svc-chat";
 import type { Follower } from "./follower.js";
 import { analystIcon } from "./icon.js";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 import { noticeOf } from "./notices.js";
 import type { Action } from "./notices.js";
 

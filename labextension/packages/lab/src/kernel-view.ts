@@ -5,7 +5,7 @@ import { ChannelTransport } from "svc-chat/src/channel.js";
 import type { Strings, SvcChat } from "svc-chat";
 import { Activity } from "./activity.js";
 import type { Ended } from "./activity.js";
-import { KernelLink } from "./kernel_link.js";
+import { KernelLink } from "./kernel-link.js";
 
 /** What the settings say of new sessions; "" is the kernel's own default. Never a key. */
 export interface Defaults {

@@ -3,7 +3,7 @@ import process from "node:process";
 
 import type { TestProject } from "vitest/node";
 
-import { type Address, LocalService } from "./local_service.js";
+import { type Address, LocalService } from "./local-service.js";
 
 declare module "vitest" {
   interface ProvidedContext {

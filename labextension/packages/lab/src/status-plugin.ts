@@ -4,8 +4,8 @@ import { IStatusBar } from "@jupyterlab/statusbar";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
-import { statusText } from "./status_text.js";
-import type { Words } from "./status_text.js";
+import { statusText } from "./status-text.js";
+import type { Words } from "./status-text.js";
 import { SvcToken } from "./svc.js";
 import type { Svc } from "./svc.js";
 

@@ -5,11 +5,11 @@ import { IDocumentManager } from "@jupyterlab/docmanager";
 import { ILauncher } from "@jupyterlab/launcher";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import type { TranslationBundle } from "@jupyterlab/translation";
-import { addAnswerCommands } from "./answer_commands.js";
-import { addAskCommands } from "./ask_commands.js";
+import { addAnswerCommands } from "./answer-commands.js";
+import { addAskCommands } from "./ask-commands.js";
 import { analystIcon } from "./icon.js";
-import { addReportCommand } from "./report_command.js";
-import { addSessionCommands } from "./session_commands.js";
+import { addReportCommand } from "./report-command.js";
+import { addSessionCommands } from "./session-commands.js";
 import { SvcToken } from "./svc.js";
 import type { Svc } from "./svc.js";
 
