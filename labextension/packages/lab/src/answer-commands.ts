@@ -2,22 +2,22 @@
 // anywhere, as `%%svc` writes it; the page never makes a cell of what the service sent.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
 import { insertMarkdown } from "./cells.js";
-import type { Commands } from "./commands-plugin.js";
+import type { CommandContext } from "./command-context.js";
 
 interface SafeAnswer {
   readonly turn: string;
   readonly markdown: string;
 }
 
-export function addAnswerCommands(commands: Commands): string[] {
-  const { app, svc, trans } = commands;
+export function addAnswerCommands(context: CommandContext): string[] {
+  const { app, svc, trans } = context;
   const isEnabled = () => (svc.follower.view?.activity.current ?? null) !== null;
   app.commands.addCommand("svc:insert-answer", {
     label: trans.__("Insert Last Answer Below"),
     caption: trans.__("Write the last answer as a Markdown cell below the active one"),
     isEnabled,
     execute: async () => {
-      await withAnswer(commands, insert);
+      await withAnswer(context, insert);
     },
   });
   app.commands.addCommand("svc:copy-answer", {
@@ -25,7 +25,7 @@ export function addAnswerCommands(commands: Commands): string[] {
     caption: trans.__("Copy the last answer as Markdown"),
     isEnabled,
     execute: async () => {
-      await withAnswer(commands, (answer) => {
+      await withAnswer(context, (answer) => {
         Clipboard.copyToSystem(answer.markdown);
       });
     },
@@ -33,18 +33,21 @@ export function addAnswerCommands(commands: Commands): string[] {
   return ["svc:insert-answer", "svc:copy-answer"];
 }
 
-async function withAnswer(commands: Commands, act: (answer: SafeAnswer, commands: Commands) => void): Promise<void> {
-  const { svc, trans } = commands;
+async function withAnswer(
+  context: CommandContext,
+  act: (answer: SafeAnswer, context: CommandContext) => void,
+): Promise<void> {
+  const { svc, trans } = context;
   try {
     const answer = (await svc.follower.view?.request("answer")) as Partial<SafeAnswer> | null | undefined;
-    if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, commands);
+    if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, context);
     else Notification.warning(trans.__("There is no answer yet."), { autoClose: 5_000 });
   } catch (error) {
     Notification.error(error instanceof Error ? error.message : String(error), { autoClose: 10_000 });
   }
 }
 
-function insert({ turn, markdown }: SafeAnswer, { svc }: Commands): void {
+function insert({ turn, markdown }: SafeAnswer, { svc }: CommandContext): void {
   const notebook = svc.follower.panel?.content;
   if (!notebook) return;
   const index = notebook.activeCellIndex + 1;

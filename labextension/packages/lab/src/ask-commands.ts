@@ -2,13 +2,13 @@
 // argument `send` (a shortcut of one's own may have it) it is asked at once.
 import type { Cell } from "@jupyterlab/cells";
 import { hasError, hasOutput, selectionIn, textOf } from "./cells.js";
-import type { Commands } from "./commands-plugin.js";
+import type { CommandContext } from "./command-context.js";
 import { analystIcon } from "./icon.js";
 import { compose } from "./prompts.js";
 import type { Question, Sentences, Subject } from "./prompts.js";
 
-export function addAskCommands(commands: Commands): string[] {
-  const { app, trans } = commands;
+export function addAskCommands(context: CommandContext): string[] {
+  const { app, trans } = context;
   const labels: Readonly<Record<Subject, string>> = {
     cell: trans.__("Ask About This Cell"),
     output: trans.__("Ask About This Output"),
@@ -21,16 +21,16 @@ export function addAskCommands(commands: Commands): string[] {
       label: labels[subject],
       caption: labels[subject],
       ...(subject === "cell" && { icon: analystIcon }),
-      isEnabled: () => isThere(subject, activeCell(commands)),
+      isEnabled: () => isThere(subject, activeCell(context)),
       execute: async ({ send }) => {
-        await ask(subject, commands, send === true);
+        await ask(subject, context, send === true);
       },
     });
     return command;
   });
 }
 
-function activeCell({ svc }: Commands): Cell | null {
+function activeCell({ svc }: CommandContext): Cell | null {
   return svc.follower.panel?.content.activeCell ?? null;
 }
 
@@ -41,12 +41,12 @@ function isThere(subject: Subject, cell: Cell | null): boolean {
   return cell !== null;
 }
 
-async function ask(subject: Subject, commands: Commands, isSent: boolean): Promise<void> {
-  const { svc, trans } = commands;
+async function ask(subject: Subject, context: CommandContext, isSent: boolean): Promise<void> {
+  const { svc, trans } = context;
   const { panel } = svc.follower;
-  const cell = activeCell(commands);
+  const cell = activeCell(context);
   if (!panel || !cell) return;
-  const question = compose(subject, textOf(cell), selectionIn(panel), sentences(commands));
+  const question = compose(subject, textOf(cell), selectionIn(panel), sentences(context));
   const view = await svc.open();
   if (!view) return;
   if (!question) {
@@ -64,7 +64,7 @@ function attachFile({ file }: Question, attach: (files: File[]) => void): void {
   if (file) attach([new File([file.content], file.name, { type: "text/plain" })]);
 }
 
-function sentences({ trans }: Commands): Sentences {
+function sentences({ trans }: CommandContext): Sentences {
   return {
     cell: trans.__("What does this do, and is anything in it suspicious?"),
     output: trans.__("What does this show, and is anything in it suspicious?"),

@@ -8,25 +8,25 @@ import { KernelMessage } from "@jupyterlab/services";
 import type { Session } from "@jupyterlab/services";
 import { UUID } from "@lumino/coreutils";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands-plugin.js";
+import type { CommandContext } from "./command-context.js";
 import { isPageWritten, reportCode, reportPage } from "./report-rules.js";
 
-export function addReportCommand(commands: Commands, documents: IDocumentManager): string {
-  const { app, svc, trans } = commands;
+export function addReportCommand(context: CommandContext, documents: IDocumentManager): string {
+  const { app, svc, trans } = context;
   app.commands.addCommand("svc:run-report", {
     label: trans.__("Re-run as Report"),
     caption: trans.__("Run the saved notebook in a fresh kernel and show the page that svc report writes"),
     isEnabled: () => svc.follower.panel?.sessionContext.session?.kernel != null,
     execute: async () => {
       const { panel } = svc.follower;
-      if (panel) await report(panel, commands, documents);
+      if (panel) await report(panel, context, documents);
     },
   });
   return "svc:run-report";
 }
 
-async function report(panel: NotebookPanel, commands: Commands, documents: IDocumentManager): Promise<void> {
-  const { trans } = commands;
+async function report(panel: NotebookPanel, context: CommandContext, documents: IDocumentManager): Promise<void> {
+  const { trans } = context;
   const { path } = panel.context;
   const name = PathExt.basename(path);
   await panel.context.save();
@@ -40,7 +40,7 @@ async function report(panel: NotebookPanel, commands: Commands, documents: IDocu
     Notification.update({ id, message, type, actions, autoClose: type === "success" ? 10_000 : false });
   const show = { label: trans.__("Show"), callback: () => void openPage(documents, reportPage(path)) };
   try {
-    const { code, last } = await run(panel, name, commands, ended.signal, (line) => {
+    const { code, last } = await run(panel, name, context, ended.signal, (line) => {
       Notification.update({ id, message: oneLine(`${name}: ${line}`, 120), actions: [stop] });
     });
     if (ended.signal.aborted) finish(trans.__("The report of %1 was stopped.", name), "warning");
@@ -61,7 +61,7 @@ interface Outcome {
 async function run(
   panel: NotebookPanel,
   name: string,
-  { app }: Commands,
+  { app }: CommandContext,
   signal: AbortSignal,
   tell: (line: string) => void,
 ): Promise<Outcome> {

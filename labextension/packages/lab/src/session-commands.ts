@@ -3,11 +3,11 @@ import { InputDialog, Notification } from "@jupyterlab/apputils";
 import type { ChatSession } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands-plugin.js";
+import type { CommandContext } from "./command-context.js";
 import type { KernelView } from "./kernel-view.js";
 
-export function addSessionCommands(commands: Commands): string[] {
-  const { app, svc, trans } = commands;
+export function addSessionCommands(context: CommandContext): string[] {
+  const { app, svc, trans } = context;
   const view = () => svc.follower.view;
   const add = (command: string, label: string, isEnabled: () => boolean, act: (view: KernelView) => Promise<void>) => {
     app.commands.addCommand(command, {
@@ -31,15 +31,15 @@ export function addSessionCommands(commands: Commands): string[] {
       await target.request("new");
       await svc.open();
     }),
-    add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, commands)),
-    add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, commands)),
+    add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, context)),
+    add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, context)),
     add("svc:stop", trans.__("Stop the Analyst"), isBusy, async (target) => {
       await target.request("cancel"); // whatever runs, a cell's question, too
     }),
   ];
 }
 
-async function resume(view: KernelView, { svc, trans }: Commands): Promise<void> {
+async function resume(view: KernelView, { svc, trans }: CommandContext): Promise<void> {
   const sessions = (await view.request("list")) as readonly ChatSession[];
   if (sessions.length === 0) {
     Notification.info(trans.__("There are no sessions yet."), { autoClose: 5_000 });
@@ -67,7 +67,7 @@ function rowOf({ id, name, expire_time: end }: ChatSession, now: number): string
   return `${oneLine(name, 60)}${left} · ${id.slice(0, 8)}`;
 }
 
-async function extend(view: KernelView, { trans }: Commands): Promise<void> {
+async function extend(view: KernelView, { trans }: CommandContext): Promise<void> {
   const ttl = view.activity.current?.ttl;
   if (!ttl) return;
   const { expire_time: end } = (await view.request("update", { ttl })) as ChatSession;
