@@ -260,7 +260,7 @@ describe("attributes", () => {
     await changed;
     await frames();
     expect(chat.find(".chat").dataset["theme"]).toBe("dark");
-    expect(chat.transport.wishes.at(-1)?.id).toBe("s9");
+    expect(chat.transport.requests.at(-1)?.id).toBe("s9");
   });
 
   test("the full screen covers the page", async () => {
@@ -272,13 +272,13 @@ describe("attributes", () => {
   });
 
   test('incognito="false" is logged, incognito="true" is not', async () => {
-    for (const [value, canLog] of [
+    for (const [value, logSession] of [
       ["false", true],
       ["true", false],
     ] as const) {
       const chat = await show({ incognito: value });
       await ask(chat, "who?");
-      expect(chat.transport.wishes[0]?.canLog).toBe(canLog);
+      expect(chat.transport.requests[0]?.logSession).toBe(logSession);
     }
   });
 

@@ -9,7 +9,7 @@ import type {
   ChatUser,
   Listener,
   Opened,
-  SessionWish,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";
@@ -144,7 +144,7 @@ export class ChannelTransport implements Transport {
 
   /** The kernel's session as it is, without its messages. */
   async state(): Promise<KernelState> {
-    return (await this.request("open", { wish: {}, history: false })) as KernelState;
+    return (await this.request("open", { history: false })) as KernelState;
   }
 
   /** Any word of the protocol. Rejects with a ChannelError. */
@@ -176,11 +176,11 @@ export class ChannelTransport implements Transport {
     this.#say();
   }
 
-  async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
+  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
     this.#early ??= [];
     try {
-      if (wish.id === undefined && this.#asked) await this.#asked; // a first question may be faster
-      const { session, messages } = await this.#opened(wish, signal);
+      if (request.id === undefined && this.#asked) await this.#asked; // a first question may be faster
+      const { session, messages } = await this.#openOrCreate(request, signal);
       if (!session) throw new ChannelError("the kernel has no session");
       this.#held = session.id;
       this.#hadSession = true;
@@ -254,16 +254,15 @@ export class ChannelTransport implements Transport {
     await this.request("detach", { index });
   }
 
-  /** Without an id: the kernel's session where none was shown yet; else, or where it has none, a new one. */
-  async #opened(wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
-    if (wish.id === undefined && (this.#hadSession || !this.#kernel)) return this.#made("new", wish, signal);
-    return this.#made("open", wish.id === undefined && this.#kernel ? { id: this.#kernel.id } : wish, signal);
-  }
-
-  async #made(word: "new" | "open", wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
-    const { name, description, canLog } = wish; // nobody chose the default name: the service makes one up that differs
-    const fields = word === "open" ? { wish } : { ...(name !== DEFAULT_NAME && { name }), description, canLog };
-    const { messages, ...state } = (await this.request(word, fields, { signal })) as KernelState;
+  /** Without an id: the kernel's session, if none was shown yet; otherwise, or if it has none, a new one. */
+  async #openOrCreate(request: SessionRequest, signal: AbortSignal): Promise<KernelState> {
+    const isNew = request.id === undefined && (this.#hadSession || !this.#kernel);
+    const { name, description, logSession: log_session } = request;
+    const { messages, ...state } = (
+      isNew // the service makes up a name unless the user chose one
+        ? await this.request("new", { ...(name !== DEFAULT_NAME && { name }), description, log_session }, { signal })
+        : await this.request("open", { session_id: request.id ?? this.#kernel?.id }, { signal })
+    ) as KernelState;
     return { ...state, messages: messages.map(whole) };
   }
 

@@ -5,7 +5,15 @@ import type { Turn } from "./conversation.js";
 import { duration, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { codeOf, textOf } from "./transport.js";
-import type { ChatFile, ChatMessage, ChatSession, ChatUser, Connection, SessionWish, Transport } from "./transport.js";
+import type {
+  ChatFile,
+  ChatMessage,
+  ChatSession,
+  ChatUser,
+  Connection,
+  SessionRequest,
+  Transport,
+} from "./transport.js";
 
 export type Phase = "opening" | "ready" | "needs-key" | "failed";
 
@@ -53,7 +61,7 @@ export class Chat {
 
   constructor(
     readonly transport: Transport,
-    private wish: SessionWish,
+    private request: SessionRequest,
     private readonly hooks: Hooks,
   ) {
     transport.listen({
@@ -85,7 +93,7 @@ export class Chat {
 
   /** Asks who the key is, and opens the session that is wished for. */
   async start(): Promise<void> {
-    const id = this.wish.id;
+    const id = this.request.id;
     this.#is("opening");
     try {
       this.user = (await this.transport.user?.(this.#life.signal)) ?? null;
@@ -107,18 +115,18 @@ export class Chat {
     this.#forget();
     this.hooks.changed();
     try {
-      await this.#open({ ...this.wish, id });
+      await this.#open({ ...this.request, id });
     } catch (error) {
       if (!GONE.has(codeOf(error))) throw error;
       this.#say(fill(this.hooks.strings.sessionGone, id));
-      await this.#open(withoutId(this.wish));
+      await this.#open(withoutId(this.request));
     }
   }
 
   /** The next question or file makes the session. */
-  startAnew(wish: SessionWish): void {
+  startAnew(request: SessionRequest): void {
     this.#forget();
-    this.wish = wish;
+    this.request = request;
     this.connection = "connected";
     this.hooks.changed();
   }
@@ -185,10 +193,10 @@ export class Chat {
     return this.#detaching;
   }
 
-  /** Renames, describes or extends the session; before there is one, the wish for it. */
+  /** Renames, describes or extends the session; before there is one, the request for it. */
   async update(change: { name?: string; description?: string; ttl?: number }): Promise<void> {
     if (!this.session) {
-      this.wish = { ...this.wish, ...change };
+      this.request = { ...this.request, ...change };
       this.hooks.changed();
       return;
     }
@@ -214,19 +222,19 @@ export class Chat {
   }
 
   get name(): string {
-    return this.session?.name ?? this.wish.name ?? "";
+    return this.session?.name ?? this.request.name ?? "";
   }
 
-  /** Whether what is asked will be kept against the wish of the page. */
-  get isLoggedAgainstWish(): boolean {
-    if (this.wish.canLog !== false) return false;
+  /** Whether what is asked will be kept against the request of the page. */
+  get isLoggedDespiteIncognito(): boolean {
+    if (this.request.logSession !== false) return false;
     if (this.session) return this.session.can_log;
     return this.user !== null && !this.user.never_log && !this.user.can_disable_logging;
   }
 
   get isUnlogged(): boolean {
     if (this.session) return !this.session.can_log;
-    return this.user?.never_log === true || (this.wish.canLog === false && !this.isLoggedAgainstWish);
+    return this.user?.never_log === true || (this.request.logSession === false && !this.isLoggedDespiteIncognito);
   }
 
   #forget(): void {
@@ -238,21 +246,21 @@ export class Chat {
 
   #ensureSession(): Promise<ChatSession> {
     if (this.session) return Promise.resolve(this.session);
-    this.#opening ??= this.#open(withoutId(this.wish)).finally(() => {
+    this.#opening ??= this.#open(withoutId(this.request)).finally(() => {
       this.#opening = null;
     });
     return this.#opening;
   }
 
-  async #open(wish: SessionWish): Promise<ChatSession> {
+  async #open(request: SessionRequest): Promise<ChatSession> {
     const conversation = this.conversation;
-    const { session, messages } = await this.transport.open(wish, this.#life.signal);
+    const { session, messages } = await this.transport.open(request, this.#life.signal);
     if (this.conversation !== conversation) return session; // another was opened meanwhile
     this.session = session;
     this.files = [...session.files];
-    if (wish.id === undefined) conversation.after = 0; // what stands there is of a session that ended
+    if (request.id === undefined) conversation.after = 0; // what stands there is of a session that ended
     if (messages.length) this.conversation = withPast(messages, conversation);
-    this.hooks.opened(session, wish.id === undefined);
+    this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
     return session;
   }
@@ -292,7 +300,7 @@ export class Chat {
       this.switchTo(session.id).catch((error: unknown) => {
         this.#fail(error);
       });
-    } else if (this.session) this.startAnew(this.wish);
+    } else if (this.session) this.startAnew(this.request);
     this.hooks.changed();
   }
 
@@ -389,6 +397,10 @@ function withPast(messages: readonly ChatMessage[], before: Conversation): Conve
   return conversation;
 }
 
-function withoutId({ name, description, canLog }: SessionWish): SessionWish {
-  return { ...(name && { name }), ...(description && { description }), ...(canLog !== undefined && { canLog }) };
+function withoutId({ name, description, logSession }: SessionRequest): SessionRequest {
+  return {
+    ...(name && { name }),
+    ...(description && { description }),
+    ...(logSession !== undefined && { logSession }),
+  };
 }

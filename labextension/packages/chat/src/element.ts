@@ -15,7 +15,7 @@ import type { Strings } from "./strings.js";
 import css from "./styles.css?inline";
 import { Thread } from "./thread.js";
 import { textOf } from "./transport.js";
-import type { ChatSession, SessionWish, Transport } from "./transport.js";
+import type { ChatSession, SessionRequest, Transport } from "./transport.js";
 import { oneLine } from "./untrusted.js";
 import { WebsocketTransport } from "./websocket.js";
 
@@ -150,9 +150,9 @@ export class SvcChat extends Base {
     return readSettings((name) => this.getAttribute(name), SCRIPT_ORIGIN);
   }
 
-  #wish(): SessionWish {
+  #wish(): SessionRequest {
     const { sessionName: name, sessionDescription: description, incognito } = this.#settings;
-    return { name, description, canLog: !incognito };
+    return { name, description, logSession: !incognito };
   }
 
   #restart(): void {
@@ -291,7 +291,7 @@ export class SvcChat extends Base {
       return line(chat.notice?.text ?? strings.failed, "error", again);
     }
     if (chat.notice) return line(chat.notice.text, chat.notice.isError ? "error" : "info");
-    return chat.isLoggedAgainstWish ? line(strings.incognitoRefused, "warning") : nothing;
+    return chat.isLoggedDespiteIncognito ? line(strings.incognitoRefused, "warning") : nothing;
   }
 
   readonly #headerActions = {

@@ -12,7 +12,7 @@ export type {
   Connection,
   Listener,
   Opened,
-  SessionWish,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";

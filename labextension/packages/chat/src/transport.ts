@@ -44,11 +44,11 @@ export interface ChatUser {
 }
 
 /** `id` resumes that session; without it a new one is made from the rest. */
-export interface SessionWish {
+export interface SessionRequest {
   readonly id?: string;
   readonly name?: string;
   readonly description?: string;
-  readonly canLog?: boolean;
+  readonly logSession?: boolean;
 }
 
 export interface Opened {
@@ -80,7 +80,7 @@ export interface Transport {
   /** A question may be sent while a turn of somebody else's runs: it waits for its end. */
   readonly isQueueing?: boolean;
   listen(listener: Listener): void;
-  open(wish: SessionWish, signal: AbortSignal): Promise<Opened>;
+  open(request: SessionRequest, signal: AbortSignal): Promise<Opened>;
   /** Resolves when the service has the question; its turn comes as messages. */
   send(content: string, signal: AbortSignal): Promise<void>;
   cancel(turn: string): Promise<void>;

@@ -8,7 +8,7 @@ import type {
   ChatUser,
   Listener,
   Opened,
-  SessionWish,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";
@@ -17,7 +17,7 @@ export class WebsocketTransport implements Transport {
   readonly #connect: (signal: AbortSignal) => Promise<Svc>;
   #svc: Svc | undefined;
   /** What was asked for last: an opening that ends after a later one began holds nothing. */
-  #wish: SessionWish | undefined;
+  #request: SessionRequest | undefined;
   #session: InteractiveSession | undefined;
   #streamer: Streamer | undefined;
   #listener: Listener | undefined;
@@ -34,10 +34,10 @@ export class WebsocketTransport implements Transport {
     return (await this.#client(signal)).getUser({ signal });
   }
 
-  async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
-    this.#wish = wish;
+  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
+    this.#request = request;
     const svc = await this.#client(signal);
-    const { id, name, description, canLog: logSession } = wish;
+    const { id, name, description, logSession } = request;
     let messages: readonly ChatMessage[] = [];
     const onhistory = (all: readonly ChatMessage[]) => {
       messages = all;
@@ -45,7 +45,7 @@ export class WebsocketTransport implements Transport {
     const session = id
       ? await svc.resumeSession(id, { signal, onhistory })
       : await svc.createSession({ name, description, logSession, signal });
-    if (this.#wish === wish) {
+    if (this.#request === request) {
       this.close();
       this.#session = session;
       this.#streamer = await this.#stream(session, signal);

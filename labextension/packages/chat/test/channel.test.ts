@@ -7,7 +7,7 @@ import type { ChatMessage, ChatSession, Connection } from "../src/transport.js";
 interface Posted {
   id: string;
   do: string;
-  wish?: object;
+  session_id?: string;
   request?: string;
   name?: string;
   offset?: number;
@@ -100,7 +100,7 @@ describe("the kernel's session", () => {
     kernel.answer("open", state(null));
     kernel.say({ event: "session", session, model: "svc-1.1" });
     void transport.open({ name: "New Session" }, signal());
-    expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
+    expect(kernel.posted.at(-1)).toMatchObject({ do: "open", session_id: "s1" });
   });
 
   it("is what a first question goes to that is faster than the kernel", async () => {
@@ -109,7 +109,7 @@ describe("the kernel's session", () => {
     expect(kernel.posted).toHaveLength(1);
     kernel.answer("open", state(session));
     await vi.waitFor(() => {
-      expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
+      expect(kernel.posted.at(-1)).toMatchObject({ do: "open", session_id: "s1" });
     });
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, expect, test, vi } from "vitest";
 import { Chat } from "../src/chat.js";
 import type { Hooks, Upload } from "../src/chat.js";
 import { ENGLISH } from "../src/strings.js";
-import type { SessionWish } from "../src/transport.js";
+import type { SessionRequest } from "../src/transport.js";
 import { message, turn } from "./messages.js";
 import { ScriptedTransport, WireError } from "./scripted-transport.js";
 
@@ -16,7 +16,7 @@ beforeEach(() => {
   failed = [];
 });
 
-async function chatWith(wish: SessionWish = {}): Promise<Chat> {
+async function chatWith(request: SessionRequest = {}): Promise<Chat> {
   const hooks: Hooks = {
     strings: ENGLISH,
     changed: () => undefined,
@@ -25,17 +25,17 @@ async function chatWith(wish: SessionWish = {}): Promise<Chat> {
     ended: () => undefined,
     failed: (code) => failed.push(code),
   };
-  const chat = new Chat(transport, wish, hooks);
+  const chat = new Chat(transport, request, hooks);
   await chat.start();
   return chat;
 }
 
 test("looking at a page makes no session; the first question does", async () => {
   const chat = await chatWith({ name: "triage" });
-  expect(transport.wishes).toEqual([]);
+  expect(transport.requests).toEqual([]);
 
   await chat.ask("who?");
-  expect(transport.wishes).toEqual([{ name: "triage" }]);
+  expect(transport.requests).toEqual([{ name: "triage" }]);
   expect(transport.asked).toEqual(["who?"]);
   expect(opened).toEqual([["made1", true]]);
 });
@@ -53,7 +53,7 @@ test.each(["session_not_found", "session_expired"])("%s: a new one is made, and 
   transport.refusals.open = new WireError(code);
   const chat = await chatWith({ id: "s1", name: "triage" });
 
-  expect(transport.wishes).toEqual([{ id: "s1", name: "triage" }, { name: "triage" }]);
+  expect(transport.requests).toEqual([{ id: "s1", name: "triage" }, { name: "triage" }]);
   expect(chat.notice?.text).toContain("s1");
   expect(opened).toEqual([["made1", true]]);
 });
@@ -104,9 +104,9 @@ test.each([
   ["the key never logs", { never_log: true, can_disable_logging: false }, false, true],
 ])("incognito, and %s", async (_, rights, isAgainst, isUnlogged) => {
   transport.profile = { email: "a@b.c", ...rights };
-  const chat = await chatWith({ canLog: false });
+  const chat = await chatWith({ logSession: false });
 
-  expect([chat.isLoggedAgainstWish, chat.isUnlogged]).toEqual([isAgainst, isUnlogged]);
+  expect([chat.isLoggedDespiteIncognito, chat.isUnlogged]).toEqual([isAgainst, isUnlogged]);
 });
 
 test("an upload shows its progress, then its file", async () => {

@@ -57,7 +57,7 @@ async function resume(view: KernelView, { svc, trans }: CommandContext): Promise
   });
   const chosen = sessions[items.indexOf(value ?? "")];
   if (!button.accept || !chosen) return;
-  await view.request("open", { wish: { id: chosen.id }, history: false });
+  await view.request("open", { session_id: chosen.id, history: false });
   await svc.open();
 }
 

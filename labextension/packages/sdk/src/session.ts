@@ -135,7 +135,7 @@ export class InteractiveSession {
   }
 
   /** Whether the service may keep it on disk; a wish (`logSession`) that the key may not allow. */
-  get canLog(): boolean {
+  get logSession(): boolean {
     return this.#info.can_log;
   }
 

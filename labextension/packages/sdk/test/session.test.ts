@@ -32,7 +32,7 @@ describe("the client", () => {
     const session = await svc.createSession();
 
     expect(session).toBeInstanceOf(InteractiveSession);
-    expect([session.ttl, session.canLog, session.language]).toEqual([86_400, true, "en"]);
+    expect([session.ttl, session.logSession, session.language]).toEqual([86_400, true, "en"]);
     expect(session.sessionId).toMatch(/^[0-9a-f]{32}$/);
     expect(session.timeLeft).toBeGreaterThan(86_300);
   });
@@ -47,12 +47,12 @@ describe("the client", () => {
       language: "de-CH",
     });
 
-    const { ttl, name, description, canLog, language, model } = session;
-    expect({ ttl, name, description, canLog, language }).toEqual({
+    const { ttl, name, description, logSession, language, model } = session;
+    expect({ ttl, name, description, logSession, language }).toEqual({
       ttl: 600,
       name: "triage",
       description: "of the week",
-      canLog: false,
+      logSession: false,
       language: "de-CH",
     });
     expect(model.model_string).toBe("svc-1.1");
