@@ -25,7 +25,7 @@ const shared = {
       return { path, namespace: "shared" };
     });
     onLoad({ filter: /.*/, namespace: "shared" }, ({ path }) => ({
-      contents: `module.exports = require("./shared.ts").moduleOf(${JSON.stringify(path)});`,
+      contents: `module.exports = require("./shared.ts").sharedModule(${JSON.stringify(path)});`,
       resolveDir: `${import.meta.dirname}/src`,
     }));
   },

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import { message, turn } from "../test/messages.js";
 import { ask, clear, frames, show } from "./page.js";
-import type { Shown } from "./page.js";
+import type { Page } from "./page.js";
 
 afterEach(clear);
 
@@ -11,13 +11,13 @@ const ANSWER =
   "**Two accounts** were guessed from 203.0.113.9.\n\n## By account\n\n| Account | Failures |\n|---|--:|\n| `root` | 8 |\n\n" +
   '```bash\n# who\ngrep -c "Failed" auth.log\n```\n\n> quoted\n\n- one\n- see <http://evil.example/>';
 
-async function answered(shown: Shown): Promise<void> {
+async function answered(shown: Page): Promise<void> {
   await ask(shown, "Who was brute-forced?");
   shown.transport.say(...turn(0, "Who was brute-forced?", ANSWER));
   await frames();
 }
 
-const SCENES: Record<string, (shown: Shown) => Promise<void>> = {
+const SCENES: Record<string, (shown: Page) => Promise<void>> = {
   landing: () => Promise.resolve(),
   answered,
   trace: async (shown) => {

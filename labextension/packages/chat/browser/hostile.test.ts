@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { message } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
 import { ask, clear, frames, show } from "./page.js";
-import type { Shown } from "./page.js";
+import type { Page } from "./page.js";
 
 const HOST = "hostile.invalid";
 const HIT = "window.hit=1";
@@ -74,7 +74,7 @@ const PAYLOADS: Record<string, string> = {
   formula: `$\\href{javascript:${HIT}}{x}$ $$\\unicode{x}$$`,
 };
 
-type Place = (shown: Shown, payloads: readonly string[]) => Promise<void>;
+type Place = (shown: Page, payloads: readonly string[]) => Promise<void>;
 
 const PLACES: Record<string, Place> = {
   result: (shown, payloads) => tell(shown, payloads, (content) => message(2, "result", { content })),
@@ -136,7 +136,7 @@ function picture(title: string, svg: string): ChatMessage {
 }
 
 /** A turn for each payload, whose second message is the one that carries it; every trace is opened. */
-async function tell(shown: Shown, payloads: readonly string[], carry: (payload: string) => ChatMessage): Promise<void> {
+async function tell(shown: Page, payloads: readonly string[], carry: (payload: string) => ChatMessage): Promise<void> {
   const turns = payloads.map((payload, place) => [
     message(1, "query", { content: "who?", turn: `t${place}` }),
     { ...carry(payload), turn: `t${place}` },

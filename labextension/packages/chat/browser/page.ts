@@ -9,7 +9,7 @@ document.head.append(style);
 document.documentElement.lang = "en";
 document.title = "Test";
 
-export interface Shown {
+export interface Page {
   readonly element: SvcChat;
   readonly root: ShadowRoot;
   readonly transport: ScriptedTransport;
@@ -22,7 +22,7 @@ export interface Shown {
 export async function show(
   attributes: Record<string, string> = {},
   prepare: (transport: ScriptedTransport) => void = () => undefined,
-): Promise<Shown> {
+): Promise<Page> {
   const element = document.createElement("svc-chat") as SvcChat;
   const transport = new ScriptedTransport();
   prepare(transport);
@@ -57,7 +57,7 @@ export async function frames(count = 3): Promise<void> {
   for (let frame = 0; frame < count; frame += 1) await new Promise(requestAnimationFrame);
 }
 
-export async function ask(shown: Shown, text: string): Promise<void> {
+export async function ask(shown: Page, text: string): Promise<void> {
   const area = shown.find<HTMLTextAreaElement>(".composer textarea");
   area.value = text;
   area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));

@@ -3,7 +3,7 @@
 import { afterAll, afterEach, expect, inject, test } from "vitest";
 import { message, turn } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
-import { finish } from "../src/chips.js";
+import { decorate } from "../src/chips.js";
 import { blocks, render } from "../src/markdown.js";
 import { MarkdownView } from "../src/streaming.js";
 import { ENGLISH } from "../src/strings.js";
@@ -54,7 +54,7 @@ function streamOnce(): number {
   const container = document.createElement("div");
   document.body.append(container);
   const view = new MarkdownView(container, (node) => {
-    finish(node, ENGLISH);
+    decorate(node, ENGLISH);
   });
   const size = Math.ceil(ANSWER.length / CHUNKS);
   const start = performance.now();
@@ -73,7 +73,7 @@ function renderWholeEachTime(): number {
   const start = performance.now();
   for (let end = size; end < ANSWER.length; end += 10 * size) {
     container.replaceChildren(...blocks(ANSWER.slice(0, end)).map((block) => render(block, true)));
-    finish(container, ENGLISH);
+    decorate(container, ENGLISH);
   }
   const spent = performance.now() - start;
   container.remove();

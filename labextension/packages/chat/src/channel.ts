@@ -8,7 +8,7 @@ import type {
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
+  OpenedSession,
   SessionRequest,
   Transport,
   UploadOptions,
@@ -21,14 +21,14 @@ export interface Channel {
   close(): void;
 }
 
-export interface Words {
+export interface ChannelStrings {
   readonly waiting: string;
   readonly queued: string;
   readonly tooLarge: string;
 }
 
 /** What the surroundings of the conversation want to know: a status bar, say. */
-export interface Watcher {
+export interface SessionObserver {
   /** Whenever the kernel's session changes, whoever changed it; null where the next question makes one. */
   session?(session: ChatSession | null, model: string): void;
   /** "In [12]" or "panel": whose question has to end first; null when none. */
@@ -61,7 +61,7 @@ export class ChannelError extends Error {
   }
 }
 
-const WORDS: Words = {
+const ENGLISH: ChannelStrings = {
   waiting: "Waiting for {} to end: the kernel asks one question at a time.",
   queued: "Queued: the kernel is busy.",
   tooLarge: "{} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
@@ -70,14 +70,14 @@ const SLOW_MS = 1_000; // without a sign of the kernel: it runs a cell and reads
 const MAX_BYTES = 64 * 1_048_576; // a file is held in the page's memory, and once more in the kernel's
 const PART_BYTES = 1_048_576; // Jupyter's server closes a connection over 10 MiB a message
 
-interface Pending {
+interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly slow: ReturnType<typeof setTimeout>;
   readonly parts: unknown[];
 }
 
-interface Event {
+interface KernelEvent {
   readonly id?: string;
   readonly got?: boolean;
   readonly part?: readonly Partial<ChatMessage>[];
@@ -99,45 +99,45 @@ interface Event {
 export class ChannelTransport implements Transport {
   readonly isQueueing = true;
   readonly #prefix = Math.random().toString(36).slice(2, 10);
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingRequest>();
   readonly #slow = new Set<string>();
-  readonly #words: Words;
+  readonly #strings: ChannelStrings;
   #count = 0;
   #listener: Listener | undefined;
   #kernel: ChatSession | null = null;
-  #held = "";
+  #sessionId = "";
   #after = 0;
   #hadSession = false;
   /** Resolves when the kernel has said what its session is; null when that is known. */
-  #asked: Promise<void> | null = null;
+  #stateRequest: Promise<void> | null = null;
   /** What comes while a session is being opened; undefined while none is. */
-  #early: { sessionId: string; message: ChatMessage }[] | undefined;
-  #waiting: string | null = null;
-  #said = "";
-  #lost = "";
+  #buffered: { sessionId: string; message: ChatMessage }[] | undefined;
+  #waitingFor: string | null = null;
+  #notice = "";
+  #closeReason = "";
 
   constructor(
     private readonly channel: Channel,
-    private readonly watcher: Watcher = {},
-    words: Partial<Words> = {},
+    private readonly watcher: SessionObserver = {},
+    words: Partial<ChannelStrings> = {},
   ) {
-    this.#words = { ...WORDS, ...words };
+    this.#strings = { ...ENGLISH, ...words };
     channel.onMessage((message) => {
-      this.#receive(message as Event);
+      this.#receive(message as KernelEvent);
     });
   }
 
   /** Follows the kernel's session from now on. */
   listen(listener: Listener): void {
     this.#listener = listener;
-    this.#said = "";
-    this.#asked = this.state().then(
+    this.#notice = "";
+    this.#stateRequest = this.state().then(
       ({ session, model, is_busy: isBusy }) => {
         this.watcher.busy?.(isBusy);
-        this.#sessionIs(session, model);
+        this.#setSession(session, model);
       },
       () => {
-        this.#asked = null; // whoever asks something next is told
+        this.#stateRequest = null; // whoever asks something next is told
       },
     );
   }
@@ -147,51 +147,51 @@ export class ChannelTransport implements Transport {
     return (await this.request("open", { history: false })) as KernelState;
   }
 
-  /** Any word of the protocol. Rejects with a ChannelError. */
-  request(word: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
+  /** Any operation of the protocol. Rejects with a ChannelError. */
+  request(operation: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
     const id = `${this.#prefix}.${(this.#count += 1)}`;
-    if (this.#lost) return Promise.reject(new ChannelError(this.#lost));
+    if (this.#closeReason) return Promise.reject(new ChannelError(this.#closeReason));
     if (signal?.aborted) return Promise.reject(new ChannelError("", "cancelled"));
     const answer = new Promise<unknown>((resolve, reject) => {
       const slow = setTimeout(() => {
         this.#slow.add(id);
-        this.#say();
+        this.#updateNotice();
       }, SLOW_MS);
       this.#pending.set(id, { resolve, reject, slow, parts: [] });
     });
     const abort = () => {
-      this.#take(id)?.reject(new ChannelError("", "cancelled"));
-      if (!this.#lost) this.channel.send({ id: `${id}x`, do: "cancel", request: id });
+      this.#settle(id)?.reject(new ChannelError("", "cancelled"));
+      if (!this.#closeReason) this.channel.send({ id: `${id}x`, do: "cancel", request: id });
     };
     signal?.addEventListener("abort", abort);
-    this.channel.send({ id, do: word, ...fields }, buffers);
+    this.channel.send({ id, do: operation, ...fields }, buffers);
     return answer.finally(() => signal?.removeEventListener("abort", abort));
   }
 
   /** The kernel is gone: nothing that is asked is answered any more, and `text` says so. */
-  lost(text: string): void {
-    this.#lost = text;
-    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(new ChannelError(text));
-    this.#listener?.onConnection("closed", new ChannelError(text));
-    this.#say();
+  fail(reason: string): void {
+    this.#closeReason = reason;
+    for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(new ChannelError(reason));
+    this.#listener?.onConnection("closed", new ChannelError(reason));
+    this.#updateNotice();
   }
 
-  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
-    this.#early ??= [];
+  async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
+    this.#buffered ??= [];
     try {
-      if (request.id === undefined && this.#asked) await this.#asked; // a first question may be faster
+      if (request.id === undefined && this.#stateRequest) await this.#stateRequest; // a first question may be faster
       const { session, messages } = await this.#openOrCreate(request, signal);
       if (!session) throw new ChannelError("the kernel has no session");
-      this.#held = session.id;
+      this.#sessionId = session.id;
       this.#hadSession = true;
       this.#after = messages.at(-1)?.seq ?? 0;
       this.#listener?.onConnection("connected");
       queueMicrotask(() => {
-        this.#tellEarly();
+        this.#deliverBuffered();
       });
       return { session, messages };
     } catch (error) {
-      this.#early = undefined;
+      this.#buffered = undefined;
       throw error;
     }
   }
@@ -206,7 +206,7 @@ export class ChannelTransport implements Transport {
 
   /** Another session is on screen, or none; the channel belongs to whoever made it. */
   close(): void {
-    this.#held = "";
+    this.#sessionId = "";
     this.#listener = undefined;
   }
 
@@ -232,7 +232,7 @@ export class ChannelTransport implements Transport {
 
   /** In parts: the kernel reads each before the next is sent. */
   async attach(file: File, options: UploadOptions): Promise<ChatFile> {
-    if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#words.tooLarge, file.name));
+    if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#strings.tooLarge, file.name));
     const upload = `${this.#prefix}.${(this.#count += 1)}`;
     let offset = 0;
     for (;;) {
@@ -241,12 +241,12 @@ export class ChannelTransport implements Transport {
       const attached = await this.request("attach", fields, { signal: options.signal, buffers: [part] });
       offset += part.byteLength;
       options.onProgress(file.size ? offset / file.size : 1);
-      if (offset >= file.size) return this.#told(attached as ChatFile);
+      if (offset >= file.size) return this.#sessionFile(attached as ChatFile);
     }
   }
 
   /** The session that came before the answer has the file already. */
-  #told(file: ChatFile): ChatFile {
+  #sessionFile(file: ChatFile): ChatFile {
     return this.#kernel?.files.findLast(({ name, size }) => name === file.name && size === file.size) ?? file;
   }
 
@@ -263,26 +263,26 @@ export class ChannelTransport implements Transport {
         ? await this.request("new", { ...(name !== DEFAULT_NAME && { name }), description, log_session }, { signal })
         : await this.request("open", { session_id: request.id ?? this.#kernel?.id }, { signal })
     ) as KernelState;
-    return { ...state, messages: messages.map(whole) };
+    return { ...state, messages: messages.map(withDefaults) };
   }
 
-  #receive(event: Event): void {
+  #receive(event: KernelEvent): void {
     if (event.id !== undefined) this.#reply(event.id, event);
     else {
       switch (event.event) {
         case "message":
         case "messages":
           for (const part of event.messages ?? [event.message ?? {}]) {
-            this.#message(event.session_id ?? this.#kernel?.id ?? "", whole(part));
+            this.#message(event.session_id ?? this.#kernel?.id ?? "", withDefaults(part));
           }
           break;
         case "session":
-          this.#sessionIs(event.session ?? null, event.model ?? "");
+          this.#setSession(event.session ?? null, event.model ?? "");
           break;
         case "waiting":
-          this.#waiting = event.for ?? null;
-          this.watcher.waiting?.(this.#waiting);
-          this.#say();
+          this.#waitingFor = event.for ?? null;
+          this.watcher.waiting?.(this.#waitingFor);
+          this.#updateNotice();
           break;
         case "busy":
           this.watcher.busy?.(event.is_busy === true);
@@ -301,65 +301,65 @@ export class ChannelTransport implements Transport {
   }
 
   /** Replies to other views of the same widget, in this page or another, have ids of their own. */
-  #reply(id: string, event: Event): void {
+  #reply(id: string, event: KernelEvent): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    this.#isHeard(id, pending);
+    this.#acknowledge(id, pending);
     if (event.part) pending.parts.push(...event.part);
-    else if (event.error) this.#take(id)?.reject(errorOf(event.error.code, event.error.text));
+    else if (event.error) this.#settle(id)?.reject(errorOf(event.error.code, event.error.text));
     else if (event.ok !== undefined) {
       const { parts } = pending;
       const value = parts.length ? { ...(event.ok as KernelState), messages: parts } : event.ok;
-      this.#take(id)?.resolve(value);
+      this.#settle(id)?.resolve(value);
     }
   }
 
   #message(sessionId: string, message: ChatMessage): void {
     this.watcher.message?.(message);
-    if (this.#early) this.#early.push({ sessionId, message });
-    else if (sessionId === this.#held && (message.seq === 0 || message.seq > this.#after)) {
+    if (this.#buffered) this.#buffered.push({ sessionId, message });
+    else if (sessionId === this.#sessionId && (message.seq === 0 || message.seq > this.#after)) {
       this.#after = Math.max(this.#after, message.seq);
       this.#listener?.onMessage(message);
     }
   }
 
-  #tellEarly(): void {
-    const early = this.#early ?? [];
-    this.#early = undefined;
+  #deliverBuffered(): void {
+    const early = this.#buffered ?? [];
+    this.#buffered = undefined;
     for (const { sessionId, message } of early) {
-      if (sessionId === this.#held && message.seq > this.#after) {
+      if (sessionId === this.#sessionId && message.seq > this.#after) {
         this.#after = message.seq;
         this.#listener?.onMessage(message);
       }
     }
-    if (this.#kernel && this.#kernel.id !== this.#held) this.#listener?.onSession?.(this.#kernel);
+    if (this.#kernel && this.#kernel.id !== this.#sessionId) this.#listener?.onSession?.(this.#kernel);
   }
 
-  #sessionIs(session: ChatSession | null, model: string): void {
+  #setSession(session: ChatSession | null, model: string): void {
     this.#kernel = session;
-    this.#asked = null;
+    this.#stateRequest = null;
     this.watcher.session?.(session, model);
-    if (!this.#early) this.#listener?.onSession?.(session);
+    if (!this.#buffered) this.#listener?.onSession?.(session);
   }
 
-  #take(id: string): Pending | undefined {
+  #settle(id: string): PendingRequest | undefined {
     const pending = this.#pending.get(id);
-    if (pending) this.#isHeard(id, pending);
+    if (pending) this.#acknowledge(id, pending);
     this.#pending.delete(id);
     return pending;
   }
 
-  #isHeard(id: string, { slow }: Pending): void {
+  #acknowledge(id: string, { slow }: PendingRequest): void {
     clearTimeout(slow);
-    if (this.#slow.delete(id)) this.#say();
+    if (this.#slow.delete(id)) this.#updateNotice();
   }
 
   /** One line on what the question waits for, "" when it waits for nothing. */
-  #say(): void {
-    const waiting = this.#waiting ? fill(this.#words.waiting, this.#waiting) : "";
-    const text = this.#lost || waiting || (this.#slow.size ? this.#words.queued : "");
-    if (text === this.#said) return;
-    this.#said = text;
+  #updateNotice(): void {
+    const waiting = this.#waitingFor ? fill(this.#strings.waiting, this.#waitingFor) : "";
+    const text = this.#closeReason || waiting || (this.#slow.size ? this.#strings.queued : "");
+    if (text === this.#notice) return;
+    this.#notice = text;
     this.#listener?.onNotice?.(text);
   }
 }
@@ -370,7 +370,7 @@ function errorOf(code = "", text: string): ChannelError {
 }
 
 /** What is left out of a message has its usual value. */
-function whole(message: Partial<ChatMessage>): ChatMessage {
+function withDefaults(message: Partial<ChatMessage>): ChatMessage {
   return {
     id: "",
     parent_id: "",

@@ -30,7 +30,7 @@ export interface Upload {
   readonly controller: AbortController;
 }
 
-export interface Hooks {
+export interface ChatHooks {
   readonly strings: Strings;
   /** Something is to be shown anew. */
   changed(): void;
@@ -54,30 +54,30 @@ export class Chat {
   files: ChatFile[] = [];
   uploads: Upload[] = [];
   isStopping = false;
-  readonly #life = new AbortController();
+  readonly #lifetime = new AbortController();
   #sending = new AbortController();
   #opening: Promise<ChatSession> | null = null;
-  #detaching = Promise.resolve(true);
+  #lastDetach = Promise.resolve(true);
 
   constructor(
     readonly transport: Transport,
     private request: SessionRequest,
-    private readonly hooks: Hooks,
+    private readonly hooks: ChatHooks,
   ) {
     transport.listen({
       onMessage: (message) => {
         this.#receive(message);
       },
       onConnection: (connection, error) => {
-        this.#connectionIs(connection, error);
+        this.#setConnection(connection, error);
       },
       onNotice: (text) => {
         this.notice = null;
-        if (text) this.#say(text);
+        if (text) this.#notify(text);
         this.hooks.changed();
       },
       onSession: (session) => {
-        this.#sessionIs(session);
+        this.#setSession(session);
       },
     });
   }
@@ -94,38 +94,38 @@ export class Chat {
   /** Asks who the key is, and opens the session that is wished for. */
   async start(): Promise<void> {
     const id = this.request.id;
-    this.#is("opening");
+    this.#setPhase("opening");
     try {
-      this.user = (await this.transport.user?.(this.#life.signal)) ?? null;
+      this.user = (await this.transport.user?.(this.#lifetime.signal)) ?? null;
       if (id) await this.switchTo(id);
-      this.#is("ready");
+      this.#setPhase("ready");
     } catch (error) {
       this.#fail(error);
     }
   }
 
   close(): void {
-    this.#life.abort();
+    this.#lifetime.abort();
     for (const upload of this.uploads) upload.controller.abort();
     this.transport.close();
   }
 
   /** Opens that session; where it is gone, a new one, and says so. */
   async switchTo(id: string): Promise<void> {
-    this.#forget();
+    this.#reset();
     this.hooks.changed();
     try {
       await this.#open({ ...this.request, id });
     } catch (error) {
       if (!GONE.has(codeOf(error))) throw error;
-      this.#say(fill(this.hooks.strings.sessionGone, id));
+      this.#notify(fill(this.hooks.strings.sessionGone, id));
       await this.#open(withoutId(this.request));
     }
   }
 
   /** The next question or file makes the session. */
-  startAnew(request: SessionRequest): void {
-    this.#forget();
+  startNewSession(request: SessionRequest): void {
+    this.#reset();
     this.request = request;
     this.connection = "connected";
     this.hooks.changed();
@@ -165,12 +165,12 @@ export class Chat {
       await this.transport.cancel(turn.id);
     } catch (error) {
       this.isStopping = false;
-      this.#say(textOf(error), true);
+      this.#notify(textOf(error), true);
     }
   }
 
   async attach(files: readonly File[]): Promise<void> {
-    await Promise.all(files.map((file) => this.#attachOne(file)));
+    await Promise.all(files.map((file) => this.#uploadFile(file)));
   }
 
   /** Ends an upload that runs, or takes a failed one away. One that may have arrived goes on, to be taken back then. */
@@ -182,7 +182,7 @@ export class Chat {
 
   /** One after the other: the wire names files by their place. False where it could not be done. */
   detach(file: ChatFile): Promise<boolean> {
-    this.#detaching = this.#detaching.then(() =>
+    this.#lastDetach = this.#lastDetach.then(() =>
       this.#try(async () => {
         const place = this.files.indexOf(file);
         await this.transport.detach?.(place < 0 ? this.files.length : place, file); // one that nobody wanted came last
@@ -190,7 +190,7 @@ export class Chat {
         this.hooks.announce(fill(this.hooks.strings.detached, file.name));
       }),
     );
-    return this.#detaching;
+    return this.#lastDetach;
   }
 
   /** Renames, describes or extends the session; before there is one, the request for it. */
@@ -202,7 +202,7 @@ export class Chat {
     }
     await this.#try(async () => {
       this.session = (await this.transport.update?.(change)) ?? this.session;
-      if (change.ttl) this.#say(fill(this.hooks.strings.extended, duration(change.ttl)));
+      if (change.ttl) this.#notify(fill(this.hooks.strings.extended, duration(change.ttl)));
     });
   }
 
@@ -215,9 +215,9 @@ export class Chat {
   }
 
   async confirm(turn: Turn, isAllowed: boolean): Promise<void> {
-    const { asked } = turn;
+    const { confirmation } = turn;
     await this.#try(async () => {
-      if (asked) await this.transport.confirm?.(asked.id, isAllowed);
+      if (confirmation) await this.transport.confirm?.(confirmation.id, isAllowed);
     });
   }
 
@@ -237,7 +237,7 @@ export class Chat {
     return this.user?.never_log === true || (this.request.logSession === false && !this.isLoggedDespiteIncognito);
   }
 
-  #forget(): void {
+  #reset(): void {
     for (const upload of this.uploads) upload.controller.abort();
     this.conversation = new Conversation();
     Object.assign(this, { session: null, notice: null, files: [], uploads: [], isStopping: false });
@@ -254,12 +254,12 @@ export class Chat {
 
   async #open(request: SessionRequest): Promise<ChatSession> {
     const conversation = this.conversation;
-    const { session, messages } = await this.transport.open(request, this.#life.signal);
+    const { session, messages } = await this.transport.open(request, this.#lifetime.signal);
     if (this.conversation !== conversation) return session; // another was opened meanwhile
     this.session = session;
     this.files = [...session.files];
     if (request.id === undefined) conversation.after = 0; // what stands there is of a session that ended
-    if (messages.length) this.conversation = withPast(messages, conversation);
+    if (messages.length) this.conversation = withHistory(messages, conversation);
     this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
     return session;
@@ -278,7 +278,7 @@ export class Chat {
     this.hooks.changed();
   }
 
-  #connectionIs(connection: Connection, error: unknown): void {
+  #setConnection(connection: Connection, error: unknown): void {
     const was = this.connection;
     this.connection = connection;
     if (connection === "reconnecting" && was !== connection) this.hooks.announce(this.hooks.strings.reconnecting);
@@ -292,7 +292,7 @@ export class Chat {
   }
 
   /** Somebody else, a cell say, has changed the session or went on with another. */
-  #sessionIs(session: ChatSession | null): void {
+  #setSession(session: ChatSession | null): void {
     if (session && session.id === this.session?.id) {
       this.session = session;
       this.files = [...session.files];
@@ -300,7 +300,7 @@ export class Chat {
       this.switchTo(session.id).catch((error: unknown) => {
         this.#fail(error);
       });
-    } else if (this.session) this.startAnew(this.request);
+    } else if (this.session) this.startNewSession(this.request);
     this.hooks.changed();
   }
 
@@ -318,13 +318,13 @@ export class Chat {
     if (GONE.has(code)) {
       this.session = null;
       this.files = [];
-      this.#say(this.hooks.strings.sessionEnded);
+      this.#notify(this.hooks.strings.sessionEnded);
     } else if (code === "invalid_api_key") {
       this.#fail(error);
     }
   }
 
-  async #attachOne(file: File): Promise<void> {
+  async #uploadFile(file: File): Promise<void> {
     const { strings } = this.hooks;
     const upload: Upload = { name: file.name, size: file.size, share: 0, error: "", controller: new AbortController() };
     this.uploads = [...this.uploads, upload];
@@ -363,33 +363,33 @@ export class Chat {
       await act();
     } catch (error) {
       isDone = false;
-      this.#say(textOf(error), true);
+      this.#notify(textOf(error), true);
     }
     this.hooks.changed();
     return isDone;
   }
 
-  #say(text: string, isError = false): void {
+  #notify(text: string, isError = false): void {
     this.notice = { text, isError };
     this.hooks.announce(text);
   }
 
   #fail(error: unknown): void {
-    if (this.#life.signal.aborted) return;
+    if (this.#lifetime.signal.aborted) return;
     const isKey = codeOf(error) === "invalid_api_key";
-    this.#say(isKey ? this.hooks.strings.keyWrong : textOf(error), true);
+    this.#notify(isKey ? this.hooks.strings.keyWrong : textOf(error), true);
     this.hooks.failed(codeOf(error), textOf(error));
-    this.#is(isKey ? "needs-key" : "failed");
+    this.#setPhase(isKey ? "needs-key" : "failed");
   }
 
-  #is(phase: Phase): void {
+  #setPhase(phase: Phase): void {
     this.phase = phase;
     this.hooks.changed();
   }
 }
 
 /** What was said, and behind it the question that is on its way: it came before the session was known. */
-function withPast(messages: readonly ChatMessage[], before: Conversation): Conversation {
+function withHistory(messages: readonly ChatMessage[], before: Conversation): Conversation {
   const asked = before.turns.filter((turn) => turn.state === "sending");
   const conversation = asked.length ? new Conversation() : before;
   for (const message of messages) conversation.receive(message);

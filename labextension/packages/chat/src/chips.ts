@@ -15,7 +15,7 @@ export function indicatorOf(element: Element): string | undefined {
   return indicators.get(element);
 }
 
-export function finish(node: HTMLElement, strings: Strings): void {
+export function decorate(node: HTMLElement, strings: Strings): void {
   for (const code of node.querySelectorAll("code")) if (!code.closest("pre")) chipCode(code);
   chipTexts(node);
   for (const table of node.querySelectorAll("table")) frame(table, "table", strings.table, strings.copyCsv);

@@ -78,7 +78,7 @@ export function composer(chat: Chat | null, actions: ComposerActions, strings: S
 }
 
 /** Puts text into the field as if it had been written. */
-export function fillIn(area: HTMLTextAreaElement, text: string): void {
+export function setText(area: HTMLTextAreaElement, text: string): void {
   area.value = text;
   grow({ currentTarget: area });
 }
@@ -91,7 +91,7 @@ export function filesOf(data: DataTransfer | null): File[] {
 function sendFrom(area: HTMLTextAreaElement | null, isBlocked: boolean, actions: ComposerActions): void {
   if (!area?.value.trim() || isBlocked) return;
   actions.send(area.value);
-  fillIn(area, "");
+  setText(area, "");
 }
 
 /** As many rows as it has lines: counted, not measured, so that no layout is forced. */

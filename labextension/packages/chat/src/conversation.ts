@@ -26,13 +26,13 @@ export interface Failure {
 }
 
 /** What a `confirmation_request` asks; `detail` is all of it, as JSON. */
-export interface Asked {
+export interface Confirmation {
   readonly id: string;
   readonly tool: string;
   readonly detail: string;
 }
 
-interface Part {
+interface AnswerPart {
   readonly id: string;
   text: string;
 }
@@ -44,7 +44,7 @@ export class Turn {
   steps: Step[] = [];
   pictures: Picture[] = [];
   /** What the service waits to be told, while the turn runs. */
-  asked: Asked | null = null;
+  confirmation: Confirmation | null = null;
   failure: Failure | null = null;
   startedAt = 0;
   endedAt = 0;
@@ -54,7 +54,7 @@ export class Turn {
   isReplaced = false;
   /** What the reader said of it: 1, -1, or 0 for nothing. */
   score = 0;
-  readonly parts: Part[] = [];
+  readonly parts: AnswerPart[] = [];
 
   constructor(
     public id: string,
@@ -131,18 +131,18 @@ export class Conversation {
     const turn = this.#turnOf(message);
     turn.startedAt ||= message.created_at;
     if (turn.state === "sending") turn.state = "running";
-    this.#take(turn, message);
+    this.#apply(turn, message);
     return this.#changed(turn);
   }
 
-  #take(turn: Turn, message: ChatMessage): void {
+  #apply(turn: Turn, message: ChatMessage): void {
     switch (message.message_type) {
       case "query":
         turn.question = message.content ?? "";
         break;
       case "result":
         turn.group = message.group;
-        this.#takePart(turn, message);
+        this.#applyPart(turn, message);
         break;
       case "error":
         turn.state = message.status_code === STOPPED ? "stopped" : "failed";
@@ -157,22 +157,22 @@ export class Conversation {
         break;
       case "confirmation_request":
       case "confirmation_response":
-        turn.asked = askedBy(message);
-        this.#takeStep(turn, message);
+        turn.confirmation = confirmationOf(message);
+        this.#addStep(turn, message);
         break;
       default:
-        this.#takeStep(turn, message);
+        this.#addStep(turn, message);
     }
   }
 
-  #takePart(turn: Turn, message: ChatMessage): void {
+  #applyPart(turn: Turn, message: ChatMessage): void {
     const text = message.content ?? "";
     const known = turn.parts.find((part) => part.id === message.id);
     if (known) known.text = text;
     else turn.parts.push({ id: message.id, text });
   }
 
-  #takeStep(turn: Turn, message: ChatMessage): void {
+  #addStep(turn: Turn, message: ChatMessage): void {
     if (PICTURES.has(message.mime_type)) {
       const { id, title, mime_type: mimeType, content } = message;
       turn.pictures.push({ id, title: title ?? "", mimeType, base64: content ?? "" });
@@ -230,7 +230,7 @@ export class Conversation {
   }
 }
 
-function askedBy({ id, message_type: type, content }: ChatMessage): Asked | null {
+function confirmationOf({ id, message_type: type, content }: ChatMessage): Confirmation | null {
   if (type !== "confirmation_request") return null;
   try {
     const { tool, arguments: given } = JSON.parse(content ?? "") as { tool: unknown; arguments: unknown };

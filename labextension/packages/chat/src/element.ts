@@ -4,12 +4,12 @@ import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { Chat } from "./chat.js";
 import { indicatorOf } from "./chips.js";
-import { composer, filesOf, fillIn } from "./composer.js";
+import { composer, filesOf, setText } from "./composer.js";
 import type { Turn } from "./conversation.js";
 import { save, tableAsCsv } from "./copying.js";
 import { chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
-import { canonical, DEFAULT_NAME, OBSERVED, readSettings } from "./settings.js";
-import type { Name, Settings } from "./settings.js";
+import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
+import type { AttributeName, Settings } from "./settings.js";
 import { ENGLISH, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import css from "./styles.css?inline";
@@ -32,7 +32,7 @@ let sheet: CSSStyleSheet | undefined;
 const Base = typeof HTMLElement === "undefined" ? (Object as unknown as typeof HTMLElement) : HTMLElement;
 
 export class SvcChat extends Base {
-  static readonly observedAttributes = OBSERVED;
+  static readonly observedAttributes = OBSERVED_ATTRIBUTES;
 
   #settings: Settings = readSettings(() => null, SCRIPT_ORIGIN);
   #strings: Strings = ENGLISH;
@@ -48,7 +48,7 @@ export class SvcChat extends Base {
   #frame = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #status = { text: "", timer: undefined as ReturnType<typeof setTimeout> | undefined };
-  #pending = new Set<Name>();
+  #pending = new Set<AttributeName>();
 
   /** Who speaks to the service instead of a websocket of the element's own. */
   get transport(): Transport | undefined {
@@ -103,7 +103,7 @@ export class SvcChat extends Base {
 
   /** Attributes that are set one after the other count together. */
   attributeChangedCallback(attribute: string, before: string | null, after: string | null): void {
-    const name = canonical(attribute);
+    const name = attributeName(attribute);
     if (!name || before === after || !this.isConnected) return;
     if (this.#pending.size === 0) queueMicrotask(this.#attributesChanged);
     this.#pending.add(name);
@@ -116,7 +116,7 @@ export class SvcChat extends Base {
 
   /** Puts a question into the field, unsent, and the cursor behind it. */
   write(question: string): void {
-    this.#pick(question);
+    this.#fillPrompt(question);
   }
 
   /** Asks, as if it had been written and sent here. */
@@ -135,12 +135,12 @@ export class SvcChat extends Base {
     if (!this.isConnected || changed.size === 0) return;
     const before = this.#settings;
     this.#settings = this.#read();
-    const is = (...names: Name[]) => names.some((name) => changed.has(name));
+    const is = (...names: AttributeName[]) => names.some((name) => changed.has(name));
     if (is("api-key")) this.#typedKey = "";
     const { sessionName: name, sessionDescription: description, sessionPrompt, sessionId } = this.#settings;
     if (is("api-key", "base-url", "ws-url")) this.#restart();
     else if (is("session-id") && sessionId !== this.sessionId) void this.#switchTo(sessionId);
-    else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startAnew();
+    else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startNewSession();
     else if (is("session-name", "session-description")) void this.#chat?.update({ name, description });
     if (is("session-prompt")) this.#prefill(sessionPrompt, before.sessionPrompt);
     this.#changed();
@@ -150,7 +150,7 @@ export class SvcChat extends Base {
     return readSettings((name) => this.getAttribute(name), SCRIPT_ORIGIN);
   }
 
-  #wish(): SessionRequest {
+  #sessionRequest(): SessionRequest {
     const { sessionName: name, sessionDescription: description, incognito } = this.#settings;
     return { name, description, logSession: !incognito };
   }
@@ -162,7 +162,7 @@ export class SvcChat extends Base {
     const transport = this.#transport ?? this.#ownTransport();
     if (transport) {
       const { sessionId: id } = this.#settings;
-      this.#chat = new Chat(transport, { ...this.#wish(), ...(id && { id }) }, this.#hooks());
+      this.#chat = new Chat(transport, { ...this.#sessionRequest(), ...(id && { id }) }, this.#hooks());
       void this.#chat.start();
     }
     this.#render();
@@ -257,7 +257,7 @@ export class SvcChat extends Base {
       ${this.#banner()}
       <div class="scroll" role="log" aria-live="off" aria-label=${strings.conversation} tabindex="0">
         ${chat ? nothing : this.#keyForm()}
-        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#pick, strings) : nothing}
+        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#fillPrompt, strings) : nothing}
         <div class="turns" ?hidden=${!chat}></div>
       </div>
       ${composer(chat, this.#composerActions, strings)}
@@ -299,8 +299,8 @@ export class SvcChat extends Base {
       if (this.#isSessionsOpen) this.#closeSessions();
       else void this.#openSessions();
     },
-    startAnew: () => {
-      this.#startAnew();
+    startNewSession: () => {
+      this.#startNewSession();
     },
     extend: () => {
       void this.#chat?.update({ ttl: this.#chat.session?.ttl ?? 0 });
@@ -322,8 +322,8 @@ export class SvcChat extends Base {
       this.#closeSessions();
       void this.#switchTo(id);
     },
-    startAnew: () => {
-      this.#startAnew();
+    startNewSession: () => {
+      this.#startNewSession();
     },
     save: (kind: "md" | "json") => {
       if (this.#chat) save(kind, this.sessionId, this.#chat.name || DEFAULT_NAME, this.#chat.conversation);
@@ -392,21 +392,21 @@ export class SvcChat extends Base {
     else this.#area?.focus();
   }
 
-  #pick = (prompt: string): void => {
-    if (this.#area) fillIn(this.#area, prompt);
+  #fillPrompt = (prompt: string): void => {
+    if (this.#area) setText(this.#area, prompt);
     this.#area?.focus();
   };
 
-  #startAnew(): void {
+  #startNewSession(): void {
     this.#isSessionsOpen = false;
-    this.#chat?.startAnew(this.#wish());
+    this.#chat?.startNewSession(this.#sessionRequest());
     this.#prefill(this.#settings.sessionPrompt, "");
     this.#area?.focus();
   }
 
   async #switchTo(id: string): Promise<void> {
     if (!id) {
-      this.#startAnew();
+      this.#startNewSession();
       return;
     }
     try {
@@ -437,7 +437,7 @@ export class SvcChat extends Base {
   #prefill(text: string, before: string): void {
     const area = this.#area;
     const isNew = !this.#settings.sessionId && !this.#chat?.conversation.turns.length;
-    if (area && isNew && (area.value === "" || area.value === before)) fillIn(area, text);
+    if (area && isNew && (area.value === "" || area.value === before)) setText(area, text);
   }
 
   async #copy(text: string): Promise<boolean> {

@@ -11,7 +11,7 @@ export type {
   ChatUser,
   Connection,
   Listener,
-  Opened,
+  OpenedSession,
   SessionRequest,
   Transport,
   UploadOptions,

@@ -40,7 +40,7 @@ function shownAddress(address: string): string {
   return shown ? ` (<code class="${ADDRESS_CLASS}">${escape(shown)}</code>)` : "";
 }
 
-class Reader extends Tokenizer {
+class SafeTokenizer extends Tokenizer {
   override def(): undefined {
     return undefined;
   }
@@ -49,7 +49,7 @@ class Reader extends Tokenizer {
   }
 }
 
-class Writer extends Renderer {
+class SafeRenderer extends Renderer {
   override html({ text, block }: Tokens.HTML | Tokens.Tag): string {
     return block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`;
   }
@@ -79,7 +79,7 @@ class Writer extends Renderer {
   }
 }
 
-const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new Reader(), renderer: new Writer() };
+const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new SafeTokenizer(), renderer: new SafeRenderer() };
 
 /** The top-level blocks of printable Markdown; their `raw`s in a row are the text. Never raises. */
 export function blocks(markdown: string): Token[] {

@@ -16,7 +16,7 @@ type Part = TemplateResult | typeof nothing;
 
 export interface HeaderActions {
   toggleSessions(): void;
-  startAnew(): void;
+  startNewSession(): void;
   extend(): void;
   toggleFullscreen(): void;
 }
@@ -52,7 +52,7 @@ export function header(
     ${chat?.isUnlogged ? html`<span class="badge">${strings.incognito}</span>` : nothing}
     <span class="spring"></span>
     ${chat ? timeLeft(chat, now, actions, strings) : nothing}
-    ${chat ? iconButton("plus", strings.newSession, () => actions.startAnew()) : nothing}
+    ${chat ? iconButton("plus", strings.newSession, () => actions.startNewSession()) : nothing}
     ${iconButton(full ? "shrink" : "expand", full ? strings.leaveFullscreen : strings.fullscreen, () =>
       actions.toggleFullscreen(),
     )}
@@ -76,7 +76,7 @@ export interface SessionsActions {
   close(): void;
   rename(name: string): void;
   switchTo(id: string): void;
-  startAnew(): void;
+  startNewSession(): void;
   save(kind: "md" | "json"): void;
 }
 
@@ -105,7 +105,7 @@ export function sessionsPanel(
       ${iconButton("close", strings.close, () => actions.close())}
     </form>
     <div class="row">
-      <button type="button" @click=${() => actions.startAnew()}>${strings.newSession}</button>
+      <button type="button" @click=${() => actions.startNewSession()}>${strings.newSession}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("md")}>${strings.exportMarkdown}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("json")}>${strings.exportJson}</button>
     </div>

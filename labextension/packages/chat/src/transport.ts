@@ -51,7 +51,7 @@ export interface SessionRequest {
   readonly logSession?: boolean;
 }
 
-export interface Opened {
+export interface OpenedSession {
   readonly session: ChatSession;
   readonly messages: readonly ChatMessage[];
 }
@@ -80,7 +80,7 @@ export interface Transport {
   /** A question may be sent while a turn of somebody else's runs: it waits for its end. */
   readonly isQueueing?: boolean;
   listen(listener: Listener): void;
-  open(request: SessionRequest, signal: AbortSignal): Promise<Opened>;
+  open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession>;
   /** Resolves when the service has the question; its turn comes as messages. */
   send(content: string, signal: AbortSignal): Promise<void>;
   cancel(turn: string): Promise<void>;

@@ -7,7 +7,7 @@ import type {
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
+  OpenedSession,
   SessionRequest,
   Transport,
   UploadOptions,
@@ -34,7 +34,7 @@ export class WebsocketTransport implements Transport {
     return (await this.#client(signal)).getUser({ signal });
   }
 
-  async open(request: SessionRequest, signal: AbortSignal): Promise<Opened> {
+  async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
     this.#request = request;
     const svc = await this.#client(signal);
     const { id, name, description, logSession } = request;

@@ -26,7 +26,7 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   chat.transport = transport;
   const themes = followTheme(chat);
   const life = () => {
-    transport.lost(GONE);
+    transport.fail(GONE);
   };
   model.on("comm_live_update", life);
   el.classList.add("svc-panel");

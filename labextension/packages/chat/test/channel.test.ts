@@ -196,7 +196,7 @@ describe("a request", () => {
   it("is refused with the reason once the kernel is gone, as are those on their way", async () => {
     const { heard, transport } = await opened();
     const sending = transport.send("hello", signal());
-    transport.lost("the kernel has ended");
+    transport.fail("the kernel has ended");
     await expect(sending).rejects.toThrow("the kernel has ended");
     await expect(transport.send("again", signal())).rejects.toThrow("the kernel has ended");
     expect(heard.connections.at(-1)).toBe("closed");

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { Chat } from "../src/chat.js";
-import type { Hooks, Upload } from "../src/chat.js";
+import type { ChatHooks, Upload } from "../src/chat.js";
 import { ENGLISH } from "../src/strings.js";
 import type { SessionRequest } from "../src/transport.js";
 import { message, turn } from "./messages.js";
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 
 async function chatWith(request: SessionRequest = {}): Promise<Chat> {
-  const hooks: Hooks = {
+  const hooks: ChatHooks = {
     strings: ENGLISH,
     changed: () => undefined,
     announce: () => undefined,
@@ -160,7 +160,7 @@ test("a dismissed upload that cannot be taken back is shown as the file that it 
 test("a question is not asked in a session that was chosen after it", async () => {
   const chat = await chatWith();
   const asking = chat.ask("for the first");
-  chat.startAnew({});
+  chat.startNewSession({});
   await asking;
   expect(transport.asked).toEqual([]);
 });

@@ -29,7 +29,7 @@ test("what the client's own tools are asked and give stands in the trace", () =>
     .filter(({ from }) => from === "service")
     .map(({ message: one }) => {
       conversation.receive(one as ChatMessage);
-      return conversation.turns[0]?.asked?.tool;
+      return conversation.turns[0]?.confirmation?.tool;
     });
 
   expect(asked).toEqual([undefined, "lookup", undefined, undefined, undefined, undefined, undefined]);
@@ -40,7 +40,7 @@ test("a confirmation that cannot be read asks nothing", () => {
   const conversation = new Conversation();
   conversation.receive(message(1, "query", { content: "who?" }));
   conversation.receive(message(2, "confirmation_request", { content: "{" }));
-  expect(conversation.turns[0]?.asked).toBeNull();
+  expect(conversation.turns[0]?.confirmation).toBeNull();
 });
 
 test("what was seen before is dropped", () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { finish } from "../src/chips.js";
+import { decorate } from "../src/chips.js";
 import { tableAsCsv } from "../src/copying.js";
 import { MarkdownView } from "../src/streaming.js";
 import { ENGLISH } from "../src/strings.js";
@@ -22,7 +22,7 @@ const LINKED = /\b(?:https?|ftp):\/\/|\bwww\.|[\w.]+@[\w-]+\.\w/i;
 function shown(markdown: string, chunk = 0): HTMLElement {
   const container = document.createElement("div");
   const view = new MarkdownView(container, (node) => {
-    finish(node, ENGLISH);
+    decorate(node, ENGLISH);
   });
   if (chunk) for (let end = chunk; end < markdown.length; end += chunk) view.update(markdown.slice(0, end), false);
   view.update(markdown, true);

@@ -5,7 +5,7 @@ import type {
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
+  OpenedSession,
   SessionRequest,
   Transport,
   UploadOptions,
@@ -50,7 +50,7 @@ export class ScriptedTransport implements Transport {
     return this.#answer("user", this.profile);
   }
 
-  async open(request: SessionRequest): Promise<Opened> {
+  async open(request: SessionRequest): Promise<OpenedSession> {
     this.requests.push(request);
     const session = {
       id: request.id ?? `made${(this.#made += 1)}`,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { canonical, readSettings } from "../src/settings.js";
+import { attributeName, readSettings } from "../src/settings.js";
 
 const read = (attributes: Record<string, string>) =>
   readSettings((name) => attributes[name] ?? null, "https://svc.test");
@@ -36,8 +36,8 @@ test("both spellings count", () => {
     sessionName: "n",
     isFullscreen: true,
   });
-  expect(canonical("sessionid")).toBe("session-id");
-  expect(canonical("onclick")).toBeUndefined();
+  expect(attributeName("sessionid")).toBe("session-id");
+  expect(attributeName("onclick")).toBeUndefined();
 });
 
 test.each(["", "no json", "{}", '[{"title": 1}]', "null"])("examples %j are none", (examples) => {

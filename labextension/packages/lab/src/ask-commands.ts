@@ -5,7 +5,7 @@ import { hasError, hasOutput, selectionIn, textOf } from "./cells.js";
 import type { CommandContext } from "./command-context.js";
 import { analystIcon } from "./icon.js";
 import { compose } from "./prompts.js";
-import type { Question, Sentences, Subject } from "./prompts.js";
+import type { Prompt, PromptTexts, Subject } from "./prompts.js";
 
 export function addAskCommands(context: CommandContext): string[] {
   const { app, trans } = context;
@@ -46,7 +46,7 @@ async function ask(subject: Subject, context: CommandContext, isSent: boolean): 
   const { panel } = svc.follower;
   const cell = activeCell(context);
   if (!panel || !cell) return;
-  const question = compose(subject, textOf(cell), selectionIn(panel), sentences(context));
+  const question = compose(subject, textOf(cell), selectionIn(panel), texts(context));
   const view = await svc.open();
   if (!view) return;
   if (!question) {
@@ -60,11 +60,11 @@ async function ask(subject: Subject, context: CommandContext, isSent: boolean): 
   else view.element.write(question.text);
 }
 
-function attachFile({ file }: Question, attach: (files: File[]) => void): void {
+function attachFile({ file }: Prompt, attach: (files: File[]) => void): void {
   if (file) attach([new File([file.content], file.name, { type: "text/plain" })]);
 }
 
-function sentences({ trans }: CommandContext): Sentences {
+function texts({ trans }: CommandContext): PromptTexts {
   return {
     cell: trans.__("What does this do, and is anything in it suspicious?"),
     output: trans.__("What does this show, and is anything in it suspicious?"),

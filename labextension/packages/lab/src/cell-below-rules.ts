@@ -18,12 +18,12 @@ export function answerIn(content: { readonly data?: unknown; readonly metadata?:
 }
 
 /** The index of the cell that holds the asking cell's answer, or -1. */
-export function placeOf(answerOf: readonly unknown[], askingCell: string): number {
+export function indexOfAnswer(answerOf: readonly unknown[], askingCell: string): number {
   return answerOf.findIndex((svc) => recordIn(svc).answer_of === askingCell);
 }
 
 /** Whether the source may ask for a cell below; what it then does, the kernel says. */
-export function mayWantCell(source: string): boolean {
+export function mayRequestCell(source: string): boolean {
   return /(^|\s)--cell(\s|$)/m.test(source);
 }
 

@@ -6,7 +6,7 @@ import type { Cell } from "@jupyterlab/cells";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { KernelMessage } from "@jupyterlab/services";
-import { answerIn, mayWantCell, placeOf } from "./cell-below-rules.js";
+import { answerIn, mayRequestCell, indexOfAnswer } from "./cell-below-rules.js";
 import type { CellAnswer } from "./cell-below-rules.js";
 import { insertMarkdown, rewriteMarkdown } from "./cells.js";
 
@@ -25,15 +25,15 @@ export const cellBelowPlugin: JupyterFrontEndPlugin<void> = {
 
 function watch(panel: NotebookPanel): void {
   panel.sessionContext.iopubMessage.connect((_, message) => {
-    if (KernelMessage.isExecuteInputMsg(message)) takeAnswersOf(panel.content, message.parent_header);
+    if (KernelMessage.isExecuteInputMsg(message)) interceptAnswers(panel.content, message.parent_header);
   });
 }
 
 /** From now on the answer of the cell that began to run is kept out of its outputs. */
-function takeAnswersOf(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
+function interceptAnswers(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
   const id = "msg_id" in asked ? asked.msg_id : undefined;
   const cell = notebook.widgets.find((one): one is CodeCell => futureOf(one)?.msg.header.msg_id === id);
-  if (!cell || !mayWantCell(cell.model.sharedModel.getSource())) return;
+  if (!cell || !mayRequestCell(cell.model.sharedModel.getSource())) return;
   futureOf(cell)?.registerMessageHook((message) => {
     if (!KernelMessage.isDisplayDataMsg(message)) return true;
     const answer = answerIn(message.content);
@@ -54,7 +54,7 @@ function place(notebook: Notebook, asking: CodeCell, answer: CellAnswer): boolea
   const id = asking.model.sharedModel.getId();
   const { sharedModel } = model;
   const origin = { answer_of: id, turn: answer.turn };
-  const known = placeOf(
+  const known = indexOfAnswer(
     sharedModel.cells.map((cell) => (cell.cell_type === "markdown" ? cell.getMetadata("svc") : undefined)),
     id,
   );

@@ -10,20 +10,20 @@ import { fromNotebook } from "./paths.js";
 const FILES = "application/x-jupyter-icontents"; // the file browser's list of paths
 const LIMIT_BYTES = 64 * 1_048_576; // what the chat takes; the page holds it whole
 
-export interface Target {
+export interface DropTarget {
   /** The chat that would take the files, or null. */
   readonly view: KernelView | null;
   readonly notebookPath: string;
 }
 
-export interface Drops {
+export interface FileDrops {
   readonly contents: Contents.IManager;
   readonly trans: TranslationBundle;
-  target(): Target;
+  target(): DropTarget;
   failed(text: string): void;
 }
 
-export function takeDrops(node: HTMLElement, drops: Drops): void {
+export function acceptDrops(node: HTMLElement, drops: FileDrops): void {
   const mark = (isOver: boolean) => node.classList.toggle("svc-mod-dropping", isOver);
   for (const name of ["lm-dragenter", "lm-dragover"]) {
     node.addEventListener(name, (event) => {
@@ -54,7 +54,7 @@ export function takeDrops(node: HTMLElement, drops: Drops): void {
 }
 
 /** Rejects with a text for people. */
-export async function attach(path: string, view: KernelView, notebook: string, drops: Drops): Promise<void> {
+export async function attach(path: string, view: KernelView, notebook: string, drops: FileDrops): Promise<void> {
   const { contents, trans } = drops;
   const known = await contents.get(path, { content: false });
   if (known.type === "directory") throw new Error(trans.__("%1 is a folder: drag the files in it.", path));

@@ -6,8 +6,8 @@ import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 import { KernelView } from "./kernel-view.js";
-import type { Defaults, Look } from "./kernel-view.js";
-import { isOurs } from "./question-cells.js";
+import type { Defaults, Appearance } from "./kernel-view.js";
+import { usesAnalyst } from "./question-cells.js";
 
 export class Follower {
   /** Another view is on show, or the one that is has changed. */
@@ -19,7 +19,7 @@ export class Follower {
 
   constructor(
     private readonly tracker: INotebookTracker,
-    private look: Look,
+    private look: Appearance,
     private defaults: Defaults,
   ) {
     tracker.currentChanged.connect(this.#currentChanged, this);
@@ -27,7 +27,7 @@ export class Follower {
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find((one) => one.content === notebook);
-      if (panel && isOurs(cell.model.sharedModel.getSource())) this.#want(panel.sessionContext.session?.kernel);
+      if (panel && usesAnalyst(cell.model.sharedModel.getSource())) this.#want(panel.sessionContext.session?.kernel);
     });
     this.#currentChanged();
   }
@@ -52,9 +52,9 @@ export class Follower {
     if (isWanted) this.view?.link.connect();
   }
 
-  setLook(look: Look): void {
+  setAppearance(look: Appearance): void {
     this.look = look;
-    for (const view of this.#views.values()) view.setLook(look);
+    for (const view of this.#views.values()) view.setAppearance(look);
   }
 
   setDefaults(defaults: Defaults): void {

@@ -3,14 +3,14 @@ import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 import { CommChannel, REGISTER } from "./comm-channel.js";
 
-export type Unable = "other-language" | "missing" | "old" | "dead" | "failed";
+export type Unavailability = "other-language" | "missing" | "old" | "dead" | "failed";
 
 export type LinkState =
   | { readonly kind: "off" }
   | { readonly kind: "connecting"; readonly isKernelBusy: boolean }
   | { readonly kind: "restarting" }
   | { readonly kind: "open"; readonly channel: CommChannel }
-  | { readonly kind: "unable"; readonly why: Unable; readonly text: string };
+  | { readonly kind: "unable"; readonly why: Unavailability; readonly text: string };
 
 const SLOW_MS = 1_000; // after which a kernel that has not answered runs a cell
 
@@ -123,7 +123,7 @@ async function after(milliseconds: number): Promise<true> {
   return await new Promise((resolve) => setTimeout(() => resolve(true), milliseconds));
 }
 
-function unable(why: Unable, text: string): LinkState {
+function unable(why: Unavailability, text: string): LinkState {
   return { kind: "unable", why, text };
 }
 

@@ -4,7 +4,7 @@ import { Signal } from "@lumino/signaling";
 import { ChannelTransport } from "svc-chat/src/channel.js";
 import type { Strings, SvcChat } from "svc-chat";
 import { Activity } from "./activity.js";
-import type { Ended } from "./activity.js";
+import type { TurnSummary } from "./activity.js";
 import { KernelLink } from "./kernel-link.js";
 
 /** What the settings say of new sessions; "" is the kernel's own default. Never a key. */
@@ -15,7 +15,7 @@ export interface Defaults {
   readonly base_url: string;
 }
 
-export interface Look {
+export interface Appearance {
   readonly strings: Partial<Strings>;
   readonly theme: "light" | "dark";
   readonly isForced: boolean;
@@ -24,19 +24,19 @@ export interface Look {
 export class KernelView {
   /** The link, the session or what happens in it is another. */
   readonly changed = new Signal<this, void>(this);
-  readonly ended = new Signal<this, Ended>(this);
+  readonly ended = new Signal<this, TurnSummary>(this);
   readonly link: KernelLink;
   readonly element: SvcChat;
   activity: Activity;
   #transport: ChannelTransport | null = null;
   #defaults: Defaults;
 
-  constructor(kernel: Kernel.IKernelConnection, look: Look, defaults: Defaults) {
+  constructor(kernel: Kernel.IKernelConnection, look: Appearance, defaults: Defaults) {
     this.#defaults = defaults;
     this.activity = this.#newActivity();
     this.element = document.createElement("svc-chat") as SvcChat;
     this.element.hidden = true;
-    this.setLook(look);
+    this.setAppearance(look);
     this.link = new KernelLink(kernel);
     this.link.changed.connect(this.#linkChanged, this);
   }
@@ -45,7 +45,7 @@ export class KernelView {
     return this.#transport !== null;
   }
 
-  setLook({ strings, theme, isForced }: Look): void {
+  setAppearance({ strings, theme, isForced }: Appearance): void {
     this.element.strings = strings;
     this.element.setAttribute("theme", theme);
     this.element.classList.toggle("svc-ForcedTheme", isForced);

@@ -10,11 +10,11 @@ import { ENGLISH } from "svc-chat";
 import type { Strings } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Ended } from "./activity.js";
+import type { TurnSummary } from "./activity.js";
 import { ChatPanel } from "./chat-panel.js";
-import { takeDrops } from "./file-drop.js";
+import { acceptDrops } from "./file-drop.js";
 import { Follower } from "./follower.js";
-import type { KernelView, Look } from "./kernel-view.js";
+import type { KernelView, Appearance } from "./kernel-view.js";
 import type { Action } from "./notices.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
@@ -51,7 +51,7 @@ function activate(
   const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
   let settings = readSettings({});
   const strings = translated(trans);
-  const look = () => lookOf(settings, themes, strings);
+  const look = () => appearanceOf(settings, themes, strings);
   const follower = new Follower(tracker, look(), settings.defaults);
   const panel = new ChatPanel(follower, trans, (action) => {
     if (action === "try-again") follower.view?.link.connect();
@@ -61,12 +61,12 @@ function activate(
   app.shell.add(panel, "right", { rank: 900, type: "Svc" });
   restorer?.add(panel, panel.id);
   themes?.themeChanged.connect(() => {
-    follower.setLook(look());
+    follower.setAppearance(look());
   });
   void followSettings(registry, (changed) => {
     settings = changed;
     follower.setDefaults(changed.defaults);
-    follower.setLook(look());
+    follower.setAppearance(look());
   });
   takeFiles(app, panel, follower, trans);
   const svc: Svc = {
@@ -85,7 +85,7 @@ function activate(
 }
 
 function takeFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, trans: TranslationBundle): void {
-  takeDrops(panel.node, {
+  acceptDrops(panel.node, {
     contents: app.serviceManager.contents,
     trans,
     target: () => ({ view: panel.chat, notebookPath: follower.panel?.context.path ?? "" }),
@@ -110,7 +110,7 @@ function translated(trans: TranslationBundle): Strings {
   return Object.fromEntries(Object.entries(ENGLISH).map(([name, text]) => [name, trans.__(text)])) as Strings;
 }
 
-function lookOf({ theme }: Settings, themes: IThemeManager | null, strings: Strings): Look {
+function appearanceOf({ theme }: Settings, themes: IThemeManager | null, strings: Strings): Appearance {
   const isLight = themes?.theme ? themes.isLight(themes.theme) : document.body.dataset.jpThemeLight !== "false";
   return { strings, theme: theme === "auto" ? (isLight ? "light" : "dark") : theme, isForced: theme !== "auto" };
 }
@@ -124,7 +124,7 @@ function addStyles(): void {
 /** A word about an answer that took long and came while its chat was out of sight. */
 function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () => number): void {
   const { follower, panel } = svc;
-  const tell = (view: KernelView, ended: Ended) => {
+  const tell = (view: KernelView, ended: TurnSummary) => {
     const limit = limitSeconds();
     const isSeen = !document.hidden && panel.isVisible && follower.view === view;
     if (isSeen || limit === 0 || ended.seconds < limit) return;
@@ -132,7 +132,7 @@ function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () =>
     const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
     const text = ended.isAnswered
       ? trans.__("Answered after %1: %2", time, question)
-      : trans.__("Ended without an answer after %1: %2", time, question);
+      : trans.__("TurnSummary without an answer after %1: %2", time, question);
     const actions = [{ label: trans.__("Show"), callback: () => void svc.open() }];
     Notification.emit(text, ended.isAnswered ? "success" : "warning", { autoClose: false, actions });
   };

@@ -9,7 +9,7 @@ export interface CellText {
   readonly error: string;
 }
 
-export interface Question {
+export interface Prompt {
   readonly text: string;
   /** What goes along as a file, or null. */
   readonly file: { readonly name: string; readonly content: string } | null;
@@ -17,19 +17,19 @@ export interface Question {
 
 export type Subject = "cell" | "output" | "error" | "selection";
 
-/** The sentences, in the reader's language; `{}` is the name of the file. */
-export type Sentences = Readonly<Record<Subject | "attached", string>>;
+/** The texts, in the reader's language; `{}` is the name of the file. */
+export type PromptTexts = Readonly<Record<Subject | "attached", string>>;
 
 const LIMIT_CHARACTERS = 4_000; // of quoted material in a question; more is easier to read as a file
 
 /** The question about this part of the cell; null where there is nothing to ask about. */
-export function compose(subject: Subject, cell: CellText, selection: string, sentences: Sentences): Question | null {
+export function compose(subject: Subject, cell: CellText, selection: string, texts: PromptTexts): Prompt | null {
   const material = materialOf(subject, cell, selection).trim();
   if (!material) return null;
-  const question = sentences[subject];
+  const question = texts[subject];
   if (material.length <= LIMIT_CHARACTERS) return { text: `${question}\n\n${quote(material)}\n`, file: null };
   const name = fileName(subject, cell.number);
-  return { text: `${question} ${sentences.attached.replace("{}", name)}`, file: { name, content: `${material}\n` } };
+  return { text: `${question} ${texts.attached.replace("{}", name)}`, file: { name, content: `${material}\n` } };
 }
 
 function materialOf(subject: Subject, cell: CellText, selection: string): string {

@@ -6,6 +6,6 @@ export function isQuestion(source: string): boolean {
 }
 
 /** Whether running the cell has to do with the analyst, so that its kernel is worth following. */
-export function isOurs(source: string): boolean {
+export function usesAnalyst(source: string): boolean {
   return /^[ \t]*(%%?svc\b|%(load|reload)_ext[ \t]+svc_jupyter\b|(from|import)[ \t]+svc_jupyter\b)/m.test(source);
 }

@@ -1,6 +1,6 @@
 // The script that JupyterLab loads: a container of module federation, by hand. JupyterLab calls `init` with what it
 // shares, then asks `get` for the plugins; only then is their code run.
-import { takeShared } from "./shared.js";
+import { loadShared } from "./shared.js";
 import type { ShareScope } from "./shared.js";
 
 declare const SHARED_NAMES: readonly string[]; // by build.mjs
@@ -18,7 +18,7 @@ const container: Container = {
   },
   async get(module) {
     if (module !== "./extension") throw new Error(`svc-jupyterlab has no ${module}`);
-    await takeShared(shareScope, SHARED_NAMES);
+    await loadShared(shareScope, SHARED_NAMES);
     const { default: plugins } = await import("./index.js");
     return () => ({ __esModule: true, default: plugins }); // by that name JupyterLab knows where to look
   },

@@ -12,7 +12,7 @@ export type ShareScope = Readonly<Record<string, Readonly<Record<string, Shared>
 const modules = new Map<string, unknown>();
 
 /** Takes these packages from the scope, once. Rejects where one is missing, and names it. */
-export async function takeShared(scope: ShareScope, names: readonly string[]): Promise<void> {
+export async function loadShared(scope: ShareScope, names: readonly string[]): Promise<void> {
   const wanted = names.filter((name) => !modules.has(name));
   await Promise.all(
     wanted.map(async (name) => {
@@ -25,8 +25,8 @@ export async function takeShared(scope: ShareScope, names: readonly string[]): P
   );
 }
 
-/** What an import of the package reads; only after `takeShared`. */
-export function moduleOf(name: string): unknown {
+/** What an import of the package reads; only after `loadShared`. */
+export function sharedModule(name: string): unknown {
   return modules.get(name);
 }
 

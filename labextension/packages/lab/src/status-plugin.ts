@@ -5,7 +5,7 @@ import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 import { statusText } from "./status-text.js";
-import type { Words } from "./status-text.js";
+import type { StatusStrings } from "./status-text.js";
 import { SvcToken } from "./svc.js";
 import type { Svc } from "./svc.js";
 
@@ -19,7 +19,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   optional: [ITranslator],
   activate: (_: JupyterFrontEnd, svc: Svc, bar: IStatusBar, translator: ITranslator | null) => {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
-    const words: Words = {
+    const strings: StatusStrings = {
       idle: trans.__("idle"),
       asking: trans.__("asking"),
       waiting: trans.__("waiting"),
@@ -31,7 +31,7 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
     const activeChanged = new Signal<StatusItem, void>(item);
     const show = () => {
       const view = svc.follower.view;
-      item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, words)}` : "";
+      item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, strings)}` : "";
       item.node.dataset.state = view?.isOpen ? view.activity.state : "";
       activeChanged.emit();
     };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { ANSWER_MIME, answerIn, mayWantCell, placeOf } from "../src/cell-below-rules.js";
+import { ANSWER_MIME, answerIn, mayRequestCell, indexOfAnswer } from "../src/cell-below-rules.js";
 import { fromNotebook, withoutDrive } from "../src/paths.js";
-import { isOurs, isQuestion } from "../src/question-cells.js";
+import { usesAnalyst, isQuestion } from "../src/question-cells.js";
 import { isPageWritten, reportCode, reportPage } from "../src/report-rules.js";
 import { readSettings } from "../src/settings.js";
 import { chooseVersion } from "../src/shared.js";
@@ -27,8 +27,8 @@ test.each([
 
 test("the cell that holds the answer before is the one that names the asking cell", () => {
   const metadata = [undefined, "text", { answer_of: "other" }, { answer_of: "asking" }];
-  expect(placeOf(metadata, "asking")).toBe(3);
-  expect(placeOf(metadata, "new")).toBe(-1);
+  expect(indexOfAnswer(metadata, "asking")).toBe(3);
+  expect(indexOfAnswer(metadata, "new")).toBe(-1);
 });
 
 test.each([
@@ -37,7 +37,7 @@ test.each([
   ["%%svc\nwhat does --cellular mean?", false],
   ["print(1)", false],
 ])("%j may want a cell: %s", (source, expected) => {
-  expect(mayWantCell(source)).toBe(expected);
+  expect(mayRequestCell(source)).toBe(expected);
 });
 
 test.each([
@@ -57,7 +57,7 @@ test.each([
   ["print('%svc')", false],
   ["import svc_jupyter_other", false],
 ])("%j has to do with the analyst: %s", (source, expected) => {
-  expect(isOurs(source)).toBe(expected);
+  expect(usesAnalyst(source)).toBe(expected);
 });
 
 test.each([

@@ -4,14 +4,14 @@ import { make } from "./elements.js";
 import { RefusedError, type Key, type Keys, type NewKey } from "./keys.js";
 
 const DAY_SECONDS = 86_400;
-const LIVES: readonly (readonly [string, number])[] = [
+const LIFETIMES: readonly (readonly [string, number])[] = [
   ["1 day", DAY_SECONDS],
   ["30 days", 30 * DAY_SECONDS],
   ["90 days", 90 * DAY_SECONDS],
   ["1 year", 365 * DAY_SECONDS],
   ["as long as allowed", 0],
 ];
-const DEFAULT_LIFE = 90 * DAY_SECONDS;
+const DEFAULT_LIFETIME = 90 * DAY_SECONDS;
 
 /** What the view needs of its surroundings. */
 export interface KeyViewOptions {
@@ -146,8 +146,8 @@ function revocation(key: Key, revoke: () => Promise<void>): HTMLButtonElement {
 function creation(create: (name: string, ttl: number) => Promise<void>): HTMLFormElement {
   const name = make("input", { name: "name", placeholder: "what it is for", maxLength: 100, autocomplete: "off" });
   const life = make("select", { name: "life" });
-  life.append(...LIVES.map(([label, seconds]) => make("option", { value: String(seconds), textContent: label })));
-  life.value = String(DEFAULT_LIFE);
+  life.append(...LIFETIMES.map(([label, seconds]) => make("option", { value: String(seconds), textContent: label })));
+  life.value = String(DEFAULT_LIFETIME);
   const button = make("button", { type: "submit", textContent: "Make a key", className: "primary" });
   const form = make("form", {}, make("label", {}, "Name", name), make("label", {}, "Valid for", life), button);
   form.onsubmit = (event) => {

@@ -4,7 +4,7 @@
 import { make } from "./elements.js";
 import { openKeyView } from "./key-view.js";
 import { Keys, RefusedError } from "./keys.js";
-import { takeStart } from "./start.js";
+import { readStart } from "./start.js";
 import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";
 
 const NOT_VALID = "This key is not valid, or not any more.";
@@ -26,7 +26,7 @@ const EXAMPLES = [
 ];
 
 const baseUrl = new URL(".", document.baseURI).href.replace(/\/$/, "");
-const start = takeStart(document);
+const start = readStart(document);
 const main = make("main");
 const user = make("span", { className: "user" });
 const actions = make("nav", { ariaLabel: "Account" });

@@ -1,12 +1,12 @@
 /** Which service is meant, and what is refused before a key could go astray. */
 import { expect, test } from "vitest";
 
-import { DEFAULT_BASE_URL, DEFAULT_WS_URL, type Given, isLoopback, resolve } from "../src/config.js";
+import { DEFAULT_BASE_URL, DEFAULT_WS_URL, type ConnectionOptions, isLoopback, resolve } from "../src/config.js";
 
 const KEY = "svc_secret";
 const HERE = "https://svc.example.org";
 
-test.each<[string, Given, Record<string, string>, string, string]>([
+test.each<[string, ConnectionOptions, Record<string, string>, string, string]>([
   ["the default", {}, {}, DEFAULT_BASE_URL, DEFAULT_WS_URL],
   ["an address", { baseUrl: `${HERE}/prefix/` }, {}, `${HERE}/prefix`, "wss://svc.example.org/prefix"],
   ["two addresses", { baseUrl: HERE, wsUrl: "wss://ws.example.org" }, {}, HERE, "wss://ws.example.org"],
