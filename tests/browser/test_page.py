@@ -28,7 +28,7 @@ def write_file(service: ThreadService, folder: Path) -> Path:
 
 def sign_in(page: Page, service: ThreadService, key: str | None = None) -> None:
     page.goto(service.base_url)
-    page.get_by_label("Or give an API key").fill(key or service.key)
+    page.get_by_label("Or enter an API key").fill(key or service.key)
     page.get_by_role("button", name="Sign in").click()
 
 
@@ -62,7 +62,7 @@ def test_the_pages_key_is_not_the_one_that_opened_it(signed_in: Page, service: T
 
 def test_loading_again_forgets_the_key_and_sends_no_old_code(signed_in: Page):
     signed_in.reload()
-    expect(signed_in.get_by_label("Or give an API key")).to_be_visible()
+    expect(signed_in.get_by_label("Or enter an API key")).to_be_visible()
     expect(signed_in.locator(".notice")).to_be_empty()
 
 
@@ -87,7 +87,7 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadSe
     signed_in.get_by_role("button", name="API keys").click()
     dialog = signed_in.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Name").fill("laptop <b>")
-    dialog.get_by_role("button", name="Make a key").click()
+    dialog.get_by_role("button", name="Create key").click()
     made = dialog.get_by_label("The new key").input_value()
     with Svc(made, service.base_url) as client:
         assert client.get_user_info().user.id == "local"

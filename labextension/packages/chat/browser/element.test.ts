@@ -32,7 +32,7 @@ test("of a very long trace the last steps stand, and how many came before is sai
   const steps = Array.from({ length: 203 }, (_, place) => message(place + 2, "info", { content: `step ${place}` }));
   chat.transport.say(message(1, "query", { content: "who?" }), ...steps);
   await frames();
-  expect(chat.find(".trace li").textContent).toBe("3 earlier ones are in what you export.");
+  expect(chat.find(".trace li").textContent).toBe("3 earlier steps are in the export.");
   expect(chat.find(".trace .text").textContent).toBe("step 3");
 });
 
@@ -55,8 +55,8 @@ const MAY = {
 };
 
 test.each([
-  ["Allow in this session", true],
-  ["Refuse", false],
+  ["Allow for this session", true],
+  ["Deny", false],
 ])("a tool waits for %s, and what it is called with is text", async (label, isAllowed) => {
   const chat = await show();
   await ask(chat, "who?");

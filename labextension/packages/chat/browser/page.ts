@@ -23,7 +23,7 @@ export async function show(
   attributes: Record<string, string> = {},
   prepare: (transport: ScriptedTransport) => void = () => undefined,
 ): Promise<Page> {
-  const element = document.createElement("svc-chat") as SvcChat;
+  const element = document.createElement("svc-chat");
   const transport = new ScriptedTransport();
   prepare(transport);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);

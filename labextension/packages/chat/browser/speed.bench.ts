@@ -5,7 +5,7 @@ import { message, turn } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
 import { decorate } from "../src/chips.js";
 import { blocks, render } from "../src/markdown.js";
-import { MarkdownView } from "../src/streaming.js";
+import { MarkdownView } from "../src/markdown-view.js";
 import { ENGLISH } from "../src/strings.js";
 import { ask, clear, frames, show } from "./page.js";
 

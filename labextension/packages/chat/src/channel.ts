@@ -1,5 +1,5 @@
-// The transport of a notebook: the kernel holds the key and the connection, and speaks over a widget's messages or a
-// comm. What travels: the docstring of svc_jupyter/panel_channel.py. The kernel's one session is what is on screen.
+// The transport in a notebook: the kernel holds the key and the connection, and sends messages through a widget or a
+// comm. The chat shows the kernel's one session. The protocol: the docstring of svc_jupyter/panel/channel.py.
 import { DEFAULT_NAME } from "./settings.js";
 import { fill } from "./strings.js";
 import type {
@@ -14,7 +14,7 @@ import type {
   UploadOptions,
 } from "./transport.js";
 
-/** How messages reach the kernel and come back: each a JSON object, with bytes beside it. */
+/** Carries messages to the kernel and back: JSON objects with optional binary buffers. */
 export interface Channel {
   send(message: object, buffers?: ArrayBuffer[]): void;
   onMessage(listener: (message: unknown, buffers: ArrayBuffer[]) => void): void;
@@ -27,15 +27,15 @@ export interface ChannelStrings {
   readonly tooLarge: string;
 }
 
-/** What the surroundings of the conversation want to know: a status bar, say. */
+/** Receives what happens in the session, for a status bar for example. */
 export interface SessionObserver {
-  /** Whenever the kernel's session changes, whoever changed it; null where the next question makes one. */
+  /** The kernel's session changed; null if the next question will create one. */
   session?(session: ChatSession | null, model: string): void;
-  /** "In [12]" or "panel": whose question has to end first; null when none. */
+  /** The question that must finish first: "In [12]", "panel", or null if none. */
   waiting?(holder: string | null): void;
-  /** Every message of the session as it comes, also of what cells ask. */
+  /** A message of the session arrived, including those of questions from cells. */
   message?(message: ChatMessage): void;
-  /** A turn of the kernel's session, a cell's or the panel's, runs or has ended. */
+  /** A turn, from a cell or the panel, started or ended. */
   busy?(isBusy: boolean): void;
 }
 
@@ -62,13 +62,13 @@ export class ChannelError extends Error {
 }
 
 const ENGLISH: ChannelStrings = {
-  waiting: "Waiting for {} to end: the kernel asks one question at a time.",
+  waiting: "Waiting for {} to finish: the kernel asks one question at a time.",
   queued: "Queued: the kernel is busy.",
-  tooLarge: "{} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
+  tooLarge: "{} is larger than 64 MiB. Save it next to the notebook and attach it with %svc --attach.",
 };
-const SLOW_MS = 1_000; // without a sign of the kernel: it runs a cell and reads nothing meanwhile
-const MAX_BYTES = 64 * 1_048_576; // a file is held in the page's memory, and once more in the kernel's
-const PART_BYTES = 1_048_576; // Jupyter's server closes a connection over 10 MiB a message
+const SLOW_MS = 1_000; // without a reply: the kernel is running a cell and reads no messages
+const MAX_BYTES = 64 * 1_048_576; // the file is held in the memory of the page and of the kernel
+const PART_BYTES = 1_048_576; // Jupyter's server closes a connection whose messages exceed 10 MiB
 
 interface PendingRequest {
   readonly resolve: (value: unknown) => void;
@@ -108,9 +108,9 @@ export class ChannelTransport implements Transport {
   #sessionId = "";
   #after = 0;
   #hadSession = false;
-  /** Resolves when the kernel has said what its session is; null when that is known. */
+  /** Resolves when the kernel has reported its session; null once that is known. */
   #stateRequest: Promise<void> | null = null;
-  /** What comes while a session is being opened; undefined while none is. */
+  /** Messages that arrive while a session is being opened; undefined otherwise. */
   #buffered: { sessionId: string; message: ChatMessage }[] | undefined;
   #waitingFor: string | null = null;
   #notice = "";
@@ -118,36 +118,36 @@ export class ChannelTransport implements Transport {
 
   constructor(
     private readonly channel: Channel,
-    private readonly watcher: SessionObserver = {},
-    words: Partial<ChannelStrings> = {},
+    private readonly observer: SessionObserver = {},
+    strings: Partial<ChannelStrings> = {},
   ) {
-    this.#strings = { ...ENGLISH, ...words };
+    this.#strings = { ...ENGLISH, ...strings };
     channel.onMessage((message) => {
       this.#receive(message as KernelEvent);
     });
   }
 
-  /** Follows the kernel's session from now on. */
+  /** Starts to follow the kernel's session. */
   listen(listener: Listener): void {
     this.#listener = listener;
     this.#notice = "";
     this.#stateRequest = this.state().then(
       ({ session, model, is_busy: isBusy }) => {
-        this.watcher.busy?.(isBusy);
+        this.observer.busy?.(isBusy);
         this.#setSession(session, model);
       },
       () => {
-        this.#stateRequest = null; // whoever asks something next is told
+        this.#stateRequest = null; // the next request reports the error
       },
     );
   }
 
-  /** The kernel's session as it is, without its messages. */
+  /** The state of the kernel's session, without its messages. */
   async state(): Promise<KernelState> {
     return (await this.request("open", { history: false })) as KernelState;
   }
 
-  /** Any operation of the protocol. Rejects with a ChannelError. */
+  /** Sends a request of the panel protocol. Rejects with a ChannelError. */
   request(operation: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
     const id = `${this.#prefix}.${(this.#count += 1)}`;
     if (this.#closeReason) return Promise.reject(new ChannelError(this.#closeReason));
@@ -168,7 +168,7 @@ export class ChannelTransport implements Transport {
     return answer.finally(() => signal?.removeEventListener("abort", abort));
   }
 
-  /** The kernel is gone: nothing that is asked is answered any more, and `text` says so. */
+  /** The kernel is gone: pending and future requests are rejected with `reason`. */
   fail(reason: string): void {
     this.#closeReason = reason;
     for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(new ChannelError(reason));
@@ -179,7 +179,7 @@ export class ChannelTransport implements Transport {
   async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
     this.#buffered ??= [];
     try {
-      if (request.id === undefined && this.#stateRequest) await this.#stateRequest; // a first question may be faster
+      if (request.id === undefined && this.#stateRequest) await this.#stateRequest; // the first question may come before the kernel has replied
       const { session, messages } = await this.#openOrCreate(request, signal);
       if (!session) throw new ChannelError("the kernel has no session");
       this.#sessionId = session.id;
@@ -204,7 +204,7 @@ export class ChannelTransport implements Transport {
     await this.request("cancel", { turn });
   }
 
-  /** Another session is on screen, or none; the channel belongs to whoever made it. */
+  /** Stops showing the session. The channel stays open: its creator closes it. */
   close(): void {
     this.#sessionId = "";
     this.#listener = undefined;
@@ -230,7 +230,7 @@ export class ChannelTransport implements Transport {
     await this.request("confirm", { message_id: messageId, is_allowed: isAllowed });
   }
 
-  /** In parts: the kernel reads each before the next is sent. */
+  /** Sends the file in parts, each after the kernel has read the one before. */
   async attach(file: File, options: UploadOptions): Promise<ChatFile> {
     if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#strings.tooLarge, file.name));
     const upload = `${this.#prefix}.${(this.#count += 1)}`;
@@ -245,7 +245,7 @@ export class ChannelTransport implements Transport {
     }
   }
 
-  /** The session that came before the answer has the file already. */
+  /** The session event that came before the reply already has the file. */
   #sessionFile(file: ChatFile): ChatFile {
     return this.#kernel?.files.findLast(({ name, size }) => name === file.name && size === file.size) ?? file;
   }
@@ -281,11 +281,11 @@ export class ChannelTransport implements Transport {
           break;
         case "waiting":
           this.#waitingFor = event.for ?? null;
-          this.watcher.waiting?.(this.#waitingFor);
+          this.observer.waiting?.(this.#waitingFor);
           this.#updateNotice();
           break;
         case "busy":
-          this.watcher.busy?.(event.is_busy === true);
+          this.observer.busy?.(event.is_busy === true);
           break;
         case "note":
           this.#listener?.onNotice?.(event.text ?? "");
@@ -300,7 +300,7 @@ export class ChannelTransport implements Transport {
     }
   }
 
-  /** Replies to other views of the same widget, in this page or another, have ids of their own. */
+  /** Ignores replies to other views of the same widget: their IDs are different. */
   #reply(id: string, event: KernelEvent): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
@@ -315,7 +315,7 @@ export class ChannelTransport implements Transport {
   }
 
   #message(sessionId: string, message: ChatMessage): void {
-    this.watcher.message?.(message);
+    this.observer.message?.(message);
     if (this.#buffered) this.#buffered.push({ sessionId, message });
     else if (sessionId === this.#sessionId && (message.seq === 0 || message.seq > this.#after)) {
       this.#after = Math.max(this.#after, message.seq);
@@ -324,9 +324,9 @@ export class ChannelTransport implements Transport {
   }
 
   #deliverBuffered(): void {
-    const early = this.#buffered ?? [];
+    const buffered = this.#buffered ?? [];
     this.#buffered = undefined;
-    for (const { sessionId, message } of early) {
+    for (const { sessionId, message } of buffered) {
       if (sessionId === this.#sessionId && message.seq > this.#after) {
         this.#after = message.seq;
         this.#listener?.onMessage(message);
@@ -338,7 +338,7 @@ export class ChannelTransport implements Transport {
   #setSession(session: ChatSession | null, model: string): void {
     this.#kernel = session;
     this.#stateRequest = null;
-    this.watcher.session?.(session, model);
+    this.observer.session?.(session, model);
     if (!this.#buffered) this.#listener?.onSession?.(session);
   }
 
@@ -354,7 +354,7 @@ export class ChannelTransport implements Transport {
     if (this.#slow.delete(id)) this.#updateNotice();
   }
 
-  /** One line on what the question waits for, "" when it waits for nothing. */
+  /** Shows what the question is waiting for, or clears the notice. */
   #updateNotice(): void {
     const waiting = this.#waitingFor ? fill(this.#strings.waiting, this.#waitingFor) : "";
     const text = this.#closeReason || waiting || (this.#slow.size ? this.#strings.queued : "");
@@ -364,12 +364,12 @@ export class ChannelTransport implements Transport {
   }
 }
 
-/** The key is the kernel's: a page has none to ask for. */
+/** Drops `invalid_api_key`: the kernel holds the key, so the element must not ask for one. */
 function errorOf(code = "", text: string): ChannelError {
   return new ChannelError(text, code === "invalid_api_key" ? "" : code);
 }
 
-/** What is left out of a message has its usual value. */
+/** Fills in the omitted fields of a message. */
 function withDefaults(message: Partial<ChatMessage>): ChatMessage {
   return {
     id: "",

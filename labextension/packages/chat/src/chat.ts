@@ -1,5 +1,5 @@
-// One session on screen: what the user does, and what the transport tells, become a conversation, files and a state.
-// Knows no DOM. A session is made with the first question or file, so that looking at a page leaves none behind.
+// The model of one chat: turns the user's actions and the transport's messages into a conversation, files and a state.
+// Does not use the DOM. A session is created by the first question or file, so that viewing a page leaves none behind.
 import { Conversation } from "./conversation.js";
 import type { Turn } from "./conversation.js";
 import { duration, fill } from "./strings.js";
@@ -32,16 +32,16 @@ export interface Upload {
 
 export interface ChatHooks {
   readonly strings: Strings;
-  /** Something is to be shown anew. */
+  /** The view must be updated. */
   changed(): void;
-  /** For who cannot see: said politely. */
+  /** Announce a text to screen readers. */
   announce(text: string): void;
   opened(session: ChatSession, isNew: boolean): void;
   ended(turn: Turn): void;
   failed(code: string, text: string): void;
 }
 
-const LAST_BYTES = 1_000_000; // of an upload: with no more to go it may arrive before it is ended
+const LAST_BYTES = 1_000_000; // with less of an upload left, it may arrive before it can be aborted
 const GONE = new Set(["session_not_found", "session_expired"]);
 
 export class Chat {
@@ -86,12 +86,12 @@ export class Chat {
     return this.conversation.openTurn !== undefined;
   }
 
-  /** Whether nothing can be asked now. */
+  /** Whether no question can be sent now. */
   get isBlocked(): boolean {
     return this.isBusy && (!this.transport.isQueueing || this.conversation.openTurn?.state === "sending");
   }
 
-  /** Asks who the key is, and opens the session that is wished for. */
+  /** Reads the key's user, and opens the requested session if there is one. */
   async start(): Promise<void> {
     const id = this.request.id;
     this.#setPhase("opening");
@@ -110,7 +110,7 @@ export class Chat {
     this.transport.close();
   }
 
-  /** Opens that session; where it is gone, a new one, and says so. */
+  /** Opens the session; if it no longer exists, opens a new one and shows a notice. */
   async switchTo(id: string): Promise<void> {
     this.#reset();
     this.hooks.changed();
@@ -123,7 +123,7 @@ export class Chat {
     }
   }
 
-  /** The next question or file makes the session. */
+  /** Clears the chat; the next question or file creates the session. */
   startNewSession(request: SessionRequest): void {
     this.#reset();
     this.request = request;
@@ -131,9 +131,9 @@ export class Chat {
     this.hooks.changed();
   }
 
-  /** Asks; `replaced` is the turn that the question stands for anew. */
-  async ask(content: string, replaced?: Turn): Promise<void> {
-    const text = content.trim();
+  /** Asks a question. `replaced` is the turn whose edited or repeated question this is. */
+  async ask(prompt: string, replaced?: Turn): Promise<void> {
+    const text = prompt.trim();
     if (!text || this.isBlocked) return;
     this.notice = null;
     if (replaced?.startedAt === 0) this.conversation.drop(replaced);
@@ -173,19 +173,19 @@ export class Chat {
     await Promise.all(files.map((file) => this.#uploadFile(file)));
   }
 
-  /** Ends an upload that runs, or takes a failed one away. One that may have arrived goes on, to be taken back then. */
+  /** Aborts an upload, or removes a failed one. An almost finished one continues and is detached afterwards. */
   dismiss(upload: Upload): void {
     if (upload.size * (1 - upload.share) > LAST_BYTES) upload.controller.abort();
     this.uploads = this.uploads.filter((one) => one !== upload);
     this.hooks.changed();
   }
 
-  /** One after the other: the wire names files by their place. False where it could not be done. */
+  /** Detaches files one after the other, because the wire addresses them by index. False if that failed. */
   detach(file: ChatFile): Promise<boolean> {
     this.#lastDetach = this.#lastDetach.then(() =>
       this.#try(async () => {
         const place = this.files.indexOf(file);
-        await this.transport.detach?.(place < 0 ? this.files.length : place, file); // one that nobody wanted came last
+        await this.transport.detach?.(place < 0 ? this.files.length : place, file); // a dismissed upload is the last file
         this.files = this.files.filter((one) => one !== file);
         this.hooks.announce(fill(this.hooks.strings.detached, file.name));
       }),
@@ -193,7 +193,7 @@ export class Chat {
     return this.#lastDetach;
   }
 
-  /** Renames, describes or extends the session; before there is one, the request for it. */
+  /** Renames, describes or extends the session, or changes the request if there is no session yet. */
   async update(change: { name?: string; description?: string; ttl?: number }): Promise<void> {
     if (!this.session) {
       this.request = { ...this.request, ...change };
@@ -225,7 +225,7 @@ export class Chat {
     return this.session?.name ?? this.request.name ?? "";
   }
 
-  /** Whether what is asked will be kept against the request of the page. */
+  /** Whether questions are logged although the page asked for an unlogged session. */
   get isLoggedDespiteIncognito(): boolean {
     if (this.request.logSession !== false) return false;
     if (this.session) return this.session.can_log;
@@ -255,10 +255,10 @@ export class Chat {
   async #open(request: SessionRequest): Promise<ChatSession> {
     const conversation = this.conversation;
     const { session, messages } = await this.transport.open(request, this.#lifetime.signal);
-    if (this.conversation !== conversation) return session; // another was opened meanwhile
+    if (this.conversation !== conversation) return session; // another session was opened meanwhile
     this.session = session;
     this.files = [...session.files];
-    if (request.id === undefined) conversation.after = 0; // what stands there is of a session that ended
+    if (request.id === undefined) conversation.after = 0; // the turns on screen belong to a session that has ended
     if (messages.length) this.conversation = withHistory(messages, conversation);
     this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
@@ -286,12 +286,12 @@ export class Chat {
     if (connection === "closed" && error) {
       const turn = this.conversation.openTurn;
       if (turn) this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
-      this.#lost(error);
+      this.#handleLoss(error);
     }
     this.hooks.changed();
   }
 
-  /** Somebody else, a cell say, has changed the session or went on with another. */
+  /** Another client, such as a cell, changed the session or switched to another. */
   #setSession(session: ChatSession | null): void {
     if (session && session.id === this.session?.id) {
       this.session = session;
@@ -307,13 +307,13 @@ export class Chat {
   #sendFailed(turn: Turn, error: unknown): void {
     this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
     this.isStopping = false;
-    this.#lost(error);
+    this.#handleLoss(error);
     if (turn.state === "failed") this.hooks.failed(codeOf(error), textOf(error));
     this.hooks.changed();
   }
 
-  /** The session or the key may be what is gone. */
-  #lost(error: unknown): void {
+  /** Handles an error that means the session or the key is no longer valid. */
+  #handleLoss(error: unknown): void {
     const code = codeOf(error);
     if (GONE.has(code)) {
       this.session = null;
@@ -356,7 +356,7 @@ export class Chat {
     this.hooks.announce(fill(this.hooks.strings.attached, file.name));
   }
 
-  /** What may fail without harm to the conversation: the notice says why. */
+  /** Runs an action whose failure does not affect the conversation: a notice shows the error. */
   async #try(act: () => Promise<void>): Promise<boolean> {
     let isDone = true;
     try {
@@ -388,7 +388,7 @@ export class Chat {
   }
 }
 
-/** What was said, and behind it the question that is on its way: it came before the session was known. */
+/** The history, followed by the questions that were asked before it was read. */
 function withHistory(messages: readonly ChatMessage[], before: Conversation): Conversation {
   const asked = before.turns.filter((turn) => turn.state === "sending");
   const conversation = asked.length ? new Conversation() : before;

@@ -1,7 +1,8 @@
-// The package's public names, and the element itself: importing this defines `<svc-chat>`.
+// The package's public names. Importing this module defines `<svc-chat>`.
 import { SvcChat } from "./element.js";
 
 export { SvcChat } from "./element.js";
+export type { ErrorDetail, ResultDetail, SessionDetail } from "./events.js";
 export { ENGLISH } from "./strings.js";
 export type { Strings } from "./strings.js";
 export type {
@@ -17,6 +18,6 @@ export type {
   UploadOptions,
 } from "./transport.js";
 
-// Two bundles may be on one page, and a server has no elements at all.
+// A page may load two bundles, and a server has no custom elements.
 if (typeof customElements !== "undefined" && !customElements.get("svc-chat"))
   customElements.define("svc-chat", SvcChat);

@@ -1,4 +1,4 @@
-// What the attributes say. Pure. HTML lower-cases names, so `sessionId` arrives as `sessionid`: both spellings count.
+// Reads the attributes. Pure. HTML lower-cases names, so `sessionId` arrives as `sessionid`: both spellings are accepted.
 
 export interface Example {
   readonly title: string;
@@ -36,15 +36,15 @@ export const ATTRIBUTES = [
 ] as const;
 export type AttributeName = (typeof ATTRIBUTES)[number];
 
-/** Every attribute to watch, in both spellings. */
+/** Every attribute, in both spellings. */
 export const OBSERVED_ATTRIBUTES = [...new Set(ATTRIBUTES.flatMap((name) => [name, name.replaceAll("-", "")]))];
 
-/** The name that an observed attribute stands for. */
+/** The canonical name of an observed attribute. */
 export function attributeName(attribute: string): AttributeName | undefined {
   return ATTRIBUTES.find((name) => name === attribute || name.replaceAll("-", "") === attribute);
 }
 
-/** `scriptOrigin` is where the service is that served the element, "" where nobody did. */
+/** `scriptOrigin` is the origin of the service that served the element, or "". */
 export function readSettings(attribute: (name: string) => string | null, scriptOrigin: string): Settings {
   const text = (name: AttributeName) => attribute(name) ?? attribute(name.replaceAll("-", "")) ?? "";
   const flag = (name: AttributeName) => {
@@ -67,7 +67,7 @@ export function readSettings(attribute: (name: string) => string | null, scriptO
   };
 }
 
-/** The examples that are whole; what is no JSON array of them shows none. */
+/** The complete examples; none if the text is not a JSON array. */
 function readExamples(json: string): Example[] {
   let value: unknown;
   try {

@@ -1,13 +1,13 @@
-// The turns on screen. Each stands in its own node and is rendered when it changed, so that a long session costs no
-// more than its last turn. Of a history the last turn is rendered at once; the others have their place, and are rendered
-// when nothing else is to be done: those in view first, then from the end backwards.
+// The list of turns. Each has its own node and is rendered only when it changes, so that a long session costs no more
+// than its last turn. In a history, the last turn is rendered at once; the others get an empty node and are rendered when
+// the page is idle: those in view first, then from the end backwards.
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { decorate } from "./chips.js";
 import type { Conversation, Picture, Step, Turn } from "./conversation.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
-import { MarkdownView } from "./streaming.js";
+import { MarkdownView } from "./markdown-view.js";
 import { fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { oneLine, printable } from "./untrusted.js";
@@ -24,13 +24,13 @@ export interface ThreadActions {
   readonly canConfirm: boolean;
 }
 
-const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
+const MAX_STEPS = 200; // steps shown of a turn; the export has all
 const MAX_STEP = 20_000; // characters of one step
-const SLICE_MS = 5; // of a frame's 16, for rendering older turns: their layout comes on top
-const SOON_MS = 100; // that older turns wait at most for a pause
-const WARM = "`a`\n\n|a|\n|-|\n\n```js\n```"; // brings parser, sanitizer and colours into being
+const SLICE_MS = 5; // of a frame's 16 ms, for rendering older turns; their layout takes more
+const SOON_MS = 100; // longest time that older turns wait for the page to be idle
+const WARM = "`a`\n\n|a|\n|-|\n\n```js\n```"; // initialises parser, sanitizer and highlighter
 
-/** When nothing else is to be done; Safari does not tell when that is. */
+/** Runs `act` when the page is idle; Safari has no `requestIdleCallback`. */
 const whenIdle: (act: () => void) => void =
   "requestIdleCallback" in globalThis
     ? (act) => requestIdleCallback(act, { timeout: SOON_MS })
@@ -50,7 +50,7 @@ export class Thread {
   #isFilling = false;
   readonly #inView = new Set<EventTarget>();
 
-  /** `container` is filled with one node a turn; nothing else may be put in. */
+  /** `container` gets one node per turn; nothing else may be put into it. */
   constructor(
     readonly container: HTMLElement,
     private readonly actions: ThreadActions,
@@ -84,7 +84,7 @@ export class Thread {
     this.#fill();
   }
 
-  /** The last turn to the top of what scrolls: its question and its verdict are what one wants to see. */
+  /** Scrolls the last turn to the top, so that its question and verdict are visible. */
   revealLast(): void {
     this.#rendered.at(-1)?.node.scrollIntoView({ block: "start" });
   }
@@ -108,7 +108,7 @@ export class Thread {
     });
   }
 
-  /** What is to be rendered next of what never was. */
+  /** The turn to render next, of those not rendered yet. */
   #next(): RenderedTurn | undefined {
     const missing = this.#rendered.filter(({ version }) => version < 0);
     return missing.find(({ node }) => this.#inView.has(node)) ?? missing.at(-1);
@@ -201,11 +201,11 @@ function confirmationTemplate(turn: Turn, actions: ThreadActions): TemplateResul
   return html`<div class="banner asked" data-kind="warning" role="alert">
     <p dir="auto">${fill(strings.mayCall, oneLine(confirmation.tool, 64))}</p>
     <pre class="text" dir="auto">${printable(confirmation.detail.slice(0, MAX_STEP))}</pre>
-    <div class="row">${button(strings.allow, true)} ${button(strings.refuse, false)}</div>
+    <div class="row">${button(strings.allow, true)} ${button(strings.deny, false)}</div>
   </div>`;
 }
 
-/** An image from outside is only ever a picture: scripts in an SVG do not run there, and nothing is loaded by it. */
+/** Shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
 function pictureTemplate(picture: Picture, strings: Strings): TemplateResult {
   const title = oneLine(picture.title) || strings.picture;
   const address = `data:${picture.mimeType};base64,${picture.base64.replace(/[^A-Za-z0-9+/=]/g, "")}`;

@@ -168,7 +168,7 @@ describe("what a question waits for", () => {
     const { heard, kernel } = listening();
     kernel.say({ event: "waiting", for: "In [12]" });
     kernel.say({ event: "waiting", for: null });
-    expect(heard.notices).toEqual(["Waiting for In [12] to end: the kernel asks one question at a time.", ""]);
+    expect(heard.notices).toEqual(["Waiting for In [12] to finish: the kernel asks one question at a time.", ""]);
   });
 });
 
@@ -229,6 +229,6 @@ describe("a file", () => {
     const { transport } = await opened();
     const file = new File([], "huge.bin");
     Object.defineProperty(file, "size", { value: 70_000_000 });
-    await expect(transport.attach(file, options())).rejects.toThrow("huge.bin is over 64 MiB. Save it");
+    await expect(transport.attach(file, options())).rejects.toThrow("huge.bin is larger than 64 MiB. Save it");
   });
 });

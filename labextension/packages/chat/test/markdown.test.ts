@@ -3,8 +3,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { decorate } from "../src/chips.js";
-import { tableAsCsv } from "../src/copying.js";
-import { MarkdownView } from "../src/streaming.js";
+import { tableAsCsv } from "../src/export.js";
+import { MarkdownView } from "../src/markdown-view.js";
 import { ENGLISH } from "../src/strings.js";
 
 const FILE = join(import.meta.dirname, "../../../../tests/wire/markdown_cases.json");

@@ -1,10 +1,10 @@
-// What a kernel tells of its session, kept for the status bar, the commands and the notifications. Pure.
+// The state of a kernel's session, for the status bar, the commands and the notifications. Pure.
 import type { ChatMessage, ChatSession } from "svc-chat";
 import type { SessionObserver } from "svc-chat/src/channel.js";
 
 export type State = "idle" | "asking" | "waiting";
 
-/** A turn that came to its end while somebody listened. */
+/** A turn whose start and end were both observed. */
 export interface TurnSummary {
   readonly turn: string;
   readonly seconds: number;
@@ -20,7 +20,7 @@ interface OpenTurn {
 export class Activity implements SessionObserver {
   current: ChatSession | null = null;
   model = "";
-  /** Whose turn a question waits for: "In [3]", "panel", or "". */
+  /** The turn that a question waits for: "In [3]", "panel", or "". */
   waitingFor = "";
   #isBusy = false;
   readonly #openTurns = new Map<string, OpenTurn>();

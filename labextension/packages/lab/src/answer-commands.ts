@@ -1,5 +1,5 @@
-// The last answer, into the notebook or onto the clipboard. The kernel gives it as Markdown that is safe to render
-// anywhere, as `%%svc` writes it; the page never makes a cell of what the service sent.
+// Commands that insert the last answer into the notebook or copy it. The kernel returns it as Markdown that is safe to
+// render anywhere, as `%%svc` writes it; the page never puts the service's raw output into a cell.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
 import { insertMarkdown } from "./cells.js";
 import type { CommandContext } from "./command-context.js";
@@ -14,7 +14,7 @@ export function addAnswerCommands(context: CommandContext): string[] {
   const isEnabled = () => (svc.follower.view?.activity.current ?? null) !== null;
   app.commands.addCommand("svc:insert-answer", {
     label: trans.__("Insert Last Answer Below"),
-    caption: trans.__("Write the last answer as a Markdown cell below the active one"),
+    caption: trans.__("Insert the last answer as a Markdown cell below the active cell"),
     isEnabled,
     execute: async () => {
       await withAnswer(context, insert);
@@ -51,7 +51,7 @@ function insert({ turn, markdown }: SafeAnswer, { svc }: CommandContext): void {
   const notebook = svc.follower.panel?.content;
   if (!notebook) return;
   const index = notebook.activeCellIndex + 1;
-  notebook.mode = "command"; // a cell that is edited is not rendered
+  notebook.mode = "command"; // a cell in edit mode is not rendered
   insertMarkdown(notebook, index, markdown, { turn });
   notebook.activeCellIndex = index;
   void notebook.scrollToItem(index);

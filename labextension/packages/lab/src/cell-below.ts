@@ -1,5 +1,5 @@
-// `%%svc … --cell`: the answer becomes a Markdown cell below the one that asks, and takes the place of the one before.
-// Only what comes from the kernel while the cell runs counts; a notebook that is opened is left as it is.
+// `%%svc … --cell`: writes the answer as a Markdown cell below the asking cell, replacing its previous answer.
+// Only output that the kernel sends while the cell runs is used; opening a notebook changes nothing.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { CodeCell } from "@jupyterlab/cells";
 import type { Cell } from "@jupyterlab/cells";
@@ -29,7 +29,7 @@ function watch(panel: NotebookPanel): void {
   });
 }
 
-/** From now on the answer of the cell that began to run is kept out of its outputs. */
+/** Diverts the answer of the cell that started to run from its outputs to the cell below. */
 function interceptAnswers(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
   const id = "msg_id" in asked ? asked.msg_id : undefined;
   const cell = notebook.widgets.find((one): one is CodeCell => futureOf(one)?.msg.header.msg_id === id);
@@ -41,12 +41,12 @@ function interceptAnswers(notebook: Notebook, asked: { readonly msg_id?: string 
   });
 }
 
-/** What the cell waits for; undefined where it has not run, whatever its type says. */
+/** The cell's pending execution; undefined if it has not run, although its type does not say so. */
 function futureOf(cell: Cell): CodeCell["outputArea"]["future"] | undefined {
   return cell instanceof CodeCell ? cell.outputArea.future : undefined;
 }
 
-/** False where the notebook cannot take it: then it is an output like any other. */
+/** False if the notebook cannot take the cell: then the answer is shown as an ordinary output. */
 function place(notebook: Notebook, asking: CodeCell, answer: CellAnswer): boolean {
   const index = notebook.widgets.indexOf(asking);
   const { model } = notebook;

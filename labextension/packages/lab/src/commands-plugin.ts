@@ -1,4 +1,4 @@
-// The commands, in the palette, the launcher, the menus, the toolbars and by keys: schema/panel.json says where.
+// Registers the commands, in the palette and the launcher. Menus, toolbars and shortcuts are in schema/panel.json.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDocumentManager } from "@jupyterlab/docmanager";
@@ -15,7 +15,7 @@ import type { Svc } from "./svc.js";
 
 export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:commands",
-  description: "Commands that ask about a cell, write answers into the notebook, and manage the session.",
+  description: "Commands to ask about a cell, insert answers into the notebook, and manage the session.",
   autoStart: true,
   requires: [SvcToken],
   optional: [IDocumentManager, ICommandPalette, ILauncher, ITranslator],

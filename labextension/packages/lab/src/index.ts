@@ -1,4 +1,4 @@
-// The plugins, each of which can be switched off by its name: `jupyter labextension disable svc-jupyterlab:highlight`.
+// The plugins. Each can be disabled by its ID: `jupyter labextension disable svc-jupyterlab:highlight`.
 import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { cellBelowPlugin } from "./cell-below.js";
 import { commandsPlugin } from "./commands-plugin.js";

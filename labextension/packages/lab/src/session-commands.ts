@@ -1,4 +1,4 @@
-// New session, resume one, extend it, stop what runs. The kernel does it and tells the chat, the status bar and itself.
+// Commands for sessions: new, resume, extend, stop. The kernel does the work and notifies the chat and the status bar.
 import { InputDialog, Notification } from "@jupyterlab/apputils";
 import type { ChatSession } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
@@ -34,7 +34,7 @@ export function addSessionCommands(context: CommandContext): string[] {
     add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, context)),
     add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, context)),
     add("svc:stop", trans.__("Stop the Analyst"), isBusy, async (target) => {
-      await target.request("cancel"); // whatever runs, a cell's question, too
+      await target.request("cancel"); // any running question, including one from a cell
     }),
   ];
 }
@@ -50,7 +50,7 @@ async function resume(view: KernelView, { svc, trans }: CommandContext): Promise
   const current = sessions.findIndex(({ id }) => id === view.activity.current?.id);
   const { button, value } = await InputDialog.getItem({
     title: trans.__("Resume a session"),
-    label: trans.__("The kernel and the chat go on with it."),
+    label: trans.__("The kernel and the chat continue with this session."),
     items,
     current: Math.max(0, current),
     okLabel: trans.__("Resume"),
@@ -61,7 +61,7 @@ async function resume(view: KernelView, { svc, trans }: CommandContext): Promise
   await svc.open();
 }
 
-/** Told apart by the beginning of its id where names are the same. */
+/** The beginning of the ID distinguishes sessions with the same name. */
 function rowOf({ id, name, expire_time: end }: ChatSession, now: number): string {
   const left = end > 0 ? ` · ${duration(end - now)}` : "";
   return `${oneLine(name, 60)}${left} · ${id.slice(0, 8)}`;
@@ -71,6 +71,6 @@ async function extend(view: KernelView, { trans }: CommandContext): Promise<void
   const ttl = view.activity.current?.ttl;
   if (!ttl) return;
   const { expire_time: end } = (await view.request("update", { ttl })) as ChatSession;
-  const text = trans.__("The session lives for %1 more.", duration(end - Date.now() / 1000));
-  Notification.success(text, { autoClose: 0 }); // in the centre alone: a toast would lie over the question
+  const text = trans.__("Session extended: %1 left.", duration(end - Date.now() / 1000));
+  Notification.success(text, { autoClose: 0 }); // in the notification centre only: a toast would cover the question
 }

@@ -1,4 +1,4 @@
-// What the settings editor's form says, as the parts of the plugin want it. Pure. There is no key among the settings.
+// Reads the settings form. Pure. The API key is never a setting.
 import type { Defaults } from "./kernel-view.js";
 
 export type Theme = "auto" | "light" | "dark";
@@ -6,7 +6,7 @@ export type Theme = "auto" | "light" | "dark";
 export interface Settings {
   readonly defaults: Defaults;
   readonly theme: Theme;
-  /** 0: never. */
+  /** 0 means never. */
   readonly notifySeconds: number;
 }
 

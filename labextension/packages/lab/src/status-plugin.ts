@@ -1,4 +1,4 @@
-// The status bar: the session of the current kernel, how long it lives, what answers, what happens. A click opens the chat.
+// The status bar: the current kernel's session, its time left, the model and the activity. A click opens the chat.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { IStatusBar } from "@jupyterlab/statusbar";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
@@ -24,10 +24,10 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       asking: trans.__("asking"),
       waiting: trans.__("waiting"),
       left: trans.__("{} left"),
-      over: trans.__("over"),
+      expired: trans.__("expired"),
       none: trans.__("no session yet"),
     };
-    const item = new StatusItem(trans.__("Svc: the kernel's session. A click shows the chat."), () => void svc.open());
+    const item = new StatusItem(trans.__("The kernel's svc session. Click to show the chat."), () => void svc.open());
     const activeChanged = new Signal<StatusItem, void>(item);
     const show = () => {
       const view = svc.follower.view;

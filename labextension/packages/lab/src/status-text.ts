@@ -1,10 +1,10 @@
-// What the status bar says of a kernel's session: its name, the time left, the model, what happens. Pure.
+// The status bar's text: the session's name, its time left, the model and the activity. Pure.
 import { duration, fill } from "svc-chat/src/strings.js";
 import type { Activity, State } from "./activity.js";
 
 const NAME_CHARACTERS = 24;
 
-export type StatusStrings = Readonly<Record<State | "left" | "over" | "none", string>>;
+export type StatusStrings = Readonly<Record<State | "left" | "expired" | "none", string>>;
 
 /** `now` in seconds since the epoch. */
 export function statusText(activity: Activity, now: number, strings: StatusStrings): string {
@@ -13,7 +13,7 @@ export function statusText(activity: Activity, now: number, strings: StatusStrin
   const parts = [shortened(session.name)];
   if (session.expire_time > 0) {
     const seconds = session.expire_time - now;
-    parts.push(seconds > 0 ? fill(strings.left, duration(seconds)) : strings.over);
+    parts.push(seconds > 0 ? fill(strings.left, duration(seconds)) : strings.expired);
   }
   parts.push(model, strings[state]);
   return parts.filter(Boolean).join(" · ");

@@ -6,7 +6,14 @@ import { statusText } from "../src/status-text.js";
 const SESSION: ChatSession = {
   ...{ id: "s1", name: "Ticket 4711", description: "", expire_time: 10_000, ttl: 86_400, can_log: true, files: [] },
 };
-const WORDS = { idle: "idle", asking: "asking", waiting: "waiting", left: "{} left", over: "over", none: "none yet" };
+const WORDS = {
+  idle: "idle",
+  asking: "asking",
+  waiting: "waiting",
+  left: "{} left",
+  expired: "expired",
+  none: "none yet",
+};
 
 function message(kind: string, change: Partial<ChatMessage> = {}): ChatMessage {
   return {
@@ -58,7 +65,7 @@ test("a question that waits is waiting, whatever runs", () => {
 
 test.each([
   [9_000, "Ticket 4711 · 16 min left · svc-1.1 · idle"],
-  [10_001, "Ticket 4711 · over · svc-1.1 · idle"],
+  [10_001, "Ticket 4711 · expired · svc-1.1 · idle"],
 ])("at second %i the status is %s", (now, text) => {
   const { kept } = activity();
   kept.session(SESSION, "svc-1.1");

@@ -1,10 +1,10 @@
-// Shows Markdown that grows. Only the last blocks can change when text is added; what stands before them keeps its
-// nodes. The end of the stream reads the whole once more, so that what is shown never depends on how it was cut.
+// Shows Markdown while it streams. Only the last blocks can change when text is added; earlier ones keep their nodes.
+// At the end all of it is parsed again, so that the result does not depend on how the text was split.
 import type { Token } from "marked";
 import { blocks, render } from "./markdown.js";
 import { printable } from "./untrusted.js";
 
-const UNSETTLED = 3; // blocks at the end that more text may change: a paragraph before a list, a blank line, the list
+const UNSETTLED = 3; // blocks at the end that more text can change: a paragraph, a blank line and a list
 
 interface RenderedBlock {
   readonly raw: string;
@@ -17,7 +17,7 @@ export class MarkdownView {
   #text = "";
   #isFinal = false;
 
-  /** `decorate` may add to a block's nodes what a reader can do with them. */
+  /** `decorate` adds controls to the nodes of a block. */
   constructor(
     readonly container: HTMLElement,
     private readonly decorate: (node: HTMLElement) => void = () => undefined,
