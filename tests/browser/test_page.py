@@ -78,7 +78,7 @@ def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadServic
 def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPage, service: ThreadService):
     page = open_page().page
     sign_in(page, service, "svc_" + "0" * 49)
-    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    expect(page.get_by_role("alert")).to_contain_text("invalid")
     sign_in(page, service)
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
 
@@ -130,7 +130,7 @@ def test_a_key_that_is_revoked_elsewhere_signs_the_page_out(signed_in: Page, ser
         (own,) = [row["id"] for row in http.get("/key/list").json()["keys"] if row["is_asking"]]
         http.post("/key/revoke", json={"id": own})
     signed_in.get_by_role("button", name="API keys").click()
-    expect(signed_in.get_by_role("alert")).to_contain_text("not valid")
+    expect(signed_in.get_by_role("alert")).to_contain_text("invalid")
 
 
 def test_the_theme_is_the_systems_until_another_is_chosen_and_then_stays(open_page: OpenPage, service: ThreadService):
