@@ -1,4 +1,4 @@
-// The element on a page, with a service that is the test.
+// Shows the element on a page, connected to a scripted transport.
 import { SvcChat } from "../src/index.js";
 import hostCss from "../src/host.css?inline";
 import { ScriptedTransport } from "../test/scripted-transport.js";
@@ -18,7 +18,7 @@ export interface Page {
   all(selector: string): HTMLElement[];
 }
 
-/** A new element with these attributes; `prepare` sets its service up before it is asked anything. */
+/** Shows a new element with these attributes; `prepare` sets up its transport first. */
 export async function show(
   attributes: Record<string, string> = {},
   prepare: (transport: ScriptedTransport) => void = () => undefined,
@@ -41,7 +41,7 @@ export async function show(
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
     find<T extends HTMLElement>(selector: string): T {
       const found = root.querySelector<T>(selector);
-      if (!found) throw new Error(`nothing is ${selector}`);
+      if (!found) throw new Error(`nothing matches ${selector}`);
       return found;
     },
     all: (selector) => [...root.querySelectorAll<HTMLElement>(selector)],
@@ -52,7 +52,7 @@ export function clear(): void {
   document.querySelector("main")?.remove();
 }
 
-/** Until what changed is on screen. */
+/** Waits until changes are on screen. */
 export async function frames(count = 3): Promise<void> {
   for (let frame = 0; frame < count; frame += 1) await new Promise(requestAnimationFrame);
 }

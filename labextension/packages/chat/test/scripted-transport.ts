@@ -1,4 +1,4 @@
-// A transport whose service is the test: it says what comes, and sees what was asked.
+// A transport that is controlled by the test: the test sends messages and sees the requests.
 import type {
   ChatFile,
   ChatMessage,
@@ -32,7 +32,7 @@ export class ScriptedTransport implements Transport {
   history: ChatMessage[] = [];
   sessions: ChatSession[] = [];
   profile: ChatUser = { email: "a@b.c", never_log: false, can_disable_logging: true };
-  /** What the next such call is refused with. */
+  /** The error with which the next such call is refused. */
   refusals: { [call in "user" | "open" | "send" | "attach" | "detach"]?: Error | undefined } = {};
   uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
   #made = 0;

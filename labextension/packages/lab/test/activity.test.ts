@@ -28,7 +28,7 @@ function activity() {
   return { ended, kept: new Activity(() => undefined, ended) };
 }
 
-test("a turn is open from its question to its last message, and tells how long it was", () => {
+test("a turn lasts from its question to its last message, and reports its duration", () => {
   const { kept, ended } = activity();
   kept.message(message("query"));
   expect(kept.state).toBe("asking");
@@ -45,7 +45,7 @@ test("an error ends a turn, too, without an answer", () => {
   expect(ended).toHaveBeenCalledExactlyOnceWith({ turn: "t1", seconds: 1, isAnswered: false, question: "what?" });
 });
 
-test("the end of a turn that began before is not told", () => {
+test("the end of a turn that started earlier is not reported", () => {
   const { kept, ended } = activity();
   kept.busy(true);
   kept.message(message("info", { state: "end" }));
@@ -54,7 +54,7 @@ test("the end of a turn that began before is not told", () => {
   expect(ended).not.toHaveBeenCalled();
 });
 
-test("a question that waits is waiting, whatever runs", () => {
+test("a waiting question is shown as waiting, even while a turn runs", () => {
   const { kept } = activity();
   kept.message(message("query"));
   kept.waiting("In [3]");
@@ -72,12 +72,12 @@ test.each([
   expect(statusText(kept, now, WORDS)).toBe(text);
 });
 
-test("a session's name stays one short line", () => {
+test("a session's name is cut to one short line", () => {
   const { kept } = activity();
   kept.session({ ...SESSION, name: "a\nname that goes on and on and on", expire_time: 0 }, "svc-1.1");
   expect(statusText(kept, 0, WORDS)).toBe("a name that goes on and… · svc-1.1 · idle");
 });
 
-test("without a session there is a word for that", () => {
+test("the status says if there is no session", () => {
   expect(statusText(activity().kept, 0, WORDS)).toBe("none yet · idle");
 });
