@@ -92,7 +92,7 @@ def test_a_question_waits_for_a_cells_and_stop_ends_first_one_then_the_other(ben
     bench.start(1)
     expect(chat.locator("article.turn")).to_contain_text("waiting")
     ask(chat, "echo queued")
-    expect(chat.locator(".banner")).to_contain_text("Waiting for In [2] to end")
+    expect(chat.locator(".banner")).to_contain_text("Waiting for In [2] to finish")
     bench.page.screenshot(path=shots / "panel-waits.png")
     chat.get_by_role("button", name="Stop").click()
     expect(chat.locator(".banner")).to_have_count(0)
