@@ -1,14 +1,22 @@
-// Makes untrusted text printable: control characters, escape sequences and direction overrides become visible marks.
-// The same rule as in Python. Sources: ECMA-48, Unicode TR 36, CVE-2021-42574.
+// Makes hidden characters in untrusted text visible: control characters, direction overrides, zero-width characters and
+// tags. The same rule as in Python
+// (svc/untrusted/characters.py); both read tests/wire/character_cases.json. Sources: Unicode 16
+// (Default_Ignorable_Code_Point), UAX 9 and CVE-2021-42574, UTS 51.
 
-/* eslint-disable no-control-regex -- matches control characters on purpose */
+/* eslint-disable no-control-regex, no-misleading-character-class -- matches hidden characters on purpose */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-const INVISIBLE =
-  /[\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Cs}/gu;
+const EMOJI = "\\u00a9\\u00ae\\u203c-\\u3299\\u{1f000}-\\u{1faff}";
+const HIDDEN = new RegExp(
+  "[\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b\\u200c\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f" +
+    "\\u3164\\ufe00-\\ufe0e\\ufeff\\uffa0\\ufff0-\\ufffb\\ufffe\\uffff\\u{1bca0}-\\u{1bca3}\\u{1d173}-\\u{1d17a}" +
+    "\\u{e0000}-\\u{e0fff}]|\\p{Cs}" +
+    `|(?<![${EMOJI}\\ufe0f])\\u200d|\\u200d(?![${EMOJI}])|(?<![${EMOJI}#*0-9])\\ufe0f`,
+  "gu",
+);
 
-/** Replaces characters that move the cursor, change the direction or are invisible; newline and tab stay. */
+/** Replaces hidden characters by visible marks; newline and tab stay. */
 export function printable(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(CONTROL, picture).replace(INVISIBLE, mark);
+  return text.replaceAll("\r\n", "\n").replace(CONTROL, picture).replace(HIDDEN, mark);
 }
 
 /** One line of at most `limit` characters; an ellipsis marks a cut. */
