@@ -15,7 +15,7 @@ export function addReportCommand(context: CommandContext, documents: IDocumentMa
   const { app, svc, trans } = context;
   app.commands.addCommand("svc:run-report", {
     label: trans.__("Re-run as Report"),
-    caption: trans.__("Run the saved notebook in a new kernel and open the report page"),
+    caption: trans.__("Run the saved notebook in a new kernel and open its report"),
     isEnabled: () => svc.follower.panel?.sessionContext.session?.kernel != null,
     execute: async () => {
       const { panel } = svc.follower;
