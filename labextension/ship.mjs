@@ -1,4 +1,4 @@
-// Copies what was built out of the packages' `dist` folders into the Python packages that carry it.
+// Copies the built files from the packages' `dist` folders into the Python packages that contain them.
 import { copyFile, cp, mkdir, rm } from "node:fs/promises";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
@@ -12,7 +12,7 @@ const SERVED = [
 ];
 
 await mkdir(STATIC, { recursive: true });
-await rm(new URL("built_from.txt", STATIC), { force: true }); // hatch_build.py's mark: what follows is newer
+await rm(new URL("built_from.txt", STATIC), { force: true }); // hatch_build.py's mark does not match the new files
 for (const path of SERVED) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   await copyFile(new URL(path, import.meta.url), new URL(name, STATIC));

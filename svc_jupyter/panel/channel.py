@@ -10,9 +10,10 @@ holds key and connection: the page never sees the key. A page's request and what
 
 ID is any string or number that no other page uses: answers reach every page that shows the same widget. Words:
 
-    open {wish: {id?}, history?}    STATE. With an id that session is resumed, and is the kernel's; else as it is.
+    open {session_id?, history?}    STATE. With an id that session is resumed, and is the kernel's; else as it is.
                                     history: false leaves its messages out
-    new {name?, description?, canLog?, model?}  STATE of a new session;  model {name}  the same, answered by that model
+    new {name?, description?, log_session?, model?}  STATE of a new session
+    model {name}                    the same, answered by that model
     send {content}                  {} when the service has the question; its turn comes as events
     cancel {turn?, request?}        {}: ends the turn that runs, a cell's, too; with request: that question, if it waits
     user  list  models              what the key may do; its sessions; [{model_string, description}]
@@ -199,8 +200,7 @@ class PanelChannel:
                 raise AskError(f"{word[:40]!r} is nothing that a panel can ask for.")
 
     def _open(self, request: Json) -> Json:
-        wish = request.get("wish") or {}
-        wanted_id = str(wish.get("id") or "") if isinstance(wish, dict) else ""
+        wanted_id = str(request.get("session_id") or "")
         session = self._kernel.session(self._wanted(), self._note)
         if wanted_id and (session is None or session.session_id != wanted_id):
             session = self._kernel.resume_session(wanted_id, self._wanted(), self._note)
@@ -214,7 +214,7 @@ class PanelChannel:
         if request["do"] == "model" or request.get("model"):
             ask_options = replace(ask_options, model=str(request.get("model") or name))
             name = name if request["do"] == "new" else None
-        if request.get("canLog") is False:
+        if request.get("log_session") is False:
             ask_options = replace(ask_options, log_session=False)
         session = self._kernel.create_session(ask_options, self._note, name)
         if description := str(request.get("description") or ""):

@@ -262,7 +262,7 @@ def test_a_session_that_is_gone_gives_way_to_a_new_one_and_that_is_said(show_cha
             http.post("/session/register", json={"id": "gone", "ttl": 1})
             wait_until(lambda: http.get("/session/get", params={"session_id": "gone"}).status_code == 410, "its end")
     page = show_chat(service, {"session-id": "gone"})
-    expect(page.get_by_text("The session gone is over or unknown")).to_be_visible()
+    expect(page.get_by_text("Session gone has expired or does not exist")).to_be_visible()
     ask(page, "still here?")
     expect(answers(page)).to_contain_text("still here?")
     assert session_of(page) not in ("", "gone")

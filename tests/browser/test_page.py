@@ -28,7 +28,7 @@ def write_file(service: ThreadService, folder: Path) -> Path:
 
 def sign_in(page: Page, service: ThreadService, key: str | None = None) -> None:
     page.goto(service.base_url)
-    page.get_by_label("Or give an API key").fill(key or service.key)
+    page.get_by_label("Or enter an API key").fill(key or service.key)
     page.get_by_role("button", name="Sign in").click()
 
 
@@ -62,7 +62,7 @@ def test_the_pages_key_is_not_the_one_that_opened_it(signed_in: Page, service: T
 
 def test_loading_again_forgets_the_key_and_sends_no_old_code(signed_in: Page):
     signed_in.reload()
-    expect(signed_in.get_by_label("Or give an API key")).to_be_visible()
+    expect(signed_in.get_by_label("Or enter an API key")).to_be_visible()
     expect(signed_in.locator(".notice")).to_be_empty()
 
 
@@ -78,7 +78,7 @@ def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadServic
 def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPage, service: ThreadService):
     page = open_page().page
     sign_in(page, service, "svc_" + "0" * 49)
-    expect(page.get_by_role("alert")).to_contain_text("not valid")
+    expect(page.get_by_role("alert")).to_contain_text("invalid")
     sign_in(page, service)
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
 
@@ -87,7 +87,7 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadSe
     signed_in.get_by_role("button", name="API keys").click()
     dialog = signed_in.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Name").fill("laptop <b>")
-    dialog.get_by_role("button", name="Make a key").click()
+    dialog.get_by_role("button", name="Create key").click()
     made = dialog.get_by_label("The new key").input_value()
     with Svc(made, service.base_url) as client:
         assert client.get_user_info().user.id == "local"
@@ -130,7 +130,7 @@ def test_a_key_that_is_revoked_elsewhere_signs_the_page_out(signed_in: Page, ser
         (own,) = [row["id"] for row in http.get("/key/list").json()["keys"] if row["is_asking"]]
         http.post("/key/revoke", json={"id": own})
     signed_in.get_by_role("button", name="API keys").click()
-    expect(signed_in.get_by_role("alert")).to_contain_text("not valid")
+    expect(signed_in.get_by_role("alert")).to_contain_text("invalid")
 
 
 def test_the_theme_is_the_systems_until_another_is_chosen_and_then_stays(open_page: OpenPage, service: ThreadService):

@@ -26,7 +26,7 @@ async def asked(session: InteractiveSession, prompt: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("button", "answer"), [("Allow in this session", '"ops"'), ("Refuse", "error: the user does not allow it")]
+    ("button", "answer"), [("Allow for this session", '"ops"'), ("Deny", "error: the user does not allow it")]
 )
 def test_a_page_says_whether_a_programs_tool_may_be_called(
     open_page: OpenPage, start_service: StartService, button: str, answer: str

@@ -92,7 +92,7 @@ def test_a_question_waits_for_a_cells_and_stop_ends_first_one_then_the_other(ben
     bench.start(1)
     expect(chat.locator("article.turn")).to_contain_text("waiting")
     ask(chat, "echo queued")
-    expect(chat.locator(".banner")).to_contain_text("Waiting for In [2] to end")
+    expect(chat.locator(".banner")).to_contain_text("Waiting for In [2] to finish")
     bench.page.screenshot(path=shots / "panel-waits.png")
     chat.get_by_role("button", name="Stop").click()
     expect(chat.locator(".banner")).to_have_count(0)
@@ -129,7 +129,7 @@ def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Work
     assert heights[0] == heights[1]  # only the conversation scrolls, so that the panel's header stays
     bench.command("kernelmenu:restart")
     bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
-    expect(chat.locator(".banner")).to_contain_text("kernel has ended")
+    expect(chat.locator(".banner")).to_contain_text("kernel was shut down")
     bench.page.screenshot(path=shots / "panel-restarted.png")
     bench.wait()
     bench.run(0)
@@ -200,7 +200,7 @@ def test_whoever_opens_it_without_its_kernel_reads_the_transcript(bench: Workben
     bench.save()
     bench.command("kernelmenu:restart")
     bench.page.get_by_role("button", name="Confirm Kernel Restart").click()
-    expect(chat.locator(".banner")).to_contain_text("kernel has ended")
+    expect(chat.locator(".banner")).to_contain_text("kernel was shut down")
     bench.load("reopened.ipynb")
     transcript = bench.output(0).last
     expect(transcript).to_be_visible()

@@ -200,7 +200,7 @@ def test_sessions_are_made_resumed_and_extended_by_commands(lab: Workbench):
     expect(lab.output(3)).to_contain_text(["first-one"])
     lab.command("svc:extend-session")
     lab.page.locator(".jp-Notification-Status").click()
-    expect(lab.page.locator(".jp-Notification-Center")).to_contain_text("The session lives for 23 h 59 min more.")
+    expect(lab.page.locator(".jp-Notification-Center")).to_contain_text("Session extended: 23 h 59 min left.")
     lab.page.locator(".jp-Notification-Status").click()
 
 
@@ -235,7 +235,7 @@ def test_a_long_turn_that_ends_out_of_sight_is_told(lab: Workbench):
 def test_where_the_kernel_has_no_svc_jupyter_the_panel_says_how_to_get_it(lab: Workbench, bare_kernel: str):
     lab.open("bare.ipynb", "1", kernel=bare_kernel)
     lab.command("svc:open")
-    expect(lab.notice).to_contain_text("svc-jupyter is not installed in this kernel")
+    expect(lab.notice).to_contain_text("svc-jupyter is not installed in this notebook's environment")
     expect(lab.notice.locator("code")).to_have_text("%pip install svc-jupyter")
     expect(lab.notice.get_by_role("button")).to_have_text("Try again")
 

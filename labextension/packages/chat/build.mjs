@@ -1,5 +1,4 @@
-// Builds what every service serves: one script with everything in it, and the host's style sheet; and the module that a
-// notebook's widget is.
+// Builds the script and style sheet that every service serves, and the module of the notebook's widget.
 import { build } from "esbuild";
 import { rm, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";

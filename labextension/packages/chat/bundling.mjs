@@ -1,4 +1,4 @@
-// How a script with the element in it is bundled, here and by whoever carries the element elsewhere.
+// How to bundle a script that contains the element; also used by packages/lab.
 import { transform } from "esbuild";
 import { Buffer } from "node:buffer";
 import { readFile } from "node:fs/promises";
@@ -7,12 +7,12 @@ import { minify } from "terser";
 
 const SDK = new URL("../sdk/src/index.ts", import.meta.url).pathname;
 
-/** DOMPurify's own minified file: 3 % smaller than what any other minifier makes of its source. */
+/** DOMPurify's own minified file: 3 % smaller than minifying its source here. */
 const DOMPURIFY = createRequire(import.meta.url)
   .resolve("dompurify")
   .replace(/[^/]+$/, "purify.min.js");
 
-/** That file as a module, without what a bundler puts around CommonJS. */
+/** Loads it as a module, without a bundler's CommonJS wrapper. */
 const purify = {
   name: "purify",
   setup({ onResolve, onLoad }) {
@@ -27,21 +27,21 @@ const purify = {
 const MARKED_ESM = /marked\.esm\.js$/;
 const MARKED_DEFAULT = /var [\w$]+=new [\w$]+;function [\w$]+\([\w$]+,[\w$]+\)\{return [\w$]+\.parse\(/;
 
-/** marked without the ready-made instance at its end, which nobody here asks for: 3 % of the script. */
-const partsOfMarked = {
-  name: "parts-of-marked",
+/** Removes the default instance at the end of marked, which is not used here: 3 % of the script. */
+const trimMarked = {
+  name: "trim-marked",
   setup({ onLoad }) {
     onLoad({ filter: MARKED_ESM }, async ({ path }) => {
       const source = await readFile(path, "utf8");
       const end = source.search(MARKED_DEFAULT);
       const parts = source.match(/[\w$]+ as (?:Lexer|Parser|Renderer|Tokenizer)\b/g) ?? [];
-      if (end < 0 || parts.length !== 4) throw new Error(`${path} ends otherwise than it did: look at this plugin`);
+      if (end < 0 || parts.length !== 4) throw new Error(`${path} does not end as expected: update this plugin`);
       return { contents: `${source.slice(0, end)}export{${parts.join()}};` };
     });
   },
 };
 
-/** `import css from "./x.css?inline"` is the style sheet's text, without its spaces. */
+/** `import css from "./x.css?inline"` gives the minified text of the style sheet. */
 const inlineCss = {
   name: "inline-css",
   setup({ onResolve, onLoad }) {
@@ -56,20 +56,20 @@ const inlineCss = {
   },
 };
 
-/** What esbuild wrote is 3 % smaller, gzipped, after a second minifier: it puts single uses in place, over two passes. */
+/** A second minifier makes the gzipped script 3 % smaller: it inlines single-use variables, in two passes. */
 const terser = {
   name: "terser",
   setup({ onEnd }) {
     onEnd(async ({ outputFiles = [] }) => {
       for (const file of outputFiles) {
         const { code } = await minify(file.text, { ecma: 2020, compress: { passes: 2 }, format: { comments: false } });
-        file.contents = Buffer.from(code); // `text` is read from it
+        file.contents = Buffer.from(code); // esbuild derives `text` from it
       }
     });
   },
 };
 
-/** esbuild's options; what comes out is in memory, not written. */
+/** esbuild's options; the output stays in memory. */
 export const bundling = {
   bundle: true,
   minify: true,
@@ -77,11 +77,11 @@ export const bundling = {
   conditions: ["browser"],
   legalComments: "none",
   alias: { svc: SDK },
-  plugins: [inlineCss, purify, partsOfMarked, terser],
+  plugins: [inlineCss, purify, trimMarked, terser],
   write: false,
 };
 
-/** What is minified has line breaks in templates alone, where a space is as good. */
+/** Replaces line breaks, which minified code has only in templates, where a space is equivalent. */
 export function withoutBreaks(script) {
   return script.replace(/\n\s+/g, " ");
 }

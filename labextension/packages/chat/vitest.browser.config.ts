@@ -1,13 +1,13 @@
-// Runs in Debian's Chromium; without it, say how to get it.
+// Runs the tests in Debian's Chromium, and says how to install it if it is missing.
 import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
 const CHROMIUM = process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium";
-if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is not there: apt-get install -y chromium`);
+if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is missing: apt-get install -y chromium`);
 
-/** Of the script as it was built last, gzipped; 0 where it was not. */
+/** The gzipped size of the last build of the script; 0 if there is none. */
 function bundleBytes(): number {
   const path = new URL("dist/swc.iife.js", import.meta.url);
   return existsSync(path) ? gzipSync(readFileSync(path), { level: 9 }).length : 0;
@@ -27,7 +27,7 @@ export default defineConfig({
   resolve: { alias: { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname }, conditions: ["browser"] },
   optimizeDeps: { include: ["axe-core", "dompurify", "lit/html.js", "marked"] },
   test: {
-    // what is measured is apart: a machine at work on other things would fail it
+    // benchmarks run separately: other work on the machine would make them fail
     include: [process.env["SVC_BENCH"] ? "browser/**/*.bench.ts" : "browser/**/*.test.ts"],
     provide: { isLong: process.env["SVC_LONG"] !== undefined, bundleBytes: bundleBytes() },
     browser: {

@@ -1,5 +1,5 @@
-// Builds what JupyterLab loads: one script with the plugins in it, the schemas of their settings, and who we are.
-// What JupyterLab shares (@jupyterlab/*, @lumino/*) is not in the script: `src/remote.ts` takes it from JupyterLab.
+// Builds what JupyterLab loads: one script with the plugins, the settings schemas and the package metadata. Shared packages
+// (@jupyterlab/*, @lumino/*) are not part of the script: `src/remote.ts` gets them from JupyterLab.
 import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -10,13 +10,13 @@ process.chdir(import.meta.dirname);
 
 const NOTICES =
   "/*! svc-jupyterlab, Apache-2.0; lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0 */\n";
-const LOWEST = "^4.2.0"; // the oldest JupyterLab that the tests have seen
+const LOWEST = "^4.2.0"; // the oldest JupyterLab that was tested
 
 const manifest = JSON.parse(await readFile("package.json", "utf8"));
 const out = `dist/${manifest.name}`;
 const imported = new Set();
 
-/** An import of a shared package reads what `src/shared.ts` holds by the time that the plugins are asked for. */
+/** Resolves imports of shared packages to `src/shared.ts`, which has loaded them before the plugins run. */
 const shared = {
   name: "shared",
   setup({ onResolve, onLoad }) {
@@ -25,7 +25,7 @@ const shared = {
       return { path, namespace: "shared" };
     });
     onLoad({ filter: /.*/, namespace: "shared" }, ({ path }) => ({
-      contents: `module.exports = require("./shared.ts").moduleOf(${JSON.stringify(path)});`,
+      contents: `module.exports = require("./shared.ts").sharedModule(${JSON.stringify(path)});`,
       resolveDir: `${import.meta.dirname}/src`,
     }));
   },
@@ -47,7 +47,7 @@ const { name, version, description, license, keywords, jupyterlab } = manifest;
 const compatible = imported.has("@jupyterlab/application") ? { "@jupyterlab/application": LOWEST } : {};
 const identity = {
   ...{ name, version, description, license, keywords },
-  dependencies: compatible, // `jupyter labextension list` compares it
+  dependencies: compatible, // `jupyter labextension list` checks it
   jupyterlab: { ...jupyterlab, _build: { load: entry, extension: "./extension" } },
 };
 const install = {
@@ -59,7 +59,7 @@ const asJson = (value) => `${JSON.stringify(value, null, 2)}\n`;
 
 await mkdir(`${out}/static`, { recursive: true });
 await cp("schema", `${out}/schemas/${name}`, { recursive: true });
-await writeFile(`${out}/schemas/${name}/package.json.orig`, asJson(identity)); // where the server reads the version
+await writeFile(`${out}/schemas/${name}/package.json.orig`, asJson(identity)); // the server reads the version from it
 await writeFile(`${out}/package.json`, asJson(identity));
 await writeFile(`${out}/install.json`, asJson(install));
 await writeFile(`${out}/${entry}`, script);

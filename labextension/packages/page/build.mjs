@@ -1,4 +1,4 @@
-// The page's script as one file that a plain <script> loads, and its style sheet.
+// Builds the page's script, as one file for a plain <script>, and its style sheet.
 import { build } from "esbuild";
 
 const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none" };

@@ -1,4 +1,4 @@
-// Builds what is published: for browsers, for Node as a module and for `require`, and the types beside them.
+// Builds the published files: for browsers, for Node as a module and for `require`, each with types.
 import { execFileSync } from "node:child_process";
 import { cpSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -4,19 +4,19 @@ import process from "node:process";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
-import { FaultProxy } from "./test/fault_proxy.js";
+import { FaultProxy } from "./test/fault-proxy.js";
 
-/** The page's origin must be known before the service starts, which is told to let it in. */
+/** The page's origin must be known before the service starts, because the service must allow it. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no port is free");
+  if (address === null || typeof address === "string") throw new Error("no free port");
   return address.port;
 }
 
-const origin = (process.env["SVC_TEST_ORIGIN"] ??= `http://127.0.0.1:${await freePort()}`); // this is read twice
+const origin = (process.env["SVC_TEST_ORIGIN"] ??= `http://127.0.0.1:${await freePort()}`); // this file is loaded twice
 const port = Number(new URL(origin).port);
 const proxies: FaultProxy[] = [];
 const quiet = "--no-first-run --disable-background-networking --disable-component-update --disable-sync";
@@ -24,7 +24,7 @@ const quiet = "--no-first-run --disable-background-networking --disable-componen
 export default defineConfig({
   test: {
     include: ["test/browser/*.test.ts"],
-    globalSetup: ["test/scripted_service.ts"],
+    globalSetup: ["test/scripted-service.ts"],
     testTimeout: 20_000,
     browser: {
       enabled: true,

@@ -4,8 +4,8 @@ export default defineConfig({
   test: {
     include: ["test/*.test.ts"],
     environment: "node",
-    globalSetup: ["test/scripted_service.ts"],
+    globalSetup: ["test/scripted-service.ts"],
     testTimeout: 20_000,
-    maxWorkers: 3, // what waits for silence to be noticed leaves the machine to the others
+    maxWorkers: 3, // tests that wait for a timeout leave the CPU to the others
   },
 });

@@ -116,7 +116,7 @@ def ask_in_a_cell(kernel: KernelSession, page: Page, question: str) -> str:
 
 
 def test_before_the_first_question_there_is_no_session(open_page: OpenPage):
-    state = open_page().ask("open", wish={})
+    state = open_page().ask("open")
     assert state == {"session": None, "messages": [], "model": "", "is_busy": False, "ipykernel": 7}
 
 
@@ -148,10 +148,10 @@ def test_what_a_cell_asks_is_told_and_the_next_question_knows_it(open_page: Open
 def test_a_page_that_comes_later_reads_all_that_was_asked(open_page: OpenPage, kernel: KernelSession):
     ask_in_a_cell(kernel, open_page(), "before")
     later = open_page()
-    reply = later.answer(later.post("open", wish={}))
+    reply = later.answer(later.post("open"))
     assert [message["seq"] for message in reply["parts"]] == [1, 2, 3, 4, 5, 6]
     assert reply["ok"]["session"]["name"]
-    assert later.ask("open", wish={}, history=False)["messages"] == []
+    assert later.ask("open", history=False)["messages"] == []
 
 
 def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage, kernel: KernelSession):
@@ -232,13 +232,13 @@ def test_a_file_below_the_kernels_folder_is_attached_by_its_path(
 
 def test_sessions_are_listed_renamed_changed_and_deleted(open_page: OpenPage, kernel: KernelSession):
     page = open_page()
-    first = page.ask("new", name="First", description="what for", canLog=True)["session"]
+    first = page.ask("new", name="First", description="what for", log_session=True)["session"]
     assert (first["name"], first["description"]) == ("First", "what for")
     second = page.ask("new", name="Second")["session"]
     assert [session["name"] for session in page.ask("list")] == ["First", "Second"]
     assert page.ask("update", name="Third", ttl=7_200)["ttl"] == 7_200
     assert page.events("session")[-1]["session"]["name"] == "Third"
-    assert page.ask("open", wish={"id": first["id"]})["session"]["id"] == first["id"]
+    assert page.ask("open", session_id=first["id"])["session"]["id"] == first["id"]
     assert page.ask("feedback", score=1, comment="", group="") == {}
     assert page.ask("delete") == {}
     assert page.events("session")[-1]["session"] is None
@@ -247,7 +247,7 @@ def test_sessions_are_listed_renamed_changed_and_deleted(open_page: OpenPage, ke
 
 def test_an_error_has_the_wires_code_and_what_to_do(open_page: OpenPage):
     page = open_page()
-    error = page.answer(page.post("open", wish={"id": "0" * 32}))["error"]
+    error = page.answer(page.post("open", session_id="0" * 32))["error"]
     assert error["code"] == "session_not_found"
     assert page.answer(page.post("dance"))["error"] == {
         "code": "",

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import { page } from "vitest/browser";
 import { message, turn } from "../test/messages.js";
 import { ask, clear, frames, show } from "./page.js";
-import type { Shown } from "./page.js";
+import type { Page } from "./page.js";
 
 afterEach(clear);
 
@@ -11,13 +11,13 @@ const ANSWER =
   "**Two accounts** were guessed from 203.0.113.9.\n\n## By account\n\n| Account | Failures |\n|---|--:|\n| `root` | 8 |\n\n" +
   '```bash\n# who\ngrep -c "Failed" auth.log\n```\n\n> quoted\n\n- one\n- see <http://evil.example/>';
 
-async function answered(shown: Shown): Promise<void> {
+async function answered(shown: Page): Promise<void> {
   await ask(shown, "Who was brute-forced?");
   shown.transport.say(...turn(0, "Who was brute-forced?", ANSWER));
   await frames();
 }
 
-const SCENES: Record<string, (shown: Shown) => Promise<void>> = {
+const SCENES: Record<string, (shown: Page) => Promise<void>> = {
   landing: () => Promise.resolve(),
   answered,
   trace: async (shown) => {
@@ -55,24 +55,27 @@ const CASES = Object.keys(SCENES).flatMap((scene) =>
   ["light", "dark"].flatMap((theme) => [320, 1400].map((width) => ({ scene, theme, width }))),
 );
 
-test.each(CASES)("$scene in $theme at $width px has no violation, and nothing is cut off", async (one) => {
-  await page.viewport(one.width, 900);
-  const examples = '[{"title":"Triage","prompt":"Who was brute-forced?"}]';
-  const shown = await show({ theme: one.theme, examples });
-  await SCENES[one.scene]?.(shown);
-  await frames();
+test.each(CASES)(
+  "$scene in $theme at $width px has no accessibility violation, and nothing is cut off",
+  async (one) => {
+    await page.viewport(one.width, 900);
+    const examples = '[{"title":"Triage","prompt":"Who was brute-forced?"}]';
+    const shown = await show({ theme: one.theme, examples });
+    await SCENES[one.scene]?.(shown);
+    await frames();
 
-  const { violations } = await axe.run(document.querySelector("main") ?? document, {
-    rules: { "page-has-heading-one": { enabled: false }, region: { enabled: false } }, // the page's own affair
-  });
-  expect(
-    violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]),
-  ).toEqual([]);
-  expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(one.width);
-  await page.screenshot({ path: `shots/${one.scene}-${one.theme}-${one.width}.png` });
-});
+    const { violations } = await axe.run(document.querySelector("main") ?? document, {
+      rules: { "page-has-heading-one": { enabled: false }, region: { enabled: false } }, // rules for the page, not the element
+    });
+    expect(
+      violations.map(({ id, nodes }) => [id, nodes.map(({ html, failureSummary }) => [html, failureSummary])]),
+    ).toEqual([]);
+    expect(document.documentElement.scrollWidth).toBeLessThanOrEqual(one.width);
+    await page.screenshot({ path: `shots/${one.scene}-${one.theme}-${one.width}.png` });
+  },
+);
 
-test("text that runs from right to left is laid out so", async () => {
+test("right-to-left text is laid out from right to left", async () => {
   const chat = await show();
   await ask(chat, "من؟");
   chat.transport.say(...turn(0, "من؟", "الحساب `root` فقط."));
@@ -81,7 +84,7 @@ test("text that runs from right to left is laid out so", async () => {
   expect(getComputedStyle(chat.find(".answer")).direction).toBe("rtl");
 });
 
-test("what happens is said politely to who cannot see it", async () => {
+test("screen readers get polite announcements", async () => {
   const chat = await show();
   await ask(chat, "who?");
   chat.transport.say(...turn(0, "who?", "**Two** accounts.\n\nMore."));

@@ -1,12 +1,12 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { page, userEvent } from "vitest/browser";
 import { message, turn } from "../test/messages.js";
-import { WireError } from "../test/scripted_transport.js";
+import { WireError } from "../test/scripted-transport.js";
 import { ask, clear, frames, show } from "./page.js";
 
 afterEach(clear);
 
-test("a question is asked, its trace streams, its answer stands", async () => {
+test("a question is asked, its trace streams, its answer appears", async () => {
   const chat = await show();
   await ask(chat, "who?");
   expect(chat.transport.asked).toEqual(["who?"]);
@@ -26,13 +26,13 @@ test("a question is asked, its trace streams, its answer stands", async () => {
   expect(chat.find(".composer .primary").getAttribute("aria-label")).toBe("Send");
 });
 
-test("of a very long trace the last steps stand, and how many came before is said", async () => {
+test("a very long trace shows its last steps and the number of earlier ones", async () => {
   const chat = await show();
   await ask(chat, "who?");
   const steps = Array.from({ length: 203 }, (_, place) => message(place + 2, "info", { content: `step ${place}` }));
   chat.transport.say(message(1, "query", { content: "who?" }), ...steps);
   await frames();
-  expect(chat.find(".trace li").textContent).toBe("3 earlier ones are in what you export.");
+  expect(chat.find(".trace li").textContent).toBe("3 earlier steps are in the export.");
   expect(chat.find(".trace .text").textContent).toBe("step 3");
 });
 
@@ -55,9 +55,9 @@ const MAY = {
 };
 
 test.each([
-  ["Allow in this session", true],
-  ["Refuse", false],
-])("a tool waits for %s, and what it is called with is text", async (label, isAllowed) => {
+  ["Allow for this session", true],
+  ["Deny", false],
+])("a tool call waits for %s, and its arguments are shown as text", async (label, isAllowed) => {
   const chat = await show();
   await ask(chat, "who?");
   chat.transport.say(message(1, "query", { content: "who?" }), message(2, "confirmation_request", MAY));
@@ -74,7 +74,7 @@ test.each([
   expect(chat.all(".asked")).toHaveLength(0);
 });
 
-test("a turn that ends asks nothing any more", async () => {
+test("an ended turn asks for no confirmation", async () => {
   const chat = await show();
   await ask(chat, "who?");
   chat.transport.say(message(1, "query", { content: "who?" }), message(2, "confirmation_request", MAY));
@@ -100,7 +100,7 @@ test("the last question can be edited and asked again", async () => {
   expect(chat.find(".replaced summary").textContent).toContain("who?");
 });
 
-test("a failed turn says why and can be asked again", async () => {
+test("a failed turn shows the reason and can be asked again", async () => {
   const chat = await show({}, (transport) => {
     transport.refusals.send = new WireError("rate_limited", "600 a minute are allowed");
   });
@@ -114,7 +114,7 @@ test("a failed turn says why and can be asked again", async () => {
   expect(chat.all("article")).toHaveLength(1);
 });
 
-test("files go along by button, by drop and by paste, with progress and removal", async () => {
+test("files are attached by button, drop and paste, with progress and removal", async () => {
   const chat = await show();
   const dropped = new DataTransfer();
   dropped.items.add(new File(["x"], "dropped.log"));
@@ -140,7 +140,7 @@ test("files go along by button, by drop and by paste, with progress and removal"
   expect(chat.transport.detached.map(([, name]) => name).sort()).toEqual(["dropped.log", "pasted.png"]);
 });
 
-test("an indicator is inert; its dialogue shows the whole address, and only there it opens", async () => {
+test("an indicator is inert; only its dialog shows the full address and opens it", async () => {
   const chat = await show();
   await ask(chat, "who?");
   chat.transport.say(...turn(0, "who?", "see [here](http://evil.example/a?b=c) and javascript:alert(1)"));
@@ -164,7 +164,7 @@ test("an indicator is inert; its dialogue shows the whole address, and only ther
   expect(chat.all(".chip-dialog a")).toEqual([]);
 });
 
-test("copying gives the indicator as it was, a table as CSV, code as code", async () => {
+test("copying gives the refanged indicator, a table as CSV, code unchanged", async () => {
   const copied: string[] = [];
   vi.spyOn(navigator.clipboard, "writeText").mockImplementation((text) => {
     copied.push(text);
@@ -185,7 +185,7 @@ test("copying gives the indicator as it was, a table as CSV, code as code", asyn
   vi.restoreAllMocks();
 });
 
-test("a question is copied as it was asked, and read out with whose it is", async () => {
+test("a question is copied as it was asked, and read aloud as the user's", async () => {
   const chat = await show();
   await ask(chat, "  who?");
   const question = chat.find(".question");
@@ -219,7 +219,7 @@ test("sessions are listed, switched and renamed", async () => {
   expect(chat.find("header .name bdi").textContent).toBe("renamed");
 });
 
-test("the key is asked for where there is none, and stays in memory", async () => {
+test("a missing key is asked for and stays in memory", async () => {
   const element = document.createElement("svc-chat");
   element.setAttribute("base-url", "http://127.0.0.1:9");
   document.body.append(element);
@@ -231,7 +231,7 @@ test("the key is asked for where there is none, and stays in memory", async () =
   element.remove();
 });
 
-test("two elements on one page know nothing of each other", async () => {
+test("two elements on one page are independent", async () => {
   const one = await show();
   const two = await show();
   await ask(one, "mine");
@@ -241,7 +241,7 @@ test("two elements on one page know nothing of each other", async () => {
 });
 
 describe("attributes", () => {
-  test("the prompt stands in the field, unsent; examples fill it", async () => {
+  test("the prompt fills the field without being sent; examples fill it, too", async () => {
     const chat = await show({ "session-prompt": "who?", examples: '[{"title":"t","prompt":"p"}]' });
     const area = chat.find<HTMLTextAreaElement>(".composer textarea");
     expect(area.value).toBe("who?");
@@ -249,7 +249,7 @@ describe("attributes", () => {
     expect([area.value, chat.transport.asked]).toEqual(["p", []]);
   });
 
-  test("what changes later takes effect", async () => {
+  test("later changes take effect", async () => {
     const chat = await show();
     const changed = new Promise((resolve) => {
       chat.element.addEventListener("svc-session", resolve, { once: true });
@@ -260,7 +260,7 @@ describe("attributes", () => {
     await changed;
     await frames();
     expect(chat.find(".chat").dataset["theme"]).toBe("dark");
-    expect(chat.transport.wishes.at(-1)?.id).toBe("s9");
+    expect(chat.transport.requests.at(-1)?.id).toBe("s9");
   });
 
   test("the full screen covers the page", async () => {
@@ -272,24 +272,24 @@ describe("attributes", () => {
   });
 
   test('incognito="false" is logged, incognito="true" is not', async () => {
-    for (const [value, canLog] of [
+    for (const [value, logSession] of [
       ["false", true],
       ["true", false],
     ] as const) {
       const chat = await show({ incognito: value });
       await ask(chat, "who?");
-      expect(chat.transport.wishes[0]?.canLog).toBe(canLog);
+      expect(chat.transport.requests[0]?.logSession).toBe(logSession);
     }
   });
 
-  test("where the key must log, incognito says so before the first question", async () => {
+  test("if the key must log, incognito shows a warning before the first question", async () => {
     const chat = await show({ incognito: "true" }, (transport) => {
       transport.profile = { ...transport.profile, can_disable_logging: false };
     });
     expect(chat.find(".banner").textContent).toContain("does not allow");
   });
 
-  test("a session that is gone is a new one, which is said and told", async () => {
+  test("a session that no longer exists is replaced by a new one, with a notice and an event", async () => {
     const told: unknown[] = [];
     const hear = (event: Event) => told.push((event as CustomEvent).detail);
     document.addEventListener("svc-session", hear);

@@ -1,11 +1,11 @@
-// What attackers write, wherever it can come in: nothing runs, nothing is fetched, nothing leaves its place.
-// Families: OWASP "XSS Filter Evasion", DOMPurify's mutation and clobbering classes, Markdown renderers' own. The
-// payloads are ours: each would set `window.hit`, or fetch from HOST.
+// Attacker-controlled text in every field: nothing runs, nothing is fetched, nothing breaks out of its place.
+// Families: OWASP "XSS Filter Evasion", DOMPurify's mutation and clobbering classes, and those specific to Markdown
+// renderers. The payloads were written for this test: each would set `window.hit`, or fetch from HOST.
 import { afterEach, beforeEach, expect, inject, test } from "vitest";
 import { message } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
 import { ask, clear, frames, show } from "./page.js";
-import type { Shown } from "./page.js";
+import type { Page } from "./page.js";
 
 const HOST = "hostile.invalid";
 const HIT = "window.hit=1";
@@ -74,7 +74,7 @@ const PAYLOADS: Record<string, string> = {
   formula: `$\\href{javascript:${HIT}}{x}$ $$\\unicode{x}$$`,
 };
 
-type Place = (shown: Shown, payloads: readonly string[]) => Promise<void>;
+type Place = (shown: Page, payloads: readonly string[]) => Promise<void>;
 
 const PLACES: Record<string, Place> = {
   result: (shown, payloads) => tell(shown, payloads, (content) => message(2, "result", { content })),
@@ -135,8 +135,8 @@ function picture(title: string, svg: string): ChatMessage {
   return message(2, "source", { title, mime_type: "image/svg+xml", content });
 }
 
-/** A turn for each payload, whose second message is the one that carries it; every trace is opened. */
-async function tell(shown: Shown, payloads: readonly string[], carry: (payload: string) => ChatMessage): Promise<void> {
+/** One turn per payload, in its second message; every trace is opened. */
+async function tell(shown: Page, payloads: readonly string[], carry: (payload: string) => ChatMessage): Promise<void> {
   const turns = payloads.map((payload, place) => [
     message(1, "query", { content: "who?", turn: `t${place}` }),
     { ...carry(payload), turn: `t${place}` },
@@ -146,7 +146,7 @@ async function tell(shown: Shown, payloads: readonly string[], carry: (payload: 
   shown.element.setAttribute("session-id", `s${performance.now()}`);
   await expect.poll(() => shown.all(".answer").length, { timeout: 10_000 }).toBe(payloads.length);
   for (const trace of shown.all(".trace")) trace.setAttribute("open", "");
-  for (const article of shown.all("article")) article.style.contentVisibility = "visible"; // what is unseen would load nothing
+  for (const article of shown.all("article")) article.style.contentVisibility = "visible"; // hidden content would not load anything
   await frames(2);
 }
 
@@ -176,9 +176,9 @@ afterEach(() => {
   clear();
 });
 
-const settle = () => new Promise((resolve) => setTimeout(resolve, 30)); // for what would run or load later
+const settle = () => new Promise((resolve) => setTimeout(resolve, 30)); // for payloads that run or load with a delay
 
-/** Each payload on a page of its own says which it was; all on one page are proof enough where nothing happened. */
+/** With one page per payload, a failure names the payload; one page for all is enough to show that nothing happens. */
 const CASES: Record<string, readonly string[]> = inject("isLong")
   ? Object.fromEntries(Object.entries(PAYLOADS).map(([family, payload]) => [family, [payload]]))
   : { "any family": Object.values(PAYLOADS) };
@@ -205,7 +205,7 @@ test.each(Object.keys(PLACES))(
   120_000,
 );
 
-test("a page that runs and fetches them is found out", async () => {
+test("the test detects a page that runs or fetches them", async () => {
   const box = document.createElement("div");
   document.body.append(box);
   box.innerHTML = (PAYLOADS["image that fails"] ?? "") + (PAYLOADS["image from elsewhere"] ?? "");

@@ -1,7 +1,7 @@
-// The element on a page, with a service that is the test.
+// Shows the element on a page, connected to a scripted transport.
 import { SvcChat } from "../src/index.js";
 import hostCss from "../src/host.css?inline";
-import { ScriptedTransport } from "../test/scripted_transport.js";
+import { ScriptedTransport } from "../test/scripted-transport.js";
 
 const style = document.createElement("style");
 style.textContent = `html, body { block-size: 100%; margin: 0 } main { block-size: 100% } ${hostCss}`;
@@ -9,7 +9,7 @@ document.head.append(style);
 document.documentElement.lang = "en";
 document.title = "Test";
 
-export interface Shown {
+export interface Page {
   readonly element: SvcChat;
   readonly root: ShadowRoot;
   readonly transport: ScriptedTransport;
@@ -18,12 +18,12 @@ export interface Shown {
   all(selector: string): HTMLElement[];
 }
 
-/** A new element with these attributes; `prepare` sets its service up before it is asked anything. */
+/** Shows a new element with these attributes; `prepare` sets up its transport first. */
 export async function show(
   attributes: Record<string, string> = {},
   prepare: (transport: ScriptedTransport) => void = () => undefined,
-): Promise<Shown> {
-  const element = document.createElement("svc-chat") as SvcChat;
+): Promise<Page> {
+  const element = document.createElement("svc-chat");
   const transport = new ScriptedTransport();
   prepare(transport);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -41,7 +41,7 @@ export async function show(
     // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- as querySelector has it
     find<T extends HTMLElement>(selector: string): T {
       const found = root.querySelector<T>(selector);
-      if (!found) throw new Error(`nothing is ${selector}`);
+      if (!found) throw new Error(`nothing matches ${selector}`);
       return found;
     },
     all: (selector) => [...root.querySelectorAll<HTMLElement>(selector)],
@@ -52,12 +52,12 @@ export function clear(): void {
   document.querySelector("main")?.remove();
 }
 
-/** Until what changed is on screen. */
+/** Waits until changes are on screen. */
 export async function frames(count = 3): Promise<void> {
   for (let frame = 0; frame < count; frame += 1) await new Promise(requestAnimationFrame);
 }
 
-export async function ask(shown: Shown, text: string): Promise<void> {
+export async function ask(shown: Page, text: string): Promise<void> {
   const area = shown.find<HTMLTextAreaElement>(".composer textarea");
   area.value = text;
   area.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));

@@ -1,11 +1,11 @@
-// What a reader would feel: how much is loaded, an answer that streams, a session that is long. Beside it what peers of
-// the same kind (three chat widgets with Markdown) take for the first two.
+// Measures what users notice: the size of the script, a streaming answer and a long session. For the first two, figures
+// of comparable projects (three chat widgets with Markdown) are shown, too.
 import { afterAll, afterEach, expect, inject, test } from "vitest";
 import { message, turn } from "../test/messages.js";
 import type { ChatMessage } from "../src/transport.js";
-import { finish } from "../src/chips.js";
+import { decorate } from "../src/chips.js";
 import { blocks, render } from "../src/markdown.js";
-import { MarkdownView } from "../src/streaming.js";
+import { MarkdownView } from "../src/markdown-view.js";
 import { ENGLISH } from "../src/strings.js";
 import { ask, clear, frames, show } from "./page.js";
 
@@ -43,7 +43,7 @@ test("the script is small", () => {
   expect(bytes).toBeLessThanOrEqual(BUNDLE_BYTES);
 });
 
-/** The least of three tries: other work on the machine only ever adds. */
+/** The shortest of three runs: other work on the machine only adds time. */
 async function bestOfThree(measure: () => number | Promise<number>, enough: number): Promise<number> {
   let best = Infinity;
   for (let tries = 0; tries < 3 && best >= enough; tries += 1) best = Math.min(best, await measure());
@@ -54,7 +54,7 @@ function streamOnce(): number {
   const container = document.createElement("div");
   document.body.append(container);
   const view = new MarkdownView(container, (node) => {
-    finish(node, ENGLISH);
+    decorate(node, ENGLISH);
   });
   const size = Math.ceil(ANSWER.length / CHUNKS);
   const start = performance.now();
@@ -65,7 +65,7 @@ function streamOnce(): number {
   return spent;
 }
 
-/** The same answer and libraries, with all of it rendered anew at each chunk: every tenth, times ten. */
+/** The same answer and libraries, re-rendering everything at each chunk: measured for every tenth, times ten. */
 function renderWholeEachTime(): number {
   const container = document.createElement("div");
   document.body.append(container);
@@ -73,7 +73,7 @@ function renderWholeEachTime(): number {
   const start = performance.now();
   for (let end = size; end < ANSWER.length; end += 10 * size) {
     container.replaceChildren(...blocks(ANSWER.slice(0, end)).map((block) => render(block, true)));
-    finish(container, ENGLISH);
+    decorate(container, ENGLISH);
   }
   const spent = performance.now() - start;
   container.remove();
@@ -88,7 +88,7 @@ test(`an answer of 18.8 kB in ${CHUNKS} chunks is rendered within ${RENDER_MS} m
   expect(spent).toBeLessThan(RENDER_MS);
 });
 
-/** The longest time that the page was not free, while `act` went on. */
+/** The longest time that the page was blocked during `act`. */
 async function longestFrame(act: () => Promise<void>): Promise<number> {
   let longest = 0;
   const observer = new PerformanceObserver((list) => {

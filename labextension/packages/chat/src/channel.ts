@@ -1,5 +1,5 @@
-// The transport of a notebook: the kernel holds the key and the connection, and speaks over a widget's messages or a
-// comm. What travels: the docstring of svc_jupyter/panel_channel.py. The kernel's one session is what is on screen.
+// The transport in a notebook: the kernel holds the key and the connection, and sends messages through a widget or a
+// comm. The chat shows the kernel's one session. The protocol: the docstring of svc_jupyter/panel/channel.py.
 import { DEFAULT_NAME } from "./settings.js";
 import { fill } from "./strings.js";
 import type {
@@ -8,34 +8,34 @@ import type {
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
-  SessionWish,
+  OpenedSession,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";
 
-/** How messages reach the kernel and come back: each a JSON object, with bytes beside it. */
+/** Carries messages to the kernel and back: JSON objects with optional binary buffers. */
 export interface Channel {
   send(message: object, buffers?: ArrayBuffer[]): void;
   onMessage(listener: (message: unknown, buffers: ArrayBuffer[]) => void): void;
   close(): void;
 }
 
-export interface Words {
+export interface ChannelStrings {
   readonly waiting: string;
   readonly queued: string;
   readonly tooLarge: string;
 }
 
-/** What the surroundings of the conversation want to know: a status bar, say. */
-export interface Watcher {
-  /** Whenever the kernel's session changes, whoever changed it; null where the next question makes one. */
+/** Receives what happens in the session, for a status bar for example. */
+export interface SessionObserver {
+  /** The kernel's session changed; null if the next question will create one. */
   session?(session: ChatSession | null, model: string): void;
-  /** "In [12]" or "panel": whose question has to end first; null when none. */
+  /** The question that must finish first: "In [12]", "panel", or null if none. */
   waiting?(holder: string | null): void;
-  /** Every message of the session as it comes, also of what cells ask. */
+  /** A message of the session arrived, including those of questions from cells. */
   message?(message: ChatMessage): void;
-  /** A turn of the kernel's session, a cell's or the panel's, runs or has ended. */
+  /** A turn, from a cell or the panel, started or ended. */
   busy?(isBusy: boolean): void;
 }
 
@@ -61,23 +61,23 @@ export class ChannelError extends Error {
   }
 }
 
-const WORDS: Words = {
-  waiting: "Waiting for {} to end: the kernel asks one question at a time.",
+const ENGLISH: ChannelStrings = {
+  waiting: "Waiting for {} to finish: the kernel asks one question at a time.",
   queued: "Queued: the kernel is busy.",
-  tooLarge: "{} is over 64 MiB. Save it where the notebook is and attach it by %svc --attach.",
+  tooLarge: "{} is larger than 64 MiB. Save it next to the notebook and attach it with %svc --attach.",
 };
-const SLOW_MS = 1_000; // without a sign of the kernel: it runs a cell and reads nothing meanwhile
-const MAX_BYTES = 64 * 1_048_576; // a file is held in the page's memory, and once more in the kernel's
-const PART_BYTES = 1_048_576; // Jupyter's server closes a connection over 10 MiB a message
+const SLOW_MS = 1_000; // without a reply: the kernel is running a cell and reads no messages
+const MAX_BYTES = 64 * 1_048_576; // the file is held in the memory of the page and of the kernel
+const PART_BYTES = 1_048_576; // Jupyter's server closes a connection whose messages exceed 10 MiB
 
-interface Pending {
+interface PendingRequest {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
   readonly slow: ReturnType<typeof setTimeout>;
   readonly parts: unknown[];
 }
 
-interface Event {
+interface KernelEvent {
   readonly id?: string;
   readonly got?: boolean;
   readonly part?: readonly Partial<ChatMessage>[];
@@ -99,99 +99,99 @@ interface Event {
 export class ChannelTransport implements Transport {
   readonly isQueueing = true;
   readonly #prefix = Math.random().toString(36).slice(2, 10);
-  readonly #pending = new Map<string, Pending>();
+  readonly #pending = new Map<string, PendingRequest>();
   readonly #slow = new Set<string>();
-  readonly #words: Words;
+  readonly #strings: ChannelStrings;
   #count = 0;
   #listener: Listener | undefined;
   #kernel: ChatSession | null = null;
-  #held = "";
+  #sessionId = "";
   #after = 0;
   #hadSession = false;
-  /** Resolves when the kernel has said what its session is; null when that is known. */
-  #asked: Promise<void> | null = null;
-  /** What comes while a session is being opened; undefined while none is. */
-  #early: { sessionId: string; message: ChatMessage }[] | undefined;
-  #waiting: string | null = null;
-  #said = "";
-  #lost = "";
+  /** Resolves when the kernel has reported its session; null once that is known. */
+  #stateRequest: Promise<void> | null = null;
+  /** Messages that arrive while a session is being opened; undefined otherwise. */
+  #buffered: { sessionId: string; message: ChatMessage }[] | undefined;
+  #waitingFor: string | null = null;
+  #notice = "";
+  #closeReason = "";
 
   constructor(
     private readonly channel: Channel,
-    private readonly watcher: Watcher = {},
-    words: Partial<Words> = {},
+    private readonly observer: SessionObserver = {},
+    strings: Partial<ChannelStrings> = {},
   ) {
-    this.#words = { ...WORDS, ...words };
+    this.#strings = { ...ENGLISH, ...strings };
     channel.onMessage((message) => {
-      this.#receive(message as Event);
+      this.#receive(message as KernelEvent);
     });
   }
 
-  /** Follows the kernel's session from now on. */
+  /** Starts to follow the kernel's session. */
   listen(listener: Listener): void {
     this.#listener = listener;
-    this.#said = "";
-    this.#asked = this.state().then(
+    this.#notice = "";
+    this.#stateRequest = this.state().then(
       ({ session, model, is_busy: isBusy }) => {
-        this.watcher.busy?.(isBusy);
-        this.#sessionIs(session, model);
+        this.observer.busy?.(isBusy);
+        this.#setSession(session, model);
       },
       () => {
-        this.#asked = null; // whoever asks something next is told
+        this.#stateRequest = null; // the next request reports the error
       },
     );
   }
 
-  /** The kernel's session as it is, without its messages. */
+  /** The state of the kernel's session, without its messages. */
   async state(): Promise<KernelState> {
-    return (await this.request("open", { wish: {}, history: false })) as KernelState;
+    return (await this.request("open", { history: false })) as KernelState;
   }
 
-  /** Any word of the protocol. Rejects with a ChannelError. */
-  request(word: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
+  /** Sends a request of the panel protocol. Rejects with a ChannelError. */
+  request(operation: string, fields: object = {}, { signal, buffers }: RequestOptions = {}): Promise<unknown> {
     const id = `${this.#prefix}.${(this.#count += 1)}`;
-    if (this.#lost) return Promise.reject(new ChannelError(this.#lost));
+    if (this.#closeReason) return Promise.reject(new ChannelError(this.#closeReason));
     if (signal?.aborted) return Promise.reject(new ChannelError("", "cancelled"));
     const answer = new Promise<unknown>((resolve, reject) => {
       const slow = setTimeout(() => {
         this.#slow.add(id);
-        this.#say();
+        this.#updateNotice();
       }, SLOW_MS);
       this.#pending.set(id, { resolve, reject, slow, parts: [] });
     });
     const abort = () => {
-      this.#take(id)?.reject(new ChannelError("", "cancelled"));
-      if (!this.#lost) this.channel.send({ id: `${id}x`, do: "cancel", request: id });
+      this.#settle(id)?.reject(new ChannelError("", "cancelled"));
+      if (!this.#closeReason) this.channel.send({ id: `${id}x`, do: "cancel", request: id });
     };
     signal?.addEventListener("abort", abort);
-    this.channel.send({ id, do: word, ...fields }, buffers);
+    this.channel.send({ id, do: operation, ...fields }, buffers);
     return answer.finally(() => signal?.removeEventListener("abort", abort));
   }
 
-  /** The kernel is gone: nothing that is asked is answered any more, and `text` says so. */
-  lost(text: string): void {
-    this.#lost = text;
-    for (const id of [...this.#pending.keys()]) this.#take(id)?.reject(new ChannelError(text));
-    this.#listener?.onConnection("closed", new ChannelError(text));
-    this.#say();
+  /** The kernel is gone: pending and future requests are rejected with `reason`. */
+  fail(reason: string): void {
+    this.#closeReason = reason;
+    for (const id of [...this.#pending.keys()]) this.#settle(id)?.reject(new ChannelError(reason));
+    this.#listener?.onConnection("closed", new ChannelError(reason));
+    this.#updateNotice();
   }
 
-  async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
-    this.#early ??= [];
+  async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
+    this.#buffered ??= [];
     try {
-      if (wish.id === undefined && this.#asked) await this.#asked; // a first question may be faster
-      const { session, messages } = await this.#opened(wish, signal);
+      if (request.id === undefined && this.#stateRequest) await this.#stateRequest; // the first question may come before the kernel has replied
+      const { session, messages } = await this.#openOrCreate(request, signal);
       if (!session) throw new ChannelError("the kernel has no session");
-      this.#held = session.id;
+      this.#sessionId = session.id;
       this.#hadSession = true;
       this.#after = messages.at(-1)?.seq ?? 0;
       this.#listener?.onConnection("connected");
       queueMicrotask(() => {
-        this.#tellEarly();
+        this.#deliverBuffered();
       });
       return { session, messages };
     } catch (error) {
-      this.#early = undefined;
+      this.#buffered = undefined;
       throw error;
     }
   }
@@ -204,9 +204,9 @@ export class ChannelTransport implements Transport {
     await this.request("cancel", { turn });
   }
 
-  /** Another session is on screen, or none; the channel belongs to whoever made it. */
+  /** Stops showing the session. The channel stays open: its creator closes it. */
   close(): void {
-    this.#held = "";
+    this.#sessionId = "";
     this.#listener = undefined;
   }
 
@@ -230,9 +230,9 @@ export class ChannelTransport implements Transport {
     await this.request("confirm", { message_id: messageId, is_allowed: isAllowed });
   }
 
-  /** In parts: the kernel reads each before the next is sent. */
+  /** Sends the file in parts, each after the kernel has read the one before. */
   async attach(file: File, options: UploadOptions): Promise<ChatFile> {
-    if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#words.tooLarge, file.name));
+    if (file.size > MAX_BYTES) throw new ChannelError(fill(this.#strings.tooLarge, file.name));
     const upload = `${this.#prefix}.${(this.#count += 1)}`;
     let offset = 0;
     for (;;) {
@@ -241,12 +241,12 @@ export class ChannelTransport implements Transport {
       const attached = await this.request("attach", fields, { signal: options.signal, buffers: [part] });
       offset += part.byteLength;
       options.onProgress(file.size ? offset / file.size : 1);
-      if (offset >= file.size) return this.#told(attached as ChatFile);
+      if (offset >= file.size) return this.#sessionFile(attached as ChatFile);
     }
   }
 
-  /** The session that came before the answer has the file already. */
-  #told(file: ChatFile): ChatFile {
+  /** The session event that came before the reply already has the file. */
+  #sessionFile(file: ChatFile): ChatFile {
     return this.#kernel?.files.findLast(({ name, size }) => name === file.name && size === file.size) ?? file;
   }
 
@@ -254,39 +254,38 @@ export class ChannelTransport implements Transport {
     await this.request("detach", { index });
   }
 
-  /** Without an id: the kernel's session where none was shown yet; else, or where it has none, a new one. */
-  async #opened(wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
-    if (wish.id === undefined && (this.#hadSession || !this.#kernel)) return this.#made("new", wish, signal);
-    return this.#made("open", wish.id === undefined && this.#kernel ? { id: this.#kernel.id } : wish, signal);
+  /** Without an id: the kernel's session, if none was shown yet; otherwise, or if it has none, a new one. */
+  async #openOrCreate(request: SessionRequest, signal: AbortSignal): Promise<KernelState> {
+    const isNew = request.id === undefined && (this.#hadSession || !this.#kernel);
+    const { name, description, logSession: log_session } = request;
+    const { messages, ...state } = (
+      isNew // the service makes up a name unless the user chose one
+        ? await this.request("new", { ...(name !== DEFAULT_NAME && { name }), description, log_session }, { signal })
+        : await this.request("open", { session_id: request.id ?? this.#kernel?.id }, { signal })
+    ) as KernelState;
+    return { ...state, messages: messages.map(withDefaults) };
   }
 
-  async #made(word: "new" | "open", wish: SessionWish, signal: AbortSignal): Promise<KernelState> {
-    const { name, description, canLog } = wish; // nobody chose the default name: the service makes one up that differs
-    const fields = word === "open" ? { wish } : { ...(name !== DEFAULT_NAME && { name }), description, canLog };
-    const { messages, ...state } = (await this.request(word, fields, { signal })) as KernelState;
-    return { ...state, messages: messages.map(whole) };
-  }
-
-  #receive(event: Event): void {
+  #receive(event: KernelEvent): void {
     if (event.id !== undefined) this.#reply(event.id, event);
     else {
       switch (event.event) {
         case "message":
         case "messages":
           for (const part of event.messages ?? [event.message ?? {}]) {
-            this.#message(event.session_id ?? this.#kernel?.id ?? "", whole(part));
+            this.#message(event.session_id ?? this.#kernel?.id ?? "", withDefaults(part));
           }
           break;
         case "session":
-          this.#sessionIs(event.session ?? null, event.model ?? "");
+          this.#setSession(event.session ?? null, event.model ?? "");
           break;
         case "waiting":
-          this.#waiting = event.for ?? null;
-          this.watcher.waiting?.(this.#waiting);
-          this.#say();
+          this.#waitingFor = event.for ?? null;
+          this.observer.waiting?.(this.#waitingFor);
+          this.#updateNotice();
           break;
         case "busy":
-          this.watcher.busy?.(event.is_busy === true);
+          this.observer.busy?.(event.is_busy === true);
           break;
         case "note":
           this.#listener?.onNotice?.(event.text ?? "");
@@ -301,77 +300,77 @@ export class ChannelTransport implements Transport {
     }
   }
 
-  /** Replies to other views of the same widget, in this page or another, have ids of their own. */
-  #reply(id: string, event: Event): void {
+  /** Ignores replies to other views of the same widget: their IDs are different. */
+  #reply(id: string, event: KernelEvent): void {
     const pending = this.#pending.get(id);
     if (!pending) return;
-    this.#isHeard(id, pending);
+    this.#acknowledge(id, pending);
     if (event.part) pending.parts.push(...event.part);
-    else if (event.error) this.#take(id)?.reject(errorOf(event.error.code, event.error.text));
+    else if (event.error) this.#settle(id)?.reject(errorOf(event.error.code, event.error.text));
     else if (event.ok !== undefined) {
       const { parts } = pending;
       const value = parts.length ? { ...(event.ok as KernelState), messages: parts } : event.ok;
-      this.#take(id)?.resolve(value);
+      this.#settle(id)?.resolve(value);
     }
   }
 
   #message(sessionId: string, message: ChatMessage): void {
-    this.watcher.message?.(message);
-    if (this.#early) this.#early.push({ sessionId, message });
-    else if (sessionId === this.#held && (message.seq === 0 || message.seq > this.#after)) {
+    this.observer.message?.(message);
+    if (this.#buffered) this.#buffered.push({ sessionId, message });
+    else if (sessionId === this.#sessionId && (message.seq === 0 || message.seq > this.#after)) {
       this.#after = Math.max(this.#after, message.seq);
       this.#listener?.onMessage(message);
     }
   }
 
-  #tellEarly(): void {
-    const early = this.#early ?? [];
-    this.#early = undefined;
-    for (const { sessionId, message } of early) {
-      if (sessionId === this.#held && message.seq > this.#after) {
+  #deliverBuffered(): void {
+    const buffered = this.#buffered ?? [];
+    this.#buffered = undefined;
+    for (const { sessionId, message } of buffered) {
+      if (sessionId === this.#sessionId && message.seq > this.#after) {
         this.#after = message.seq;
         this.#listener?.onMessage(message);
       }
     }
-    if (this.#kernel && this.#kernel.id !== this.#held) this.#listener?.onSession?.(this.#kernel);
+    if (this.#kernel && this.#kernel.id !== this.#sessionId) this.#listener?.onSession?.(this.#kernel);
   }
 
-  #sessionIs(session: ChatSession | null, model: string): void {
+  #setSession(session: ChatSession | null, model: string): void {
     this.#kernel = session;
-    this.#asked = null;
-    this.watcher.session?.(session, model);
-    if (!this.#early) this.#listener?.onSession?.(session);
+    this.#stateRequest = null;
+    this.observer.session?.(session, model);
+    if (!this.#buffered) this.#listener?.onSession?.(session);
   }
 
-  #take(id: string): Pending | undefined {
+  #settle(id: string): PendingRequest | undefined {
     const pending = this.#pending.get(id);
-    if (pending) this.#isHeard(id, pending);
+    if (pending) this.#acknowledge(id, pending);
     this.#pending.delete(id);
     return pending;
   }
 
-  #isHeard(id: string, { slow }: Pending): void {
+  #acknowledge(id: string, { slow }: PendingRequest): void {
     clearTimeout(slow);
-    if (this.#slow.delete(id)) this.#say();
+    if (this.#slow.delete(id)) this.#updateNotice();
   }
 
-  /** One line on what the question waits for, "" when it waits for nothing. */
-  #say(): void {
-    const waiting = this.#waiting ? fill(this.#words.waiting, this.#waiting) : "";
-    const text = this.#lost || waiting || (this.#slow.size ? this.#words.queued : "");
-    if (text === this.#said) return;
-    this.#said = text;
+  /** Shows what the question is waiting for, or clears the notice. */
+  #updateNotice(): void {
+    const waiting = this.#waitingFor ? fill(this.#strings.waiting, this.#waitingFor) : "";
+    const text = this.#closeReason || waiting || (this.#slow.size ? this.#strings.queued : "");
+    if (text === this.#notice) return;
+    this.#notice = text;
     this.#listener?.onNotice?.(text);
   }
 }
 
-/** The key is the kernel's: a page has none to ask for. */
+/** Drops `invalid_api_key`: the kernel holds the key, so the element must not ask for one. */
 function errorOf(code = "", text: string): ChannelError {
   return new ChannelError(text, code === "invalid_api_key" ? "" : code);
 }
 
-/** What is left out of a message has its usual value. */
-function whole(message: Partial<ChatMessage>): ChatMessage {
+/** Fills in the omitted fields of a message. */
+function withDefaults(message: Partial<ChatMessage>): ChatMessage {
   return {
     id: "",
     parent_id: "",

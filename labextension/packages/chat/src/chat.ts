@@ -1,11 +1,19 @@
-// One session on screen: what the user does, and what the transport tells, become a conversation, files and a state.
-// Knows no DOM. A session is made with the first question or file, so that looking at a page leaves none behind.
+// The model of one chat: turns the user's actions and the transport's messages into a conversation, files and a state.
+// Does not use the DOM. A session is created by the first question or file, so that viewing a page leaves none behind.
 import { Conversation } from "./conversation.js";
 import type { Turn } from "./conversation.js";
 import { duration, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { codeOf, textOf } from "./transport.js";
-import type { ChatFile, ChatMessage, ChatSession, ChatUser, Connection, SessionWish, Transport } from "./transport.js";
+import type {
+  ChatFile,
+  ChatMessage,
+  ChatSession,
+  ChatUser,
+  Connection,
+  SessionRequest,
+  Transport,
+} from "./transport.js";
 
 export type Phase = "opening" | "ready" | "needs-key" | "failed";
 
@@ -22,18 +30,18 @@ export interface Upload {
   readonly controller: AbortController;
 }
 
-export interface Hooks {
+export interface ChatHooks {
   readonly strings: Strings;
-  /** Something is to be shown anew. */
+  /** The view must be updated. */
   changed(): void;
-  /** For who cannot see: said politely. */
+  /** Announce a text to screen readers. */
   announce(text: string): void;
   opened(session: ChatSession, isNew: boolean): void;
   ended(turn: Turn): void;
   failed(code: string, text: string): void;
 }
 
-const LAST_BYTES = 1_000_000; // of an upload: with no more to go it may arrive before it is ended
+const LAST_BYTES = 1_000_000; // with less of an upload left, it may arrive before it can be aborted
 const GONE = new Set(["session_not_found", "session_expired"]);
 
 export class Chat {
@@ -46,30 +54,30 @@ export class Chat {
   files: ChatFile[] = [];
   uploads: Upload[] = [];
   isStopping = false;
-  readonly #life = new AbortController();
+  readonly #lifetime = new AbortController();
   #sending = new AbortController();
   #opening: Promise<ChatSession> | null = null;
-  #detaching = Promise.resolve(true);
+  #lastDetach = Promise.resolve(true);
 
   constructor(
     readonly transport: Transport,
-    private wish: SessionWish,
-    private readonly hooks: Hooks,
+    private request: SessionRequest,
+    private readonly hooks: ChatHooks,
   ) {
     transport.listen({
       onMessage: (message) => {
         this.#receive(message);
       },
       onConnection: (connection, error) => {
-        this.#connectionIs(connection, error);
+        this.#setConnection(connection, error);
       },
       onNotice: (text) => {
         this.notice = null;
-        if (text) this.#say(text);
+        if (text) this.#notify(text);
         this.hooks.changed();
       },
       onSession: (session) => {
-        this.#sessionIs(session);
+        this.#setSession(session);
       },
     });
   }
@@ -78,54 +86,54 @@ export class Chat {
     return this.conversation.openTurn !== undefined;
   }
 
-  /** Whether nothing can be asked now. */
+  /** Whether no question can be sent now. */
   get isBlocked(): boolean {
     return this.isBusy && (!this.transport.isQueueing || this.conversation.openTurn?.state === "sending");
   }
 
-  /** Asks who the key is, and opens the session that is wished for. */
+  /** Reads the key's user, and opens the requested session if there is one. */
   async start(): Promise<void> {
-    const id = this.wish.id;
-    this.#is("opening");
+    const id = this.request.id;
+    this.#setPhase("opening");
     try {
-      this.user = (await this.transport.user?.(this.#life.signal)) ?? null;
+      this.user = (await this.transport.user?.(this.#lifetime.signal)) ?? null;
       if (id) await this.switchTo(id);
-      this.#is("ready");
+      this.#setPhase("ready");
     } catch (error) {
       this.#fail(error);
     }
   }
 
   close(): void {
-    this.#life.abort();
+    this.#lifetime.abort();
     for (const upload of this.uploads) upload.controller.abort();
     this.transport.close();
   }
 
-  /** Opens that session; where it is gone, a new one, and says so. */
+  /** Opens the session; if it no longer exists, opens a new one and shows a notice. */
   async switchTo(id: string): Promise<void> {
-    this.#forget();
+    this.#reset();
     this.hooks.changed();
     try {
-      await this.#open({ ...this.wish, id });
+      await this.#open({ ...this.request, id });
     } catch (error) {
       if (!GONE.has(codeOf(error))) throw error;
-      this.#say(fill(this.hooks.strings.sessionGone, id));
-      await this.#open(withoutId(this.wish));
+      this.#notify(fill(this.hooks.strings.sessionGone, id));
+      await this.#open(withoutId(this.request));
     }
   }
 
-  /** The next question or file makes the session. */
-  startAnew(wish: SessionWish): void {
-    this.#forget();
-    this.wish = wish;
+  /** Clears the chat; the next question or file creates the session. */
+  startNewSession(request: SessionRequest): void {
+    this.#reset();
+    this.request = request;
     this.connection = "connected";
     this.hooks.changed();
   }
 
-  /** Asks; `replaced` is the turn that the question stands for anew. */
-  async ask(content: string, replaced?: Turn): Promise<void> {
-    const text = content.trim();
+  /** Asks a question. `replaced` is the turn whose edited or repeated question this is. */
+  async ask(prompt: string, replaced?: Turn): Promise<void> {
+    const text = prompt.trim();
     if (!text || this.isBlocked) return;
     this.notice = null;
     if (replaced?.startedAt === 0) this.conversation.drop(replaced);
@@ -157,44 +165,44 @@ export class Chat {
       await this.transport.cancel(turn.id);
     } catch (error) {
       this.isStopping = false;
-      this.#say(textOf(error), true);
+      this.#notify(textOf(error), true);
     }
   }
 
   async attach(files: readonly File[]): Promise<void> {
-    await Promise.all(files.map((file) => this.#attachOne(file)));
+    await Promise.all(files.map((file) => this.#uploadFile(file)));
   }
 
-  /** Ends an upload that runs, or takes a failed one away. One that may have arrived goes on, to be taken back then. */
+  /** Aborts an upload, or removes a failed one. An almost finished one continues and is detached afterwards. */
   dismiss(upload: Upload): void {
     if (upload.size * (1 - upload.share) > LAST_BYTES) upload.controller.abort();
     this.uploads = this.uploads.filter((one) => one !== upload);
     this.hooks.changed();
   }
 
-  /** One after the other: the wire names files by their place. False where it could not be done. */
+  /** Detaches files one after the other, because the wire addresses them by index. False if that failed. */
   detach(file: ChatFile): Promise<boolean> {
-    this.#detaching = this.#detaching.then(() =>
+    this.#lastDetach = this.#lastDetach.then(() =>
       this.#try(async () => {
         const place = this.files.indexOf(file);
-        await this.transport.detach?.(place < 0 ? this.files.length : place, file); // one that nobody wanted came last
+        await this.transport.detach?.(place < 0 ? this.files.length : place, file); // a dismissed upload is the last file
         this.files = this.files.filter((one) => one !== file);
         this.hooks.announce(fill(this.hooks.strings.detached, file.name));
       }),
     );
-    return this.#detaching;
+    return this.#lastDetach;
   }
 
-  /** Renames, describes or extends the session; before there is one, the wish for it. */
+  /** Renames, describes or extends the session, or changes the request if there is no session yet. */
   async update(change: { name?: string; description?: string; ttl?: number }): Promise<void> {
     if (!this.session) {
-      this.wish = { ...this.wish, ...change };
+      this.request = { ...this.request, ...change };
       this.hooks.changed();
       return;
     }
     await this.#try(async () => {
       this.session = (await this.transport.update?.(change)) ?? this.session;
-      if (change.ttl) this.#say(fill(this.hooks.strings.extended, duration(change.ttl)));
+      if (change.ttl) this.#notify(fill(this.hooks.strings.extended, duration(change.ttl)));
     });
   }
 
@@ -207,29 +215,29 @@ export class Chat {
   }
 
   async confirm(turn: Turn, isAllowed: boolean): Promise<void> {
-    const { asked } = turn;
+    const { confirmation } = turn;
     await this.#try(async () => {
-      if (asked) await this.transport.confirm?.(asked.id, isAllowed);
+      if (confirmation) await this.transport.confirm?.(confirmation.id, isAllowed);
     });
   }
 
   get name(): string {
-    return this.session?.name ?? this.wish.name ?? "";
+    return this.session?.name ?? this.request.name ?? "";
   }
 
-  /** Whether what is asked will be kept against the wish of the page. */
-  get isLoggedAgainstWish(): boolean {
-    if (this.wish.canLog !== false) return false;
+  /** Whether questions are logged although the page asked for an unlogged session. */
+  get isLoggedDespiteIncognito(): boolean {
+    if (this.request.logSession !== false) return false;
     if (this.session) return this.session.can_log;
     return this.user !== null && !this.user.never_log && !this.user.can_disable_logging;
   }
 
   get isUnlogged(): boolean {
     if (this.session) return !this.session.can_log;
-    return this.user?.never_log === true || (this.wish.canLog === false && !this.isLoggedAgainstWish);
+    return this.user?.never_log === true || (this.request.logSession === false && !this.isLoggedDespiteIncognito);
   }
 
-  #forget(): void {
+  #reset(): void {
     for (const upload of this.uploads) upload.controller.abort();
     this.conversation = new Conversation();
     Object.assign(this, { session: null, notice: null, files: [], uploads: [], isStopping: false });
@@ -238,21 +246,21 @@ export class Chat {
 
   #ensureSession(): Promise<ChatSession> {
     if (this.session) return Promise.resolve(this.session);
-    this.#opening ??= this.#open(withoutId(this.wish)).finally(() => {
+    this.#opening ??= this.#open(withoutId(this.request)).finally(() => {
       this.#opening = null;
     });
     return this.#opening;
   }
 
-  async #open(wish: SessionWish): Promise<ChatSession> {
+  async #open(request: SessionRequest): Promise<ChatSession> {
     const conversation = this.conversation;
-    const { session, messages } = await this.transport.open(wish, this.#life.signal);
-    if (this.conversation !== conversation) return session; // another was opened meanwhile
+    const { session, messages } = await this.transport.open(request, this.#lifetime.signal);
+    if (this.conversation !== conversation) return session; // another session was opened meanwhile
     this.session = session;
     this.files = [...session.files];
-    if (wish.id === undefined) conversation.after = 0; // what stands there is of a session that ended
-    if (messages.length) this.conversation = withPast(messages, conversation);
-    this.hooks.opened(session, wish.id === undefined);
+    if (request.id === undefined) conversation.after = 0; // the turns on screen belong to a session that has ended
+    if (messages.length) this.conversation = withHistory(messages, conversation);
+    this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
     return session;
   }
@@ -270,7 +278,7 @@ export class Chat {
     this.hooks.changed();
   }
 
-  #connectionIs(connection: Connection, error: unknown): void {
+  #setConnection(connection: Connection, error: unknown): void {
     const was = this.connection;
     this.connection = connection;
     if (connection === "reconnecting" && was !== connection) this.hooks.announce(this.hooks.strings.reconnecting);
@@ -278,13 +286,13 @@ export class Chat {
     if (connection === "closed" && error) {
       const turn = this.conversation.openTurn;
       if (turn) this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
-      this.#lost(error);
+      this.#handleLoss(error);
     }
     this.hooks.changed();
   }
 
-  /** Somebody else, a cell say, has changed the session or went on with another. */
-  #sessionIs(session: ChatSession | null): void {
+  /** Another client, such as a cell, changed the session or switched to another. */
+  #setSession(session: ChatSession | null): void {
     if (session && session.id === this.session?.id) {
       this.session = session;
       this.files = [...session.files];
@@ -292,31 +300,31 @@ export class Chat {
       this.switchTo(session.id).catch((error: unknown) => {
         this.#fail(error);
       });
-    } else if (this.session) this.startAnew(this.wish);
+    } else if (this.session) this.startNewSession(this.request);
     this.hooks.changed();
   }
 
   #sendFailed(turn: Turn, error: unknown): void {
     this.conversation.fail(turn, { code: codeOf(error), text: textOf(error) });
     this.isStopping = false;
-    this.#lost(error);
+    this.#handleLoss(error);
     if (turn.state === "failed") this.hooks.failed(codeOf(error), textOf(error));
     this.hooks.changed();
   }
 
-  /** The session or the key may be what is gone. */
-  #lost(error: unknown): void {
+  /** Handles an error that means the session or the key is no longer valid. */
+  #handleLoss(error: unknown): void {
     const code = codeOf(error);
     if (GONE.has(code)) {
       this.session = null;
       this.files = [];
-      this.#say(this.hooks.strings.sessionEnded);
+      this.#notify(this.hooks.strings.sessionEnded);
     } else if (code === "invalid_api_key") {
       this.#fail(error);
     }
   }
 
-  async #attachOne(file: File): Promise<void> {
+  async #uploadFile(file: File): Promise<void> {
     const { strings } = this.hooks;
     const upload: Upload = { name: file.name, size: file.size, share: 0, error: "", controller: new AbortController() };
     this.uploads = [...this.uploads, upload];
@@ -348,40 +356,40 @@ export class Chat {
     this.hooks.announce(fill(this.hooks.strings.attached, file.name));
   }
 
-  /** What may fail without harm to the conversation: the notice says why. */
+  /** Runs an action whose failure does not affect the conversation: a notice shows the error. */
   async #try(act: () => Promise<void>): Promise<boolean> {
     let isDone = true;
     try {
       await act();
     } catch (error) {
       isDone = false;
-      this.#say(textOf(error), true);
+      this.#notify(textOf(error), true);
     }
     this.hooks.changed();
     return isDone;
   }
 
-  #say(text: string, isError = false): void {
+  #notify(text: string, isError = false): void {
     this.notice = { text, isError };
     this.hooks.announce(text);
   }
 
   #fail(error: unknown): void {
-    if (this.#life.signal.aborted) return;
+    if (this.#lifetime.signal.aborted) return;
     const isKey = codeOf(error) === "invalid_api_key";
-    this.#say(isKey ? this.hooks.strings.keyWrong : textOf(error), true);
+    this.#notify(isKey ? this.hooks.strings.keyWrong : textOf(error), true);
     this.hooks.failed(codeOf(error), textOf(error));
-    this.#is(isKey ? "needs-key" : "failed");
+    this.#setPhase(isKey ? "needs-key" : "failed");
   }
 
-  #is(phase: Phase): void {
+  #setPhase(phase: Phase): void {
     this.phase = phase;
     this.hooks.changed();
   }
 }
 
-/** What was said, and behind it the question that is on its way: it came before the session was known. */
-function withPast(messages: readonly ChatMessage[], before: Conversation): Conversation {
+/** The history, followed by the questions that were asked before it was read. */
+function withHistory(messages: readonly ChatMessage[], before: Conversation): Conversation {
   const asked = before.turns.filter((turn) => turn.state === "sending");
   const conversation = asked.length ? new Conversation() : before;
   for (const message of messages) conversation.receive(message);
@@ -389,6 +397,10 @@ function withPast(messages: readonly ChatMessage[], before: Conversation): Conve
   return conversation;
 }
 
-function withoutId({ name, description, canLog }: SessionWish): SessionWish {
-  return { ...(name && { name }), ...(description && { description }), ...(canLog !== undefined && { canLog }) };
+function withoutId({ name, description, logSession }: SessionRequest): SessionRequest {
+  return {
+    ...(name && { name }),
+    ...(description && { description }),
+    ...(logSession !== undefined && { logSession }),
+  };
 }

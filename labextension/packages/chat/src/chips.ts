@@ -1,21 +1,21 @@
-// What a reader can do with an answer's nodes: indicators become inert buttons, tables and code get a copy button, and
-// what scrolls can be reached by keyboard. Everything is made node by node; no text becomes markup here.
+// Adds controls to a rendered answer: indicators become inert buttons, tables and code blocks get a copy button, and
+// scrolling regions can be focused. Builds nodes only; text never becomes markup here.
 import { defang } from "./defang.js";
 import { ADDRESS_CLASS } from "./markdown.js";
 import type { Strings } from "./strings.js";
 
 const OPENING = /^[([{"'<\u201c\u00ab]*/;
 const CLOSING = /[)\]}"'>\u201d\u00bb,;:!?.]*$/;
-const MAX_SHOWN = 300; // characters of an address in the text; the whole is in the dialogue that a click opens
+const MAX_SHOWN = 300; // characters of an address in the text; the dialog that a click opens shows all of it
 
 const indicators = new WeakMap<Element, string>();
 
-/** The whole indicator, defanged, that a button stands for. */
+/** The full defanged indicator of a button. */
 export function indicatorOf(element: Element): string | undefined {
   return indicators.get(element);
 }
 
-export function finish(node: HTMLElement, strings: Strings): void {
+export function decorate(node: HTMLElement, strings: Strings): void {
   for (const code of node.querySelectorAll("code")) if (!code.closest("pre")) chipCode(code);
   chipTexts(node);
   for (const table of node.querySelectorAll("table")) frame(table, "table", strings.table, strings.copyCsv);
@@ -25,7 +25,7 @@ export function finish(node: HTMLElement, strings: Strings): void {
   }
 }
 
-/** Each word of prose that is an indicator, in the texts outside code. */
+/** Replaces the indicators in text outside code. */
 function chipTexts(node: HTMLElement): void {
   const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT, (text) =>
     text.parentElement?.closest("code, button") ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT,
@@ -33,13 +33,13 @@ function chipTexts(node: HTMLElement): void {
   const texts: Text[] = [];
   while (walker.nextNode()) texts.push(walker.currentNode as Text);
   for (const text of texts) {
-    const pieces = chipped(text.data);
+    const pieces = splitIndicators(text.data);
     if (pieces) text.replaceWith(...pieces);
   }
 }
 
-/** The text with its indicators as buttons; null where it has none. */
-function chipped(text: string): (string | HTMLElement)[] | null {
+/** The text with its indicators as buttons; null if it has none. */
+function splitIndicators(text: string): (string | HTMLElement)[] | null {
   if (!/[.:@[(]/.test(text)) return null;
   const pieces = text.split(/(\s+)/).flatMap<string | HTMLElement>((word) => {
     const before = OPENING.exec(word)?.[0] ?? "";
@@ -55,7 +55,7 @@ function chipped(text: string): (string | HTMLElement)[] | null {
 function chipCode(code: HTMLElement): void {
   const text = code.textContent;
   const isAddress = code.className === ADDRESS_CLASS;
-  if (!isAddress && /\s/.test(text)) return; // evidence stays as it was
+  if (!isAddress && /\s/.test(text)) return; // evidence stays unchanged
   const safe = defang(text) ?? (isAddress ? text : null);
   if (safe) code.replaceWith(chip(safe));
 }

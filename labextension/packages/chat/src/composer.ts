@@ -1,4 +1,4 @@
-// Where one writes, and what goes along. The text is the field's own: typing renders nothing.
+// The input field and the list of attachments. The field keeps its own text: typing renders nothing.
 import { html, nothing } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import type { Chat, Upload } from "./chat.js";
@@ -15,11 +15,11 @@ export interface ComposerActions {
   attach(files: readonly File[]): void;
   dismiss(upload: Upload): void;
   detach(file: ChatFile): void;
-  /** Arrow up in the empty field. */
+  /** Arrow up was pressed in the empty field. */
   editLast(): void;
 }
 
-const MAX_PASTED = 100_000; // characters that the field takes without holding a frame up; more goes along as a file
+const MAX_PASTED = 100_000; // characters that the field renders within a frame; longer pastes are attached as a file
 const MAX_ROWS = 12;
 
 export function composer(chat: Chat | null, actions: ComposerActions, strings: Strings): TemplateResult {
@@ -77,8 +77,8 @@ export function composer(chat: Chat | null, actions: ComposerActions, strings: S
   </form>`;
 }
 
-/** Puts text into the field as if it had been written. */
-export function fillIn(area: HTMLTextAreaElement, text: string): void {
+/** Puts text into the field, as if it had been typed. */
+export function setText(area: HTMLTextAreaElement, text: string): void {
   area.value = text;
   grow({ currentTarget: area });
 }
@@ -91,10 +91,10 @@ export function filesOf(data: DataTransfer | null): File[] {
 function sendFrom(area: HTMLTextAreaElement | null, isBlocked: boolean, actions: ComposerActions): void {
   if (!area?.value.trim() || isBlocked) return;
   actions.send(area.value);
-  fillIn(area, "");
+  setText(area, "");
 }
 
-/** As many rows as it has lines: counted, not measured, so that no layout is forced. */
+/** Sets as many rows as there are lines. Counts them, because measuring would force a layout. */
 function grow({ currentTarget }: { currentTarget: EventTarget | null }): void {
   const area = currentTarget as HTMLTextAreaElement;
   let rows = 1;

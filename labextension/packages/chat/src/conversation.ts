@@ -1,5 +1,5 @@
-// What a session's messages mean on screen: turns with a question, a trace, an answer, pictures, an end. Pure: no DOM,
-// no clock, no network. Facts: docs/wire.md, "Message". Messages come in order of `seq`; what was seen is dropped.
+// Builds turns (question, trace, answer, pictures, outcome) from a session's messages. Pure: no DOM, clock or network.
+// Messages arrive in order of `seq`; repeated ones are dropped. Source: docs/wire.md, "Message".
 import type { ChatMessage } from "./transport.js";
 
 export type TurnState = "sending" | "running" | "answered" | "failed" | "stopped";
@@ -25,45 +25,45 @@ export interface Failure {
   readonly text: string;
 }
 
-/** What a `confirmation_request` asks; `detail` is all of it, as JSON. */
-export interface Asked {
+/** A `confirmation_request`; `detail` is the tool's arguments as JSON. */
+export interface Confirmation {
   readonly id: string;
   readonly tool: string;
   readonly detail: string;
 }
 
-interface Part {
+interface AnswerPart {
   readonly id: string;
   text: string;
 }
 
-/** One question and all that came of it. `version` grows with every change, so that a view knows when to look again. */
+/** One question and everything that followed. `version` grows with every change, so that a view knows what to update. */
 export class Turn {
   version = 0;
   state: TurnState = "sending";
   steps: Step[] = [];
   pictures: Picture[] = [];
-  /** What the service waits to be told, while the turn runs. */
-  asked: Asked | null = null;
+  /** The confirmation that the service is waiting for, while the turn runs. */
+  confirmation: Confirmation | null = null;
   failure: Failure | null = null;
   startedAt = 0;
   endedAt = 0;
-  /** The `group` of the answer, by which feedback names it. */
+  /** The `group` of the answer, which feedback refers to. */
   group = "";
-  /** An edited question was asked in its place. */
+  /** An edited question was asked instead. */
   isReplaced = false;
-  /** What the reader said of it: 1, -1, or 0 for nothing. */
+  /** The user's rating: 1, -1, or 0 for none. */
   score = 0;
-  readonly parts: Part[] = [];
+  readonly parts: AnswerPart[] = [];
 
   constructor(
     public id: string,
-    /** The id of its `query` message, "" until that comes. */
+    /** The ID of its `query` message, "" until it arrives. */
     public questionId: string,
     public question: string,
   ) {}
 
-  /** The RESULT as Markdown, so far. */
+  /** The RESULT as Markdown, as far as received. */
   get answer(): string {
     return this.parts.map((part) => part.text).join("");
   }
@@ -90,14 +90,14 @@ export class Conversation {
     return this.turns.findLast((turn) => turn.isOpen);
   }
 
-  /** The user's question, before the service has it. */
-  ask(content: string): Turn {
-    const turn = new Turn("", "", content);
+  /** Adds the user's question, before the service has it. */
+  ask(prompt: string): Turn {
+    const turn = new Turn("", "", prompt);
     this.turns.push(turn);
     return this.#changed(turn);
   }
 
-  /** A question that never reached the service, or that it refused. */
+  /** Marks a turn as failed: its question did not reach the service, or was refused. */
   fail(turn: Turn, failure: Failure): void {
     if (turn.isOpen) {
       turn.state = failure.code === "cancelled" ? "stopped" : "failed";
@@ -106,13 +106,13 @@ export class Conversation {
     }
   }
 
-  /** Takes away a turn that the service does not know. */
+  /** Removes a turn that the service does not know. */
   drop(turn: Turn): void {
     this.turns.splice(this.turns.indexOf(turn), 1);
     this.version += 1;
   }
 
-  /** An edited question is asked in place of this one. */
+  /** Marks a turn as replaced by an edited question. */
   replace(turn: Turn, isReplaced: boolean): void {
     turn.isReplaced = isReplaced;
     this.#changed(turn);
@@ -123,7 +123,7 @@ export class Conversation {
     this.#changed(turn);
   }
 
-  /** The turn that changed, or undefined where the message changes nothing. */
+  /** Applies a message. Returns the turn that changed, or undefined. */
   receive(message: ChatMessage): Turn | undefined {
     if (message.seq === 0) return this.#refused(message);
     if (message.seq <= this.after) return undefined;
@@ -131,18 +131,18 @@ export class Conversation {
     const turn = this.#turnOf(message);
     turn.startedAt ||= message.created_at;
     if (turn.state === "sending") turn.state = "running";
-    this.#take(turn, message);
+    this.#apply(turn, message);
     return this.#changed(turn);
   }
 
-  #take(turn: Turn, message: ChatMessage): void {
+  #apply(turn: Turn, message: ChatMessage): void {
     switch (message.message_type) {
       case "query":
         turn.question = message.content ?? "";
         break;
       case "result":
         turn.group = message.group;
-        this.#takePart(turn, message);
+        this.#applyPart(turn, message);
         break;
       case "error":
         turn.state = message.status_code === STOPPED ? "stopped" : "failed";
@@ -157,22 +157,22 @@ export class Conversation {
         break;
       case "confirmation_request":
       case "confirmation_response":
-        turn.asked = askedBy(message);
-        this.#takeStep(turn, message);
+        turn.confirmation = confirmationOf(message);
+        this.#addStep(turn, message);
         break;
       default:
-        this.#takeStep(turn, message);
+        this.#addStep(turn, message);
     }
   }
 
-  #takePart(turn: Turn, message: ChatMessage): void {
+  #applyPart(turn: Turn, message: ChatMessage): void {
     const text = message.content ?? "";
     const known = turn.parts.find((part) => part.id === message.id);
     if (known) known.text = text;
     else turn.parts.push({ id: message.id, text });
   }
 
-  #takeStep(turn: Turn, message: ChatMessage): void {
+  #addStep(turn: Turn, message: ChatMessage): void {
     if (PICTURES.has(message.mime_type)) {
       const { id, title, mime_type: mimeType, content } = message;
       turn.pictures.push({ id, title: title ?? "", mimeType, base64: content ?? "" });
@@ -185,7 +185,7 @@ export class Conversation {
     }
   }
 
-  /** `update` and `delete` name an earlier message by its id: their own, or their parent's. */
+  /** `update` and `delete` refer to an earlier message by their own ID or their parent's. */
   #amend(turn: Turn, message: ChatMessage): void {
     const isMeant = (item: { id: string }) => item.id === message.id || item.id === message.parent_id;
     const part = turn.parts.find(isMeant);
@@ -199,7 +199,7 @@ export class Conversation {
     }
   }
 
-  /** An error with seq 0: the service did not take a question; the message says whose, or it is the one on its way. */
+  /** An error with seq 0: the service refused the question that it names, or else the one being sent. */
   #refused(message: ChatMessage): Turn | undefined {
     if (message.message_type !== "error") return undefined;
     const turn =
@@ -210,7 +210,7 @@ export class Conversation {
     return turn;
   }
 
-  /** A question that comes back is the one on its way: whoever sent it may have given it another id. */
+  /** An echoed question belongs to the turn being sent, even if the transport gave it another ID. */
   #turnOf(message: ChatMessage): Turn {
     const isQuery = message.message_type === "query";
     const known = this.turns.findLast(
@@ -230,7 +230,7 @@ export class Conversation {
   }
 }
 
-function askedBy({ id, message_type: type, content }: ChatMessage): Asked | null {
+function confirmationOf({ id, message_type: type, content }: ChatMessage): Confirmation | null {
   if (type !== "confirmation_request") return null;
   try {
     const { tool, arguments: given } = JSON.parse(content ?? "") as { tool: unknown; arguments: unknown };

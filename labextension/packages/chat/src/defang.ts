@@ -1,6 +1,6 @@
-// Which words of prose are indicators, and how each is written so that nothing makes a link of it; and back again, for
-// who copies one. The same rule as in the notebook, on single words. Facts: IANA's root zone database (country codes,
-// and the generic names most seen in reports), RFC 3986, RFC 4291.
+// Finds indicators in prose, word by word, and defangs them so that nothing turns them into links; refangs them for the
+// clipboard. The same rules as in Python, with the same test cases. Sources: IANA's root zone database (country codes,
+// and the generic domains most common in reports), RFC 3986, RFC 4291.
 
 const WEB = /(?:(h)tt|(f)t)(ps?)(?=:[/\\])/gi;
 const ADDRESS = /([a-z][a-z0-9+.-]{0,30})(:\/{2,}|:\\\\)([^/?#\s]*)/gi;
@@ -12,7 +12,7 @@ const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)/g;
 const DOMAIN =
   /(?<![\p{L}\p{N}\p{M}_.@-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}])?\.)+(xn--[a-z0-9-]{2,59}|\p{L}[\p{L}\p{M}-]{1,30})(?![\p{L}\p{N}_-])/giu;
 
-/** Two letters each: the country codes. */
+/** Country codes, two letters each. */
 const COUNTRIES =
   "acadaeafagaialamaoaqarasatauawaxazbabbbdbebfbgbhbibjbmbnbobrbsbtbwbybzcacccdcfcgchcickclcmcncocrcucvcwcxcyczdedjdkdmdodzeceeegereteseteufifjfkfmfofrgagdgegfggghgiglgmgngpgqgrgsgtgugwgyhkhmhnhrhthuidieiliminioiqirisitjejmjojpkekgkhkikmknkpkrkwkykzlalblclilklrlsltlulvlymamcmdmemgmhmkmlmmmnmompmqmrmsmtmumvmwmxmymznancnenfngninlnonpnrnunzompapepfpgphpkplpmpnprpsptpwpyqarerorsrurwsasbscsdsesgshsiskslsmsnsosrssstsusvsxsysztctdtftgthtjtktltmtntotrtttvtwtzuaugukusuyuzvavcvevgvivnvuwfwsyeytzazmzw";
 const GENERIC = new Set(
@@ -24,10 +24,10 @@ const GENERIC = new Set(
     "local localhost internal lan corp home test example invalid"
   ).split(" "),
 );
-/** Top-level domains that end file names as often: shown as they are where no more speaks for a host. */
+/** Top-level domains that are also file extensions: defanged only with more evidence of a host. */
 const FILE_ENDINGS = new Set("ai app cc java md mov pl ps pub py rs sh so zip".split(" "));
 
-/** The word as it may stand in an answer where it holds an indicator, else null. Doing it twice changes nothing. */
+/** The defanged word, or null if it contains no indicator. Idempotent. */
 export function defang(word: string): string | null {
   const text = word.replace(
     WEB,
@@ -40,7 +40,7 @@ export function defang(word: string): string | null {
   return result !== text || DEFANGED.test(text) || isIpv6(text) ? result : null;
 }
 
-/** What a defanged indicator was: for the clipboard alone, never for the page. */
+/** The original of a defanged indicator. For the clipboard only, never for the page. */
 export function refang(text: string): string {
   return text
     .replace(/\b(h)xx(ps?)\b|\b(f)x(ps?)(?=\[?:)/gi, (_, h: string | undefined, hs: string, f: string, fs: string) =>
@@ -51,13 +51,13 @@ export function refang(text: string): string {
     .replace(/\[at\]/gi, "@");
 }
 
-/** The address as a browser would open it, where it is one of the web; else null. */
+/** The URL that a browser would open if it is HTTP or HTTPS, otherwise null. */
 export function webAddress(text: string): string | null {
   try {
     const url = new URL(refang(text));
     return url.protocol === "http:" || url.protocol === "https:" ? url.href : null;
   } catch {
-    return null; // no address at all
+    return null; // not a URL
   }
 }
 
@@ -91,7 +91,7 @@ function dots(host: string): string {
 }
 
 function isTopLevel(ending: string): boolean {
-  if (ending.startsWith("xn--") || /[^a-z-]/.test(ending)) return true; // written in another script
+  if (ending.startsWith("xn--") || /[^a-z-]/.test(ending)) return true; // internationalized
   if (ending.length === 2) return isCountry(ending);
   return GENERIC.has(ending);
 }

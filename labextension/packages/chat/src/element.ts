@@ -1,38 +1,47 @@
-// `<svc-chat>`: attributes in, a conversation on screen, events out. Holds the key in memory alone, and asks for it
-// where the page gave none. Several may stand on one page; each has its own transport and session.
+// `<svc-chat>`: reads attributes, shows a conversation, dispatches events. Keeps the key in memory only, and asks for it
+// if the page gives none. Several elements on one page are independent: each has its own transport and session.
+// The update cycle follows LitElement's (`requestUpdate`, `performUpdate`, `render`, `updated`), but one frame at a time.
+// LitElement itself would add 2.3 kB to the gzipped script and exceed its limit (build.mjs).
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { Chat } from "./chat.js";
 import { indicatorOf } from "./chips.js";
-import { composer, filesOf, fillIn } from "./composer.js";
+import { composer, filesOf, setText } from "./composer.js";
 import type { Turn } from "./conversation.js";
-import { save, tableAsCsv } from "./copying.js";
-import { chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
-import { canonical, DEFAULT_NAME, OBSERVED, readSettings } from "./settings.js";
-import type { Name, Settings } from "./settings.js";
+import { save, tableAsCsv } from "./export.js";
+import type { SvcChatEventMap } from "./events.js";
+import { banner, chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
+import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
+import type { AttributeName, Settings } from "./settings.js";
 import { ENGLISH, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import css from "./styles.css?inline";
 import { Thread } from "./thread.js";
 import { textOf } from "./transport.js";
-import type { ChatSession, SessionWish, Transport } from "./transport.js";
+import type { ChatSession, SessionRequest, Transport } from "./transport.js";
 import { oneLine } from "./untrusted.js";
 import { WebsocketTransport } from "./websocket.js";
 
-const TICK_MS = 30_000; // between two looks at the session's time left, which is shown in minutes
-const ANNOUNCE_MS = 1_500; // at most so often: a reader that speaks needs that long for a line
-const COPIED_MS = 1_500; // that a copy button says so
+const TICK_MS = 30_000; // how often the session's time left, in minutes, is updated
+const ANNOUNCE_MS = 1_500; // shortest time between announcements: a screen reader takes that long for a line
+const COPIED_MS = 1_500; // how long a copy button confirms
 
-/** Where the script came from: the service, when it serves the element. Only known while the script runs. */
+/** The origin of this script, which is the service's if it serves the element. Known only while the script is loading. */
 const SCRIPT_ORIGIN = originOf(typeof document === "undefined" ? null : document.currentScript);
 
 let sheet: CSSStyleSheet | undefined;
 
-// On a server there is no HTMLElement: the class can be imported there, and is never made.
+declare global {
+  interface HTMLElementTagNameMap {
+    "svc-chat": SvcChat;
+  }
+}
+
+// A server has no HTMLElement: the class can be imported there, but not created.
 const Base = typeof HTMLElement === "undefined" ? (Object as unknown as typeof HTMLElement) : HTMLElement;
 
 export class SvcChat extends Base {
-  static readonly observedAttributes = OBSERVED;
+  static readonly observedAttributes = OBSERVED_ATTRIBUTES;
 
   #settings: Settings = readSettings(() => null, SCRIPT_ORIGIN);
   #strings: Strings = ENGLISH;
@@ -48,9 +57,9 @@ export class SvcChat extends Base {
   #frame = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
   #status = { text: "", timer: undefined as ReturnType<typeof setTimeout> | undefined };
-  #pending = new Set<Name>();
+  #pending = new Set<AttributeName>();
 
-  /** Who speaks to the service instead of a websocket of the element's own. */
+  /** The connection to the service. By default, the element opens a websocket. */
   get transport(): Transport | undefined {
     return this.#transport;
   }
@@ -59,7 +68,7 @@ export class SvcChat extends Base {
     if (this.isConnected) this.#restart();
   }
 
-  /** The element's own words, where they are not to be English. */
+  /** Translations of the element's texts; missing ones stay English. */
   get strings(): Strings {
     return this.#strings;
   }
@@ -69,7 +78,7 @@ export class SvcChat extends Base {
     if (this.isConnected) this.#restart();
   }
 
-  /** The session on screen, "" where there is none yet. Setting it is setting the attribute. */
+  /** The ID of the session on screen, "" if there is none yet. Setting it sets the attribute. */
   get sessionId(): string {
     return this.#chat?.session?.id ?? "";
   }
@@ -90,7 +99,7 @@ export class SvcChat extends Base {
     }
     this.#pending.clear();
     this.#settings = this.#read();
-    this.#ticker = setInterval(this.#changed, TICK_MS);
+    this.#ticker = setInterval(this.#requestUpdate, TICK_MS);
     this.#restart();
   }
 
@@ -101,58 +110,58 @@ export class SvcChat extends Base {
     this.#chat = null;
   }
 
-  /** Attributes that are set one after the other count together. */
+  /** Collects changes, so that attributes set one after the other are applied together. */
   attributeChangedCallback(attribute: string, before: string | null, after: string | null): void {
-    const name = canonical(attribute);
+    const name = attributeName(attribute);
     if (!name || before === after || !this.isConnected) return;
-    if (this.#pending.size === 0) queueMicrotask(this.#attributesChanged);
+    if (this.#pending.size === 0) queueMicrotask(this.#applyAttributes);
     this.#pending.add(name);
   }
 
-  /** Puts the cursor where one writes. */
+  /** Focuses the input field. */
   override focus(options?: FocusOptions): void {
     (this.#area ?? this.shadowRoot?.querySelector("input"))?.focus(options);
   }
 
-  /** Puts a question into the field, unsent, and the cursor behind it. */
-  write(question: string): void {
-    this.#pick(question);
+  /** Puts a question into the input field without sending it, and focuses the field. */
+  write(prompt: string): void {
+    this.#fillPrompt(prompt);
   }
 
-  /** Asks, as if it had been written and sent here. */
-  ask(question: string): void {
-    this.#ask(question);
+  /** Sends a question, as if the user had typed and sent it. */
+  ask(prompt: string): void {
+    this.#ask(prompt);
   }
 
-  /** Attaches, as if the files had been dropped here. */
+  /** Attaches files, as if the user had dropped them. */
   attach(files: readonly File[]): void {
     void this.#chat?.attach(files);
   }
 
-  #attributesChanged = (): void => {
+  #applyAttributes = (): void => {
     const changed = new Set(this.#pending);
     this.#pending.clear();
     if (!this.isConnected || changed.size === 0) return;
     const before = this.#settings;
     this.#settings = this.#read();
-    const is = (...names: Name[]) => names.some((name) => changed.has(name));
+    const is = (...names: AttributeName[]) => names.some((name) => changed.has(name));
     if (is("api-key")) this.#typedKey = "";
     const { sessionName: name, sessionDescription: description, sessionPrompt, sessionId } = this.#settings;
     if (is("api-key", "base-url", "ws-url")) this.#restart();
     else if (is("session-id") && sessionId !== this.sessionId) void this.#switchTo(sessionId);
-    else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startAnew();
+    else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startNewSession();
     else if (is("session-name", "session-description")) void this.#chat?.update({ name, description });
     if (is("session-prompt")) this.#prefill(sessionPrompt, before.sessionPrompt);
-    this.#changed();
+    this.#requestUpdate();
   };
 
   #read(): Settings {
     return readSettings((name) => this.getAttribute(name), SCRIPT_ORIGIN);
   }
 
-  #wish(): SessionWish {
+  #sessionRequest(): SessionRequest {
     const { sessionName: name, sessionDescription: description, incognito } = this.#settings;
-    return { name, description, canLog: !incognito };
+    return { name, description, logSession: !incognito };
   }
 
   #restart(): void {
@@ -162,10 +171,10 @@ export class SvcChat extends Base {
     const transport = this.#transport ?? this.#ownTransport();
     if (transport) {
       const { sessionId: id } = this.#settings;
-      this.#chat = new Chat(transport, { ...this.#wish(), ...(id && { id }) }, this.#hooks());
+      this.#chat = new Chat(transport, { ...this.#sessionRequest(), ...(id && { id }) }, this.#hooks());
       void this.#chat.start();
     }
-    this.#render();
+    this.#performUpdate();
     this.#prefill(this.#settings.sessionPrompt, "");
   }
 
@@ -178,19 +187,19 @@ export class SvcChat extends Base {
   #hooks() {
     return {
       strings: this.#strings,
-      changed: this.#changed,
+      changed: this.#requestUpdate,
       announce: (text: string) => {
         this.#announce(text);
       },
       opened: ({ id, name }: ChatSession, isNew: boolean) => {
-        this.#emit("session", { sessionId: id, name, isNew });
+        this.#emit("svc-session", { sessionId: id, name, isNew });
         if (!isNew) requestAnimationFrame(() => this.#thread?.revealLast());
       },
       ended: (turn: Turn) => {
         this.#ended(turn);
       },
       failed: (code: string, message: string) => {
-        this.#emit("error", { code, message });
+        this.#emit("svc-error", { code, message });
         if (code === "invalid_api_key") this.#askForKey();
       },
     };
@@ -200,7 +209,7 @@ export class SvcChat extends Base {
     const verdict = oneLine(turn.answer.split("\n\n")[0] ?? "", 200).replaceAll("*", "");
     if (turn.answer) this.#announce(fill(this.#strings.answerReady, verdict));
     else if (turn.failure) this.#announce(turn.failure.text);
-    this.#emit("result", { turn: turn.id, state: turn.state, answer: turn.answer });
+    this.#emit("svc-result", { turn: turn.id, state: turn.state, answer: turn.answer });
   }
 
   #askForKey(): void {
@@ -209,15 +218,15 @@ export class SvcChat extends Base {
     queueMicrotask(() => {
       this.#chat?.close();
       this.#chat = null;
-      this.#changed();
+      this.#requestUpdate();
     });
   }
 
-  #emit(name: string, detail: object): void {
-    this.dispatchEvent(new CustomEvent(`svc-${name}`, { detail, bubbles: true, composed: true }));
+  #emit<Name extends keyof SvcChatEventMap>(name: Name, detail: SvcChatEventMap[Name]["detail"]): void {
+    this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 
-  /** Said when there is a pause: what comes meanwhile replaces what waits. */
+  /** Announces a text to screen readers after a pause; a later text replaces one that is waiting. */
   #announce(text: string): void {
     this.#status.text = text;
     this.#status.timer ??= setTimeout(() => {
@@ -227,26 +236,30 @@ export class SvcChat extends Base {
     }, ANNOUNCE_MS);
   }
 
-  #changed = (): void => {
+  #requestUpdate = (): void => {
     if (this.#frame || !this.isConnected) return;
-    const show = () => {
+    const update = () => {
       this.#frame = 0;
-      if (this.isConnected) this.#render();
+      if (this.isConnected) this.#performUpdate();
     };
-    this.#frame = document.hidden ? Number(setTimeout(show, 100)) : requestAnimationFrame(show); // no frames unseen
+    this.#frame = document.hidden ? Number(setTimeout(update, 100)) : requestAnimationFrame(update); // a hidden page has no frames
   };
 
-  #render(): void {
+  #performUpdate(): void {
     const { shadowRoot: root } = this;
     if (!root) return;
-    render(this.#template(), root);
+    render(this.#render(), root);
+    this.#updated(root);
+  }
+
+  #updated(root: ShadowRoot): void {
     const container = root.querySelector<HTMLElement>(".turns");
     if (!container || !this.#chat) return;
     if (this.#thread?.container !== container) this.#thread = new Thread(container, this.#threadActions());
     this.#thread.update(this.#chat.conversation);
   }
 
-  #template(): TemplateResult {
+  #render(): TemplateResult {
     const strings = this.#strings;
     const chat = this.#chat;
     const view = { isSessionsOpen: this.#isSessionsOpen, now: Date.now() / 1000 };
@@ -254,10 +267,10 @@ export class SvcChat extends Base {
     return html`<div class="chat" data-theme=${this.#settings.theme}>
       ${header(chat, this.#settings, view, this.#headerActions, strings)}
       ${this.#isSessionsOpen && chat ? sessionsPanel(chat, this.#sessions, this.#sessionsActions, strings) : nothing}
-      ${this.#banner()}
+      ${chat ? banner(chat, () => this.#restart(), strings) : nothing}
       <div class="scroll" role="log" aria-live="off" aria-label=${strings.conversation} tabindex="0">
         ${chat ? nothing : this.#keyForm()}
-        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#pick, strings) : nothing}
+        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#fillPrompt, strings) : nothing}
         <div class="turns" ?hidden=${!chat}></div>
       </div>
       ${composer(chat, this.#composerActions, strings)}
@@ -277,30 +290,13 @@ export class SvcChat extends Base {
     return keyForm(this.#settings.baseUrl, this.#keyProblem, use, this.#strings);
   }
 
-  /** One line on what stands in the way, the most pressing first. */
-  #banner(): TemplateResult | typeof nothing {
-    const chat = this.#chat;
-    if (!chat) return nothing;
-    const strings = this.#strings;
-    const line = (text: string, kind: string, more: TemplateResult | typeof nothing = nothing) =>
-      html`<p class="banner" data-kind=${kind} dir="auto">${text} ${more}</p>`;
-    if (chat.phase === "opening") return line(strings.connecting, "info");
-    if (chat.connection === "reconnecting") return line(strings.reconnecting, "warning");
-    if (chat.phase === "failed") {
-      const again = html`<button type="button" @click=${() => this.#restart()}>${strings.tryAgain}</button>`;
-      return line(chat.notice?.text ?? strings.failed, "error", again);
-    }
-    if (chat.notice) return line(chat.notice.text, chat.notice.isError ? "error" : "info");
-    return chat.isLoggedAgainstWish ? line(strings.incognitoRefused, "warning") : nothing;
-  }
-
   readonly #headerActions = {
     toggleSessions: () => {
       if (this.#isSessionsOpen) this.#closeSessions();
       else void this.#openSessions();
     },
-    startAnew: () => {
-      this.#startAnew();
+    startNewSession: () => {
+      this.#startNewSession();
     },
     extend: () => {
       void this.#chat?.update({ ttl: this.#chat.session?.ttl ?? 0 });
@@ -322,8 +318,8 @@ export class SvcChat extends Base {
       this.#closeSessions();
       void this.#switchTo(id);
     },
-    startAnew: () => {
-      this.#startAnew();
+    startNewSession: () => {
+      this.#startNewSession();
     },
     save: (kind: "md" | "json") => {
       if (this.#chat) save(kind, this.sessionId, this.#chat.name || DEFAULT_NAME, this.#chat.conversation);
@@ -348,7 +344,7 @@ export class SvcChat extends Base {
     close: () => {
       const opener = this.#chip?.opener;
       this.#chip = null;
-      this.#render();
+      this.#performUpdate();
       opener?.focus();
     },
     copy: (text: string) => {
@@ -381,7 +377,7 @@ export class SvcChat extends Base {
 
   #ask(text: string, replaced?: Turn): void {
     void this.#chat?.ask(text, replaced);
-    this.#render();
+    this.#performUpdate();
     this.#thread?.revealLast();
     this.#area?.focus();
   }
@@ -392,27 +388,27 @@ export class SvcChat extends Base {
     else this.#area?.focus();
   }
 
-  #pick = (prompt: string): void => {
-    if (this.#area) fillIn(this.#area, prompt);
+  #fillPrompt = (prompt: string): void => {
+    if (this.#area) setText(this.#area, prompt);
     this.#area?.focus();
   };
 
-  #startAnew(): void {
+  #startNewSession(): void {
     this.#isSessionsOpen = false;
-    this.#chat?.startAnew(this.#wish());
+    this.#chat?.startNewSession(this.#sessionRequest());
     this.#prefill(this.#settings.sessionPrompt, "");
     this.#area?.focus();
   }
 
   async #switchTo(id: string): Promise<void> {
     if (!id) {
-      this.#startAnew();
+      this.#startNewSession();
       return;
     }
     try {
       await this.#chat?.switchTo(id);
     } catch (error) {
-      this.#emit("error", { code: "", message: textOf(error) });
+      this.#emit("svc-error", { code: "", message: textOf(error) });
       this.#announce(textOf(error));
     }
   }
@@ -421,23 +417,23 @@ export class SvcChat extends Base {
     const chat = this.#chat;
     this.#isSessionsOpen = true;
     this.#sessions = null;
-    this.#render();
+    this.#performUpdate();
     this.shadowRoot?.querySelector<HTMLElement>(".sessions input")?.focus();
     this.#sessions = (await chat?.transport.list?.(AbortSignal.timeout(30_000)).catch(() => [])) ?? [];
-    this.#changed();
+    this.#requestUpdate();
   }
 
   #closeSessions(): void {
     this.#isSessionsOpen = false;
-    this.#render();
+    this.#performUpdate();
     this.shadowRoot?.querySelector<HTMLElement>("header .name")?.focus();
   }
 
-  /** Text into the empty field of a new session; what somebody wrote stays. */
+  /** Fills the input field of a new session, unless the user has typed something. */
   #prefill(text: string, before: string): void {
     const area = this.#area;
     const isNew = !this.#settings.sessionId && !this.#chat?.conversation.turns.length;
-    if (area && isNew && (area.value === "" || area.value === before)) fillIn(area, text);
+    if (area && isNew && (area.value === "" || area.value === before)) setText(area, text);
   }
 
   async #copy(text: string): Promise<boolean> {
@@ -453,14 +449,14 @@ export class SvcChat extends Base {
     return this.shadowRoot?.querySelector(".composer textarea") ?? null;
   }
 
-  /** Clicks inside answers, whose nodes are no templates. */
+  /** Handles clicks inside answers, whose nodes are not made by templates. */
   #onClick = (event: Event): void => {
     const target = event.target instanceof Element ? event.target.closest<HTMLElement>(".chip, .copy") : null;
     if (!target) return;
     const indicator = indicatorOf(target);
     if (indicator !== undefined) {
       this.#chip = { indicator, opener: target };
-      this.#render();
+      this.#performUpdate();
       this.shadowRoot?.querySelector<HTMLElement>(".chip-dialog .whole")?.focus();
     } else {
       void this.#copyFrame(target);
@@ -481,7 +477,7 @@ export class SvcChat extends Base {
     if (!this.#chat?.transport.attach || !event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();
     this.#isDropping = event.type === "dragover";
-    this.#changed();
+    this.#requestUpdate();
   };
 
   #onDrop = (event: DragEvent): void => {

@@ -1,8 +1,8 @@
-// Colours for code: comments, strings, keywords, numbers, names, in the languages that answers quote most. It makes
-// nodes, never markup. A table of our own: a library with these languages is more than a quarter of the whole script.
-// Every pattern takes what it began to the end where its own end is missing, so that the time grows with the length.
+// Syntax highlighting for the languages most common in answers. Builds nodes, never markup. A table of its own, because
+// a library with these languages would be more than a quarter of the whole script. Every pattern extends to the end of
+// the text if its own end is missing, so that the time is linear in the length.
 
-const LIMIT = 50_000; // characters; a longer block is shown without colours, so that no frame is held up
+const LIMIT = 50_000; // characters; longer blocks are not highlighted, so that no frame is delayed
 
 interface Grammar {
   readonly comment?: string;
@@ -102,7 +102,7 @@ const ALIASES: Readonly<Record<string, string>> = {
 
 const compiled = new Map<string, RegExp>();
 
-/** The code as texts and spans; null where the language has no colours here. Together they are the code to the letter. */
+/** The code as text and spans, which together are exactly the code; null if the language is not supported. */
 export function highlight(code: string, language: string): (string | HTMLElement)[] | null {
   const pattern = patternOf(ALIASES[language] ?? language);
   if (!pattern || code.length > LIMIT) return null;

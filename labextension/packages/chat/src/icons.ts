@@ -1,4 +1,4 @@
-// The few drawings of the element; our own, on a grid of 16.
+// The element's icons, drawn for this project on a 16 × 16 grid.
 import { svg } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 

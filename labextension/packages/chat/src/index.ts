@@ -1,7 +1,8 @@
-// The package's public names, and the element itself: importing this defines `<svc-chat>`.
+// The package's public names. Importing this module defines `<svc-chat>`.
 import { SvcChat } from "./element.js";
 
 export { SvcChat } from "./element.js";
+export type { ErrorDetail, ResultDetail, SessionDetail } from "./events.js";
 export { ENGLISH } from "./strings.js";
 export type { Strings } from "./strings.js";
 export type {
@@ -11,12 +12,12 @@ export type {
   ChatUser,
   Connection,
   Listener,
-  Opened,
-  SessionWish,
+  OpenedSession,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";
 
-// Two bundles may be on one page, and a server has no elements at all.
+// A page may load two bundles, and a server has no custom elements.
 if (typeof customElements !== "undefined" && !customElements.get("svc-chat"))
   customElements.define("svc-chat", SvcChat);

@@ -1,20 +1,20 @@
-// An answer's Markdown as nodes that may stand on a page. It quotes what attackers wrote: raw HTML is shown as text,
-// there is no image, link, form or style; addresses become code that `chips.ts` makes inert buttons of. What marked
-// renders is sanitized as HTML after that. Cases for every language: tests/wire/markdown_cases.json.
+// Renders an answer's Markdown as safe nodes. Answers quote attacker-controlled text: raw HTML is shown as text, and no
+// image, link, form or style is created; addresses become code, which `chips.ts` turns into inert buttons. The HTML that
+// marked renders is sanitized afterwards. Test cases shared with Python: tests/wire/markdown_cases.json.
 import DOMPurify from "dompurify";
 import { Lexer, Parser, Renderer, Tokenizer } from "marked";
 import type { MarkedOptions, Token, Tokens } from "marked";
 import { highlight } from "./highlight.js";
 import { oneLine } from "./untrusted.js";
 
-/** Of code that holds an address which was a link's or an image's; no answer can set a class itself. */
+/** Class of code that contains the address of a link or an image; answers cannot set classes themselves. */
 export const ADDRESS_CLASS = "svc-address";
 
-const MAX_DEPTH = 30; // quotes and lists in each other; what goes deeper is shown as one block of code
-const MAX_INLINE = 20_000; // characters of one paragraph or cell that are read for emphasis: its time is quadratic
+const MAX_DEPTH = 30; // nested quotes and lists; deeper ones are shown as a code block
+const MAX_INLINE = 20_000; // characters of a paragraph or cell parsed for emphasis, which takes quadratic time
 const MAX_ADDRESS = 2_000; // characters of an address that are kept
 
-/** Deeper than that before anything is parsed: marked's time is quadratic in the depth. */
+/** Detects deep nesting before parsing, because marked takes time quadratic in the depth. */
 const TOO_DEEP = /^(?:[ \t]*(?:[>*+-]|\d{1,9}[.)])(?=[ \t>]|$)){31}|^[ \t]{62,}(?:[>*+-]|\d{1,9}[.)])[ \t]/m;
 
 const TAGS = "p h3 ul ol li blockquote table thead tbody tr th td hr em strong del code pre br".split(" ");
@@ -24,9 +24,9 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-const decoder = typeof document === "undefined" ? null : document.createElement("textarea"); // reads no tags
+const decoder = typeof document === "undefined" ? null : document.createElement("textarea"); // a textarea decodes entities and parses no tags
 
-/** The text with its entities as characters; what is no entity stays, even where its beginning is one. */
+/** Decodes entities; anything else stays, even if it begins with an entity name. */
 function decode(text: string): string {
   return text.replace(/&#?\w{1,31};/g, (entity) => {
     if (!decoder) return entity;
@@ -40,7 +40,7 @@ function shownAddress(address: string): string {
   return shown ? ` (<code class="${ADDRESS_CLASS}">${escape(shown)}</code>)` : "";
 }
 
-class Reader extends Tokenizer {
+class SafeTokenizer extends Tokenizer {
   override def(): undefined {
     return undefined;
   }
@@ -49,7 +49,7 @@ class Reader extends Tokenizer {
   }
 }
 
-class Writer extends Renderer {
+class SafeRenderer extends Renderer {
   override html({ text, block }: Tokens.HTML | Tokens.Tag): string {
     return block ? `<pre><code>${escape(text)}</code></pre>` : `<code>${escape(text)}</code>`;
   }
@@ -67,7 +67,7 @@ class Writer extends Renderer {
   }
   override heading({ tokens, depth }: Tokens.Heading): string {
     const text = this.parser.parseInline(tokens);
-    return depth > 2 ? `<p><strong>${text}</strong></p>` : `<h3>${text}</h3>`; // no level of the page is left out
+    return depth > 2 ? `<p><strong>${text}</strong></p>` : `<h3>${text}</h3>`; // heading levels must not be skipped
   }
   override checkbox({ checked }: Tokens.Checkbox): string {
     return checked ? "[x] " : "[ ] ";
@@ -79,9 +79,9 @@ class Writer extends Renderer {
   }
 }
 
-const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new Reader(), renderer: new Writer() };
+const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new SafeTokenizer(), renderer: new SafeRenderer() };
 
-/** The top-level blocks of printable Markdown; their `raw`s in a row are the text. Never raises. */
+/** The top-level blocks of printable Markdown; their `raw` texts joined are the input. Never throws. */
 export function blocks(markdown: string): Token[] {
   if (TOO_DEEP.test(markdown)) return [codeBlock(markdown)];
   try {
@@ -94,12 +94,12 @@ export function blocks(markdown: string): Token[] {
     }
     return tokens;
   } catch (error) {
-    if (error instanceof RangeError) return [codeBlock(markdown)]; // too deep for the stack
+    if (error instanceof RangeError) return [codeBlock(markdown)]; // stack overflow
     throw error;
   }
 }
 
-/** The block as nodes, sanitized; `isFinal` colours its code. */
+/** Renders a block as sanitized nodes; `isFinal` highlights its code. */
 export function render(block: Token, isFinal: boolean): DocumentFragment {
   if (block.type === "space") return document.createDocumentFragment();
   let html: string;
@@ -110,11 +110,11 @@ export function render(block: Token, isFinal: boolean): DocumentFragment {
     html = `<pre><code>${escape(block.raw)}</code></pre>`;
   }
   const fragment = purify(html);
-  if (isFinal) colour(fragment);
+  if (isFinal) highlightCode(fragment);
   return fragment;
 }
 
-let purifier: typeof DOMPurify | undefined; // our own: the page may use the same library with other rules
+let purifier: typeof DOMPurify | undefined; // an own instance: the page may configure the same library differently
 
 function purify(html: string): DocumentFragment {
   if (!purifier) {
@@ -130,10 +130,10 @@ function purify(html: string): DocumentFragment {
       if (attribute.attrName === "class" && !SAFE_CLASS.test(attribute.attrValue)) attribute.keepAttr = false;
     });
   }
-  return purifier.sanitize(html, { RETURN_DOM_FRAGMENT: true }); // for its type; the settings above are what counts
+  return purifier.sanitize(html, { RETURN_DOM_FRAGMENT: true }); // repeated for its type only
 }
 
-function colour(fragment: DocumentFragment): void {
+function highlightCode(fragment: DocumentFragment): void {
   for (const code of fragment.querySelectorAll("pre > code[class]")) {
     const pieces = highlight(code.textContent, code.className.replace("language-", ""));
     if (pieces) code.replaceChildren(...pieces);

@@ -1,5 +1,5 @@
-// The parts around the conversation: the line on top, the sessions, the landing screen, the key's form, the dialogue of
-// an indicator. Templates alone; what a click does comes in.
+// Templates around the conversation: header, banner, session list, landing screen, key form and indicator dialog.
+// The actions are passed in.
 import { html, nothing } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import type { Chat } from "./chat.js";
@@ -16,12 +16,12 @@ type Part = TemplateResult | typeof nothing;
 
 export interface HeaderActions {
   toggleSessions(): void;
-  startAnew(): void;
+  startNewSession(): void;
   extend(): void;
   toggleFullscreen(): void;
 }
 
-const SHORT = 3600; // seconds left from which the end is shown as a warning
+const SHORT = 3600; // seconds left below which the time is shown as a warning
 
 export function iconButton(name: Icon, label: string, act: (event: Event) => void, kind = "tool"): TemplateResult {
   return html`<button type="button" class=${kind} title=${label} aria-label=${label} @click=${act}>
@@ -52,7 +52,7 @@ export function header(
     ${chat?.isUnlogged ? html`<span class="badge">${strings.incognito}</span>` : nothing}
     <span class="spring"></span>
     ${chat ? timeLeft(chat, now, actions, strings) : nothing}
-    ${chat ? iconButton("plus", strings.newSession, () => actions.startAnew()) : nothing}
+    ${chat ? iconButton("plus", strings.newSession, () => actions.startNewSession()) : nothing}
     ${iconButton(full ? "shrink" : "expand", full ? strings.leaveFullscreen : strings.fullscreen, () =>
       actions.toggleFullscreen(),
     )}
@@ -72,15 +72,29 @@ function timeLeft(chat: Chat, now: number, actions: HeaderActions, strings: Stri
   >`;
 }
 
+/** One line about the most important problem or notice. */
+export function banner(chat: Chat, restart: () => void, strings: Strings): Part {
+  const line = (text: string, kind: string, more: Part = nothing) =>
+    html`<p class="banner" data-kind=${kind} dir="auto">${text} ${more}</p>`;
+  if (chat.phase === "opening") return line(strings.connecting, "info");
+  if (chat.connection === "reconnecting") return line(strings.reconnecting, "warning");
+  if (chat.phase === "failed") {
+    const again = html`<button type="button" @click=${restart}>${strings.tryAgain}</button>`;
+    return line(chat.notice?.text ?? strings.failed, "error", again);
+  }
+  if (chat.notice) return line(chat.notice.text, chat.notice.isError ? "error" : "info");
+  return chat.isLoggedDespiteIncognito ? line(strings.incognitoRefused, "warning") : nothing;
+}
+
 export interface SessionsActions {
   close(): void;
   rename(name: string): void;
   switchTo(id: string): void;
-  startAnew(): void;
+  startNewSession(): void;
   save(kind: "md" | "json"): void;
 }
 
-/** `sessions` is null while they are asked for. */
+/** `sessions` is null while they are loading. */
 export function sessionsPanel(
   chat: Chat,
   sessions: readonly ChatSession[] | null,
@@ -105,7 +119,7 @@ export function sessionsPanel(
       ${iconButton("close", strings.close, () => actions.close())}
     </form>
     <div class="row">
-      <button type="button" @click=${() => actions.startAnew()}>${strings.newSession}</button>
+      <button type="button" @click=${() => actions.startNewSession()}>${strings.newSession}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("md")}>${strings.exportMarkdown}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("json")}>${strings.exportJson}</button>
     </div>
@@ -160,7 +174,7 @@ export function landing(settings: Settings, pick: (prompt: string) => void, stri
   </div>`;
 }
 
-/** The key goes to `use` and nowhere else: no form data, no storage, no attribute. */
+/** Passes the key to `use` and nowhere else: not to form data, storage or an attribute. */
 export function keyForm(
   baseUrl: string,
   problem: string,
@@ -186,7 +200,7 @@ export interface ChipActions {
   copy(text: string): void;
 }
 
-/** The whole indicator, and what may be done with it. Opening is the second click, on a link that shows where to. */
+/** The full indicator with its actions. Opening it takes a second click, on a link that shows its target. */
 export function chipDialog(indicator: string, actions: ChipActions, strings: Strings): TemplateResult {
   const address = webAddress(indicator);
   return html`<div

@@ -1,4 +1,4 @@
-// What the attributes say. Pure. HTML lower-cases names, so `sessionId` arrives as `sessionid`: both spellings count.
+// Reads the attributes. Pure. HTML lower-cases names, so `sessionId` arrives as `sessionid`: both spellings are accepted.
 
 export interface Example {
   readonly title: string;
@@ -21,7 +21,7 @@ export interface Settings {
 
 export const DEFAULT_NAME = "New Session";
 
-export const NAMES = [
+export const ATTRIBUTES = [
   "api-key",
   "incognito",
   "session-id",
@@ -34,20 +34,20 @@ export const NAMES = [
   "base-url",
   "ws-url",
 ] as const;
-export type Name = (typeof NAMES)[number];
+export type AttributeName = (typeof ATTRIBUTES)[number];
 
-/** Every attribute to watch, in both spellings. */
-export const OBSERVED = [...new Set(NAMES.flatMap((name) => [name, name.replaceAll("-", "")]))];
+/** Every attribute, in both spellings. */
+export const OBSERVED_ATTRIBUTES = [...new Set(ATTRIBUTES.flatMap((name) => [name, name.replaceAll("-", "")]))];
 
-/** The name that an observed attribute stands for. */
-export function canonical(attribute: string): Name | undefined {
-  return NAMES.find((name) => name === attribute || name.replaceAll("-", "") === attribute);
+/** The canonical name of an observed attribute. */
+export function attributeName(attribute: string): AttributeName | undefined {
+  return ATTRIBUTES.find((name) => name === attribute || name.replaceAll("-", "") === attribute);
 }
 
-/** `scriptOrigin` is where the service is that served the element, "" where nobody did. */
+/** `scriptOrigin` is the origin of the service that served the element, or "". */
 export function readSettings(attribute: (name: string) => string | null, scriptOrigin: string): Settings {
-  const text = (name: Name) => attribute(name) ?? attribute(name.replaceAll("-", "")) ?? "";
-  const flag = (name: Name) => {
+  const text = (name: AttributeName) => attribute(name) ?? attribute(name.replaceAll("-", "")) ?? "";
+  const flag = (name: AttributeName) => {
     const value = attribute(name) ?? attribute(name.replaceAll("-", ""));
     return value !== null && !["false", "0", "no", "off"].includes(value.trim().toLowerCase());
   };
@@ -67,7 +67,7 @@ export function readSettings(attribute: (name: string) => string | null, scriptO
   };
 }
 
-/** The examples that are whole; what is no JSON array of them shows none. */
+/** The complete examples; none if the text is not a JSON array. */
 function readExamples(json: string): Example[] {
   let value: unknown;
   try {

@@ -1,9 +1,9 @@
-// Every word that the element itself says, so that a page can say it in its own language: `element.strings = {...}`.
+// All texts of the element, in English. A page can translate them: `element.strings = {...}`.
 
 export const ENGLISH = {
   title: "What happened?",
-  subtitle: "Paste lines, drop a file, or describe what you see.",
-  placeholder: "Ask, or paste what you have…",
+  subtitle: "Paste log lines, drop a file, or describe what you see.",
+  placeholder: "Ask a question or paste evidence…",
   question: "Question",
   send: "Send",
   stop: "Stop",
@@ -21,32 +21,32 @@ export const ENGLISH = {
   working: "Working",
   trace: "{} steps",
   stepOne: "1 step",
-  earlierSteps: "{} earlier ones are in what you export.",
+  earlierSteps: "{} earlier steps are in the export.",
   seconds: "{} s",
   stopped: "Stopped.",
-  failed: "This did not work.",
+  failed: "Something went wrong.",
   retry: "Ask again",
   edit: "Edit and ask again",
-  editHint: "The edited question is asked anew; the earlier answer folds away.",
+  editHint: "Re-runs the edited question and collapses the earlier answer.",
   cancel: "Cancel",
-  replaced: "Asked again below, edited",
+  replaced: "edited and asked again below",
   copy: "Copy",
   copied: "Copied",
-  copyFailed: "Copying was not allowed",
+  copyFailed: "Could not copy",
   copyAnswer: "Copy answer",
   copyCsv: "Copy as CSV",
   copyRefanged: "Copy refanged",
   copyDefanged: "Copy as shown",
-  openHint: "This address comes from the data under analysis. Opening it may tell somebody that you look.",
+  openHint: "This address comes from the data under analysis. Opening it may alert the attacker.",
   address: "Address",
   table: "Table",
   code: "Code",
   mayCall: "The model wants to run your tool {} with:",
-  allow: "Allow in this session",
-  refuse: "Refuse",
+  allow: "Allow for this session",
+  deny: "Deny",
   good: "Good answer",
   bad: "Bad answer",
-  thanks: "Thank you; noted.",
+  thanks: "Thanks for your feedback.",
   sessions: "Sessions",
   newSession: "New session",
   rename: "Rename session",
@@ -56,21 +56,21 @@ export const ENGLISH = {
   exportMarkdown: "Export as Markdown",
   exportJson: "Export as JSON",
   timeLeft: "{} left",
-  ended: "ended",
+  ended: "expired",
   extend: "Extend",
-  extended: "The session lives for {} more.",
+  extended: "Session extended: {} left.",
   fullscreen: "Full screen",
-  leaveFullscreen: "Leave full screen",
+  leaveFullscreen: "Exit full screen",
   connecting: "Connecting…",
-  reconnecting: "Connection lost. Coming back…",
-  back: "Connected again.",
+  reconnecting: "Connection lost. Reconnecting…",
+  back: "Reconnected.",
   incognito: "Not logged",
-  incognitoRefused: "This key does not allow sessions that are not logged: what you ask here is kept.",
-  sessionGone: "The session {} is over or unknown. This is a new one.",
-  sessionEnded: "This session is over. Your next question starts a new one.",
+  incognitoRefused: "This key does not allow unlogged sessions: your questions are stored.",
+  sessionGone: "Session {} has expired or does not exist. This is a new session.",
+  sessionEnded: "This session has ended. Your next question starts a new one.",
   keyTitle: "API key",
-  keyHint: "It stays in this page's memory and goes to {} alone.",
-  keyWrong: "The service does not take this key.",
+  keyHint: "It is kept in this page's memory only and sent to {} only.",
+  keyWrong: "The service rejected this key.",
   keyUse: "Use key",
   tryAgain: "Try again",
   picture: "Picture",
@@ -79,12 +79,12 @@ export const ENGLISH = {
 
 export type Strings = Readonly<Record<keyof typeof ENGLISH, string>>;
 
-/** The text with its gap filled. */
+/** Replaces `{}` in the text. */
 export function fill(text: string, value: string | number): string {
   return text.replace("{}", () => String(value));
 }
 
-/** A length of time in the two units that matter: "23 h 5 min". */
+/** Formats a duration in its two largest units: "23 h 5 min". */
 export function duration(seconds: number): string {
   const minutes = Math.max(0, Math.floor(seconds / 60));
   if (minutes < 60) return `${minutes} min`;

@@ -1,13 +1,13 @@
-// The turns on screen. Each stands in its own node and is rendered when it changed, so that a long session costs no
-// more than its last turn. Of a history the last turn is rendered at once; the others have their place, and are rendered
-// when nothing else is to be done: those in view first, then from the end backwards.
+// The list of turns. Each has its own node and is rendered only when it changes, so that a long session costs no more
+// than its last turn. In a history, the last turn is rendered at once; the others get an empty node and are rendered when
+// the page is idle: those in view first, then from the end backwards.
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
-import { finish } from "./chips.js";
+import { decorate } from "./chips.js";
 import type { Conversation, Picture, Step, Turn } from "./conversation.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
-import { MarkdownView } from "./streaming.js";
+import { MarkdownView } from "./markdown-view.js";
 import { fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { oneLine, printable } from "./untrusted.js";
@@ -24,19 +24,19 @@ export interface ThreadActions {
   readonly canConfirm: boolean;
 }
 
-const MAX_STEPS = 200; // of a turn's trace that are shown; the export has all
+const MAX_STEPS = 200; // steps shown of a turn; the export has all
 const MAX_STEP = 20_000; // characters of one step
-const SLICE_MS = 5; // of a frame's 16, for rendering older turns: their layout comes on top
-const SOON_MS = 100; // that older turns wait at most for a pause
-const WARM = "`a`\n\n|a|\n|-|\n\n```js\n```"; // brings parser, sanitizer and colours into being
+const SLICE_MS = 5; // of a frame's 16 ms, for rendering older turns; their layout takes more
+const SOON_MS = 100; // longest time that older turns wait for the page to be idle
+const WARM = "`a`\n\n|a|\n|-|\n\n```js\n```"; // initialises parser, sanitizer and highlighter
 
-/** When nothing else is to be done; Safari does not tell when that is. */
+/** Runs `act` when the page is idle; Safari has no `requestIdleCallback`. */
 const whenIdle: (act: () => void) => void =
   "requestIdleCallback" in globalThis
     ? (act) => requestIdleCallback(act, { timeout: SOON_MS })
     : (act) => setTimeout(act, 20);
 
-interface Shown {
+interface RenderedTurn {
   readonly node: HTMLElement;
   readonly turn: Turn;
   version: number;
@@ -45,12 +45,12 @@ interface Shown {
 
 export class Thread {
   #conversation: Conversation | null = null;
-  #shown: Shown[] = [];
+  #rendered: RenderedTurn[] = [];
   #editing: Turn | null = null;
   #isFilling = false;
   readonly #inView = new Set<EventTarget>();
 
-  /** `container` is filled with one node a turn; nothing else may be put in. */
+  /** `container` gets one node per turn; nothing else may be put into it. */
   constructor(
     readonly container: HTMLElement,
     private readonly actions: ThreadActions,
@@ -69,29 +69,29 @@ export class Thread {
   edit(turn: Turn | null): void {
     const changed = [this.#editing, turn];
     this.#editing = turn;
-    for (const shown of this.#shown) if (changed.includes(shown.turn)) this.#render(shown);
+    for (const shown of this.#rendered) if (changed.includes(shown.turn)) this.#render(shown);
   }
 
   update(conversation: Conversation): void {
     if (conversation !== this.#conversation) this.#clear(conversation);
     const { turns } = conversation;
-    for (const shown of this.#shown) if (!turns.includes(shown.turn)) shown.node.remove();
-    this.#shown = this.#shown.filter((shown) => shown.node.isConnected);
-    for (const turn of turns.slice(this.#shown.length)) this.#shown.push(this.#place(turn));
-    const last = this.#shown.at(-1);
-    for (const shown of this.#shown)
+    for (const shown of this.#rendered) if (!turns.includes(shown.turn)) shown.node.remove();
+    this.#rendered = this.#rendered.filter((shown) => shown.node.isConnected);
+    for (const turn of turns.slice(this.#rendered.length)) this.#rendered.push(this.#append(turn));
+    const last = this.#rendered.at(-1);
+    for (const shown of this.#rendered)
       if (shown.version !== shown.turn.version && (shown.version >= 0 || shown === last)) this.#render(shown);
     this.#fill();
   }
 
-  /** The last turn to the top of what scrolls: its question and its verdict are what one wants to see. */
+  /** Scrolls the last turn to the top, so that its question and verdict are visible. */
   revealLast(): void {
-    this.#shown.at(-1)?.node.scrollIntoView({ block: "start" });
+    this.#rendered.at(-1)?.node.scrollIntoView({ block: "start" });
   }
 
   #clear(conversation: Conversation): void {
     this.#conversation = conversation;
-    this.#shown = [];
+    this.#rendered = [];
     this.#editing = null;
     this.#inView.clear();
     this.container.replaceChildren();
@@ -108,20 +108,20 @@ export class Thread {
     });
   }
 
-  /** What is to be rendered next of what never was. */
-  #next(): Shown | undefined {
-    const missing = this.#shown.filter(({ version }) => version < 0);
+  /** The turn to render next, of those not rendered yet. */
+  #next(): RenderedTurn | undefined {
+    const missing = this.#rendered.filter(({ version }) => version < 0);
     return missing.find(({ node }) => this.#inView.has(node)) ?? missing.at(-1);
   }
 
-  #place(turn: Turn): Shown {
+  #append(turn: Turn): RenderedTurn {
     const node = document.createElement("article");
     node.className = "turn";
     this.container.append(node);
     return { node, turn, version: -1, answer: undefined };
   }
 
-  #render(shown: Shown): void {
+  #render(shown: RenderedTurn): void {
     const { turn, node } = shown;
     shown.version = turn.version;
     node.dataset["state"] = turn.state;
@@ -130,7 +130,7 @@ export class Thread {
     if (!container) return;
     if (shown.answer?.container !== container) {
       shown.answer = new MarkdownView(container, (block) => {
-        finish(block, this.actions.strings);
+        decorate(block, this.actions.strings);
       });
     }
     shown.answer.update(turn.answer, !turn.isOpen);
@@ -151,7 +151,7 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
 
 function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
-  return html`${traceTemplate(turn, strings)} ${askedTemplate(turn, actions)}
+  return html`${traceTemplate(turn, strings)} ${confirmationTemplate(turn, actions)}
     <div class="answer" dir="auto"></div>
     ${turn.pictures.map((picture) => pictureTemplate(picture, strings))} ${failureTemplate(turn, strings)}
     ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
@@ -185,10 +185,10 @@ function stepTemplate(step: Step): TemplateResult {
   </li>`;
 }
 
-function askedTemplate(turn: Turn, actions: ThreadActions): TemplateResult | typeof nothing {
-  const { asked, isOpen } = turn;
+function confirmationTemplate(turn: Turn, actions: ThreadActions): TemplateResult | typeof nothing {
+  const { confirmation, isOpen } = turn;
   const { strings } = actions;
-  if (!asked || !isOpen || !actions.canConfirm) return nothing;
+  if (!confirmation || !isOpen || !actions.canConfirm) return nothing;
   const button = (label: string, isAllowed: boolean) =>
     html`<button
       type="button"
@@ -199,13 +199,13 @@ function askedTemplate(turn: Turn, actions: ThreadActions): TemplateResult | typ
       ${label}
     </button>`;
   return html`<div class="banner asked" data-kind="warning" role="alert">
-    <p dir="auto">${fill(strings.mayCall, oneLine(asked.tool, 64))}</p>
-    <pre class="text" dir="auto">${printable(asked.detail.slice(0, MAX_STEP))}</pre>
-    <div class="row">${button(strings.allow, true)} ${button(strings.refuse, false)}</div>
+    <p dir="auto">${fill(strings.mayCall, oneLine(confirmation.tool, 64))}</p>
+    <pre class="text" dir="auto">${printable(confirmation.detail.slice(0, MAX_STEP))}</pre>
+    <div class="row">${button(strings.allow, true)} ${button(strings.deny, false)}</div>
   </div>`;
 }
 
-/** An image from outside is only ever a picture: scripts in an SVG do not run there, and nothing is loaded by it. */
+/** Shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
 function pictureTemplate(picture: Picture, strings: Strings): TemplateResult {
   const title = oneLine(picture.title) || strings.picture;
   const address = `data:${picture.mimeType};base64,${picture.base64.replace(/[^A-Za-z0-9+/=]/g, "")}`;

@@ -1,7 +1,7 @@
-// What the element needs from whoever speaks to the service. The websocket is one way; a notebook's comm is another.
-// A transport holds one session at a time. It brings every message once, in the order of `seq`, across lost connections.
+// The interface between the element and the service: a websocket, or a notebook's comm. A transport has one session at a
+// time. It delivers every message once, in order of `seq`, across lost connections.
 
-/** The fields of a message that the element reads, as on the wire. */
+/** The fields of a wire message that the element reads. */
 export interface ChatMessage {
   readonly id: string;
   readonly parent_id: string;
@@ -28,7 +28,7 @@ export interface ChatSession {
   readonly id: string;
   readonly name: string;
   readonly description: string;
-  /** Seconds since the epoch; 0 where sessions do not expire. */
+  /** Seconds since the epoch; 0 if sessions do not expire. */
   readonly expire_time: number;
   readonly ttl: number;
   readonly can_log: boolean;
@@ -37,21 +37,21 @@ export interface ChatSession {
 
 export interface ChatUser {
   readonly email: string;
-  /** No session of this key is ever kept. */
+  /** Sessions of this key are never logged. */
   readonly never_log: boolean;
-  /** The key leaves the choice to each session. */
+  /** The key lets each session choose. */
   readonly can_disable_logging: boolean;
 }
 
-/** `id` resumes that session; without it a new one is made from the rest. */
-export interface SessionWish {
+/** The session to open: `id` resumes that session; without it, a new one is created from the other fields. */
+export interface SessionRequest {
   readonly id?: string;
   readonly name?: string;
   readonly description?: string;
-  readonly canLog?: boolean;
+  readonly logSession?: boolean;
 }
 
-export interface Opened {
+export interface OpenedSession {
   readonly session: ChatSession;
   readonly messages: readonly ChatMessage[];
 }
@@ -60,11 +60,11 @@ export type Connection = "connecting" | "connected" | "reconnecting" | "closed";
 
 export interface Listener {
   onMessage(message: ChatMessage): void;
-  /** `error` says why it is closed, where it did not close by itself. */
+  /** `error` is the reason if the connection was closed by a failure. */
   onConnection(connection: Connection, error?: unknown): void;
-  /** A line on what a question waits for, "" when it no longer does. */
+  /** What a question is waiting for; "" when it no longer waits. */
   onNotice?(text: string): void;
-  /** Who else holds the session has changed it, or goes on with another; null: the next question makes one. */
+  /** Another client changed the session or switched to another; null: the next question creates one. */
   onSession?(session: ChatSession | null): void;
 }
 
@@ -74,29 +74,29 @@ export interface UploadOptions {
   onProgress(share: number): void;
 }
 
-/** What is optional is a feature that the element leaves out where the transport has none. Rejections carry a
- * `code` of the wire where there is one, and a text for people. */
+/** The element hides features whose optional methods are missing. Rejections are errors with a message for users and, if
+ * there is one, the wire's `code`. */
 export interface Transport {
-  /** A question may be sent while a turn of somebody else's runs: it waits for its end. */
+  /** A question may be sent while another client's turn runs: it waits for the end of that turn. */
   readonly isQueueing?: boolean;
   listen(listener: Listener): void;
-  open(wish: SessionWish, signal: AbortSignal): Promise<Opened>;
-  /** Resolves when the service has the question; its turn comes as messages. */
-  send(content: string, signal: AbortSignal): Promise<void>;
+  open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession>;
+  /** Resolves when the service has the question; the turn arrives as messages. */
+  send(prompt: string, signal: AbortSignal): Promise<void>;
   cancel(turn: string): Promise<void>;
   close(): void;
   user?(signal: AbortSignal): Promise<ChatUser>;
   attach?(file: File, options: UploadOptions): Promise<ChatFile>;
-  /** `file` is one that `open` or `attach` gave, `index` its place among them. */
+  /** `file` was returned by `open` or `attach`; `index` is its position among the session's files. */
   detach?(index: number, file: ChatFile): Promise<void>;
   list?(signal: AbortSignal): Promise<readonly ChatSession[]>;
   update?(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession>;
-  /** Whether the model may call the tool that this `confirmation_request` names. */
+  /** Allows or denies the tool call of a `confirmation_request`. */
   confirm?(messageId: string, isAllowed: boolean): Promise<void> | void;
   feedback?(score: number, comment: string, group: string): Promise<void>;
 }
 
-/** The wire's code of an error, or "". */
+/** The wire's error code, or "". */
 export function codeOf(error: unknown): string {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : "";

@@ -1,8 +1,9 @@
-// Text from outside made visible: controls, direction overrides, zero widths, tags. The same rule as in Python
-// (svc/untrusted/characters.py); both read tests/wire/character_cases.json. Facts: Unicode 16
+// Makes hidden characters in untrusted text visible: control characters, direction overrides, zero-width characters and
+// tags. The same rule as in Python
+// (svc/untrusted/characters.py); both read tests/wire/character_cases.json. Sources: Unicode 16
 // (Default_Ignorable_Code_Point), UAX 9 and CVE-2021-42574, UTS 51.
 
-/* eslint-disable no-control-regex, no-misleading-character-class -- hidden characters are what this is about */
+/* eslint-disable no-control-regex, no-misleading-character-class -- matches hidden characters on purpose */
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const EMOJI = "\\u00a9\\u00ae\\u203c-\\u3299\\u{1f000}-\\u{1faff}";
 const HIDDEN = new RegExp(
@@ -13,12 +14,12 @@ const HIDDEN = new RegExp(
   "gu",
 );
 
-/** The text with everything hidden made visible; newline and tab stay. */
+/** Replaces hidden characters by visible marks; newline and tab stay. */
 export function printable(text: string): string {
   return text.replaceAll("\r\n", "\n").replace(CONTROL, picture).replace(HIDDEN, mark);
 }
 
-/** One line of at most `limit` characters; a cut is marked with an ellipsis. */
+/** One line of at most `limit` characters; an ellipsis marks a cut. */
 export function oneLine(text: string, limit = 300): string {
   const line = printable(text.slice(0, limit * 20))
     .replace(/\s+/g, " ")

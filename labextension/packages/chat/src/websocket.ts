@@ -1,4 +1,4 @@
-// The transport of a page: the SDK, over HTTP and a websocket. The key is held by the SDK's client alone.
+// The transport of a web page: the SDK, over HTTP and a websocket. Only the SDK's client holds the key.
 import { Svc } from "svc";
 import type { InteractiveSession, SessionFile, Streamer, StreamState } from "svc";
 import type {
@@ -7,8 +7,8 @@ import type {
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
-  SessionWish,
+  OpenedSession,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "./transport.js";
@@ -16,8 +16,8 @@ import type {
 export class WebsocketTransport implements Transport {
   readonly #connect: (signal: AbortSignal) => Promise<Svc>;
   #svc: Svc | undefined;
-  /** What was asked for last: an opening that ends after a later one began holds nothing. */
-  #wish: SessionWish | undefined;
+  /** The latest request: a session opened for an earlier one is not used. */
+  #request: SessionRequest | undefined;
   #session: InteractiveSession | undefined;
   #streamer: Streamer | undefined;
   #listener: Listener | undefined;
@@ -34,10 +34,10 @@ export class WebsocketTransport implements Transport {
     return (await this.#client(signal)).getUser({ signal });
   }
 
-  async open(wish: SessionWish, signal: AbortSignal): Promise<Opened> {
-    this.#wish = wish;
+  async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
+    this.#request = request;
     const svc = await this.#client(signal);
-    const { id, name, description, canLog: logSession } = wish;
+    const { id, name, description, logSession } = request;
     let messages: readonly ChatMessage[] = [];
     const onhistory = (all: readonly ChatMessage[]) => {
       messages = all;
@@ -45,7 +45,7 @@ export class WebsocketTransport implements Transport {
     const session = id
       ? await svc.resumeSession(id, { signal, onhistory })
       : await svc.createSession({ name, description, logSession, signal });
-    if (this.#wish === wish) {
+    if (this.#request === request) {
       this.close();
       this.#session = session;
       this.#streamer = await this.#stream(session, signal);
@@ -53,10 +53,10 @@ export class WebsocketTransport implements Transport {
     return { session: session.info, messages };
   }
 
-  async send(content: string, signal: AbortSignal): Promise<void> {
-    const session = this.#held();
+  async send(prompt: string, signal: AbortSignal): Promise<void> {
+    const session = this.#openSession();
     this.#streamer ??= await this.#stream(session, signal);
-    await this.#streamer.send(content, { signal });
+    await this.#streamer.send(prompt, { signal });
   }
 
   async cancel(turn: string): Promise<void> {
@@ -71,7 +71,7 @@ export class WebsocketTransport implements Transport {
 
   attach(file: File, options: UploadOptions): Promise<ChatFile> {
     const { signal } = options;
-    return this.#held().attachFile(file.name, file, file.type || undefined, {
+    return this.#openSession().attachFile(file.name, file, file.type || undefined, {
       signal,
       onprogress: ({ loaded, total }) => {
         options.onProgress(total ? loaded / total : 0);
@@ -80,7 +80,7 @@ export class WebsocketTransport implements Transport {
   }
 
   detach(_index: number, file: ChatFile): Promise<void> {
-    return this.#held().detachFile(file as SessionFile); // what this transport gave out is the SDK's own
+    return this.#openSession().detachFile(file as SessionFile); // files of this transport come from the SDK
   }
 
   async list(signal: AbortSignal): Promise<readonly ChatSession[]> {
@@ -88,7 +88,7 @@ export class WebsocketTransport implements Transport {
   }
 
   async update(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession> {
-    const session = this.#held();
+    const session = this.#openSession();
     await session.update(change);
     return session.info;
   }
@@ -98,7 +98,7 @@ export class WebsocketTransport implements Transport {
   }
 
   feedback(score: number, comment: string, group: string): Promise<void> {
-    return this.#held().sendFeedback(score, comment, group);
+    return this.#openSession().sendFeedback(score, comment, group);
   }
 
   async #client(signal: AbortSignal): Promise<Svc> {
@@ -106,30 +106,30 @@ export class WebsocketTransport implements Transport {
     return this.#svc;
   }
 
-  /** Goes on after the last message that the session's object saw. One that is no longer on screen says nothing here. */
+  /** Continues after the last message that the session object has seen. Ignores a session that is no longer on screen. */
   #stream(session: InteractiveSession, signal: AbortSignal): Promise<Streamer> {
-    const isHeld = () => this.#session === session;
+    const isCurrent = () => this.#session === session;
     return session.streamer(
       (message) => {
-        if (isHeld()) this.#listener?.onMessage(message);
+        if (isCurrent()) this.#listener?.onMessage(message);
       },
       null,
       {
         signal,
         onstate: (state) => {
-          if (isHeld()) this.#tell(state);
+          if (isCurrent()) this.#report(state);
         },
       },
     );
   }
 
-  #tell(state: StreamState): void {
+  #report(state: StreamState): void {
     if (state.kind === "closed") this.#streamer = undefined;
     this.#listener?.onConnection(state.kind, state.kind === "closed" ? (state.error ?? undefined) : undefined);
   }
 
-  #held(): InteractiveSession {
-    if (!this.#session) throw new Error("there is no session yet");
+  #openSession(): InteractiveSession {
+    if (!this.#session) throw new Error("no session is open");
     return this.#session;
   }
 }

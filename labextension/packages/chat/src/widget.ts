@@ -1,12 +1,11 @@
-// The chat panel below a cell: what anywidget calls in JupyterLab, Notebook and wherever else widgets are shown.
-// `svc_jupyter/panel.py` is the other end.
+// The chat panel below a cell, as an anywidget: JupyterLab, Notebook and other front ends with widgets load it.
+// The kernel's side is svc_jupyter/panel/widget.py.
 import { ChannelTransport } from "./channel.js";
 import type { Channel } from "./channel.js";
 import "./index.js";
-import type { SvcChat } from "./element.js";
 import css from "./widget.css?inline";
 
-/** What of a widget's model is used here: https://anywidget.dev/en/afm/ */
+/** The parts of a widget's model that are used here: https://anywidget.dev/en/afm/ */
 interface Model {
   get(name: string): unknown;
   on(name: string, listener: (...parts: unknown[]) => void): void;
@@ -15,26 +14,26 @@ interface Model {
 }
 
 const GONE =
-  "This panel's kernel has ended. Run its cell again, or %svc panel in another one: the session goes on where it was.";
+  "This panel's kernel was shut down. Run the cell again, or %svc panel in another cell: the session continues where it left off.";
 
-/** Shows a chat in `el` until it is taken away. */
+/** Shows a chat in `el`; returns the clean-up function. */
 function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const style = document.createElement("style");
   style.textContent = css.replaceAll("PANEL", String(model.get("transcript_class")));
-  const chat = document.createElement("svc-chat") as SvcChat;
+  const chat = document.createElement("svc-chat");
   const transport = new ChannelTransport(channelOf(model));
   chat.transport = transport;
   const themes = followTheme(chat);
-  const life = () => {
-    transport.lost(GONE);
+  const onCommLiveUpdate = () => {
+    transport.fail(GONE);
   };
-  model.on("comm_live_update", life);
+  model.on("comm_live_update", onCommLiveUpdate);
   el.classList.add("svc-panel");
-  el.dataset["lmSuppressShortcuts"] = "true"; // what is typed here is no command to the notebook
+  el.dataset["lmSuppressShortcuts"] = "true"; // typing here must not trigger the notebook's shortcuts
   el.append(style, chat);
   return () => {
     themes.disconnect();
-    model.off("comm_live_update", life);
+    model.off("comm_live_update", onCommLiveUpdate);
     el.replaceChildren();
   };
 }
@@ -46,12 +45,12 @@ function channelOf(model: Model): Channel {
       model.send(message, undefined, buffers);
     },
     onMessage(listener) {
-      const heard = (message: unknown, buffers: unknown) => {
+      const onCustomMessage = (message: unknown, buffers: unknown) => {
         listener(message, ((buffers ?? []) as (ArrayBuffer | DataView)[]).map(bytesOf));
       };
-      model.on("msg:custom", heard);
+      model.on("msg:custom", onCustomMessage);
       stop = () => {
-        model.off("msg:custom", heard);
+        model.off("msg:custom", onCustomMessage);
       };
     },
     close() {
@@ -65,7 +64,7 @@ function bytesOf(part: ArrayBuffer | DataView): ArrayBuffer {
   return part.buffer.slice(part.byteOffset, part.byteOffset + part.byteLength) as ArrayBuffer;
 }
 
-/** Light or dark, as what surrounds the panel is, now and whenever that changes. */
+/** Keeps the chat's theme in step with the page around it. */
 function followTheme(chat: HTMLElement): MutationObserver {
   const show = () => {
     chat.setAttribute("theme", isDark(document.body) ? "dark" : "light");
@@ -76,7 +75,7 @@ function followTheme(chat: HTMLElement): MutationObserver {
   return observer;
 }
 
-/** JupyterLab and Notebook say it themselves, so does VS Code; elsewhere the browser's wish counts. */
+/** JupyterLab, Notebook and VS Code mark their theme; elsewhere the browser's preference counts. */
 function isDark({ dataset, classList }: HTMLElement): boolean {
   if (dataset["jpThemeLight"] !== undefined) return dataset["jpThemeLight"] === "false";
   if (classList.contains("vscode-light")) return false;

@@ -7,13 +7,13 @@ import type { ChatMessage, ChatSession, Connection } from "../src/transport.js";
 interface Posted {
   id: string;
   do: string;
-  wish?: object;
+  session_id?: string;
   request?: string;
   name?: string;
   offset?: number;
 }
 
-/** A kernel that says what the test wants. */
+/** A kernel that is controlled by the test. */
 class Kernel implements Channel {
   posted: Posted[] = [];
   bytes: number[] = [];
@@ -31,10 +31,10 @@ class Kernel implements Channel {
   say(event: object): void {
     this.#listener?.(event, []);
   }
-  /** Answers the last request of that word. */
-  answer(word: string, reply: object): void {
-    const request = this.posted.findLast((one) => one.do === word);
-    if (!request) throw new Error(`nobody asked to ${word}`);
+  /** Replies to the last request for that operation. */
+  answer(operation: string, reply: object): void {
+    const request = this.posted.findLast((one) => one.do === operation);
+    if (!request) throw new Error(`no request for ${operation}`);
     this.say({ id: request.id, ...reply });
   }
 }
@@ -89,31 +89,31 @@ async function opened() {
 }
 
 describe("the kernel's session", () => {
-  it("is told of as soon as there is one, and shown when it is asked for", async () => {
+  it("is reported as soon as there is one, and shown on request", async () => {
     const { heard, kernel } = await opened();
     expect(heard.sessions).toEqual(["s1"]);
     expect(kernel.posted.map((one) => one.do)).toEqual(["open", "open"]);
   });
 
-  it("is what a first question goes to, where a cell made one meanwhile", () => {
+  it("gets the first question, if a cell created it meanwhile", () => {
     const { kernel, transport } = listening();
     kernel.answer("open", state(null));
     kernel.say({ event: "session", session, model: "svc-1.1" });
     void transport.open({ name: "New Session" }, signal());
-    expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
+    expect(kernel.posted.at(-1)).toMatchObject({ do: "open", session_id: "s1" });
   });
 
-  it("is what a first question goes to that is faster than the kernel", async () => {
+  it("gets a first question that is sent before the kernel has replied", async () => {
     const { kernel, transport } = listening();
     void transport.open({ name: "New Session" }, signal());
     expect(kernel.posted).toHaveLength(1);
     kernel.answer("open", state(session));
     await vi.waitFor(() => {
-      expect(kernel.posted.at(-1)).toMatchObject({ do: "open", wish: { id: "s1" } });
+      expect(kernel.posted.at(-1)).toMatchObject({ do: "open", session_id: "s1" });
     });
   });
 
-  it("is a new one where the user began anew, without the name that nobody chose", async () => {
+  it("is a new one after the user starts a new session, without the default name", async () => {
     const { kernel, transport } = await opened();
     void transport.open({ name: "New Session" }, signal());
     expect(kernel.posted.at(-1)).toMatchObject({ do: "new" });
@@ -122,7 +122,7 @@ describe("the kernel's session", () => {
 });
 
 describe("messages", () => {
-  it("that come while the past is read are shown after it, each once", async () => {
+  it("that arrive while the history is read are shown after it, each once", async () => {
     const { heard, kernel, transport } = listening();
     kernel.answer("open", state(session));
     await settled();
@@ -135,7 +135,7 @@ describe("messages", () => {
     expect(heard.messages.map((one) => one.seq)).toEqual([3]);
   });
 
-  it("have their usual values where none were sent", async () => {
+  it("get defaults for omitted fields", async () => {
     const { heard, kernel } = await opened();
     kernel.say({ event: "message", message: info(1) });
     expect(heard.messages[0]).toMatchObject({ mime_type: "text/plain", status_code: 200, state: "undefined" });
@@ -152,7 +152,7 @@ describe("what a question waits for", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  it("is said where the kernel gives no sign for a second, until it does", () => {
+  it("is shown if the kernel does not reply for a second, until it does", () => {
     const { heard, kernel, transport } = listening();
     kernel.answer("open", { got: true });
     void transport.send("hello", signal());
@@ -164,16 +164,16 @@ describe("what a question waits for", () => {
     expect(heard.notices.at(-1)).toBe("");
   });
 
-  it("is the cell that asks", () => {
+  it("is the asking cell", () => {
     const { heard, kernel } = listening();
     kernel.say({ event: "waiting", for: "In [12]" });
     kernel.say({ event: "waiting", for: null });
-    expect(heard.notices).toEqual(["Waiting for In [12] to end: the kernel asks one question at a time.", ""]);
+    expect(heard.notices).toEqual(["Waiting for In [12] to finish: the kernel asks one question at a time.", ""]);
   });
 });
 
 describe("a request", () => {
-  it("that is taken back is taken back in the kernel, too", async () => {
+  it("that is aborted is cancelled in the kernel, too", async () => {
     const { kernel, transport } = await opened();
     const controller = new AbortController();
     const sending = transport.send("hello", controller.signal);
@@ -183,7 +183,7 @@ describe("a request", () => {
     expect(kernel.posted.at(-1)).toMatchObject({ do: "cancel", request: asked?.id });
   });
 
-  it("that fails has the wire's code, but none by which a page would ask for a key", async () => {
+  it("that fails has the wire's code, except the one that makes the element ask for a key", async () => {
     const { kernel, transport } = await opened();
     const list = transport.list(signal());
     kernel.answer("list", { error: { code: "rate_limited", text: "slower" } });
@@ -193,10 +193,10 @@ describe("a request", () => {
     await expect(user).rejects.toMatchObject({ code: "", message: "%svc key asks for one" });
   });
 
-  it("is refused with the reason once the kernel is gone, as are those on their way", async () => {
+  it("is rejected with the reason once the kernel is gone, like pending ones", async () => {
     const { heard, transport } = await opened();
     const sending = transport.send("hello", signal());
-    transport.lost("the kernel has ended");
+    transport.fail("the kernel has ended");
     await expect(sending).rejects.toThrow("the kernel has ended");
     await expect(transport.send("again", signal())).rejects.toThrow("the kernel has ended");
     expect(heard.connections.at(-1)).toBe("closed");
@@ -207,7 +207,7 @@ describe("a request", () => {
 describe("a file", () => {
   const options = (shares: number[] = []) => ({ signal: signal(), onProgress: (share: number) => shares.push(share) });
 
-  it("goes in parts of a megabyte, each after the one before was read", async () => {
+  it("is sent in parts of one megabyte, each after the previous one was read", async () => {
     const { kernel, transport } = await opened();
     const shares: number[] = [];
     const attaching = transport.attach(new File([new Uint8Array(2_500_000)], "big.bin"), options(shares));
@@ -225,10 +225,10 @@ describe("a file", () => {
     ]);
   });
 
-  it("over 64 MiB is refused with what to do", async () => {
+  it("over 64 MiB is refused with a suggestion", async () => {
     const { transport } = await opened();
     const file = new File([], "huge.bin");
     Object.defineProperty(file, "size", { value: 70_000_000 });
-    await expect(transport.attach(file, options())).rejects.toThrow("huge.bin is over 64 MiB. Save it");
+    await expect(transport.attach(file, options())).rejects.toThrow("huge.bin is larger than 64 MiB. Save it");
   });
 });

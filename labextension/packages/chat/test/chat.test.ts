@@ -1,10 +1,10 @@
 import { beforeEach, expect, test, vi } from "vitest";
 import { Chat } from "../src/chat.js";
-import type { Hooks, Upload } from "../src/chat.js";
+import type { ChatHooks, Upload } from "../src/chat.js";
 import { ENGLISH } from "../src/strings.js";
-import type { SessionWish } from "../src/transport.js";
+import type { SessionRequest } from "../src/transport.js";
 import { message, turn } from "./messages.js";
-import { ScriptedTransport, WireError } from "./scripted_transport.js";
+import { ScriptedTransport, WireError } from "./scripted-transport.js";
 
 let transport: ScriptedTransport;
 let opened: [string, boolean][];
@@ -16,8 +16,8 @@ beforeEach(() => {
   failed = [];
 });
 
-async function chatWith(wish: SessionWish = {}): Promise<Chat> {
-  const hooks: Hooks = {
+async function chatWith(request: SessionRequest = {}): Promise<Chat> {
+  const hooks: ChatHooks = {
     strings: ENGLISH,
     changed: () => undefined,
     announce: () => undefined,
@@ -25,22 +25,22 @@ async function chatWith(wish: SessionWish = {}): Promise<Chat> {
     ended: () => undefined,
     failed: (code) => failed.push(code),
   };
-  const chat = new Chat(transport, wish, hooks);
+  const chat = new Chat(transport, request, hooks);
   await chat.start();
   return chat;
 }
 
-test("looking at a page makes no session; the first question does", async () => {
+test("viewing a page creates no session; the first question does", async () => {
   const chat = await chatWith({ name: "triage" });
-  expect(transport.wishes).toEqual([]);
+  expect(transport.requests).toEqual([]);
 
   await chat.ask("who?");
-  expect(transport.wishes).toEqual([{ name: "triage" }]);
+  expect(transport.requests).toEqual([{ name: "triage" }]);
   expect(transport.asked).toEqual(["who?"]);
   expect(opened).toEqual([["made1", true]]);
 });
 
-test("a session that is resumed shows its history, and a running turn can be stopped", async () => {
+test("a resumed session shows its history, and its running turn can be stopped", async () => {
   transport.history = [...turn(0, "who?", "Two."), message(5, "query", { content: "and then?", turn: "t5" })];
   const chat = await chatWith({ id: "s1" });
   expect(chat.conversation.turns.map((one) => one.state)).toEqual(["answered", "running"]);
@@ -49,16 +49,16 @@ test("a session that is resumed shows its history, and a running turn can be sto
   expect(transport.cancelled).toEqual(["t5"]);
 });
 
-test.each(["session_not_found", "session_expired"])("%s: a new one is made, and that is said", async (code) => {
+test.each(["session_not_found", "session_expired"])("%s: a new session is created, with a notice", async (code) => {
   transport.refusals.open = new WireError(code);
   const chat = await chatWith({ id: "s1", name: "triage" });
 
-  expect(transport.wishes).toEqual([{ id: "s1", name: "triage" }, { name: "triage" }]);
+  expect(transport.requests).toEqual([{ id: "s1", name: "triage" }, { name: "triage" }]);
   expect(chat.notice?.text).toContain("s1");
   expect(opened).toEqual([["made1", true]]);
 });
 
-test("a wrong key is asked for again", async () => {
+test("a rejected key is asked for again", async () => {
   transport.refusals.user = new WireError("invalid_api_key");
   const chat = await chatWith();
 
@@ -66,7 +66,7 @@ test("a wrong key is asked for again", async () => {
   expect(failed).toEqual(["invalid_api_key"]);
 });
 
-test("a session that ended is followed by a new one with the next question", async () => {
+test("after a session ends, the next question creates a new one", async () => {
   const chat = await chatWith();
   await chat.ask("one");
   transport.say(...turn(0, "one", "1"));
@@ -81,7 +81,7 @@ test("a session that ended is followed by a new one with the next question", asy
   expect(chat.conversation.turns.map((one) => one.answer)).toEqual(["1", "2"]);
 });
 
-test("an edited question folds the one it stands for away", async () => {
+test("an edited question collapses the original", async () => {
   const chat = await chatWith();
   await chat.ask("one");
   transport.say(...turn(0, "one", "1"));
@@ -90,7 +90,7 @@ test("an edited question folds the one it stands for away", async () => {
   expect(chat.conversation.turns.map((one) => one.isReplaced)).toEqual([true, false]);
 });
 
-test("while a turn runs nothing else is asked", async () => {
+test("no question is sent while a turn runs", async () => {
   const chat = await chatWith();
   await chat.ask("one");
   await chat.ask("two");
@@ -104,9 +104,9 @@ test.each([
   ["the key never logs", { never_log: true, can_disable_logging: false }, false, true],
 ])("incognito, and %s", async (_, rights, isAgainst, isUnlogged) => {
   transport.profile = { email: "a@b.c", ...rights };
-  const chat = await chatWith({ canLog: false });
+  const chat = await chatWith({ logSession: false });
 
-  expect([chat.isLoggedAgainstWish, chat.isUnlogged]).toEqual([isAgainst, isUnlogged]);
+  expect([chat.isLoggedDespiteIncognito, chat.isUnlogged]).toEqual([isAgainst, isUnlogged]);
 });
 
 test("an upload shows its progress, then its file", async () => {
@@ -132,14 +132,14 @@ async function startUpload(file: File): Promise<{ chat: Chat; upload: Upload; at
   return { chat, upload, attaching };
 }
 
-test("an upload that is dismissed far from its end is ended", async () => {
+test("an upload dismissed far from its end is aborted", async () => {
   const { chat, upload } = await startUpload(new File([new Uint8Array(3_000_000)], "big.pcap"));
   upload.share = 0.5;
   chat.dismiss(upload);
   expect([upload.controller.signal.aborted, chat.uploads]).toEqual([true, []]);
 });
 
-test("a dismissed upload that arrived all the same is taken back from the service", async () => {
+test("a dismissed upload that still arrives is detached again", async () => {
   const { chat, upload, attaching } = await startUpload(new File(["x"], "a.log"));
   chat.dismiss(upload);
   transport.uploads[0]?.done({ name: "a.log", size: 1 });
@@ -147,7 +147,7 @@ test("a dismissed upload that arrived all the same is taken back from the servic
   expect([transport.detached, chat.uploads, chat.files]).toEqual([[[0, "a.log"]], [], []]);
 });
 
-test("a dismissed upload that cannot be taken back is shown as the file that it is", async () => {
+test("a dismissed upload that cannot be detached is shown as a file", async () => {
   const { chat, upload, attaching } = await startUpload(new File(["x"], "a.log"));
   transport.refusals.detach = new WireError("unavailable", "the store is out of reach");
   chat.dismiss(upload);
@@ -157,15 +157,15 @@ test("a dismissed upload that cannot be taken back is shown as the file that it 
   expect(chat.notice?.text).toBe("the store is out of reach");
 });
 
-test("a question is not asked in a session that was chosen after it", async () => {
+test("a question is not sent to a session that was selected later", async () => {
   const chat = await chatWith();
   const asking = chat.ask("for the first");
-  chat.startAnew({});
+  chat.startNewSession({});
   await asking;
   expect(transport.asked).toEqual([]);
 });
 
-test("an upload that fails says why and can be dismissed", async () => {
+test("a failed upload shows the reason and can be dismissed", async () => {
   transport.refusals.attach = new WireError("too_large", "a.log is too large");
   const chat = await chatWith();
   await chat.attach([new File(["x"], "a.log")]);
@@ -176,7 +176,7 @@ test("an upload that fails says why and can be dismissed", async () => {
   expect(chat.uploads).toEqual([]);
 });
 
-test("a stream that is closed for good fails the turn that ran", async () => {
+test("a stream that closes permanently fails the running turn", async () => {
   const chat = await chatWith();
   await chat.ask("one");
   transport.listener?.onConnection("closed", new WireError("invalid_api_key", "revoked"));

@@ -13,7 +13,7 @@ interface Transcript {
   after: number;
 }
 
-test("a turn is its question, its steps, its answer, its end", () => {
+test("a turn has a question, steps, an answer and an end", () => {
   const conversation = new Conversation();
   for (const one of turn(0, "who?", "**Two.**")) conversation.receive(one);
 
@@ -22,28 +22,28 @@ test("a turn is its question, its steps, its answer, its end", () => {
   expect(only?.steps.map((step) => step.text)).toEqual(["reading", "Answered after 0.1 s."]);
 });
 
-test("what the client's own tools are asked and give stands in the trace", () => {
+test("calls and results of local tools are in the trace", () => {
   const script = JSON.parse(readFileSync(join(WIRE, "local_tool.json"), "utf8")) as Transcript;
   const conversation = new Conversation();
   const asked = script.frames
     .filter(({ from }) => from === "service")
     .map(({ message: one }) => {
       conversation.receive(one as ChatMessage);
-      return conversation.turns[0]?.asked?.tool;
+      return conversation.turns[0]?.confirmation?.tool;
     });
 
   expect(asked).toEqual([undefined, "lookup", undefined, undefined, undefined, undefined, undefined]);
   expect(conversation.turns[0]?.steps.map(({ text }) => text)).toContain('{"ok":true,"value":{"owner":"ops"}}');
 });
 
-test("a confirmation that cannot be read asks nothing", () => {
+test("a malformed confirmation request is ignored", () => {
   const conversation = new Conversation();
   conversation.receive(message(1, "query", { content: "who?" }));
   conversation.receive(message(2, "confirmation_request", { content: "{" }));
-  expect(conversation.turns[0]?.asked).toBeNull();
+  expect(conversation.turns[0]?.confirmation).toBeNull();
 });
 
-test("what was seen before is dropped", () => {
+test("messages seen before are dropped", () => {
   const conversation = new Conversation();
   const messages = turn(0, "who?", "Two.");
   for (const one of [...messages, ...messages]) conversation.receive(one);
@@ -52,7 +52,7 @@ test("what was seen before is dropped", () => {
   expect(conversation.turns[0]?.answer).toBe("Two.");
 });
 
-test("a question that comes back is the one on its way, whatever its id", () => {
+test("an echoed question is matched to the one being sent, whatever its ID", () => {
   const conversation = new Conversation();
   const asked = conversation.ask("who?");
   conversation.receive(message(1, "query", { content: "who?", turn: "theirs" }));
@@ -61,7 +61,7 @@ test("a question that comes back is the one on its way, whatever its id", () => 
   expect(asked).toMatchObject({ id: "theirs", state: "running" });
 });
 
-test("another reader's question is a turn of its own", () => {
+test("another client's question is a separate turn", () => {
   const conversation = new Conversation();
   conversation.ask("mine");
   conversation.receive(message(1, "query", { content: "theirs", turn: "t9" }));
@@ -83,7 +83,7 @@ test.each([
   expect(conversation.openTurn).toBeUndefined();
 });
 
-test("an error that is not kept refuses the question on its way", () => {
+test("an error that is not stored refuses the question being sent", () => {
   const conversation = new Conversation();
   const asked = conversation.ask("who?");
   conversation.receive(message(0, "error", { status_code: 409, status_message: "turn_in_progress", turn: "" }));
@@ -91,7 +91,7 @@ test("an error that is not kept refuses the question on its way", () => {
   expect(asked).toMatchObject({ state: "failed", failure: { code: "turn_in_progress" } });
 });
 
-test("an answer that comes in parts is one", () => {
+test("an answer in parts becomes one answer", () => {
   const conversation = new Conversation();
   conversation.receive(message(1, "query", { content: "who?" }));
   conversation.receive(message(2, "result", { content: "One, " }));
@@ -114,7 +114,7 @@ test("an update changes an earlier message and a delete empties it", () => {
   expect(conversation.turns[0]?.steps).toEqual([]);
 });
 
-test("a picture is no step", () => {
+test("a picture is not a step", () => {
   const conversation = new Conversation();
   conversation.receive(message(1, "source", { mime_type: "image/svg+xml", content: "PHN2Zy8+", title: "Logins" }));
 
@@ -122,7 +122,7 @@ test("a picture is no step", () => {
 });
 
 describe("the golden transcripts", () => {
-  const names = readdirSync(WIRE).filter((name) => name.endsWith(".json") && name !== "markdown_cases.json");
+  const names = readdirSync(WIRE).filter((name) => name.endsWith(".json") && !name.endsWith("_cases.json"));
   test.each(names)("%s shows every message once", (name) => {
     const { frames, after } = JSON.parse(readFileSync(join(WIRE, name), "utf8")) as Transcript;
     const conversation = new Conversation();

@@ -11,19 +11,19 @@ test.each(written)("%s is shown as %s", (word, safe) => {
   expect(defang(word)).toBe(safe);
 });
 
-test.each(INDICATORS)("%s comes back from its shown form", (word, safe) => {
+test.each(INDICATORS)("%s is restored from its defanged form", (word, safe) => {
   expect(refang(safe).toLowerCase()).toBe(word.toLowerCase());
 });
 
-test.each(INDICATORS)("%s is defanged once and for all", (_, safe) => {
+test.each(INDICATORS)("defanging %s twice changes nothing", (_, safe) => {
   expect(defang(safe)).toBe(safe);
 });
 
-test.each(same)("%s stays as it is", (word) => {
+test.each(same)("%s stays unchanged", (word) => {
   expect(defang(word) ?? word).toBe(word);
 });
 
-test("an IPv6 address is an indicator as it is", () => {
+test("an IPv6 address is an indicator, unchanged", () => {
   expect(defang("2001:db8::1")).toBe("2001:db8::1");
   expect(defang("12:30:45")).toBeNull();
 });
@@ -34,6 +34,6 @@ test.each([
   ["data:text/html,x", null],
   ["file:///etc/passwd", null],
   ["evil[.]com", null],
-])("of %s a browser may open %s", (text, address) => {
+])("for %s, a browser may open %s", (text, address) => {
   expect(webAddress(text)).toBe(address);
 });

@@ -1,10 +1,10 @@
-// The same cases as the notebook's, on nodes: nothing runs, loads or leads away, and everything can still be read.
+// The Markdown cases shared with Python, rendered as nodes: nothing runs, loads or navigates, and the text stays readable.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { finish } from "../src/chips.js";
-import { tableAsCsv } from "../src/copying.js";
-import { MarkdownView } from "../src/streaming.js";
+import { decorate } from "../src/chips.js";
+import { tableAsCsv } from "../src/export.js";
+import { MarkdownView } from "../src/markdown-view.js";
 import { ENGLISH } from "../src/strings.js";
 
 const FILE = join(import.meta.dirname, "../../../../tests/wire/markdown_cases.json");
@@ -22,7 +22,7 @@ const LINKED = /\b(?:https?|ftp):\/\/|\bwww\.|[\w.]+@[\w-]+\.\w/i;
 function shown(markdown: string, chunk = 0): HTMLElement {
   const container = document.createElement("div");
   const view = new MarkdownView(container, (node) => {
-    finish(node, ENGLISH);
+    decorate(node, ENGLISH);
   });
   if (chunk) for (let end = chunk; end < markdown.length; end += chunk) view.update(markdown.slice(0, end), false);
   view.update(markdown, true);
@@ -35,7 +35,7 @@ function proseOf(element: HTMLElement): string {
   return copy.textContent;
 }
 
-test.each(cases)("nothing runs, loads or leads away: $name", ({ markdown }) => {
+test.each(cases)("nothing runs, loads or navigates: $name", ({ markdown }) => {
   const element = shown(markdown);
   for (const node of element.querySelectorAll("*")) {
     expect(ELEMENTS).toContain(node.tagName);
@@ -44,12 +44,12 @@ test.each(cases)("nothing runs, loads or leads away: $name", ({ markdown }) => {
   expect(proseOf(element)).not.toMatch(LINKED);
 });
 
-test.each(cases)("a reader still reads what it said: $name", ({ markdown, shows }) => {
+test.each(cases)("the text stays readable: $name", ({ markdown, shows }) => {
   const text = shown(markdown).textContent;
   for (const part of shows) expect(text).toContain(part);
 });
 
-test.each(cases)("however it came, it looks the same: $name", ({ markdown }) => {
+test.each(cases)("the result does not depend on how the text was split: $name", ({ markdown }) => {
   const chunk = Math.max(7, Math.ceil(markdown.length / 12));
   expect(shown(markdown, chunk).innerHTML).toBe(shown(markdown).innerHTML);
 });
@@ -62,13 +62,13 @@ test.each([
   ["table cells", `|a|\n|-|\n|${"x|".repeat(20_000)}`],
   ["parentheses", `[a](${"(".repeat(50_000)}`],
   ["lists", Array.from({ length: 500 }, (_, depth) => `${" ".repeat(depth * 2)}- x`).join("\n")],
-])("a hostile length of %s is shown within a second", (_, markdown) => {
+])("a very long %s is rendered within a second", (_, markdown) => {
   const start = performance.now();
   shown(markdown);
   expect(performance.now() - start).toBeLessThan(1_000);
 });
 
-test("code is coloured in the languages that answers quote, and stays to the letter", () => {
+test("code is highlighted in the supported languages without changing its text", () => {
   const code = '# who\nfor f in *.log; do grep -c "Failed" $f; done';
   const element = shown(`\`\`\`bash\n${code}\n\`\`\``);
 
@@ -77,7 +77,7 @@ test("code is coloured in the languages that answers quote, and stays to the let
   expect(element.querySelector(".hl-comment")?.textContent).toBe("# who");
 });
 
-test("a table is copied as CSV that no spreadsheet runs", () => {
+test("a table is copied as CSV without formulas", () => {
   const table = shown('| a | b |\n|---|---|\n| =cmd() | x, "y" |\n| -5 | @z |').querySelector("table");
   expect(table && tableAsCsv(table)).toBe('a,b\r\n\'=cmd(),"x, ""y"""\r\n-5,\'@z');
 });

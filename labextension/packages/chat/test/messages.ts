@@ -1,4 +1,4 @@
-// Messages as the service sends them, for the tests.
+// Builds messages as the service sends them.
 import type { ChatMessage } from "../src/transport.js";
 
 export function message(seq: number, type: string, fields: Partial<ChatMessage> = {}): ChatMessage {
@@ -21,7 +21,7 @@ export function message(seq: number, type: string, fields: Partial<ChatMessage> 
   };
 }
 
-/** A whole turn: the query, one INFO, the RESULT, the INFO that closes it; its seqs follow `after`. */
+/** A complete turn: query, INFO, RESULT and the final INFO; its seqs follow `after`. */
 export function turn(after: number, question: string, answer: string, name = `t${after}`): ChatMessage[] {
   const one = (seq: number, type: string, content: string, state = "undefined") =>
     message(after + seq, type, { turn: name, content, state });

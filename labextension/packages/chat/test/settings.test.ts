@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { canonical, readSettings } from "../src/settings.js";
+import { attributeName, readSettings } from "../src/settings.js";
 
 const read = (attributes: Record<string, string>) =>
   readSettings((name) => attributes[name] ?? null, "https://svc.test");
 
-test("what is not said has its default", () => {
+test("missing attributes have defaults", () => {
   expect(read({})).toEqual({
     apiKey: "",
     incognito: false,
@@ -30,21 +30,21 @@ test.each([
   expect(read({ incognito: value }).incognito).toBe(expected);
 });
 
-test("both spellings count", () => {
+test("both spellings are accepted", () => {
   expect(read({ sessionid: "s1", "session-name": "n", isfullscreen: "true" })).toMatchObject({
     sessionId: "s1",
     sessionName: "n",
     isFullscreen: true,
   });
-  expect(canonical("sessionid")).toBe("session-id");
-  expect(canonical("onclick")).toBeUndefined();
+  expect(attributeName("sessionid")).toBe("session-id");
+  expect(attributeName("onclick")).toBeUndefined();
 });
 
-test.each(["", "no json", "{}", '[{"title": 1}]', "null"])("examples %j are none", (examples) => {
+test.each(["", "no json", "{}", '[{"title": 1}]', "null"])("examples %j are ignored", (examples) => {
   expect(read({ examples }).examples).toEqual([]);
 });
 
-test("examples that are whole are kept", () => {
+test("complete examples are kept", () => {
   const whole = { title: "t", prompt: "p" };
   expect(read({ examples: JSON.stringify([whole, { title: "t" }]) }).examples).toEqual([whole]);
 });

@@ -1,42 +1,42 @@
-// What a kernel tells of its session, kept for the status bar, the commands and the notifications. Pure.
+// The state of a kernel's session, for the status bar, the commands and the notifications. Pure.
 import type { ChatMessage, ChatSession } from "svc-chat";
-import type { Watcher } from "svc-chat/src/channel.js";
+import type { SessionObserver } from "svc-chat/src/channel.js";
 
 export type State = "idle" | "asking" | "waiting";
 
-/** A turn that came to its end while somebody listened. */
-export interface Ended {
+/** A turn whose start and end were both observed. */
+export interface TurnSummary {
   readonly turn: string;
   readonly seconds: number;
   readonly isAnswered: boolean;
   readonly question: string;
 }
 
-interface Begun {
+interface OpenTurn {
   readonly at: number;
   readonly question: string;
 }
 
-export class Activity implements Watcher {
+export class Activity implements SessionObserver {
   current: ChatSession | null = null;
   model = "";
-  /** Whose turn a question waits for: "In [3]", "panel", or "". */
+  /** The turn that a question waits for: "In [3]", "panel", or "". */
   waitingFor = "";
   #isBusy = false;
-  readonly #begun = new Map<string, Begun>();
+  readonly #openTurns = new Map<string, OpenTurn>();
 
   constructor(
     private readonly changed: () => void,
-    private readonly ended: (turn: Ended) => void,
+    private readonly ended: (turn: TurnSummary) => void,
   ) {}
 
   get state(): State {
     if (this.waitingFor) return "waiting";
-    return this.#isBusy || this.#begun.size ? "asking" : "idle";
+    return this.#isBusy || this.#openTurns.size ? "asking" : "idle";
   }
 
   session(session: ChatSession | null, model: string): void {
-    if (session?.id !== this.current?.id) this.#begun.clear();
+    if (session?.id !== this.current?.id) this.#openTurns.clear();
     this.current = session;
     this.model = model;
     this.changed();
@@ -49,19 +49,19 @@ export class Activity implements Watcher {
 
   busy(isBusy: boolean): void {
     this.#isBusy = isBusy;
-    if (!isBusy) this.#begun.clear();
+    if (!isBusy) this.#openTurns.clear();
     this.changed();
   }
 
   message(message: ChatMessage): void {
     const { turn, message_type: kind, created_at: at } = message;
-    if (kind === "query") this.#begun.set(turn, { at, question: message.content ?? "" });
+    if (kind === "query") this.#openTurns.set(turn, { at, question: message.content ?? "" });
     const isAnswered = kind === "info" && message.state === "end";
     if (!isAnswered && kind !== "error" && kind !== "query") return;
-    const begun = this.#begun.get(turn);
-    if (kind !== "query" && begun) {
-      this.#begun.delete(turn);
-      this.ended({ turn, seconds: at - begun.at, isAnswered, question: begun.question });
+    const opened = this.#openTurns.get(turn);
+    if (kind !== "query" && opened) {
+      this.#openTurns.delete(turn);
+      this.ended({ turn, seconds: at - opened.at, isAnswered, question: opened.question });
     }
     this.changed();
   }

@@ -1,11 +1,11 @@
-// Cells of a notebook: read as text, and Markdown cells written.
+// Reads notebook cells as text, and writes Markdown cells.
 import { CodeCell, isCodeCellModel, MarkdownCell } from "@jupyterlab/cells";
 import type { Cell } from "@jupyterlab/cells";
 import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { textOfOutputs } from "./prompts.js";
 import type { CellText } from "./prompts.js";
 
-/** What a Markdown cell of ours says of itself in its metadata, under "svc". */
+/** The metadata of a Markdown cell written by this extension, under the key "svc". */
 export interface Origin {
   readonly answer_of?: string;
   readonly turn: string;
@@ -28,7 +28,7 @@ export function hasError(cell: Cell | null): boolean {
   return Array.from({ length: outputs.length }, (_, i) => outputs.get(i).type).includes("error");
 }
 
-/** What is marked in the cell's editor, or anywhere else in the notebook. */
+/** The text selected in the cell's editor, or elsewhere in the notebook. */
 export function selectionIn(panel: NotebookPanel): string {
   const editor = panel.content.activeCell?.editor;
   if (editor) {
@@ -41,14 +41,14 @@ export function selectionIn(panel: NotebookPanel): string {
   return selection?.anchorNode && panel.node.contains(selection.anchorNode) ? selection.toString() : "";
 }
 
-/** A new Markdown cell at that place, rendered. */
+/** Inserts a rendered Markdown cell. */
 export function insertMarkdown(notebook: Notebook, index: number, source: string, origin: Origin): void {
   const metadata = { svc: { ...origin } };
   notebook.model?.sharedModel.insertCell(index, { cell_type: "markdown", source, metadata });
   render(notebook, index);
 }
 
-/** Other words in a Markdown cell that is there. */
+/** Replaces the text of a Markdown cell. */
 export function rewriteMarkdown(notebook: Notebook, index: number, source: string, origin: Origin): void {
   const cell = notebook.model?.sharedModel.getCell(index);
   cell?.setSource(source);

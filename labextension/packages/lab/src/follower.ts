@@ -1,25 +1,25 @@
-// Which kernel the chat goes with: that of the notebook that was last worked in. A kernel is left alone until somebody
-// wants the chat: the panel is in sight, a command asks, or a cell has to do with the analyst.
+// Selects the kernel that the chat belongs to: that of the notebook used last. Connects to a kernel only when the chat
+// is needed: the panel is visible, a command asks, or a cell uses the analyst.
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { NotebookActions } from "@jupyterlab/notebook";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { KernelView } from "./kernel_view.js";
-import type { Defaults, Look } from "./kernel_view.js";
-import { isOurs } from "./question_cells.js";
+import { KernelView } from "./kernel-view.js";
+import type { Defaults, Appearance } from "./kernel-view.js";
+import { usesAnalyst } from "./question-cells.js";
 
 export class Follower {
-  /** Another view is on show, or the one that is has changed. */
+  /** The current view was replaced, or changed. */
   readonly changed = new Signal<this, void>(this);
   readonly added = new Signal<this, KernelView>(this);
   readonly #views = new Map<string, KernelView>();
-  readonly #wanted = new Set<string>();
-  #isWanted = false;
+  readonly #requested = new Set<string>();
+  #isVisible = false;
 
   constructor(
     private readonly tracker: INotebookTracker,
-    private look: Look,
+    private appearance: Appearance,
     private defaults: Defaults,
   ) {
     tracker.currentChanged.connect(this.#currentChanged, this);
@@ -27,7 +27,7 @@ export class Follower {
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find((one) => one.content === notebook);
-      if (panel && isOurs(cell.model.sharedModel.getSource())) this.#want(panel.sessionContext.session?.kernel);
+      if (panel && usesAnalyst(cell.model.sharedModel.getSource())) this.#request(panel.sessionContext.session?.kernel);
     });
     this.#currentChanged();
   }
@@ -36,7 +36,7 @@ export class Follower {
     return this.tracker.currentWidget;
   }
 
-  /** The current notebook's, or null where it has no kernel. */
+  /** The view of the current notebook's kernel, or null if it has none. */
   get view(): KernelView | null {
     const kernel = this.panel?.sessionContext.session?.kernel;
     return kernel ? (this.#views.get(kernel.id) ?? null) : null;
@@ -46,15 +46,15 @@ export class Follower {
     return this.#views.values();
   }
 
-  /** Whether the chat is in sight: then the current kernel is connected to. */
-  set isWanted(isWanted: boolean) {
-    this.#isWanted = isWanted;
-    if (isWanted) this.view?.link.connect();
+  /** Whether the chat is visible; if so, the current kernel is connected. */
+  set isVisible(isVisible: boolean) {
+    this.#isVisible = isVisible;
+    if (isVisible) this.view?.link.connect();
   }
 
-  setLook(look: Look): void {
-    this.look = look;
-    for (const view of this.#views.values()) view.setLook(look);
+  setAppearance(appearance: Appearance): void {
+    this.appearance = appearance;
+    for (const view of this.#views.values()) view.setAppearance(appearance);
   }
 
   setDefaults(defaults: Defaults): void {
@@ -79,13 +79,13 @@ export class Follower {
   }
 
   #currentChanged(): void {
-    if (this.#isWanted) this.view?.link.connect();
+    if (this.#isVisible) this.view?.link.connect();
     this.changed.emit();
   }
 
-  #want(kernel: Kernel.IKernelConnection | null | undefined): void {
+  #request(kernel: Kernel.IKernelConnection | null | undefined): void {
     if (!kernel) return;
-    this.#wanted.add(kernel.id);
+    this.#requested.add(kernel.id);
     this.#follow(kernel);
     this.#views.get(kernel.id)?.link.connect();
   }
@@ -93,17 +93,17 @@ export class Follower {
   #follow(kernel: Kernel.IKernelConnection | null | undefined): void {
     if (!kernel) return;
     if (!this.#views.has(kernel.id)) {
-      const view = new KernelView(kernel, this.look, this.defaults);
+      const view = new KernelView(kernel, this.appearance, this.defaults);
       this.#views.set(kernel.id, view);
       view.changed.connect(() => {
         if (view === this.view) this.changed.emit();
       });
       this.added.emit(view);
     }
-    if (this.#wanted.has(kernel.id)) this.#views.get(kernel.id)?.link.connect();
+    if (this.#requested.has(kernel.id)) this.#views.get(kernel.id)?.link.connect();
   }
 
-  /** A kernel that no open notebook has any more. */
+  /** Disposes the views of kernels that no open notebook uses. */
   #dropUnused(): void {
     const used = new Set<string>();
     this.tracker.forEach(({ isDisposed, sessionContext }) => {

@@ -1,12 +1,12 @@
-// A `%%svc` cell is a question, so its words are not coloured as Python. Its type goes back when the first line does.
+// Highlights `%%svc` cells as text rather than Python, as long as they begin with `%%svc`.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { isCodeCellModel } from "@jupyterlab/cells";
 import type { ICellModel } from "@jupyterlab/cells";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import type { Notebook } from "@jupyterlab/notebook";
-import { isQuestion } from "./question_cells.js";
+import { isQuestion } from "./question-cells.js";
 
-const TEXT = "text/x-ipythongfm"; // Markdown as notebooks have it; "text/markdown" is plain text in JupyterLab
+const TEXT = "text/x-ipythongfm"; // notebook Markdown; "text/markdown" is not highlighted in JupyterLab
 
 export const highlightPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:highlight",
@@ -25,12 +25,12 @@ function watch(notebook: Notebook): void {
     for (const model of notebook.model?.cells ?? []) {
       if (watched.has(model) || !isCodeCellModel(model)) continue;
       watched.add(model);
-      const look = () => {
-        colour(model, notebook.codeMimetype);
+      const update = () => {
+        setMimeType(model, notebook.codeMimetype);
       };
-      model.contentChanged.connect(look);
-      model.mimeTypeChanged.connect(look); // the notebook sets it anew when the kernel's language is known
-      look();
+      model.contentChanged.connect(update);
+      model.mimeTypeChanged.connect(update); // the notebook sets it again when the kernel's language is known
+      update();
     }
   };
   const watchModel = () => {
@@ -41,8 +41,8 @@ function watch(notebook: Notebook): void {
   watchModel();
 }
 
-function colour(model: ICellModel, otherwise: string): void {
+function setMimeType(model: ICellModel, otherwise: string): void {
   const wanted = isQuestion(model.sharedModel.getSource()) ? TEXT : otherwise;
-  const isOurs = wanted === TEXT || model.mimeType === TEXT;
-  if (isOurs && model.mimeType !== wanted) model.mimeType = wanted;
+  const isAffected = wanted === TEXT || model.mimeType === TEXT;
+  if (isAffected && model.mimeType !== wanted) model.mimeType = wanted;
 }

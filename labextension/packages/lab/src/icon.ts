@@ -1,4 +1,4 @@
-// The analyst's sign: a shield that asks. Drawn with JupyterLab's icon colours, so that it is right in every theme.
+// The icon: a shield with a question mark, in JupyterLab's icon colours, so that it fits every theme.
 import { LabIcon } from "@jupyterlab/ui-components";
 
 const SVG =

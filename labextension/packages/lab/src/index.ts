@@ -1,10 +1,10 @@
-// The plugins, each of which can be switched off by its name: `jupyter labextension disable svc-jupyterlab:highlight`.
+// The plugins. Each can be disabled by its ID: `jupyter labextension disable svc-jupyterlab:highlight`.
 import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
-import { cellBelowPlugin } from "./cell_below.js";
-import { commandsPlugin } from "./commands_plugin.js";
+import { cellBelowPlugin } from "./cell-below.js";
+import { commandsPlugin } from "./commands-plugin.js";
 import { highlightPlugin } from "./highlight.js";
-import { panelPlugin } from "./panel_plugin.js";
-import { statusPlugin } from "./status_plugin.js";
+import { panelPlugin } from "./panel-plugin.js";
+import { statusPlugin } from "./status-plugin.js";
 
 const plugins: JupyterFrontEndPlugin<unknown>[] = [
   panelPlugin,

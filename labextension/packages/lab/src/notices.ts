@@ -1,6 +1,6 @@
-// What the panel says where there is no chat to show, and what to do then. Pure.
+// The notice that the panel shows if there is no chat, and the suggested action. Pure.
 import type { TranslationBundle } from "@jupyterlab/translation";
-import type { LinkState } from "./kernel_link.js";
+import type { LinkState } from "./kernel-link.js";
 
 export type Action = "open-notebook" | "choose-kernel" | "restart-kernel" | "try-again";
 
@@ -12,49 +12,49 @@ export interface Notice {
   readonly action: Action | null;
 }
 
-/** `state` is null where there is no kernel; a chat is shown for an open link alone. */
+/** `state` is null if there is no kernel. An open link needs no notice: its chat is shown. */
 export function noticeOf(hasNotebook: boolean, state: LinkState | null, trans: TranslationBundle): Notice {
   if (!hasNotebook) {
     const text = trans.__(
-      "The chat goes with the notebook you work in: its questions and those of %%svc cells share one session.",
+      "The chat follows the active notebook. Its questions and those of %%svc cells share one session.",
     );
     return notice(trans.__("No notebook is open"), text, "open-notebook");
   }
   if (!state) {
     return notice(
       trans.__("This notebook has no kernel"),
-      trans.__("The kernel holds the session and the key. Choose one to go on."),
+      trans.__("The kernel holds the session and the key. Choose a kernel to continue."),
       "choose-kernel",
     );
   }
   switch (state.kind) {
     case "restarting":
-      return notice(trans.__("The kernel restarts"), trans.__("The session is found again as soon as it is back."));
-    case "unable":
-      return unableNotice(state, trans);
+      return notice(trans.__("The kernel is restarting"), trans.__("The chat reconnects to its session afterwards."));
+    case "unavailable":
+      return unavailableNotice(state, trans);
     case "connecting":
       return state.isKernelBusy
-        ? notice(trans.__("The kernel is busy"), trans.__("The chat connects when the cell that runs has ended."))
+        ? notice(trans.__("The kernel is busy"), trans.__("The chat connects when the running cell has finished."))
         : notice(trans.__("Connecting…"), "");
     default:
       return notice(trans.__("Connecting…"), "");
   }
 }
 
-function unableNotice(state: LinkState & { kind: "unable" }, trans: TranslationBundle): Notice {
-  switch (state.why) {
+function unavailableNotice(state: LinkState & { kind: "unavailable" }, trans: TranslationBundle): Notice {
+  switch (state.reason) {
     case "other-language":
       return notice(
-        trans.__("This kernel speaks %1", state.text),
-        trans.__("The analyst's session lives in a Python kernel. Choose one, or open another notebook."),
+        trans.__("This is not a Python kernel (%1)", state.text),
+        trans.__("The analyst needs a Python kernel. Choose one, or open another notebook."),
         "choose-kernel",
       );
     case "missing":
       return {
         ...notice(
-          trans.__("svc-jupyter is not installed in this kernel"),
+          trans.__("svc-jupyter is not installed in this notebook's environment"),
           trans.__(
-            "JupyterLab has it, the Python that runs this notebook has not. Run this in a cell, then try again:",
+            "JupyterLab has it, but the Python environment of this kernel does not. Run this in a cell, then try again:",
           ),
           "try-again",
         ),
@@ -63,7 +63,7 @@ function unableNotice(state: LinkState & { kind: "unable" }, trans: TranslationB
     case "old":
       return {
         ...notice(
-          trans.__("svc-jupyter is too old in this kernel"),
+          trans.__("svc-jupyter is outdated in this notebook's environment"),
           trans.__("Run this in a cell, restart the kernel, then try again:"),
           "try-again",
         ),
@@ -71,12 +71,12 @@ function unableNotice(state: LinkState & { kind: "unable" }, trans: TranslationB
       };
     case "dead":
       return notice(
-        trans.__("The kernel has ended"),
-        trans.__("Its session lives on and is found again when the kernel is restarted."),
+        trans.__("The kernel was shut down"),
+        trans.__("The session still exists; the chat reconnects to it when you restart the kernel."),
         "restart-kernel",
       );
     case "failed":
-      return notice(trans.__("The kernel does not connect"), state.text, "try-again");
+      return notice(trans.__("Could not connect to the kernel"), state.text, "try-again");
   }
 }
 

@@ -1,4 +1,4 @@
-// Where a file of the file browser is, seen from a notebook's kernel, which works in the notebook's folder. Pure.
+// Paths of the file browser, relative to a kernel that runs in the notebook's folder. Pure.
 
 /** A path of the contents API without its drive: "RTC:a/b.txt" is "a/b.txt". */
 export function withoutDrive(path: string): string {
@@ -7,12 +7,12 @@ export function withoutDrive(path: string): string {
   return colon > 0 && (slash < 0 || colon < slash) ? path.slice(colon + 1) : path;
 }
 
-/** Whether the path names another place than the server's own folders. */
+/** Whether the path is on a drive other than the server's file system. */
 export function hasDrive(path: string): boolean {
   return withoutDrive(path) !== path && !path.startsWith("RTC:");
 }
 
-/** The file's path from the notebook's folder where it stands in it or below; else null. */
+/** The path relative to the notebook's folder, or null if the file is not below it. */
 export function fromNotebook(file: string, notebook: string): string | null {
   if (hasDrive(file) || hasDrive(notebook)) return null;
   const path = withoutDrive(file).replace(/^\/+/, "");
@@ -20,7 +20,7 @@ export function fromNotebook(file: string, notebook: string): string | null {
   return path.startsWith(folder) ? path.slice(folder.length) : null;
 }
 
-/** "" or a folder with its slash. */
+/** The folder with a trailing slash, or "". */
 function folderOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/") + 1);
 }

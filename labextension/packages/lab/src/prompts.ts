@@ -1,7 +1,7 @@
-// What is asked about a cell: a question, and what it is about. Pure. What is short stands in the question; what is long
-// goes along as a file, which the service reads whole. The material is quoted so that no line of it ends the quotation.
+// Composes questions about a cell. Pure. Short material is quoted in the question, so that no line of it can end the
+// quotation; long material is attached as a file, which the service reads completely.
 
-/** What a notebook's cell holds, as text. `number` is what stands in its prompt, null where it has not run. */
+/** A notebook cell as text. `number` is its execution count, or null if it has not run. */
 export interface CellText {
   readonly number: number | null;
   readonly source: string;
@@ -9,27 +9,28 @@ export interface CellText {
   readonly error: string;
 }
 
-export interface Question {
+/** A question for the chat. */
+export interface Prompt {
   readonly text: string;
-  /** What goes along as a file, or null. */
+  /** The material as a file to attach, or null. */
   readonly file: { readonly name: string; readonly content: string } | null;
 }
 
 export type Subject = "cell" | "output" | "error" | "selection";
 
-/** The sentences, in the reader's language; `{}` is the name of the file. */
-export type Sentences = Readonly<Record<Subject | "attached", string>>;
+/** The questions in the user's language; `{}` is the name of the file. */
+export type PromptTexts = Readonly<Record<Subject | "attached", string>>;
 
-const LIMIT_CHARACTERS = 4_000; // of quoted material in a question; more is easier to read as a file
+const LIMIT_CHARACTERS = 4_000; // longest quoted material; longer material is attached as a file
 
-/** The question about this part of the cell; null where there is nothing to ask about. */
-export function compose(subject: Subject, cell: CellText, selection: string, sentences: Sentences): Question | null {
+/** The question about this part of the cell; null if that part is empty. */
+export function compose(subject: Subject, cell: CellText, selection: string, texts: PromptTexts): Prompt | null {
   const material = materialOf(subject, cell, selection).trim();
   if (!material) return null;
-  const question = sentences[subject];
+  const question = texts[subject];
   if (material.length <= LIMIT_CHARACTERS) return { text: `${question}\n\n${quote(material)}\n`, file: null };
   const name = fileName(subject, cell.number);
-  return { text: `${question} ${sentences.attached.replace("{}", name)}`, file: { name, content: `${material}\n` } };
+  return { text: `${question} ${texts.attached.replace("{}", name)}`, file: { name, content: `${material}\n` } };
 }
 
 function materialOf(subject: Subject, cell: CellText, selection: string): string {
@@ -56,16 +57,16 @@ function quote(text: string): string {
   return `${fence}\n${text}\n${fence}`;
 }
 
-const ESCAPES = new RegExp(String.raw`\u001b\[[0-?]*[ -/]*[@-~]`, "g"); // what colours a terminal's text
+const ESCAPES = new RegExp(String.raw`\u001b\[[0-?]*[ -/]*[@-~]`, "g"); // ANSI escape sequences
 
-const RULES = /^-{20,}\n/gm; // over a traceback
+const RULES = /^-{20,}\n/gm; // the line above a traceback
 
 interface Output {
   readonly output_type: string;
   readonly [name: string]: unknown;
 }
 
-/** The text of a cell's outputs, and of its error. Pictures and other data are left out. */
+/** The text of a cell's outputs and of its error, without images and other data. */
 export function textOfOutputs(outputs: readonly Output[]): { output: string; error: string } {
   const texts: string[] = [];
   const errors: string[] = [];

@@ -1,9 +1,9 @@
-// The script that JupyterLab loads: a container of module federation, by hand. JupyterLab calls `init` with what it
-// shares, then asks `get` for the plugins; only then is their code run.
-import { takeShared } from "./shared.js";
+// The script that JupyterLab loads: a hand-written module federation container. JupyterLab calls `init` with its shared
+// packages, then `get` for the plugins, whose code runs only then.
+import { loadShared } from "./shared.js";
 import type { ShareScope } from "./shared.js";
 
-declare const SHARED_NAMES: readonly string[]; // by build.mjs
+declare const SHARED_NAMES: readonly string[]; // defined by build.mjs
 
 interface Container {
   init(scope: ShareScope): void;
@@ -18,9 +18,9 @@ const container: Container = {
   },
   async get(module) {
     if (module !== "./extension") throw new Error(`svc-jupyterlab has no ${module}`);
-    await takeShared(shareScope, SHARED_NAMES);
+    await loadShared(shareScope, SHARED_NAMES);
     const { default: plugins } = await import("./index.js");
-    return () => ({ __esModule: true, default: plugins }); // by that name JupyterLab knows where to look
+    return () => ({ __esModule: true, default: plugins }); // JupyterLab checks this flag to find `default`
   },
 };
 

@@ -1,12 +1,12 @@
-// What the settings editor's form says, as the parts of the plugin want it. Pure. There is no key among the settings.
-import type { Defaults } from "./kernel_view.js";
+// Reads the settings form. Pure. The API key is never a setting.
+import type { Defaults } from "./kernel-view.js";
 
 export type Theme = "auto" | "light" | "dark";
 
 export interface Settings {
   readonly defaults: Defaults;
   readonly theme: Theme;
-  /** 0: never. */
+  /** 0 means never. */
   readonly notifySeconds: number;
 }
 

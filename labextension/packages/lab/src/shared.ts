@@ -1,5 +1,5 @@
-// The packages that JupyterLab shares with what it loads, in webpack's share scope: every version that anybody brings.
-// All of these are singletons. The choice is webpack's own: the version that is loaded, else the newest.
+// The packages that JupyterLab shares with extensions, in webpack's share scope, which may have several versions of each.
+// All of them are singletons. As in webpack, the loaded version is used, otherwise the newest.
 
 interface Shared {
   readonly get: () => Factory | Promise<Factory>;
@@ -11,8 +11,8 @@ export type ShareScope = Readonly<Record<string, Readonly<Record<string, Shared>
 
 const modules = new Map<string, unknown>();
 
-/** Takes these packages from the scope, once. Rejects where one is missing, and names it. */
-export async function takeShared(scope: ShareScope, names: readonly string[]): Promise<void> {
+/** Loads these packages from the scope, once. Rejects if one is missing, and names it. */
+export async function loadShared(scope: ShareScope, names: readonly string[]): Promise<void> {
   const wanted = names.filter((name) => !modules.has(name));
   await Promise.all(
     wanted.map(async (name) => {
@@ -25,8 +25,8 @@ export async function takeShared(scope: ShareScope, names: readonly string[]): P
   );
 }
 
-/** What an import of the package reads; only after `takeShared`. */
-export function moduleOf(name: string): unknown {
+/** The module of a shared package; call `loadShared` first. */
+export function sharedModule(name: string): unknown {
   return modules.get(name);
 }
 

@@ -1,21 +1,21 @@
-// What the plugins share: which kernel's chat is meant, and how to show it.
+// The token that the plugins share: the current kernel's chat, and how to show it.
 import { Token } from "@lumino/coreutils";
-import type { ChatPanel } from "./chat_panel.js";
+import type { ChatPanel } from "./chat-panel.js";
 import type { Follower } from "./follower.js";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 
 export interface Svc {
   readonly follower: Follower;
   readonly panel: ChatPanel;
-  /** Shows the chat; resolves with it when it can be asked, or with null where it says itself why it cannot. */
+  /** Shows the chat; resolves with it when it is connected, or with null if it shows a notice why it is not. */
   open(): Promise<KernelView | null>;
 }
 
 export const SvcToken = new Token<Svc>("svc-jupyterlab:Svc", "The chat of the current notebook's kernel.");
 
-const PATIENCE_MS = 15_000; // a kernel that is busy for longer has been said to be, in the panel
+const PATIENCE_MS = 15_000; // after that, the panel has shown that the kernel is busy
 
-/** Resolves when the current kernel's chat is open, or when it is known that it will not be. */
+/** Resolves when the current kernel's chat is connected, or null if it will not be. */
 export async function whenOpen(follower: Follower): Promise<KernelView | null> {
   return await new Promise((resolve) => {
     const finish = (view: KernelView | null) => {
@@ -26,7 +26,7 @@ export async function whenOpen(follower: Follower): Promise<KernelView | null> {
     const look = () => {
       const { view } = follower;
       if (view?.isOpen) finish(view);
-      else if (!view || view.link.state.kind === "unable") finish(null);
+      else if (!view || view.link.state.kind === "unavailable") finish(null);
     };
     const timer = setTimeout(() => finish(null), PATIENCE_MS);
     follower.changed.connect(look);

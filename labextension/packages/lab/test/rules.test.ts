@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { ANSWER_MIME, answerIn, mayWantCell, placeOf } from "../src/cell_below_rules.js";
+import { ANSWER_MIME, answerIn, mayRequestCell, indexOfAnswer } from "../src/cell-below-rules.js";
 import { fromNotebook, withoutDrive } from "../src/paths.js";
-import { isOurs, isQuestion } from "../src/question_cells.js";
-import { isPageWritten, reportCode, reportPage } from "../src/report_rules.js";
+import { usesAnalyst, isQuestion } from "../src/question-cells.js";
+import { isPageWritten, reportCode, reportPage } from "../src/report-rules.js";
 import { readSettings } from "../src/settings.js";
 import { chooseVersion } from "../src/shared.js";
 
@@ -11,7 +11,7 @@ const BELOW = {
   metadata: { [ANSWER_MIME]: { place: "cell_below", turn: "t1" } },
 };
 
-test("an answer for the cell below is told by its metadata", () => {
+test("an answer for the cell below is recognised by its metadata", () => {
   expect(answerIn(BELOW)).toEqual({ source: "**9.8**", turn: "t1" });
 });
 
@@ -20,15 +20,15 @@ test.each([
   ["another display", { ...BELOW, metadata: {} }],
   ["no Markdown", { ...BELOW, data: { "text/plain": "9.8" } }],
   ["nothing", {}],
-  ["what is no record", { data: null, metadata: "x" }],
-])("%s is none", (_, content) => {
+  ["malformed content", { data: null, metadata: "x" }],
+])("%s is not an answer for the cell below", (_, content) => {
   expect(answerIn(content)).toBeNull();
 });
 
-test("the cell that holds the answer before is the one that names the asking cell", () => {
+test("the previous answer is in the cell whose metadata names the asking cell", () => {
   const metadata = [undefined, "text", { answer_of: "other" }, { answer_of: "asking" }];
-  expect(placeOf(metadata, "asking")).toBe(3);
-  expect(placeOf(metadata, "new")).toBe(-1);
+  expect(indexOfAnswer(metadata, "asking")).toBe(3);
+  expect(indexOfAnswer(metadata, "new")).toBe(-1);
 });
 
 test.each([
@@ -36,8 +36,8 @@ test.each([
   ["%svc --attach a.log --cell what?", true],
   ["%%svc\nwhat does --cellular mean?", false],
   ["print(1)", false],
-])("%j may want a cell: %s", (source, expected) => {
-  expect(mayWantCell(source)).toBe(expected);
+])("%j may request a cell: %s", (source, expected) => {
+  expect(mayRequestCell(source)).toBe(expected);
 });
 
 test.each([
@@ -46,7 +46,7 @@ test.each([
   ["%%svcs\nwhat?", false],
   ["x = 1\n%%svc", false],
   ["%svc what?", false],
-])("%j is a question as a whole: %s", (source, expected) => {
+])("%j is a question: %s", (source, expected) => {
   expect(isQuestion(source)).toBe(expected);
 });
 
@@ -56,8 +56,8 @@ test.each([
   ["from svc_jupyter import session", true],
   ["print('%svc')", false],
   ["import svc_jupyter_other", false],
-])("%j has to do with the analyst: %s", (source, expected) => {
-  expect(isOurs(source)).toBe(expected);
+])("%j uses the analyst: %s", (source, expected) => {
+  expect(usesAnalyst(source)).toBe(expected);
 });
 
 test.each([
@@ -68,15 +68,15 @@ test.each([
   ["a.txt", "sub/nb.ipynb", null],
   ["subway/a.txt", "sub/nb.ipynb", null],
   ["s3:a.txt", "nb.ipynb", null],
-])("%s dragged beside %s is %s to the kernel", (file, notebook, expected) => {
+])("%s dragged onto the chat of %s has the kernel path %s", (file, notebook, expected) => {
   expect(fromNotebook(file, notebook)).toBe(expected);
 });
 
-test("a colon in a folder's name is no drive", () => {
+test("a colon in a folder's name does not mark a drive", () => {
   expect(withoutDrive("a/b:c.txt")).toBe("a/b:c.txt");
 });
 
-test("an empty form leaves all to the kernel, and has no key", () => {
+test("an empty form leaves everything to the kernel, and has no key", () => {
   expect(readSettings({})).toEqual({
     defaults: { model: "", language: "", log_session: true, base_url: "" },
     theme: "auto",
@@ -84,7 +84,7 @@ test("an empty form leaves all to the kernel, and has no key", () => {
   });
 });
 
-test("a form is read, and what is no value of it is not", () => {
+test("a form is read, and invalid values are ignored", () => {
   const form = { model: " stable ", language: 7, theme: "pink", log_session: false, notify_seconds: 0 };
   expect(readSettings(form)).toEqual({
     defaults: { model: "stable", language: "", log_session: false, base_url: "" },
@@ -93,7 +93,7 @@ test("a form is read, and what is no value of it is not", () => {
   });
 });
 
-test("a notebook's name is one word of the report's command, whatever is in it", () => {
+test("a notebook's name is one argument of the report command, whatever it contains", () => {
   const name = `a"; import os #\\.ipynb`;
   expect(reportCode(name)).toContain(`"run", "--", "a\\"; import os #\\\\.ipynb"]`);
   expect(reportPage("sub/a.ipynb")).toBe("sub/a.html");
@@ -114,6 +114,6 @@ test.each([
   [{ "4.2.7": {}, "4.10.0": {}, "4.9.1": {} }, "4.10.0"],
   [{ "4.6.4": { loaded: 1 }, "4.7.0": {} }, "4.6.4"],
   [{ "4.6.0-rc.1": {}, "4.6.0": {} }, "4.6.0"],
-])("of the shared versions %j it is %s", (versions, expected) => {
+])("of the shared versions %j, %s is used", (versions, expected) => {
   expect(chooseVersion(versions)).toBe(expected);
 });

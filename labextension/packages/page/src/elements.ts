@@ -1,8 +1,8 @@
-// Elements made without markup: what is shown is set as text, whatever it holds.
+// Creates elements without parsing markup: content is always set as text.
 
 type Properties<K extends keyof HTMLElementTagNameMap> = Partial<Omit<HTMLElementTagNameMap[K], "style">>;
 
-/** An element with these properties and children. */
+/** Creates an element with these properties and children. */
 export function make<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   properties: Properties<K> = {},

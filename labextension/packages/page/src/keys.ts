@@ -1,6 +1,6 @@
-// A user's own keys over HTTP. Facts: docs/wire.md, "API keys". Shows nothing.
+// HTTP client for the user's API keys. Source: docs/wire.md, "API keys". Has no user interface.
 
-/** What the service tells of a key; times are seconds since the epoch, 0 is never. */
+/** A key as the service returns it. Times are seconds since the epoch; 0 means never. */
 export interface Key {
   readonly id: string;
   readonly name: string;
@@ -16,7 +16,7 @@ export interface NewKey {
   readonly api_key: string;
 }
 
-/** The service refused; the message says what to do. */
+/** The service refused a request; the message says what to do. */
 export class RefusedError extends Error {
   override readonly name = "RefusedError";
   constructor(
@@ -27,7 +27,7 @@ export class RefusedError extends Error {
   }
 }
 
-/** The operations, with one key. `baseUrl` has no slash at its end. */
+/** The key operations, authorized by one key. `baseUrl` has no trailing slash. */
 export class Keys {
   readonly #apiKey: string;
 
@@ -38,18 +38,18 @@ export class Keys {
     this.#apiKey = apiKey;
   }
 
-  /** The id of the user that the key belongs to. */
+  /** The ID of the key's user. */
   async user(signal: AbortSignal): Promise<string> {
     const info = (await this.#call("GET", "/user/info", undefined, signal)) as { user: { id: string } };
     return info.user.id;
   }
 
-  /** Oldest first. */
+  /** All keys of the user, oldest first. */
   async list(signal: AbortSignal): Promise<readonly Key[]> {
     return ((await this.#call("GET", "/key/list", undefined, signal)) as { keys: Key[] }).keys;
   }
 
-  /** `ttl` is in seconds; 0 is as long as the asking key may. */
+  /** Creates a key. `ttl` is in seconds; 0 is the maximum for the authorizing key. */
   async create(name: string, ttl: number, signal: AbortSignal): Promise<NewKey> {
     return ((await this.#call("POST", "/key/create", { name, ttl }, signal)) as { data: NewKey }).data;
   }

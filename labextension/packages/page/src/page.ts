@@ -1,13 +1,14 @@
-// The page of a service: the chat, signed in by `svc open` or by a key that is typed in, and the user's keys.
-// The key lives in this script's memory and in the element's attribute: never in an address, a cookie or a storage.
+// The service's web page: the chat, signed in by `svc open` or with an API key, and the user's keys.
+// The key is kept in this script's memory and the element's attribute only: never in a URL, a cookie or storage.
 
+import type {} from "svc-chat"; // the types of the element and its events; the page loads swc.iife.js
 import { make } from "./elements.js";
-import { openKeyView } from "./key_view.js";
+import { openKeyView } from "./key-view.js";
 import { Keys, RefusedError } from "./keys.js";
-import { takeStart } from "./start.js";
+import { readStart } from "./start.js";
 import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";
 
-const NOT_VALID = "This key is not valid, or not any more.";
+const INVALID_KEY = "This key is invalid or has expired.";
 const EXAMPLES = [
   {
     title: "Who got in?",
@@ -26,14 +27,14 @@ const EXAMPLES = [
 ];
 
 const baseUrl = new URL(".", document.baseURI).href.replace(/\/$/, "");
-const start = takeStart(document);
+const start = readStart(document);
 const main = make("main");
 const user = make("span", { className: "user" });
 const actions = make("nav", { ariaLabel: "Account" });
 let theme = savedTheme();
 let leaving = new AbortController();
 
-// After a form's POST: a reload asks for the page alone, and no old code is sent again.
+// After a form's POST: a reload must not send the sign-in code again.
 history.replaceState(null, "", location.pathname + location.hash);
 const toggle = make("button", {
   type: "button",
@@ -60,12 +61,12 @@ function show(chosen: Theme): void {
 async function signIn(apiKey: string): Promise<void> {
   leaving = new AbortController();
   const keys = new Keys(baseUrl, apiKey);
-  main.replaceChildren(make("p", { className: "wait", role: "status", textContent: "Signing in …" }));
+  main.replaceChildren(make("p", { className: "wait", role: "status", textContent: "Signing in…" }));
   try {
     user.textContent = await keys.user(leaving.signal);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
-    askForKey(error.status === 401 ? NOT_VALID : error.message);
+    askForKey(error.status === 401 ? INVALID_KEY : error.message);
     return;
   }
   const chat = document.createElement("svc-chat");
@@ -74,10 +75,11 @@ async function signIn(apiKey: string): Promise<void> {
   chat.setAttribute("theme", theme);
   chat.setAttribute("examples", JSON.stringify(EXAMPLES));
   if (location.hash.length > 1) chat.setAttribute("session-id", decodeURIComponent(location.hash.slice(1)));
-  chat.addEventListener("svc-session", rememberSession);
-  chat.addEventListener("svc-error", (event) => {
-    const { code } = (event as CustomEvent<{ code: string }>).detail;
-    if (code === "invalid_api_key") signOut(NOT_VALID);
+  chat.addEventListener("svc-session", ({ detail }) => {
+    rememberSession(detail.sessionId);
+  });
+  chat.addEventListener("svc-error", ({ detail }) => {
+    if (detail.code === "invalid_api_key") signOut(INVALID_KEY);
   });
   main.replaceChildren(chat);
   const open = make("button", { type: "button", textContent: "API keys" });
@@ -85,7 +87,7 @@ async function signIn(apiKey: string): Promise<void> {
     openKeyView(document.body, {
       keys,
       onsignout: () => {
-        signOut(NOT_VALID);
+        signOut(INVALID_KEY);
       },
     });
   };
@@ -98,13 +100,12 @@ async function signIn(apiKey: string): Promise<void> {
   actions.replaceChildren(open, out);
 }
 
-/** The address names the session, so that a reload, with a key, comes back to it. */
-function rememberSession(event: Event): void {
-  const id = (event as CustomEvent<{ sessionId?: unknown } | null>).detail?.sessionId;
-  if (typeof id === "string") history.replaceState(null, "", `${location.pathname}#${encodeURIComponent(id)}`);
+/** Puts the session into the address, so that a reload returns to it once signed in. */
+function rememberSession(id: string): void {
+  history.replaceState(null, "", `${location.pathname}#${encodeURIComponent(id)}`);
 }
 
-/** What `svc open` made for this page is not needed any more; a key that was typed in stays valid. */
+/** Revokes the key that `svc open` made for this page; a key that the user typed stays valid. */
 async function endPageKey(keys: Keys): Promise<void> {
   const own = (await keys.list(leaving.signal)).find((key) => key.is_asking && key.is_page);
   if (own !== undefined) await keys.revoke(own.id, leaving.signal);
@@ -138,10 +139,10 @@ function askForKey(notice: string): void {
       make("code", { textContent: "svc open" }),
       " opens this page signed in.",
     ),
-    make("label", {}, "Or give an API key", field),
+    make("label", {}, "Or enter an API key", field),
     make("p", {
       className: "hint",
-      textContent: "It stays in this page's memory, until the page is closed or loaded again.",
+      textContent: "It is kept in this page's memory until the page is closed or reloaded.",
     }),
     make("button", { type: "submit", className: "primary", textContent: "Sign in" }),
   );

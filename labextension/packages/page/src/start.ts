@@ -1,13 +1,13 @@
-// What the service wrote into the page: a key of the page's own after `svc open`, or why there is none.
+// The data that the service wrote into the page: its own key after `svc open`, or why there is none.
 
-/** Both are empty where the page was opened without `svc open`. */
-export interface Start {
+/** Both are empty if the page was opened without `svc open`. */
+export interface StartData {
   readonly apiKey: string;
   readonly notice: string;
 }
 
-/** Reads the data block `#start` and takes it out of the document, so that the key is in this script's memory alone. */
-export function takeStart(document: Document): Start {
+/** Reads the data block `#start` and removes it from the document, so that only this script has the key. */
+export function readStart(document: Document): StartData {
   const block = document.getElementById("start");
   block?.remove();
   const found: unknown = JSON.parse(block?.textContent ?? "{}");

@@ -1,7 +1,7 @@
-// The page's theme: what was chosen last, else what the system prefers.
+// The page's theme: the user's last choice, otherwise the system's preference.
 
 export type Theme = "light" | "dark";
-const PLACE = "svc-theme";
+const STORAGE_KEY = "svc-theme";
 
 export function savedTheme(): Theme {
   const saved = readStorage();
@@ -11,9 +11,9 @@ export function savedTheme(): Theme {
 
 export function saveTheme(theme: Theme): void {
   try {
-    localStorage.setItem(PLACE, theme);
+    localStorage.setItem(STORAGE_KEY, theme);
   } catch {
-    // Storage is switched off: the choice holds until the page is closed.
+    // Storage is disabled: the choice lasts until the page is closed.
   }
 }
 
@@ -23,7 +23,7 @@ export function nextTheme(theme: Theme): Theme {
 
 function readStorage(): string | null {
   try {
-    return localStorage.getItem(PLACE);
+    return localStorage.getItem(STORAGE_KEY);
   } catch {
     return null;
   }

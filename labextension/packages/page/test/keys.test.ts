@@ -13,7 +13,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("the key travels in the header, never in the address", async () => {
+test("the key is sent in the header, never in the URL", async () => {
   const fetched = answer(200, { keys: [] });
   expect(await new Keys("https://svc.example.org/a", "svc_secret").list(signal)).toEqual([]);
   const [address, request] = fetched.mock.calls[0] as [string, RequestInit];
@@ -22,29 +22,29 @@ test("the key travels in the header, never in the address", async () => {
   expect(request.credentials).toBe("omit");
 });
 
-test("a refusal carries the status and the service's own words", async () => {
+test("a refusal has the status and the service's message", async () => {
   answer(400, { error: { message: "you have 50 keys" } });
   const refused = new Keys("", "k").create("a", 0, signal);
   await expect(refused).rejects.toMatchObject({ status: 400, message: "you have 50 keys" });
 });
 
-test("an answer that is no JSON says its status", async () => {
+test("a reply that is not JSON is reported with its status", async () => {
   vi.stubGlobal("fetch", () => Promise.resolve(new Response("<html>", { status: 502 })));
   await expect(new Keys("", "k").list(signal)).rejects.toThrow("The service answered 502.");
 });
 
-test("a service that is away is said so", async () => {
+test("an unreachable service is reported", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("failed")));
   await expect(new Keys("", "k").list(signal)).rejects.toThrow(RefusedError);
 });
 
-test("what was given up stays given up", async () => {
+test("an aborted request stays aborted", async () => {
   const leaving = new AbortController();
   leaving.abort();
   vi.stubGlobal("fetch", () => Promise.reject(new DOMException("aborted", "AbortError")));
   await expect(new Keys("", "k").list(leaving.signal)).rejects.toThrow("aborted");
 });
 
-test("what the key object shows of itself is not the key", () => {
+test("the client's JSON does not contain the key", () => {
   expect(JSON.stringify(new Keys("https://svc.example.org", "svc_secret"))).not.toContain("svc_secret");
 });

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
-import { takeStart } from "../src/start.js";
+import { readStart } from "../src/start.js";
 
 function pageWith(block: string): Document {
   return new DOMParser().parseFromString(`<script type="application/json" id="start">${block}</script>`, "text/html");
 }
 
-test("the key is read, and taken out of the document", () => {
+test("the key is read and removed from the document", () => {
   const page = pageWith('\n  {"api_key":"svc_1"}\n');
-  expect(takeStart(page)).toEqual({ apiKey: "svc_1", notice: "" });
+  expect(readStart(page)).toEqual({ apiKey: "svc_1", notice: "" });
   expect(page.documentElement.outerHTML).not.toContain("svc_1");
 });
 
-test("a page that was opened without a code has neither key nor notice", () => {
-  expect(takeStart(pageWith("{}"))).toEqual({ apiKey: "", notice: "" });
-  expect(takeStart(new DOMParser().parseFromString("", "text/html"))).toEqual({ apiKey: "", notice: "" });
+test("a page opened without a code has neither key nor notice", () => {
+  expect(readStart(pageWith("{}"))).toEqual({ apiKey: "", notice: "" });
+  expect(readStart(new DOMParser().parseFromString("", "text/html"))).toEqual({ apiKey: "", notice: "" });
 });
 
-test("what is no text is not taken for one", () => {
-  expect(takeStart(pageWith('{"api_key":7,"notice":null}'))).toEqual({ apiKey: "", notice: "" });
+test("values that are not strings are ignored", () => {
+  expect(readStart(pageWith('{"api_key":7,"notice":null}'))).toEqual({ apiKey: "", notice: "" });
 });

@@ -1,7 +1,7 @@
-/** `Svc`: the door to a service, and the sessions made through it. */
+/** `Svc`, the client of one service: it creates, resumes and lists sessions. */
 import { PLATFORM } from "#platform";
 
-import { type Given, resolve } from "./config.js";
+import { type ConnectionOptions, resolve } from "./config.js";
 import { InvalidRequestError } from "./errors.js";
 import {
   DEFAULT_TTL,
@@ -15,28 +15,28 @@ import {
 } from "./messages.js";
 import * as requests from "./requests.js";
 import { InteractiveSession } from "./session.js";
-import { Transport, type Waiting } from "./transport.js";
+import { Transport, type AbortOptions } from "./transport.js";
 
-export interface CreateSessionOptions extends Waiting {
-  /** Seconds that it lives. */
+export interface CreateSessionOptions extends AbortOptions {
+  /** Lifetime of the session, in seconds. Default: `DEFAULT_TTL`, a day. */
   ttl?: number | undefined;
-  /** The service makes one up where it is left out. */
+  /** Default: a name that the service makes up. */
   name?: string | undefined;
   description?: string | undefined;
-  /** False asks the service to keep nothing on disk, where the key leaves the choice. */
+  /** False asks the service to keep nothing on disk, if the key allows that. Default: true. */
   logSession?: boolean | undefined;
-  /** `stable`, `experimental`, a model's id, or a model as an object. */
+  /** `stable`, `experimental`, a model ID, or a model as an object. */
   model?: string | ModelInfoInput | undefined;
-  /** A BCP 47 tag. */
+  /** Language of the answers, as a BCP 47 tag. Default: `en`. */
   language?: string | undefined;
 }
 
-export interface ResumeOptions extends Waiting {
-  /** Called once with the messages that the session has, oldest first: they are read anyway. */
+export interface ResumeOptions extends AbortOptions {
+  /** Called once with the session's messages, oldest first: resuming reads them anyway. */
   onhistory?: ((messages: Message[]) => void) | undefined;
 }
 
-/** A service and a key that it knows. */
+/** A client of one service, with one API key. */
 export class Svc {
   static #latest: Svc | null = null;
   readonly #transport: Transport;
@@ -46,26 +46,29 @@ export class Svc {
   }
 
   /**
-   * The service at `baseUrl`, by default the one of this machine; `wsUrl` follows from `baseUrl` where it is left out.
-   * In Node, `SVC_API_KEY`, `SVC_BASE_URL` and `SVC_WS_URL` stand for what is not given.
+   * Connect to the service at `baseUrl`, by default the one on this machine; `wsUrl` defaults to `baseUrl`'s.
+   * In Node, omitted arguments are read from `SVC_API_KEY`, `SVC_BASE_URL` and `SVC_WS_URL`.
    *
-   * Resolves when the service has confirmed the key. Rejects with ConfigError where these cannot be used,
-   * InvalidApiKeyError, UnreachableError.
+   * Resolves when the service has confirmed the key. Rejects with ConfigError (the key or an address cannot be used),
+   * InvalidApiKeyError or UnreachableError.
    */
-  static async create(apiKey?: string, baseUrl?: string, wsUrl?: string, waiting: Waiting = {}): Promise<Svc> {
+  static async create(apiKey?: string, baseUrl?: string, wsUrl?: string, options: AbortOptions = {}): Promise<Svc> {
     const client = new Svc(new Transport(resolve({ apiKey, baseUrl, wsUrl }, PLATFORM.environ())));
-    await client.getUserInfo(waiting);
+    await client.getUserInfo(options);
     Svc.#latest = client;
     return client;
   }
 
-  /** As the method, by the client that was made last where no key and no address is given. */
-  static async resumeSession(sessionId: string, given: Given & ResumeOptions = {}): Promise<InteractiveSession> {
-    const { apiKey, baseUrl, wsUrl } = given;
-    const isGiven = Boolean(apiKey ?? baseUrl ?? wsUrl);
-    const latest = isGiven ? null : Svc.#latest;
+  /** Like the method; uses the client created last if neither a key nor an address is given. */
+  static async resumeSession(
+    sessionId: string,
+    options: ConnectionOptions & ResumeOptions = {},
+  ): Promise<InteractiveSession> {
+    const { apiKey, baseUrl, wsUrl } = options;
+    const isConfigured = Boolean(apiKey ?? baseUrl ?? wsUrl);
+    const latest = isConfigured ? null : Svc.#latest;
     const client = latest ?? new Svc(new Transport(resolve({ apiKey, baseUrl, wsUrl }, PLATFORM.environ())));
-    return client.resumeSession(sessionId, given);
+    return client.resumeSession(sessionId, options);
   }
 
   get baseUrl(): string {
@@ -76,11 +79,11 @@ export class Svc {
     return this.#transport.config.wsUrl;
   }
 
-  /** A new session. A day long, logged and in English where nothing else is said. */
+  /** Create a session: by default it lasts a day, is logged, and is answered in English. */
   async createSession(options: CreateSessionOptions = {}): Promise<InteractiveSession> {
     const { ttl = DEFAULT_TTL, name, description, logSession = true, model, language = "en" } = options;
     const call = requests.register({
-      id: newId(), // our own, so that a repeated request is the same session
+      id: newId(), // made here, so that a repeated request creates the same session
       ttl,
       language,
       can_log: logSession,
@@ -91,7 +94,7 @@ export class Svc {
     return new InteractiveSession(this.#transport, await this.#transport.call(call, options));
   }
 
-  /** A session made before. Rejects with SessionNotFoundError or SessionExpiredError. */
+  /** Resume an existing session. Rejects with SessionNotFoundError or SessionExpiredError. */
   async resumeSession(sessionId: string, options: ResumeOptions = {}): Promise<InteractiveSession> {
     if (!sessionId) {
       throw new InvalidRequestError("sessionId is empty. A session's id is its sessionId.", { param: "session_id" });
@@ -101,18 +104,18 @@ export class Svc {
     return new InteractiveSession(this.#transport, session);
   }
 
-  /** The key's live sessions, oldest first, without their messages; `resumeSession(s.id)` goes on with one. */
-  listSessions(waiting: Waiting = {}): Promise<Session[]> {
-    return this.#transport.call(requests.listSessions(), waiting);
+  /** The key's live sessions, oldest first, without their messages. Continue one with `resumeSession(s.id)`. */
+  listSessions(options: AbortOptions = {}): Promise<Session[]> {
+    return this.#transport.call(requests.listSessions(), options);
   }
 
-  /** Whom the key belongs to and what it may do, its live sessions, and the models, the stable one first. */
-  getUserInfo(waiting: Waiting = {}): Promise<UserInfo> {
-    return this.#transport.call(requests.userInfo(), waiting);
+  /** The key's user and permissions, its live sessions, and the models (the stable one first). */
+  getUserInfo(options: AbortOptions = {}): Promise<UserInfo> {
+    return this.#transport.call(requests.userInfo(), options);
   }
 
-  /** Whom the key belongs to: `email`, and what it may do. */
-  async getUser(waiting: Waiting = {}): Promise<User> {
-    return (await this.getUserInfo(waiting)).user;
+  /** The key's user: `email` and permissions. */
+  async getUser(options: AbortOptions = {}): Promise<User> {
+    return (await this.getUserInfo(options)).user;
   }
 }

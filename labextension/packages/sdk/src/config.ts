@@ -1,20 +1,20 @@
 /**
- * Which service to talk to, and what is refused before a key could go astray. Does no I/O.
+ * Decides which service to connect to, and rejects addresses that would expose the key. Does no I/O.
  *
- * Facts: docs/wire.md, "Addresses and authentication" and "Network and deployment".
+ * Source: docs/wire.md, "Addresses and authentication" and "Network and deployment".
  */
 import { ConfigError } from "./errors.js";
 
-/** Where `svc serve` listens by default. */
+/** Default address of `svc serve`. */
 export const DEFAULT_BASE_URL = "http://127.0.0.1:8460";
 export const DEFAULT_WS_URL = "ws://127.0.0.1:8460";
 
 type Schemes = readonly [secure: string, plain: string];
 const HTTP: Schemes = ["https", "http"];
 const WS: Schemes = ["wss", "ws"];
-const KEY = /^[!-~]+$/; // what can stand in a header: visible ASCII
+const KEY = /^[!-~]+$/; // visible ASCII: what an HTTP header may contain
 
-/** A service that can be connected to. Addresses end without a slash; the key is in no field that shows. */
+/** The address and key of a service. Addresses have no trailing slash; the key is private, so nothing prints it. */
 export class Config {
   readonly #apiKey: string;
 
@@ -32,23 +32,26 @@ export class Config {
   }
 }
 
-/** What is given, and in Node what the environment says; empty text is as good as none. */
-export interface Given {
+/** The key and addresses that a caller passes. An empty string counts as omitted. */
+export interface ConnectionOptions {
   apiKey?: string | undefined;
   baseUrl?: string | undefined;
   wsUrl?: string | undefined;
 }
 
 /**
- * The service that the arguments name, else the one that the environment names, else the default address.
+ * Resolve the service from the options, then the environment, then the default address.
  *
- * `SVC_WS_URL` counts only where no address is given, so that a question never goes to another host than its session.
- * Throws ConfigError where something cannot be used.
+ * `SVC_WS_URL` is ignored if `baseUrl` is given, so that a question never goes to a different host than its session.
+ * Throws ConfigError if a value cannot be used.
  */
-export function resolve(given: Given, environ: Readonly<Record<string, string | undefined>> = {}): Config {
-  const key = (given.apiKey || environ["SVC_API_KEY"] || "").trim();
-  const base = given.baseUrl || environ["SVC_BASE_URL"];
-  const stream = given.wsUrl || (given.baseUrl ? "" : environ["SVC_WS_URL"]);
+export function resolve(
+  options: ConnectionOptions,
+  environ: Readonly<Record<string, string | undefined>> = {},
+): Config {
+  const key = (options.apiKey || environ["SVC_API_KEY"] || "").trim();
+  const base = options.baseUrl || environ["SVC_BASE_URL"];
+  const stream = options.wsUrl || (options.baseUrl ? "" : environ["SVC_WS_URL"]);
   if (stream && !base) {
     throw new ConfigError("wsUrl is given without baseUrl. Give baseUrl, too; wsUrl may be left out.");
   }
@@ -57,7 +60,7 @@ export function resolve(given: Given, environ: Readonly<Record<string, string | 
   return new Config(checkedKey(key, baseUrl), baseUrl, wsUrl);
 }
 
-/** Whether `host` is this machine alone: a loopback address, `localhost`, or a name below it (RFC 6761). */
+/** Whether `host` is this machine: a loopback address, `localhost`, or a subdomain of it (RFC 6761). */
 export function isLoopback(host: string): boolean {
   const name = host
     .replace(/^\[|\]$/g, "")
@@ -76,7 +79,7 @@ function checkedKey(key: string, baseUrl: string): string {
   return key;
 }
 
-/** `text` without its last slash; refused where a key would be in the open, in it, or in a log. */
+/** `text` without its trailing slash. Throws if the address would expose the key: in itself, in a log, or unencrypted. */
 function address(text: string, name: string, schemes: Schemes): string {
   const [secure, plain] = schemes;
   const example = `${secure}://svc.example.org`;
@@ -111,12 +114,12 @@ function parsed(text: string, name: string): URL {
   try {
     return new URL(text);
   } catch {
-    // its text shows the part it could not read, which may be a secret
+    // the error's own text quotes the part that cannot be parsed, which may be a secret
     throw new ConfigError(`${name} is not an address that can be read. Check its host and port.`);
   }
 }
 
-/** The address for an error's text: its scheme, host and path, never what may be a secret. */
+/** The address as shown in errors: scheme, host and path only; the rest may be a secret. */
 function shown(url: URL): string {
   return `"${url.protocol}//${url.host}${url.pathname.replace(/\/$/, "")}"`;
 }

@@ -1,9 +1,9 @@
-/** What the caller's text and bytes are on the wire: base64, UTF-8, and which types a string is text for. Pure. */
+/** How text and bytes are encoded on the wire: base64, UTF-8, and which MIME types count as text. Pure functions. */
 
 const TEXT_FORMAT =
   /^(?:text\/.*|application\/(?:json|jsonl|x-ndjson|xml|yaml|x-yaml|toml|javascript|sql)|[^/]*\/.*\+(?:json|xml|yaml))$/;
 
-/** The bytes of padded base64, line breaks and blanks in it allowed; null where it is none. */
+/** Decode padded base64, ignoring whitespace. Returns null if it is not valid. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   const packed = text.replace(/[\t\n\f\r ]/g, "");
   const padding = packed.endsWith("==") ? 2 : packed.endsWith("=") ? 1 : 0;
@@ -14,13 +14,13 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return bytes;
 }
 
-/** Whether a file of this type is text, so that a string given for it is its content and not base64. */
+/** Whether files of this type are text, so that a string passed for one is its content rather than base64. */
 export function isTextFormat(mimeType: string): boolean {
   const [type = ""] = mimeType.toLowerCase().split(";");
   return TEXT_FORMAT.test(type.trim());
 }
 
-/** The text with each half of a surrogate pair, which cannot travel, replaced. */
+/** Replace lone surrogates, which UTF-8 cannot encode. */
 export function wellFormed(text: string): string {
   return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
 }

@@ -1,12 +1,12 @@
 /**
- * Every error of the SDK. Facts: docs/wire.md, "Errors".
+ * Every error of the SDK. Source: docs/wire.md, "Errors".
  *
  *     SvcError
- *     ├── ConfigError                     an address or key that cannot be used; nothing was sent
- *     ├── UnreachableError                no answer from the service, after every retry
- *     ├── ProtocolError                   the service sent what the wire does not allow
- *     └── ServiceError                    the service refused or failed; carries the wire's code
- *         ├── InvalidRequestError         400  a field breaks a rule; `param` names it
+ *     ├── ConfigError                     an address or key cannot be used; nothing was sent
+ *     ├── UnreachableError                the service did not answer, after every retry
+ *     ├── ProtocolError                   the service sent something the protocol does not allow
+ *     └── ServiceError                    the service refused or failed; has a `code`
+ *         ├── InvalidRequestError         400  a field is invalid; `param` names it
  *         │   └── StreamUnsupportedError  400
  *         ├── InvalidApiKeyError          401
  *         ├── ExperimentalNotAllowedError 403
@@ -25,12 +25,12 @@
  *         ├── UpstreamError               502
  *         └── UnavailableError            503  `retryAfter` in seconds
  *
- * What an AbortSignal ends rejects with the signal's own reason, which is none of these.
+ * A call ended by an AbortSignal rejects with the signal's reason, which is none of these.
  */
 
-/** Anything that the SDK throws on purpose; its text says what happened and what to do. */
+/** Base class of the errors that the SDK throws. The message says what happened and what to do. */
 export class SvcError extends Error {
-  override name = "SvcError"; // written out in every class, for minified bundles
+  override name = "SvcError"; // a literal in every class: a minifier changes class names
 }
 
 /** An address or a key cannot be used; nothing was sent. */
@@ -38,17 +38,17 @@ export class ConfigError extends SvcError {
   override name = "ConfigError";
 }
 
-/** The service did not answer, after every retry; the text names its address. */
+/** The service did not answer, after every retry. The message names its address. */
 export class UnreachableError extends SvcError {
   override name = "UnreachableError";
 }
 
-/** The service sent something that the wire does not allow: versions too far apart, or no svc service. */
+/** The service sent something the protocol does not allow: its version differs too much, or it is another service. */
 export class ProtocolError extends SvcError {
   override name = "ProtocolError";
 }
 
-/** What an error of the wire carries beside its code and text. `retryAfter` is in seconds. */
+/** The fields of a service error. `retryAfter` is in seconds. */
 export interface ServiceErrorDetails {
   status?: number;
   code?: string;
@@ -56,16 +56,16 @@ export interface ServiceErrorDetails {
   retryAfter?: number | null;
 }
 
-/** The service refused or failed. Unknown codes of a newer service come as this class itself. */
+/** The service refused or failed. A newer service's unknown codes become this class itself. */
 export class ServiceError extends SvcError {
   override name = "ServiceError";
   static readonly defaultStatus: number = 500;
   static readonly defaultCode: string = "internal_error";
-  /** The HTTP number. */
+  /** The HTTP status. */
   readonly status: number;
-  /** The wire's word. */
+  /** The wire's error code, such as `rate_limited`. */
   readonly code: string;
-  /** The field at fault, or null. */
+  /** The invalid field, or null. */
   readonly param: string | null;
   /** The seconds that the service asks to wait, or null. */
   readonly retryAfter: number | null;
@@ -79,123 +79,123 @@ export class ServiceError extends SvcError {
   }
 }
 
-/** A field breaks a rule of the wire; `param` names it. */
+/** A field of the request is invalid; `param` names it. */
 export class InvalidRequestError extends ServiceError {
   override name = "InvalidRequestError";
   static override readonly defaultStatus: number = 400;
   static override readonly defaultCode: string = "invalid_request";
 }
 
-/** `stream: true` on /chat/completions. */
+/** `stream: true` was sent to /chat/completions. */
 export class StreamUnsupportedError extends InvalidRequestError {
   override name = "StreamUnsupportedError";
   static override readonly defaultCode = "stream_unsupported";
 }
 
-/** Missing, malformed, unknown, revoked or expired key: one answer for all five. */
+/** The key is missing, malformed, unknown, revoked or expired; the service does not say which. */
 export class InvalidApiKeyError extends ServiceError {
   override name = "InvalidApiKeyError";
   static override readonly defaultStatus = 401;
   static override readonly defaultCode = "invalid_api_key";
 }
 
-/** An experimental model with a key that may not use it. */
+/** The key may not use experimental models. */
 export class ExperimentalNotAllowedError extends ServiceError {
   override name = "ExperimentalNotAllowedError";
   static override readonly defaultStatus = 403;
   static override readonly defaultCode = "experimental_not_allowed";
 }
 
-/** No such session, or another user's. */
+/** No such session, or it belongs to another user. */
 export class SessionNotFoundError extends ServiceError {
   override name = "SessionNotFoundError";
   static override readonly defaultStatus = 404;
   static override readonly defaultCode = "session_not_found";
 }
 
-/** A model that the service does not have; the text lists those it has. */
+/** No such model; the message lists the available ones. */
 export class ModelNotFoundError extends ServiceError {
   override name = "ModelNotFoundError";
   static override readonly defaultStatus = 404;
   static override readonly defaultCode = "model_not_found";
 }
 
-/** An address that the service does not have: the base URL is another server's, or an older service's. */
+/** Unknown endpoint: the base URL is not a svc service, or an older one. */
 export class AddressNotFoundError extends ServiceError {
   override name = "AddressNotFoundError";
   static override readonly defaultStatus = 404;
   static override readonly defaultCode = "not_found";
 }
 
-/** An index outside the session's files. */
+/** No such file in the session. */
 export class SessionFileNotFoundError extends ServiceError {
   override name = "SessionFileNotFoundError";
   static override readonly defaultStatus = 404;
   static override readonly defaultCode = "file_not_found";
 }
 
-/** The address exists, with another HTTP method. */
+/** The endpoint exists, but not for this HTTP method. */
 export class MethodNotAllowedError extends ServiceError {
   override name = "MethodNotAllowedError";
   static override readonly defaultStatus = 405;
   static override readonly defaultCode = "method_not_allowed";
 }
 
-/** A second query while a turn of the session runs. */
+/** A turn of the session is already running. */
 export class TurnInProgressError extends ServiceError {
   override name = "TurnInProgressError";
   static override readonly defaultStatus = 409;
   static override readonly defaultCode = "turn_in_progress";
 }
 
-/** Another user has a session of that id. */
+/** Another user has a session with that ID. */
 export class SessionIdTakenError extends ServiceError {
   override name = "SessionIdTakenError";
   static override readonly defaultStatus = 409;
   static override readonly defaultCode = "session_id_taken";
 }
 
-/** The session's time is over; the text says since when. */
+/** The session has expired; the message says when. */
 export class SessionExpiredError extends ServiceError {
   override name = "SessionExpiredError";
   static override readonly defaultStatus = 410;
   static override readonly defaultCode = "session_expired";
 }
 
-/** Body, message, file or number of files over its limit; the text gives both figures. */
+/** A body, message, file or number of files exceeds its limit; the message gives both figures. */
 export class TooLargeError extends ServiceError {
   override name = "TooLargeError";
   static override readonly defaultStatus = 413;
   static override readonly defaultCode = "too_large";
 }
 
-/** Over the key's requests or tokens per minute; `retryAfter` in seconds. */
+/** The key's requests or tokens per minute are used up; retry after `retryAfter` seconds. */
 export class RateLimitedError extends ServiceError {
   override name = "RateLimitedError";
   static override readonly defaultStatus = 429;
   static override readonly defaultCode = "rate_limited";
 }
 
-/** The turn was cancelled, by this client or another reader of the session. */
+/** The turn was cancelled, by this client or another client of the session. */
 export class TurnCancelledError extends ServiceError {
   override name = "TurnCancelledError";
   static override readonly defaultStatus = 499;
   static override readonly defaultCode = "cancelled";
 }
 
-/** A fault of the service; the text carries an id that stands in the service's log. */
+/** An internal error; the message contains an ID to look up in the service's log. */
 export class InternalServiceError extends ServiceError {
   override name = "InternalServiceError";
 }
 
-/** The model behind the service failed; the text says how. */
+/** The model behind the service failed; the message says how. */
 export class UpstreamError extends ServiceError {
   override name = "UpstreamError";
   static override readonly defaultStatus = 502;
   static override readonly defaultCode = "upstream_error";
 }
 
-/** The service is shutting down, or its store is out of reach; `retryAfter` in seconds. */
+/** The service is shutting down, or cannot reach its store; retry after `retryAfter` seconds. */
 export class UnavailableError extends ServiceError {
   override name = "UnavailableError";
   static override readonly defaultStatus = 503;
@@ -225,10 +225,10 @@ const CLASSES = new Map<string, typeof ServiceError>(
   ].map((cls) => [cls.defaultCode, cls]),
 );
 
-/** Every error code: docs/wire.md, "Errors". */
+/** Every error code of the wire. */
 export const CODES: readonly string[] = [...CLASSES.keys()];
 
-/** The error for one of the wire; a code that is not known gives a plain `ServiceError`. */
+/** The error for a code of the wire; an unknown code gives a plain `ServiceError`. */
 export function serviceError(code: string, message: string, details: Omit<ServiceErrorDetails, "code">): ServiceError {
   return new (CLASSES.get(code) ?? ServiceError)(message, { ...details, code });
 }

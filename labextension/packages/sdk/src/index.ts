@@ -1,12 +1,12 @@
 /**
- * Conversational security analysis: the TypeScript SDK. `Svc` is the door.
+ * TypeScript SDK for conversational security analysis. Start with `Svc`.
  *
  *     const svc = await Svc.create(apiKey, baseUrl);
  *     const session = await svc.createSession({ name: "triage" });
  *     const streamer = await session.streamer(console.log, (result) => show(result.content));
  *     await streamer.send("Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H");
  *
- * Public names only.
+ * These are the public names; other modules may change without notice.
  */
 export { Svc, type CreateSessionOptions, type ResumeOptions } from "./client.js";
 export { DEFAULT_BASE_URL, DEFAULT_WS_URL } from "./config.js";
@@ -40,4 +40,4 @@ export {
 export type { UploadProgress } from "./platform.js";
 export { type AttachOptions, type FileContent, InteractiveSession, type SessionChanges } from "./session.js";
 export { Streamer, type StreamerOptions, type StreamState } from "./streamer.js";
-export type { Waiting } from "./transport.js";
+export type { AbortOptions } from "./transport.js";

@@ -1,22 +1,22 @@
 /**
- * The wire's vocabulary, both directions. Facts: docs/wire.md.
+ * The types of the wire, in both directions. Source: docs/wire.md.
  *
- * Names are the wire's (`message.message_type`); unknown values of a newer service are kept as strings, unknown fields
- * stay where they are. Decides no limits but the client's own, nor who may send what.
+ * Fields have the wire's names (`message.message_type`). A newer service's unknown values stay strings, and its unknown
+ * fields are kept. Checks nothing: the service decides on limits and on who may send what.
  */
 import { decodeBase64 } from "./content.js";
 import { ProtocolError } from "./errors.js";
 
-/** The parent of a message that answers nothing. */
+/** `parent_id` of a message that has no parent. */
 export const ROOT_ID = "3713";
-/** Seconds that a session lives by default: a day. */
+/** Default lifetime of a session in seconds: a day. */
 export const DEFAULT_TTL = 86_400;
 export const MIN_TTL = 300;
 export const MAX_TTL = 2_592_000;
 
 type Open<T extends Record<string, string>> = T[keyof T] | (string & {});
 
-/** What a message is for. */
+/** The kinds of messages. */
 export const MessageTypeEnum = {
   QUERY: "query",
   INFO: "info",
@@ -36,7 +36,7 @@ export const MessageTypeEnum = {
 export const MessageType = MessageTypeEnum;
 export type MessageType = Open<typeof MessageTypeEnum>;
 
-/** The form of a message's content; a file's type may be any string beside these. */
+/** MIME types of message contents; a file's type may be any other string, too. */
 export const MimeTypeEnum = {
   TEXT: "text/plain",
   MARKDOWN: "text/markdown",
@@ -60,11 +60,11 @@ export const MimeTypeEnum = {
 export const MimeType = MimeTypeEnum;
 export type MimeType = Open<typeof MimeTypeEnum>;
 
-/** Who speaks. */
+/** Who wrote a message. */
 export const Role = { USER: "user", AGENT: "agent", SYSTEM: "system" } as const;
 export type Role = Open<typeof Role>;
 
-/** What the speaker is doing. */
+/** What the author of a message, or a session, is doing. */
 export const State = {
   UNDEFINED: "undefined",
   START: "start",
@@ -91,7 +91,7 @@ export type State = Open<typeof State>;
 export const UserType = { UI: "ui", USER: "user", ADMIN: "admin", SYSTEM: "system", SERVICE: "service" } as const;
 export type UserType = Open<typeof UserType>;
 
-/** What a feedback is about. */
+/** Kinds of feedback. */
 export const FeedbackType = { USER_FEEDBACK: "user_feedback", BUG_REPORT: "bug_report" } as const;
 export type FeedbackType = Open<typeof FeedbackType>;
 
@@ -105,7 +105,7 @@ export interface Usage {
   tool_use_prompt_token_count: number;
 }
 
-/** One message of a session. `seq` counts from 1 without gaps; 0 stands on what is not kept. */
+/** One message of a session. `seq` counts from 1 without gaps; it is 0 if the message is not stored. */
 export interface Message {
   message_type: MessageType;
   id: string;
@@ -119,7 +119,7 @@ export interface Message {
   timestamp: number;
   title: string | null;
   state: State;
-  /** Text for `text/*` and `application/json`, base64 for every other type; `getContent` undoes it. */
+  /** Text for `text/*` and `application/json`, base64 for every other type; `getContent` decodes it. */
   content: string | null;
   mime_type: MimeType;
   status_code: number;
@@ -127,7 +127,7 @@ export interface Message {
   usage: Usage | null;
 }
 
-/** Who makes a toolset. */
+/** The vendor of a toolset. */
 export interface Vendor {
   name: string;
   description: string;
@@ -147,7 +147,7 @@ export interface Toolset {
   is_experimental: boolean;
 }
 
-/** A model that answers; `model_string` is `name-version` or `name-version-experimental`. */
+/** An available model. `model_string` is `name-version` or `name-version-experimental`. */
 export interface ModelInfo {
   model_name: string;
   version: string;
@@ -157,16 +157,16 @@ export interface ModelInfo {
   toolsets: Toolset[];
 }
 
-/** The model that a client asks for, as an object; `"stable"` and `"svc-1.1"` are the short ways. */
+/** The requested model as an object; a string such as `"stable"` or `"svc-1.1"` is shorter. */
 export interface ModelInfoInput {
   model_name?: string;
   version?: string;
   use_experimental?: boolean;
-  /** Decides where it is given. */
+  /** Takes precedence over the other fields. */
   model_string?: string;
 }
 
-/** A file attached to a session; `mime_type` and `content_type_label` were read from its content. */
+/** A file attached to a session. `mime_type` and `content_type_label` are detected from its content. */
 export interface SessionFile {
   name: string;
   size: number;
@@ -197,7 +197,7 @@ export interface Session {
   files: SessionFile[];
 }
 
-/** Whom a key belongs to and what it may do. `key_expire_time`, `tpm`, `rpm`: 0 is never, no limit. */
+/** A key's user and permissions. `key_expire_time` 0 means never; `tpm` and `rpm` 0 mean no limit. */
 export interface User {
   id: string;
   org_id: string;
@@ -212,42 +212,42 @@ export interface User {
   rpm: number;
 }
 
-/** GET /user/info: sessions oldest first without their messages; the stable model first. */
+/** Result of GET /user/info: sessions oldest first, without messages; the stable model first. */
 export interface UserInfo {
   user: User;
   sessions: Session[];
   available_models: ModelInfo[];
 }
 
-/** GET /health. */
+/** Result of GET /health. */
 export interface Health {
   status: string;
   version: string;
 }
 
-/** A fresh id for a session, turn or message: 32 hex digits. Works where the page is not secure, too. */
+/** A new ID for a session, turn or message: 32 hex digits. Unlike `randomUUID`, this also works on plain HTTP pages. */
 export function newId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-/** The id of a model that is asked for: `name-version` or `name-version-experimental`. */
+/** The ID of a requested model: `name-version` or `name-version-experimental`. */
 export function modelString(model: ModelInfoInput): string {
   if (model.model_string) return model.model_string;
   const plain = `${model.model_name ?? "svc"}-${model.version ?? "1.1"}`;
   return model.use_experimental ? `${plain}-experimental` : plain;
 }
 
-/** Whether this message closes its turn: the last `info`, or an `error`. */
+/** Whether this message ends its turn: the last `info`, or an `error`. */
 export function endsTurn(message: Message): boolean {
   const { INFO, ERROR } = MessageTypeEnum;
   return message.state === State.END && (message.message_type === INFO || message.message_type === ERROR);
 }
 
 /**
- * The content as it was meant: a string for text and JSON, bytes for the rest; `""` where there is none.
+ * Decode a message's content: a string for text and JSON, bytes for other types, `""` if there is none.
  *
- * Throws ProtocolError where the base64 is broken.
+ * Throws ProtocolError if the base64 is invalid.
  */
 export function getContent(message: Message): string | Uint8Array {
   const { content, mime_type: type } = message;
@@ -266,8 +266,8 @@ export const NO_USAGE: Readonly<Usage> = {
   tool_use_prompt_token_count: 0,
 };
 
-/** A message of this client's own, with what is left out filled in. */
-export function newMessage(given: Partial<Message> & Pick<Message, "message_type">): Message {
+/** A message to send; omitted fields get their defaults. */
+export function newMessage(fields: Partial<Message> & Pick<Message, "message_type">): Message {
   const now = Date.now() / 1000;
   return {
     id: newId(),
@@ -286,6 +286,6 @@ export function newMessage(given: Partial<Message> & Pick<Message, "message_type
     status_code: 200,
     status_message: "OK",
     usage: null,
-    ...given,
+    ...fields,
   };
 }

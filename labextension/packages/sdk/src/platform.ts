@@ -1,10 +1,10 @@
-/** What differs between Node and browsers: how a websocket carries the key, and how an upload tells its progress. */
+/** The interface to Node or a browser: how a websocket sends the key, and how an upload reports progress. */
 import type { Reply } from "./requests.js";
 
-/** A file's content as it is sent. */
+/** A file's content, ready to be sent. */
 export type FileBody = Uint8Array<ArrayBuffer> | Blob;
 
-/** `loaded` of `total` bytes are on their way. */
+/** `loaded` of `total` bytes have been sent. */
 export interface UploadProgress {
   loaded: number;
   total: number;
@@ -18,7 +18,7 @@ export interface UploadRequest {
   signal: AbortSignal;
 }
 
-/** `onframe` and `onclose` are called from the opening on; `onclose` once, with 1006 where no close frame came. */
+/** `onframe` and `onclose` are called once the socket is open; `onclose` once, with 1006 if no close frame came. */
 export interface SocketRequest {
   address: string;
   protocols: string[];
@@ -29,26 +29,26 @@ export interface SocketRequest {
   signal: AbortSignal;
 }
 
-/** An open websocket. After `close` nothing of it arrives any more. */
+/** An open websocket. After `close` no callback is called. */
 export interface Socket {
   send: (frame: string) => void;
   close: () => void;
 }
 
-/** The upgrade got an HTTP answer, where that can be seen. */
-export class RefusedUpgrade extends Error {
+/** The service answered the upgrade request with an HTTP error. Browsers do not show these. */
+export class UpgradeRefusedError extends Error {
   constructor(readonly reply: Reply) {
     super(`HTTP ${reply.status}`);
   }
 }
 
 export interface Platform {
-  /** Whether a websocket cannot send the key, so that a ticket opens it. */
+  /** Whether a websocket needs a ticket, because it cannot send the key in a header. */
   readonly needsTicket: boolean;
-  /** SVC_API_KEY, SVC_BASE_URL and SVC_WS_URL, where there is an environment. */
+  /** The environment variables; empty in browsers. */
   environ: () => Readonly<Record<string, string | undefined>>;
-  /** Rejects with the signal's reason, or with the platform's own error where the network failed. */
+  /** Rejects with the signal's reason, or with the platform's own error if the network failed. */
   upload: (request: UploadRequest) => Promise<Reply>;
-  /** Rejects with RefusedUpgrade, the signal's reason, or the platform's own error. */
+  /** Rejects with UpgradeRefusedError, the signal's reason, or the platform's own error. */
   openSocket: (request: SocketRequest) => Promise<Socket>;
 }

@@ -1,32 +1,32 @@
 /**
  * Decides what each frame of the stream means: frame in, step and outgoing frames out. Does no I/O, reads no clock.
  *
- * One object follows a session over any number of connections: `after` is always the last seq seen, a query that is not
- * over is repeated with the same id, and what was seen is dropped. Facts: docs/wire.md, "Message" and "Websocket".
+ * One object follows a session over any number of connections: `after` is always the last seq seen, an unfinished query
+ * is repeated with the same ID, and messages seen before are dropped. Source: docs/wire.md, "Message" and "Websocket".
  */
 import { ProtocolError, type ServiceError, serviceError, TooLargeError } from "./errors.js";
 import { endsTurn, type Message, MessageType, newMessage, ROOT_ID } from "./messages.js";
 import { parseObject, readMessage, ShapeError } from "./shapes.js";
 
-/** docs/wire.md, "Limits": max_message_bytes. */
+/** Largest frame that the service accepts (docs/wire.md, "Limits"). */
 export const MAX_SENT_BYTES = 1_048_576;
 const BAD_FRAME_SHOWN = 200; // characters
 
 export type Step =
-  /** A message of the session that is new, whoever's it is; they come in the order of seq. */
+  /** A new message of the session, from any client, in order of seq. */
   | { kind: "message"; message: Message }
-  /** Seen before, or nothing that this client asked. */
+  /** Seen before, or not meant for this client. */
   | { kind: "ignore" }
-  /** Leave this connection and come back with `after`: what it sends cannot be gone on from. */
+  /** Close this connection and reconnect with `after`: it skipped messages, or the service is stopping. */
   | { kind: "come_back"; reason: string }
-  /** The service did not take the query; the stream goes on. */
+  /** The service refused the query; the stream continues. */
   | { kind: "refused"; error: ServiceError }
-  /** The session cannot be followed any further. */
+  /** The stream cannot continue. */
   | { kind: "fail"; error: ProtocolError };
 
 const IGNORE: Step = { kind: "ignore" };
 
-interface Asked {
+interface PendingQuery {
   query: Message;
   frame: string;
   turn: string;
@@ -34,15 +34,15 @@ interface Asked {
   isHeld: boolean;
 }
 
-/** A session's stream from `after` on, and the query that is asked on it. */
+/** A session's stream after seq `after`, and the query sent on it. */
 export class StreamProtocol {
   #after: number;
-  #asked: Asked | null = null;
+  #pending: PendingQuery | null = null;
   #earlier: string | null = null;
   #earlierHasEnded = false;
   readonly #cancelled = new Set<string>();
-  readonly #ownIds = new Set<string>(); // of cancels and answers: what refuses them ends nothing
-  readonly #answers = new Map<string, string>(); // sent, and not seen in the history yet
+  readonly #ownIds = new Set<string>(); // of cancels and answers: refusing those does not end the query
+  readonly #answers = new Map<string, string>(); // sent, but not yet seen in the history
   #outbox: string[] = [];
 
   constructor(after: number) {
@@ -54,41 +54,41 @@ export class StreamProtocol {
     return this.#after;
   }
 
-  /** What the query that is asked waits for, or null where none is asked or its turn is over. */
+  /** What the current query waits for; null if there is none or its turn has ended. */
   get waitsFor(): "echo" | "turn" | null {
-    if (this.#asked === null) return null;
-    return this.#asked.isEchoed || this.#asked.isHeld ? "turn" : "echo";
+    if (this.#pending === null) return null;
+    return this.#pending.isEchoed || this.#pending.isHeld ? "turn" : "echo";
   }
 
   /**
-   * Ask; the frame is in `outgoing`. One at a time: the query before is over, or was abandoned.
+   * Send a query; `outgoing` has the frame. One at a time: the previous query has ended or was abandoned.
    *
-   * `earlier` is a turn of this client whose end was not read: where the service still holds it as running, the query
-   * waits for its end instead of being refused. Throws TooLargeError where the query does not fit a frame.
+   * `earlier` is a turn of this client whose end was not read: if it is still running on the service, the query waits
+   * for its end instead of being refused. Throws TooLargeError if the query does not fit into a frame.
    */
   ask(query: Message, earlier: string | null = null): void {
-    this.#asked = { query, frame: encodeQuery(query), turn: query.turn, isEchoed: false, isHeld: false };
+    this.#pending = { query, frame: encodeQuery(query), turn: query.turn, isEchoed: false, isHeld: false };
     if (earlier !== null) this.#setEarlier(earlier);
-    this.#outbox.push(this.#asked.frame);
+    this.#outbox.push(this.#pending.frame);
   }
 
-  /** The caller does not want the query any more: it is cancelled and never repeated. */
+  /** Drop the query: it is cancelled on the service and not repeated. */
   abandon(): void {
-    if (this.#asked === null) return;
-    const { frame, turn } = this.#asked;
+    if (this.#pending === null) return;
+    const { frame, turn } = this.#pending;
     this.#outbox = this.#outbox.filter((waiting) => waiting !== frame);
-    this.#asked = null;
+    this.#pending = null;
     this.#setEarlier(turn);
     this.cancel(turn);
   }
 
-  /** Ask the service to end a turn, again on every connection until it has ended; the frame is in `outgoing`. */
+  /** Cancel a turn, again on every connection until it has ended; `outgoing` has the frame. */
   cancel(turn: string): void {
     this.#cancelled.add(turn);
     this.#outbox.push(this.#cancelFrame(turn));
   }
 
-  /** Answer what a message asks; the frame is in `outgoing`, again on every connection until the history has it. */
+  /** Send an answer to a message, again on every connection until the history has it; `outgoing` has the frame. */
   answer(answer: Message): void {
     const frame = JSON.stringify(answer);
     this.#ownIds.add(answer.id);
@@ -96,17 +96,17 @@ export class StreamProtocol {
     this.#outbox.push(frame);
   }
 
-  /** A connection that was opened with `after` is ready: what is not over goes out (again). */
+  /** A connection opened with `after` is ready: unfinished frames are sent (again). */
   connected(): void {
     this.#outbox = [...this.#cancelled].map((turn) => this.#cancelFrame(turn));
-    if (this.#asked !== null) {
-      this.#asked.isHeld = false;
-      this.#outbox.push(this.#asked.frame);
+    if (this.#pending !== null) {
+      this.#pending.isHeld = false;
+      this.#outbox.push(this.#pending.frame);
     }
     this.#outbox.push(...this.#answers.values());
   }
 
-  /** The frames to send now, each given out once. */
+  /** The frames to send now; each is returned once. */
   outgoing(): string[] {
     const frames = this.#outbox;
     this.#outbox = [];
@@ -140,67 +140,67 @@ export class StreamProtocol {
   }
 
   #note(message: Message): void {
-    const asked = this.#asked;
+    const pending = this.#pending;
     this.#answers.delete(message.id);
     if (message.message_type === MessageType.QUERY && this.#cancelled.has(message.turn)) {
-      this.#outbox.push(this.#cancelFrame(message.turn)); // it came to the service after the cancel
+      this.#outbox.push(this.#cancelFrame(message.turn)); // the service received it after the cancel
     }
-    if (asked !== null && message.id === asked.query.id) {
-      asked.isEchoed = true;
-      asked.turn = message.turn; // the client's own is kept only where it is unused
+    if (pending !== null && message.id === pending.query.id) {
+      pending.isEchoed = true;
+      pending.turn = message.turn; // the service renames a turn whose ID is taken
       return;
     }
     if (!endsTurn(message)) return;
     this.#cancelled.delete(message.turn);
-    if (asked !== null && message.turn === asked.turn) this.#asked = null;
+    if (pending !== null && message.turn === pending.turn) this.#pending = null;
     else this.#otherTurnEnded(message.turn);
   }
 
   #isOfUnseenQuery(message: Message): boolean {
-    const asked = this.#asked;
-    return asked !== null && !asked.isEchoed && message.turn === asked.turn && message.id !== asked.query.id;
+    const pending = this.#pending;
+    return pending !== null && !pending.isEchoed && message.turn === pending.turn && message.id !== pending.query.id;
   }
 
   #seenBefore(message: Message): Step {
-    if (this.#asked === null || message.id !== this.#asked.query.id || this.#asked.isEchoed) return IGNORE;
+    if (this.#pending === null || message.id !== this.#pending.query.id || this.#pending.isEchoed) return IGNORE;
     return fail(
       `the session went back to message ${message.seq} after message ${this.#after}: the service was restored to an ` +
         "older state. Resume the session to continue from there.",
     );
   }
 
-  /** An error with seq 0: the service did not take what this connection sent. */
+  /** An error with seq 0: the service refused a frame of this connection. */
   #refused(message: Message): Step {
-    const asked = this.#asked;
+    const pending = this.#pending;
     this.#answers.delete(message.parent_id);
     if (message.message_type !== MessageType.ERROR || this.#ownIds.has(message.parent_id)) return IGNORE;
     if (message.status_code === 503) return { kind: "come_back", reason: "the service is stopping" };
-    if (asked === null) return IGNORE;
+    if (pending === null) return IGNORE;
     const isAddressed = message.parent_id !== ROOT_ID || message.turn !== "";
-    if (isAddressed && message.parent_id !== asked.query.id && message.turn !== asked.turn) return IGNORE;
-    if (message.status_code === 409 && this.#earlier !== null) return this.#waitForEarlier(asked);
-    this.#asked = null;
+    if (isAddressed && message.parent_id !== pending.query.id && message.turn !== pending.turn) return IGNORE;
+    if (message.status_code === 409 && this.#earlier !== null) return this.#waitForEarlier(pending);
+    this.#pending = null;
     const text = message.content || message.status_message;
     return { kind: "refused", error: serviceError(message.status_message, text, { status: message.status_code }) };
   }
 
-  /** The turn in progress is the one that this client left: ask again when it has ended. */
-  #waitForEarlier(asked: Asked): Step {
+  /** The turn in progress is an abandoned one of this client: send the query again when it has ended. */
+  #waitForEarlier(pending: PendingQuery): Step {
     if (this.#earlierHasEnded) {
       this.#earlier = null;
-      this.#outbox.push(asked.frame);
+      this.#outbox.push(pending.frame);
     } else {
-      asked.isHeld = true;
+      pending.isHeld = true;
     }
     return IGNORE;
   }
 
   #otherTurnEnded(turn: string): void {
     if (turn === this.#earlier) this.#earlierHasEnded = true;
-    if (this.#asked === null || !this.#asked.isHeld) return;
-    this.#asked.isHeld = false;
+    if (this.#pending === null || !this.#pending.isHeld) return;
+    this.#pending.isHeld = false;
     if (this.#earlierHasEnded) this.#earlier = null;
-    this.#outbox.push(this.#asked.frame);
+    this.#outbox.push(this.#pending.frame);
   }
 
   #setEarlier(turn: string): void {
@@ -215,7 +215,7 @@ export class StreamProtocol {
   }
 }
 
-/** The frame that carries the query. Throws TooLargeError where it does not fit. */
+/** Encode the query as a frame. Throws TooLargeError if it does not fit. */
 export function encodeQuery(query: Message): string {
   const frame = JSON.stringify(query);
   const bytes = new TextEncoder().encode(frame).length;

@@ -1,7 +1,7 @@
 /**
- * Each HTTP operation as a pure pair: what is sent, and how its reply reads. Facts: docs/wire.md, "HTTP operations".
+ * The HTTP operations as data: what to send, and how to read the reply. Source: docs/wire.md, "HTTP operations".
  *
- * Sends nothing and knows no address and no key (`transport` does).
+ * Sends nothing; `transport` has the address and the key.
  */
 import { InvalidRequestError, ProtocolError, serviceError, type SvcError, UnavailableError } from "./errors.js";
 import { FeedbackType, type Health, type Session, type SessionFile, type UserInfo } from "./messages.js";
@@ -17,9 +17,9 @@ const GATEWAY_CODES = new Map([
 ]);
 
 /**
- * One request. `target` is path and query; `body` null where there is none, or where a file is sent.
+ * One request. `target` is path and query; `body` is null if there is none or a file is sent.
  *
- * `isRepeatable`: doing it twice is the same as doing it once, so a lost reply may be asked for again.
+ * `isRepeatable`: sending it twice has the same effect as once, so it may be retried after a lost reply.
  */
 export interface Call<T> {
   method: "GET" | "POST";
@@ -30,14 +30,14 @@ export interface Call<T> {
   isRepeatable: boolean;
 }
 
-/** What came back. `retryAfter` is in seconds, or null. */
+/** An HTTP reply. `retryAfter` is in seconds, or null. */
 export interface Reply {
   status: number;
   body: string;
   retryAfter: number | null;
 }
 
-/** POST /session/register; what is left out takes the service's default. */
+/** Body of POST /session/register; omitted fields get the service's defaults. */
 export interface RegisterRequest {
   id: string;
   model?: string;
@@ -48,7 +48,7 @@ export interface RegisterRequest {
   can_log?: boolean;
 }
 
-/** POST /session/update; what is left out or empty stays as it is. */
+/** Body of POST /session/update; omitted or empty fields stay unchanged. */
 export interface UpdateRequest {
   id: string;
   name?: string;
@@ -56,7 +56,7 @@ export interface UpdateRequest {
   ttl?: number;
 }
 
-/** GET /health; the one operation that needs no key. */
+/** GET /health: the only operation that needs no key. */
 export function health(): Call<Health> {
   return get("/health", (body) => {
     const fields = parseObject(body);
@@ -64,7 +64,7 @@ export function health(): Call<Health> {
   });
 }
 
-/** GET /user/info: whom the key belongs to, the live sessions, the models. */
+/** GET /user/info: the key's user, the live sessions and the models. */
 export function userInfo(): Call<UserInfo> {
   return get("/user/info", (body) => readUserInfo(parseObject(body)));
 }
@@ -74,7 +74,7 @@ export function listSessions(): Call<Session[]> {
   return get("/session/list", parseSessions);
 }
 
-/** POST /session/register. It has an id of the client's own: the same id is the same session. */
+/** POST /session/register. Repeatable, because the client chooses the ID: the same ID is the same session. */
 export function register(request: RegisterRequest): Call<Session> {
   return post("/session/register", request, (body) => readSession(parseObject(body)["data"]), true);
 }
@@ -85,17 +85,17 @@ export function getSession(sessionId: string): Call<Session> {
   return get(`/session/get?${query.toString()}`, (body) => readSession(parseObject(body)));
 }
 
-/** POST /session/update: the session after it, or null from a service that does not send it. */
+/** POST /session/update: the updated session, or null if the service does not return it. */
 export function update(request: UpdateRequest): Call<Session | null> {
   return post("/session/update", request, readUpdated, true);
 }
 
-/** POST /session/delete. Not repeated after a lost reply: the second answer would be "no such session". */
+/** POST /session/delete. Not repeatable: the second reply would be "no such session". */
 export function deleteSession(sessionId: string): Call<void> {
   return post("/session/delete", { id: sessionId }, readDone, false);
 }
 
-/** POST /session/upload_file; the bytes are sent apart. Not repeated: a second one is a second file. */
+/** POST /session/upload_file; the bytes are passed separately. Not repeatable: it would attach a second file. */
 export function uploadFile(sessionId: string, name: string, mimeTypeHint?: string): Call<SessionFile> {
   if (!name) {
     throw new InvalidRequestError("the file has no name. Give one: it is how a question refers to it.", {
@@ -120,17 +120,17 @@ export function uploadFile(sessionId: string, name: string, mimeTypeHint?: strin
   };
 }
 
-/** POST /session/detach_file. Not repeated: another file may have the index by then. */
+/** POST /session/detach_file. Not repeatable: another file may have that index by then. */
 export function detachFile(sessionId: string, index: number): Call<void> {
   return post("/session/detach_file", { session_id: sessionId, file_idx: index }, readDone, false);
 }
 
-/** POST /session/feedback with a score. Not repeated: a second one would count twice. */
+/** POST /session/feedback with a score. Not repeatable: it would count twice. */
 export function sendFeedback(sessionId: string, score: number, comment: string, groupId: string): Call<void> {
   return feedback(sessionId, { type: FeedbackType.USER_FEEDBACK, score, comment }, groupId);
 }
 
-/** POST /session/feedback about a fault. Throws InvalidRequestError where it says nothing. */
+/** POST /session/feedback with a bug report. Throws InvalidRequestError if it is empty. */
 export function sendBugReport(sessionId: string, bug: string, groupId: string): Call<void> {
   if (!bug.trim()) {
     throw new InvalidRequestError("the bug report is empty. Say what happened and what you expected.", {
@@ -140,12 +140,12 @@ export function sendBugReport(sessionId: string, bug: string, groupId: string): 
   return feedback(sessionId, { type: FeedbackType.BUG_REPORT, score: 0, comment: bug }, groupId);
 }
 
-/** POST /stream/ticket: opens one stream of one session, once. A ticket that was lost does no harm. */
+/** POST /stream/ticket: a ticket that opens one stream, once. Repeatable: a lost ticket does no harm. */
 export function ticket(sessionId: string): Call<string> {
   return post("/stream/ticket", { session_id: sessionId }, (body) => text(parseObject(body), "ticket"), true);
 }
 
-/** What the reply says. Throws the typed ServiceError, or ProtocolError where it is not of the wire. */
+/** Read the reply. Throws the matching ServiceError, or ProtocolError if the reply is malformed. */
 export function readReply<T>(call: Call<T>, reply: Reply): T {
   if (reply.status < 200 || reply.status >= 300) throw readError(reply);
   try {
@@ -159,7 +159,7 @@ export function readReply<T>(call: Call<T>, reply: Reply): T {
   }
 }
 
-/** The error that a reply outside 2xx stands for; one without the wire's body came from something in between. */
+/** The error of a reply outside 2xx. Without the wire's error body, it came from a proxy. */
 export function readError(reply: Reply): SvcError {
   try {
     const error = object(parseObject(reply.body)["error"], "error");
@@ -174,13 +174,13 @@ export function readError(reply: Reply): SvcError {
   }
 }
 
-/** Seconds from a `Retry-After` header; null where there is none or it is a date (RFC 9110 allows one). */
+/** The seconds of a `Retry-After` header; null if it is missing or a date (RFC 9110 allows one). */
 export function parseRetryAfter(header: string | null | undefined): number | null {
   const trimmed = header?.trim() ?? "";
   return /^\d{1,9}(\.\d{1,3})?$/.test(trimmed) ? Number(trimmed) : null;
 }
 
-/** The path alone: what may stand in an error's text. */
+/** The path without its query, for error messages. */
 export function pathOf(call: Call<unknown>): string {
   return call.target.split("?", 1)[0] ?? "";
 }
@@ -198,9 +198,9 @@ function foreignError(reply: Reply): SvcError {
   return code === "unavailable" ? new UnavailableError(message, details) : serviceError(code, message, details);
 }
 
-function feedback(sessionId: string, said: object, groupId: string): Call<void> {
+function feedback(sessionId: string, fields: object, groupId: string): Call<void> {
   const about = groupId ? { group_id: groupId } : {};
-  return post("/session/feedback", { session_id: sessionId, ...said, ...about }, readDone, false);
+  return post("/session/feedback", { session_id: sessionId, ...fields, ...about }, readDone, false);
 }
 
 function get<T>(target: string, read: (body: string) => T): Call<T> {

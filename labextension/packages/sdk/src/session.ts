@@ -1,4 +1,4 @@
-/** A session as users hold it: ask over a streamer, attach, look back. */
+/** A session of one user: ask questions over a streamer, attach files, read the history. */
 import { decodeBase64, isTextFormat, wellFormed } from "./content.js";
 import { InvalidRequestError, SessionFileNotFoundError } from "./errors.js";
 import {
@@ -14,15 +14,15 @@ import {
 import type { FileBody, UploadProgress } from "./platform.js";
 import * as requests from "./requests.js";
 import { runningTurn, withMessage, withoutMessages } from "./snapshot.js";
-import { type StreamedSession, Streamer, type StreamerOptions } from "./streamer.js";
-import type { Transport, Waiting } from "./transport.js";
+import { type StreamContext, Streamer, type StreamerOptions } from "./streamer.js";
+import type { Transport, AbortOptions } from "./transport.js";
 
-export interface AttachOptions extends Waiting {
-  /** Called as the file goes out, at least once. */
+export interface AttachOptions extends AbortOptions {
+  /** Called while the file is sent, at least once. */
   onprogress?: ((progress: UploadProgress) => void) | undefined;
 }
 
-/** What `update` changes; what is left out stays. `ttl` counts from now. */
+/** What `update` changes; omitted fields stay. `ttl` counts from now. */
 export interface SessionChanges {
   name?: string;
   description?: string;
@@ -33,14 +33,14 @@ export interface SessionChanges {
 export type FileContent = string | ArrayBuffer | Uint8Array | Blob;
 
 /**
- * A conversation: each question knows the ones before. Made by `svc.createSession` and `svc.resumeSession`.
+ * A conversation: each question has the earlier ones as context. Made by `svc.createSession` and `svc.resumeSession`.
  *
- * The properties never ask the service: they say what this object last heard from it. Its answers and the messages of
- * its streamers bring them up to date; what others did meanwhile shows after `refresh`.
+ * The properties send no request: they hold the last known state, which replies and the messages of this object's
+ * streamers update. Call `refresh` to see what other clients changed.
  */
 export class InteractiveSession {
   readonly #transport: Transport;
-  readonly #streamed: StreamedSession;
+  readonly #stream: StreamContext;
   #streamers: Streamer[] = [];
   #info: Session;
   #after: number; // the last seq known
@@ -51,50 +51,50 @@ export class InteractiveSession {
     this.#info = withoutMessages(info);
     this.#after = info.num_messages;
     this.#runningTurn = runningTurn(info.messages);
-    this.#streamed = { sessionId: info.id, transport, ownTurn: null };
+    this.#stream = { sessionId: info.id, transport, ownTurn: null };
   }
 
-  /** The id by which `resumeSession` finds it again. */
+  /** The ID to pass to `resumeSession`. */
   get sessionId(): string {
     return this.#info.id;
   }
 
-  /** All that the other properties say at once. Its `messages` are empty: `history` reads them. */
+  /** All properties in one object. Its `messages` are empty: call `history`. */
   get info(): Session {
     return this.#info;
   }
 
-  /** What it is called; the service made a name up where none was given. */
+  /** The name; the service makes one up if none was given. */
   get name(): string {
     return this.#info.name;
   }
 
-  /** What it was said to be about; may be empty. */
+  /** The description; may be empty. */
   get description(): string {
     return this.#info.description;
   }
 
-  /** The BCP 47 tag of the language that answers are wanted in. */
+  /** The language of the answers, as a BCP 47 tag. */
   get language(): string {
     return this.#info.language;
   }
 
-  /** What answers. */
+  /** The model that answers. */
   get model(): ModelInfo {
     return this.#info.model;
   }
 
-  /** How long it lives after it was made or extended, in seconds. */
+  /** The lifetime in seconds, from creation or the last extension. */
   get ttl(): number {
     return this.#info.ttl;
   }
 
-  /** When it was made, in seconds since the epoch. */
+  /** When it was created, in seconds since the epoch. */
   get createTime(): number {
     return this.#info.create_time;
   }
 
-  /** When it last changed or said something, in seconds since the epoch. */
+  /** When it last changed or got a message, in seconds since the epoch. */
   get updateTime(): number {
     return this.#info.update_time;
   }
@@ -104,47 +104,47 @@ export class InteractiveSession {
     return this.#info.expire_time;
   }
 
-  /** Seconds until it expires by this machine's clock, 0 afterwards; `update({ ttl })` gives it more. */
+  /** Seconds until it expires by this machine's clock, 0 afterwards; `update({ ttl })` extends it. */
   get timeLeft(): number {
     return Math.max(0, this.#info.expire_time - Date.now() / 1000);
   }
 
-  /** How many questions were asked in it, by whomever. */
+  /** The number of questions asked, by all clients. */
   get turns(): number {
     return this.#info.turns;
   }
 
-  /** How many messages it has: the `seq` of the last one. */
+  /** The number of messages, which is the `seq` of the last one. */
   get numMessages(): number {
     return this.#info.num_messages;
   }
 
-  /** The tokens of all its turns. */
+  /** The tokens used by all turns. */
   get usage(): Usage {
     return this.#info.usage;
   }
 
-  /** What it is doing: `start`, `running_agent` while a turn runs, `agent_done` after one. */
+  /** `start`, `running_agent` while a turn runs, or `agent_done` after one. */
   get state(): State {
     return this.#info.state;
   }
 
-  /** What is attached, in the order of the indexes that `detachFile` takes. */
+  /** The attached files; their positions are the indexes that `detachFile` takes. */
   get files(): readonly SessionFile[] {
     return this.#info.files;
   }
 
-  /** Whether the service may keep it on disk; a wish (`logSession`) that the key may not allow. */
-  get canLog(): boolean {
+  /** Whether the service keeps it on disk; the key may override what `createSession` asked for. */
+  get logSession(): boolean {
     return this.#info.can_log;
   }
 
   /**
    * Open the session's stream; resolves when the service has opened it.
    *
-   * `onmessage` gets every message of the session that this object has not seen, in order, once each: questions (others'
-   * too), what is found on the way, the RESULT, an ERROR, the INFO that closes the turn. `onresult` gets the RESULT once
-   * more. A lost connection comes back by itself, and nothing is lost or doubled.
+   * `onmessage` gets every message of the session that this object has not seen, in order, once each: questions (of other
+   * clients, too), progress, the RESULT, an ERROR, and the INFO that ends the turn. `onresult` gets the RESULT again.
+   * A lost connection is reopened automatically; no message is lost or repeated.
    */
   async streamer(
     onmessage: (message: Message) => void,
@@ -152,12 +152,12 @@ export class InteractiveSession {
     options: StreamerOptions = {},
   ): Promise<Streamer> {
     const deliver = (message: Message): void => {
-      this.#hear(message);
+      this.#update(message);
       call(onmessage, message);
       if (onresult && message.message_type === MessageType.RESULT) call(onresult, message);
     };
     const { after = this.#after, onstate } = options;
-    const streamer = await Streamer.open(this.#streamed, after, deliver, {
+    const streamer = await Streamer.open(this.#stream, after, deliver, {
       ...options,
       onstate: (state) => {
         if (onstate) call(onstate, state);
@@ -169,50 +169,51 @@ export class InteractiveSession {
   }
 
   /**
-   * End the running turn on the service; resolves when it has ended, with false where none is known to run.
+   * Cancel the running turn; resolves when it has ended, with false if no turn is known to run.
    *
-   * Whoever follows the turn gets its ERROR, `cancelled`. Rejects with UnreachableError after five seconds without an end.
+   * Every client of the session gets the ERROR `cancelled`. Rejects with UnreachableError if the turn does not end
+   * within five seconds.
    */
-  async cancel(waiting: Waiting = {}): Promise<boolean> {
-    const turn = this.#runningTurn ?? this.#streamed.ownTurn;
+  async cancel(options: AbortOptions = {}): Promise<boolean> {
+    const turn = this.#runningTurn ?? this.#stream.ownTurn;
     if (turn === null) return false;
     const [open] = this.#openStreamers();
     if (open !== undefined) {
-      await open.cancelTurn(turn, waiting);
+      await open.cancelTurn(turn, options);
       return true;
     }
-    const streamer = await this.streamer(() => undefined, null, waiting);
+    const streamer = await this.streamer(() => undefined, null, options);
     try {
-      await streamer.cancelTurn(turn, waiting);
+      await streamer.cancelTurn(turn, options);
     } finally {
       streamer.close();
     }
     return true;
   }
 
-  /** Ask the service how the session is now; the properties say it from then on. */
-  async refresh(waiting: Waiting = {}): Promise<this> {
-    await this.#reload(waiting);
+  /** Read the session from the service and update the properties. */
+  async refresh(options: AbortOptions = {}): Promise<this> {
+    await this.#reload(options);
     return this;
   }
 
   /** Every message of the session, oldest first. */
-  async history(waiting: Waiting = {}): Promise<Message[]> {
-    return (await this.#reload(waiting)).messages;
+  async history(options: AbortOptions = {}): Promise<Message[]> {
+    return (await this.#reload(options)).messages;
   }
 
-  /** Change what is given; `ttl` counts from now. */
-  async update(changes: SessionChanges, waiting: Waiting = {}): Promise<void> {
-    const updated = await this.#transport.call(requests.update({ ...changes, id: this.sessionId }), waiting);
-    if (updated === null) await this.#reload(waiting);
+  /** Change the given fields; `ttl` counts from now. */
+  async update(changes: SessionChanges, options: AbortOptions = {}): Promise<void> {
+    const updated = await this.#transport.call(requests.update({ ...changes, id: this.sessionId }), options);
+    if (updated === null) await this.#reload(options);
     else this.#info = withoutMessages(updated);
   }
 
   /**
-   * Attach a file. Its type is read from its content; `mimeTypeHint` helps.
+   * Attach a file. Its type is detected from its content; `mimeTypeHint` helps.
    *
-   * A string is text, sent as UTF-8; with the hint of a type that is no text format (`image/png`) it is base64, and
-   * InvalidRequestError where it is not.
+   * A string is text, sent as UTF-8, unless `mimeTypeHint` is a binary type (`image/png`): then it is base64. Rejects
+   * with InvalidRequestError if it is not.
    */
   async attachFile(
     fileName: string,
@@ -228,12 +229,12 @@ export class InteractiveSession {
   }
 
   /**
-   * Take a file away, by its index or as one of `files`; these are read anew before.
+   * Remove a file, by its index or as an item of `files`, which is read from the service again first.
    *
-   * Rejects with SessionFileNotFoundError, which says which files there are.
+   * Rejects with SessionFileNotFoundError, whose message lists the files.
    */
-  async detachFile(file: number | SessionFile, waiting: Waiting = {}): Promise<void> {
-    const { files } = await this.#reload(waiting);
+  async detachFile(file: number | SessionFile, options: AbortOptions = {}): Promise<void> {
+    const { files } = await this.#reload(options);
     const index =
       typeof file === "number"
         ? file
@@ -245,34 +246,34 @@ export class InteractiveSession {
         { param: "file_idx" },
       );
     }
-    await this.#transport.call(requests.detachFile(this.sessionId, index), waiting);
+    await this.#transport.call(requests.detachFile(this.sessionId, index), options);
     this.#keepFiles(files.filter((_, place) => place !== index));
   }
 
-  /** Say how good the session was, or, by the `group` of its messages, one answer; a higher score is better. */
-  async sendFeedback(score: number, comment: string, groupId = "", waiting: Waiting = {}): Promise<void> {
-    await this.#transport.call(requests.sendFeedback(this.sessionId, score, comment, groupId), waiting);
+  /** Rate the session, or one answer by the `group` of its messages; a higher score is better. */
+  async sendFeedback(score: number, comment: string, groupId = "", options: AbortOptions = {}): Promise<void> {
+    await this.#transport.call(requests.sendFeedback(this.sessionId, score, comment, groupId), options);
   }
 
-  /** Say what went wrong in the session, or, by the `group` of its messages, in one answer. */
-  async sendBugReport(bug: string, groupId = "", waiting: Waiting = {}): Promise<void> {
-    await this.#transport.call(requests.sendBugReport(this.sessionId, bug, groupId), waiting);
+  /** Report a problem with the session, or with one answer by the `group` of its messages. */
+  async sendBugReport(bug: string, groupId = "", options: AbortOptions = {}): Promise<void> {
+    await this.#transport.call(requests.sendBugReport(this.sessionId, bug, groupId), options);
   }
 
-  /** End the session: a running turn stops, messages and files are erased. */
-  async delete(waiting: Waiting = {}): Promise<void> {
-    await this.#transport.call(requests.deleteSession(this.sessionId), waiting);
+  /** Delete the session: a running turn is cancelled, messages and files are erased. */
+  async delete(options: AbortOptions = {}): Promise<void> {
+    await this.#transport.call(requests.deleteSession(this.sessionId), options);
   }
 
-  #hear(message: Message): void {
+  #update(message: Message): void {
     this.#after = Math.max(this.#after, message.seq);
     this.#info = withMessage(this.#info, message);
     if (message.message_type === MessageType.QUERY) this.#runningTurn = message.turn;
     if (endsTurn(message) && message.turn === this.#runningTurn) this.#runningTurn = null;
   }
 
-  async #reload(waiting: Waiting): Promise<Session> {
-    const session = await this.#transport.call(requests.getSession(this.sessionId), waiting);
+  async #reload(options: AbortOptions): Promise<Session> {
+    const session = await this.#transport.call(requests.getSession(this.sessionId), options);
     this.#info = withoutMessages(session);
     this.#runningTurn = runningTurn(session.messages);
     return session;
@@ -289,7 +290,7 @@ export class InteractiveSession {
 
 function bodyOf(content: FileContent, mimeTypeHint: string | undefined): FileBody {
   if (content instanceof Blob) return content;
-  if (typeof content !== "string") return new Uint8Array(content); // a copy: the caller's may change on the way
+  if (typeof content !== "string") return new Uint8Array(content); // a copy: the caller may change its own while it is sent
   if (!mimeTypeHint || isTextFormat(mimeTypeHint)) return new TextEncoder().encode(wellFormed(content));
   const bytes = decodeBase64(content);
   if (bytes !== null) return bytes;
@@ -300,7 +301,7 @@ function bodyOf(content: FileContent, mimeTypeHint: string | undefined): FileBod
   );
 }
 
-/** A callback's fault is its own: it is reported as uncaught, and the stream goes on. */
+/** An error in a callback is reported as uncaught, and the stream continues. */
 function call<T>(callback: (value: T) => void, value: T): void {
   try {
     callback(value);

@@ -1,7 +1,7 @@
 /**
- * Reads JSON of the wire into the types of `messages`: what must be there is checked, what may be left out filled in.
+ * Reads the wire's JSON into the types of `messages`: checks required fields and fills in optional ones.
  *
- * Throws ShapeError; whoever reads says what was read.
+ * Throws ShapeError; the caller adds what was being read.
  */
 import {
   type Message,
@@ -17,15 +17,15 @@ import {
 
 type Fields = Record<string, unknown>;
 
-/** Something is not of the wire; the text names the field. */
+/** The JSON does not have the expected shape; the message names the field. */
 export class ShapeError extends Error {}
 
-/** The object that `text` is. */
+/** Parse `text` as a JSON object. */
 export function parseObject(text: string): Fields {
   return object(parseJson(text), "it");
 }
 
-/** The list of sessions that `text` is. */
+/** Parse `text` as a list of sessions. */
 export function parseSessions(text: string): Session[] {
   return list(parseJson(text), "it").map(readSession);
 }
@@ -44,7 +44,7 @@ const MESSAGE_TEXTS = [
 ] as const;
 const MESSAGE_NUMBERS = ["seq", "created_at", "timestamp", "status_code"] as const;
 
-/** A message; only `message_type` must be there. */
+/** Read a message; only `message_type` is required. */
 export function readMessage(value: unknown): Message {
   const fields = object(value, "a message");
   text(fields, "message_type");
@@ -59,7 +59,7 @@ export function readMessage(value: unknown): Message {
 const SESSION_TEXTS = ["id", "user_id", "org_id", "name", "description", "language", "state"] as const;
 const SESSION_NUMBERS = ["ttl", "turns", "create_time", "update_time", "expire_time", "num_messages"] as const;
 
-/** A session, with its messages where the operation gives them. */
+/** Read a session, with its messages if the operation returns them. */
 export function readSession(value: unknown): Session {
   const fields = object(value, "a session");
   for (const name of SESSION_TEXTS) text(fields, name);
@@ -73,7 +73,7 @@ export function readSession(value: unknown): Session {
   };
 }
 
-/** An attached file. */
+/** Read an attached file. */
 export function readFile(value: unknown): SessionFile {
   const fields = object(value, "a file");
   for (const name of ["name", "sha256", "mime_type", "content_type_label"]) text(fields, name);
@@ -81,7 +81,7 @@ export function readFile(value: unknown): SessionFile {
   return fields as unknown as SessionFile;
 }
 
-/** GET /user/info. */
+/** Read the reply of GET /user/info. */
 export function readUserInfo(value: unknown): UserInfo {
   const fields = object(value, "it");
   const user = object(fields["user"], "user");
@@ -93,14 +93,14 @@ export function readUserInfo(value: unknown): UserInfo {
   };
 }
 
-/** A field that must be text. */
+/** Read a required text field. */
 export function text(fields: Fields, name: string): string {
   const value = fields[name];
   if (typeof value !== "string") throw new ShapeError(`\`${name}\` is not text`);
   return value;
 }
 
-/** A value that must be an object. */
+/** Check that a value is an object. */
 export function object(value: unknown, name: string): Fields {
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     throw new ShapeError(`${name} is not an object`);

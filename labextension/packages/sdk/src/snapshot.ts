@@ -1,11 +1,11 @@
 /**
- * What a session is after one more of its messages. Pure; counts as the service does (docs/wire.md, "Session").
+ * Updates a session's properties from its messages. Pure; counts as the service does (docs/wire.md, "Session").
  *
- * What messages do not tell (a file that the service adds, another client's update) comes with the next whole reading.
+ * Changes that no message reports (a file that the service adds, another client's update) come with the next reload.
  */
 import { endsTurn, type Message, MessageType, type Session, State, type Usage } from "./messages.js";
 
-/** The session after `message`; the same where its count holds that message already, or has a gap before it. */
+/** The session after `message`; unchanged if it already counts that message, or if there is a gap before it. */
 export function withMessage(session: Session, message: Message): Session {
   if (message.seq !== session.num_messages + 1) return session;
   const isQuery = message.message_type === MessageType.QUERY;
@@ -19,12 +19,12 @@ export function withMessage(session: Session, message: Message): Session {
   };
 }
 
-/** The session as it is held for long: its messages may be many megabytes. */
+/** The session without its messages, which may be many megabytes. */
 export function withoutMessages(session: Session): Session {
   return { ...session, messages: [] };
 }
 
-/** The turn that the last of these messages leaves running, or null. */
+/** The turn that is still running after these messages, or null. */
 export function runningTurn(messages: readonly Message[]): string | null {
   const query = messages.findLast((message) => message.message_type === MessageType.QUERY);
   if (query === undefined) return null;

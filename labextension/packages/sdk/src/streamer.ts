@@ -1,48 +1,47 @@
 /**
- * A session's stream as users hold it: every message as it comes, and questions.
+ * A session's stream: receives every message and sends questions.
  *
- * Carries out what `protocol` and `retry` decide, over as many connections as it takes. Facts: docs/wire.md,
- * "Websocket".
+ * Does the I/O that `protocol` and `retry` decide on, over any number of connections. Source: docs/wire.md, "Websocket".
  */
 import { InvalidRequestError, type SvcError, UnreachableError } from "./errors.js";
 import { endsTurn, type Message, MessageType, MimeType, newId, newMessage, State } from "./messages.js";
 import type { Socket } from "./platform.js";
 import { encodeQuery, StreamProtocol } from "./protocol.js";
 import { CALL_LIMIT_SECONDS, LASTING_SECONDS, Patience, STREAM_LIMIT_SECONDS } from "./retry.js";
-import { closedError, LostConnectionError, seconds, type Transport, type Waiting } from "./transport.js";
+import { closedError, LostConnectionError, seconds, type Transport, type AbortOptions } from "./transport.js";
 import { abortable, pause } from "./waiting.js";
 import { wellFormed } from "./content.js";
 
-/** For the service to say that it has the query, before the query is repeated on a new connection. */
+/** Time for the service to echo the query, before it is repeated on a new connection. */
 const ECHO_SECONDS = 5;
-/** Without a message of a running turn; a browser cannot ping, so it comes back to see whether the peer is there. */
+/** Silence during a turn after which the stream reconnects: a browser cannot ping to check the connection. */
 const SILENCE_SECONDS = 45;
-/** For the service to confirm a cancel. */
+/** Time for the service to confirm a cancel. */
 const CANCEL_SECONDS = 5;
 
-/** What a streamer is doing. */
+/** The state of a stream. */
 export type StreamState =
   | { kind: "connected" }
   | { kind: "reconnecting"; attempt: number; reason: string }
-  /** `error` is null where the caller closed it; nothing more comes. */
+  /** Final. `error` is null if the caller closed it. */
   | { kind: "closed"; error: Error | null };
 
-export interface StreamerOptions extends Waiting {
-  /** The last seq that is known, where it is not the session's own; messages after it come first. */
+export interface StreamerOptions extends AbortOptions {
+  /** Start after this seq. Default: the last message that the session object knows. */
   after?: number | undefined;
-  /** Called at every change. */
+  /** Called whenever the state changes. */
   onstate?: ((state: StreamState) => void) | undefined;
 }
 
-/** What a streamer needs of its session. */
-export interface StreamedSession {
+/** What a streamer needs from its session. */
+export interface StreamContext {
   readonly sessionId: string;
   readonly transport: Transport;
-  /** The turn that was asked last and whose end nobody read, or null. */
+  /** The last turn that this client started and whose end it has not read, or null. */
   ownTurn: string | null;
 }
 
-interface Sending {
+interface QueuedPrompt {
   query: Message;
   turn: string;
   isConfirmed: boolean;
@@ -50,33 +49,33 @@ interface Sending {
   reject: (error: Error) => void;
 }
 
-interface Cancelling {
+interface PendingCancel {
   turn: string;
   resolve: () => void;
   reject: (error: Error) => void;
 }
 
-/** An open stream of one session. Made by `session.streamer`; `close` ends it, a running turn goes on. */
+/** An open stream of one session, made by `session.streamer`. `close` ends it; a running turn continues. */
 export class Streamer {
-  readonly #session: StreamedSession;
+  readonly #session: StreamContext;
   readonly #onmessage: (message: Message) => void;
   readonly #onstate: (state: StreamState) => void;
   readonly #protocol: StreamProtocol;
   readonly #closing = new AbortController();
-  readonly #queue: Sending[] = [];
+  readonly #queue: QueuedPrompt[] = [];
   readonly #ended = new Set<string>(); // turns
-  readonly #cancelling = new Set<Cancelling>();
+  readonly #cancels = new Set<PendingCancel>();
   #patience = new Patience(CALL_LIMIT_SECONDS); // of the first connection
   #attempts = 0;
-  #sending: Sending | null = null;
+  #current: QueuedPrompt | null = null;
   #socket: Socket | null = null;
   #openedAt = 0;
   #state: StreamState | null = null;
-  #leave: (why: Error) => void = () => undefined;
+  #endConnection: (why: Error) => void = () => undefined;
   #silence: ReturnType<typeof setTimeout> | undefined;
 
   private constructor(
-    session: StreamedSession,
+    session: StreamContext,
     after: number,
     onmessage: (message: Message) => void,
     options: StreamerOptions,
@@ -87,9 +86,9 @@ export class Streamer {
     this.#protocol = new StreamProtocol(after);
   }
 
-  /** Resolves when the service has opened the stream. Rejects with why it cannot be. */
+  /** Resolves when the service has opened the stream; rejects if it cannot be opened. */
   static async open(
-    session: StreamedSession,
+    session: StreamContext,
     after: number,
     onmessage: (message: Message) => void,
     options: StreamerOptions,
@@ -116,23 +115,23 @@ export class Streamer {
     return streamer;
   }
 
-  /** What it is doing now. */
+  /** The current state. */
   get state(): StreamState {
     return this.#state ?? { kind: "connected" };
   }
 
-  /** The seq of the last message that came. */
+  /** The seq of the last message received. */
   get after(): number {
     return this.#protocol.after;
   }
 
   /**
-   * Ask. Resolves with the question as the service keeps it, when it has it; what it answers comes to `onmessage`.
+   * Ask a question. Resolves with the stored question once the service has it; the answer goes to `onmessage`.
    *
-   * Where the turn before has not ended yet, the question waits. Aborting before the service has confirmed cancels the
-   * turn. Rejects with the typed ServiceError where the question is refused, with what closed the stream otherwise.
+   * If the previous turn has not ended yet, the question waits. Aborting before the service has confirmed cancels the
+   * turn. Rejects with a ServiceError if the question is refused, or with the error that closed the stream.
    */
-  async send(prompt: string, { signal }: Waiting = {}): Promise<Message> {
+  async send(prompt: string, { signal }: AbortOptions = {}): Promise<Message> {
     if (!prompt.trim()) {
       throw new InvalidRequestError("the question is empty. Write it out.", { param: "content" });
     }
@@ -140,19 +139,19 @@ export class Streamer {
     const turn = newId();
     const content = wellFormed(prompt);
     const query = newMessage({ message_type: MessageType.QUERY, turn, state: State.QUERY, content });
-    encodeQuery(query); // what cannot be sent need not wait its turn
+    encodeQuery(query); // throws at once if it is too large, rather than after waiting
     return abortable<Message>(signal, (resolve, reject) => {
-      const sending = { query, turn, isConfirmed: false, resolve, reject };
-      this.#queue.push(sending);
+      const queued = { query, turn, isConfirmed: false, resolve, reject };
+      this.#queue.push(queued);
       this.#sendNext();
       return () => {
-        this.#withdraw(sending);
+        this.#withdraw(queued);
       };
     });
   }
 
-  /** End a turn on the service; resolves when it has ended. Rejects with UnreachableError after five seconds. */
-  async cancelTurn(turn: string, { signal }: Waiting = {}): Promise<void> {
+  /** Cancel a turn; resolves when it has ended. Rejects with UnreachableError after five seconds. */
+  async cancelTurn(turn: string, { signal }: AbortOptions = {}): Promise<void> {
     this.#throwIfClosed();
     if (this.#ended.has(turn)) return;
     const base = this.#session.transport.config.baseUrl;
@@ -165,24 +164,24 @@ export class Streamer {
           ),
         );
       }, CANCEL_SECONDS * 1000);
-      const cancelling: Cancelling = {
+      const pending: PendingCancel = {
         turn,
         resolve: () => {
           resolve(undefined);
         },
         reject,
       };
-      this.#cancelling.add(cancelling);
+      this.#cancels.add(pending);
       this.#protocol.cancel(turn);
       this.#flush();
       return () => {
         clearTimeout(timer);
-        this.#cancelling.delete(cancelling);
+        this.#cancels.delete(pending);
       };
     });
   }
 
-  /** Say whether the model may call the tool that a `confirmation_request` names: in this session, or this once. */
+  /** Answer a `confirmation_request`: allow or refuse the tool call, for the session or (`isOnce`) for this call only. */
   confirm({ id, turn }: { id: string; turn?: string }, isAllowed: boolean, isOnce = false): void {
     this.#throwIfClosed();
     const content = JSON.stringify({ is_allowed: isAllowed, is_once: isOnce });
@@ -193,7 +192,7 @@ export class Streamer {
     this.#flush();
   }
 
-  /** Nothing more comes. What was sent is answered all the same: `history` has it, or the session's next streamer. */
+  /** Stop receiving. A running turn continues: its messages go to `history` and to the session's next streamer. */
   close(): void {
     this.#end(null);
   }
@@ -203,7 +202,7 @@ export class Streamer {
     try {
       for (;;) {
         const lost = await this.#connect(opened);
-        await this.#comeBackAfter(lost);
+        await this.#waitBeforeReconnecting(lost);
         signal.throwIfAborted();
       }
     } catch (error) {
@@ -213,18 +212,18 @@ export class Streamer {
     }
   }
 
-  /** One connection, from its opening to its loss, which it resolves with. Rejects with what ends the stream. */
+  /** One connection. Resolves with the error that ended it; rejects with an error that ends the stream. */
   async #connect(opened: () => void): Promise<LostConnectionError> {
     const { transport, sessionId } = this.#session;
     const { signal } = this.#closing;
     try {
       return await abortable<LostConnectionError>(signal, (resolve, reject) => {
-        const leave = (this.#leave = (why): void => {
+        const endConnection = (this.#endConnection = (why): void => {
           if (why instanceof LostConnectionError) resolve(why);
           else reject(why);
         });
         const onclose = (code: number, reason: string): void => {
-          leave(closedError(code, reason, transport.config.wsUrl));
+          endConnection(closedError(code, reason, transport.config.wsUrl));
         };
         const onframe = (frame: string): void => {
           this.#receive(frame);
@@ -232,12 +231,12 @@ export class Streamer {
         transport.openStream(sessionId, this.#protocol.after, { onframe, onclose }, signal).then((socket) => {
           this.#opened(socket);
           opened();
-        }, leave);
+        }, endConnection);
         return () => undefined;
       });
     } finally {
-      this.#leave = (): void => undefined;
-      this.#drop();
+      this.#endConnection = (): void => undefined;
+      this.#closeSocket();
     }
   }
 
@@ -250,7 +249,7 @@ export class Streamer {
     this.#setState({ kind: "connected" });
   }
 
-  async #comeBackAfter(lost: LostConnectionError): Promise<void> {
+  async #waitBeforeReconnecting(lost: LostConnectionError): Promise<void> {
     const { refusal } = lost;
     this.#attempts += 1;
     const delay = this.#patience.nextDelay(seconds(), Math.random(), refusal?.retryAfter);
@@ -271,17 +270,17 @@ export class Streamer {
     const step = this.#protocol.receive(frame);
     switch (step.kind) {
       case "message":
-        this.#progressed();
+        this.#resetRetries();
         this.#deliver(step.message);
         break;
       case "come_back":
-        this.#leave(new LostConnectionError(`${this.#session.transport.config.wsUrl}: ${step.reason}.`));
+        this.#endConnection(new LostConnectionError(`${this.#session.transport.config.wsUrl}: ${step.reason}.`));
         return;
       case "refused":
         this.#refused(step.error);
         break;
       case "fail":
-        this.#leave(step.error);
+        this.#endConnection(step.error);
         return;
       case "ignore":
         break;
@@ -291,76 +290,78 @@ export class Streamer {
   }
 
   #deliver(message: Message): void {
-    const sending = this.#sending;
-    if (sending !== null && message.id === sending.query.id) {
-      this.#session.ownTurn = sending.turn = message.turn;
-      sending.isConfirmed = true;
-      sending.resolve(message);
+    const queued = this.#current;
+    if (queued !== null && message.id === queued.query.id) {
+      this.#session.ownTurn = queued.turn = message.turn;
+      queued.isConfirmed = true;
+      queued.resolve(message);
     }
     if (endsTurn(message)) {
-      if (message.turn === sending?.turn) this.#sending = null;
+      if (message.turn === queued?.turn) this.#current = null;
       if (message.turn === this.#session.ownTurn) this.#session.ownTurn = null;
       this.#ended.add(message.turn);
-      for (const { turn, resolve } of this.#cancelling) if (turn === message.turn) resolve();
+      for (const { turn, resolve } of this.#cancels) if (turn === message.turn) resolve();
     }
     this.#onmessage(message);
   }
 
   #refused(error: SvcError): void {
-    const sending = this.#sending;
-    if (sending === null) return;
-    this.#sending = null;
-    if (this.#session.ownTurn === sending.turn) this.#session.ownTurn = null;
-    sending.isConfirmed = true; // there is nothing to withdraw any more
-    sending.reject(error);
+    const queued = this.#current;
+    if (queued === null) return;
+    this.#current = null;
+    if (this.#session.ownTurn === queued.turn) this.#session.ownTurn = null;
+    queued.isConfirmed = true; // there is nothing left to withdraw
+    queued.reject(error);
   }
 
-  /** The next question goes out when the turn before is over. */
+  /** Send the next question when the previous turn has ended. */
   #sendNext(): void {
-    if (this.#sending !== null || this.#protocol.waitsFor !== null) return;
-    const sending = this.#queue.shift();
-    if (sending === undefined) return;
-    this.#sending = sending;
-    this.#protocol.ask(sending.query, this.#session.ownTurn);
-    this.#session.ownTurn = sending.turn;
+    if (this.#current !== null || this.#protocol.waitsFor !== null) return;
+    const queued = this.#queue.shift();
+    if (queued === undefined) return;
+    this.#current = queued;
+    this.#protocol.ask(queued.query, this.#session.ownTurn);
+    this.#session.ownTurn = queued.turn;
     this.#flush();
   }
 
-  #withdraw(sending: Sending): void {
-    const place = this.#queue.indexOf(sending);
+  #withdraw(queued: QueuedPrompt): void {
+    const place = this.#queue.indexOf(queued);
     if (place >= 0) this.#queue.splice(place, 1);
-    if (this.#sending !== sending || sending.isConfirmed) return;
-    this.#sending = null;
+    if (this.#current !== queued || queued.isConfirmed) return;
+    this.#current = null;
     this.#protocol.abandon();
     this.#flush();
     this.#sendNext();
   }
 
   #flush(): void {
-    this.#watch();
-    if (this.#socket === null) return; // a connection that opens sends it all
+    this.#startSilenceTimer();
+    if (this.#socket === null) return; // sent when a connection opens
     for (const frame of this.#protocol.outgoing()) this.#socket.send(frame);
   }
 
-  /** A turn that is awaited on a silent connection is looked for on a new one. */
-  #watch(): void {
+  /** Reconnect if the connection stays silent while a turn is awaited. */
+  #startSilenceTimer(): void {
     clearTimeout(this.#silence);
     const { waitsFor } = this.#protocol;
     if (waitsFor === null || this.#socket === null) return;
     const limit = waitsFor === "echo" ? ECHO_SECONDS : SILENCE_SECONDS;
     this.#silence = setTimeout(() => {
-      this.#leave(new LostConnectionError(`${this.#session.transport.config.wsUrl} was silent for ${limit} s.`));
+      this.#endConnection(
+        new LostConnectionError(`${this.#session.transport.config.wsUrl} was silent for ${limit} s.`),
+      );
     }, limit * 1000);
   }
 
-  #progressed(): void {
+  #resetRetries(): void {
     this.#patience.progressed();
     this.#attempts = 0;
   }
 
-  #drop(): void {
+  #closeSocket(): void {
     clearTimeout(this.#silence);
-    if (this.#socket !== null && seconds() - this.#openedAt > LASTING_SECONDS) this.#progressed();
+    if (this.#socket !== null && seconds() - this.#openedAt > LASTING_SECONDS) this.#resetRetries();
     this.#socket?.close();
     this.#socket = null;
   }
@@ -375,15 +376,15 @@ export class Streamer {
     const wasOpen = this.#state !== null;
     this.#state = { kind: "closed", error };
     this.#closing.abort(new DOMException("the streamer was closed", "AbortError"));
-    this.#drop();
+    this.#closeSocket();
     const reason = error ?? (this.#closing.signal.reason as Error);
-    for (const sending of [this.#sending, ...this.#queue.splice(0)]) {
-      if (sending !== null && !sending.isConfirmed) {
-        sending.isConfirmed = true;
-        sending.reject(reason);
+    for (const queued of [this.#current, ...this.#queue.splice(0)]) {
+      if (queued !== null && !queued.isConfirmed) {
+        queued.isConfirmed = true;
+        queued.reject(reason);
       }
     }
-    for (const { reject } of this.#cancelling) reject(reason);
+    for (const { reject } of this.#cancels) reject(reason);
     if (wasOpen) this.#onstate(this.#state);
   }
 

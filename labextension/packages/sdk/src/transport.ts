@@ -1,29 +1,35 @@
 /**
- * HTTP calls and websocket connections: alone talks to the network, and translates its errors once.
+ * HTTP calls and websocket connections: the only module that uses the network; it translates network errors.
  *
- * Decides nothing of its own: what is sent and how it reads is `requests`', what is tried again `retry`'s, what a frame
- * means `protocol`'s. The key travels in headers only; in browsers a ticket opens the websocket instead.
+ * `requests` decides what is sent and how replies read, `retry` what is retried, `protocol` what a frame means. The key
+ * is sent in headers only; in browsers, which cannot set a websocket's headers, a ticket opens the stream.
  */
 import { PLATFORM } from "#platform";
 
 import type { Config } from "./config.js";
 import { InvalidApiKeyError, ProtocolError, ServiceError, SessionExpiredError, UnreachableError } from "./errors.js";
-import { type FileBody, RefusedUpgrade, type Socket, type SocketRequest, type UploadProgress } from "./platform.js";
+import {
+  type FileBody,
+  UpgradeRefusedError,
+  type Socket,
+  type SocketRequest,
+  type UploadProgress,
+} from "./platform.js";
 import { type Call, parseRetryAfter, pathOf, readError, readReply, type Reply, ticket } from "./requests.js";
 import { CALL_LIMIT_SECONDS, closeMeaning, isRetriedStatus, Patience } from "./retry.js";
 import { limited, pause, TimeLimitError } from "./waiting.js";
 
 const CONNECT_SECONDS = 10;
-/** Without a reply, or a byte of an upload that moves. */
+/** Time without a reply or upload progress after which a request fails. */
 const REPLY_SECONDS = 60;
-/** Node's words for a connection that was never made: nothing was sent. Browsers do not say. */
+/** Node's error codes if no connection was made, so nothing was sent. Browsers do not say. */
 const NOTHING_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/;
 
 /**
- * A connection could not be opened or was cut; coming back may help.
+ * A connection could not be opened or was lost; retrying may help.
  *
- * Where the service said why, `refusal` is that: it is thrown when coming back did not help.
+ * `refusal` is the service's own error, if it gave one: it is thrown when retrying did not help.
  */
 export class LostConnectionError extends UnreachableError {
   constructor(
@@ -31,21 +37,22 @@ export class LostConnectionError extends UnreachableError {
     readonly refusal: ServiceError | null = null,
   ) {
     super(message);
-    this.name = "UnreachableError"; // what callers know it as
+    this.name = "UnreachableError"; // the public class
   }
 }
 
-/** What ends a wait from outside. */
-export interface Waiting {
+/** Options of every call that waits. */
+export interface AbortOptions {
+  /** Aborting it rejects the call with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** One service, over HTTP and websocket. Holds no connection of its own. */
+/** One service, over HTTP and websocket. Keeps no open connection. */
 export class Transport {
   constructor(readonly config: Config) {}
 
-  /** Send, repeat what may be repeated, read. Rejects with ServiceError, UnreachableError, ProtocolError. */
-  call<T>(call: Call<T>, { signal }: Waiting = {}): Promise<T> {
+  /** Send, retry if allowed, and read the reply. Rejects with ServiceError, UnreachableError or ProtocolError. */
+  call<T>(call: Call<T>, { signal }: AbortOptions = {}): Promise<T> {
     return this.#retried(call, signal, () => this.#fetch(call, signal));
   }
 
@@ -53,9 +60,9 @@ export class Transport {
   upload<T>(
     call: Call<T>,
     body: FileBody,
-    { signal, onprogress }: Waiting & { onprogress?: ((progress: UploadProgress) => void) | undefined },
+    { signal, onprogress }: AbortOptions & { onprogress?: ((progress: UploadProgress) => void) | undefined },
   ): Promise<T> {
-    const send = (own: AbortSignal, touch: () => void): Promise<Reply> =>
+    const send = (ownSignal: AbortSignal, touch: () => void): Promise<Reply> =>
       PLATFORM.upload({
         address: this.config.baseUrl + call.target,
         headers: this.#headers(call),
@@ -64,12 +71,12 @@ export class Transport {
           touch();
           onprogress?.(progress);
         },
-        signal: own,
+        signal: ownSignal,
       });
     return this.#retried(call, signal, () => this.#translated(call, signal, send));
   }
 
-  /** One websocket that reads the session after `after`; one attempt. Rejects with LostConnectionError: come back. */
+  /** Open one websocket for the messages after `after`; one attempt. Rejects with LostConnectionError if it may be retried. */
   async openStream(
     sessionId: string,
     after: number,
@@ -90,7 +97,7 @@ export class Transport {
       });
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof RefusedUpgrade) throw refusedStream(error.reply, wsUrl);
+      if (error instanceof UpgradeRefusedError) throw refusedStream(error.reply, wsUrl);
       if (UNTRUSTED.test(codeOf(error))) throw untrusted(wsUrl, error);
       throw new LostConnectionError(unreachable(wsUrl, error));
     }
@@ -107,24 +114,24 @@ export class Transport {
     const patience = new Patience(CALL_LIMIT_SECONDS);
     for (;;) {
       let failure: Error;
-      let asked: number | null = null;
+      let retryAfter: number | null = null;
       try {
         const reply = await send();
         if (!isRetriedStatus(reply.status, call.isRepeatable)) return readReply(call, reply);
         failure = readError(reply);
-        asked = reply.retryAfter;
+        retryAfter = reply.retryAfter;
       } catch (error) {
         if (!(error instanceof LostConnectionError)) throw error;
         failure = error;
       }
-      const delay = patience.nextDelay(seconds(), Math.random(), asked);
+      const delay = patience.nextDelay(seconds(), Math.random(), retryAfter);
       if (delay === null) throw failure;
       await pause(delay, signal);
     }
   }
 
   #fetch(call: Call<unknown>, signal: AbortSignal | undefined): Promise<Reply> {
-    return this.#translated(call, signal, async (own) => {
+    return this.#translated(call, signal, async (ownSignal) => {
       const response = await fetch(this.config.baseUrl + call.target, {
         method: call.method,
         headers: this.#headers(call),
@@ -133,14 +140,14 @@ export class Transport {
         credentials: "omit",
         redirect: "manual",
         referrerPolicy: "no-referrer",
-        signal: own,
+        signal: ownSignal,
       });
       const retryAfter = parseRetryAfter(response.headers.get("Retry-After"));
       return { status: response.status, body: await response.text(), retryAfter };
     });
   }
 
-  /** One attempt. LostConnectionError where it may come again, UnreachableError where that might do it twice. */
+  /** One attempt. Rejects with LostConnectionError if it may be retried, UnreachableError if that could do it twice. */
   async #translated(
     call: Call<unknown>,
     signal: AbortSignal | undefined,
@@ -156,7 +163,7 @@ export class Transport {
         throw new LostConnectionError(unreachable(baseUrl, error));
       }
       throw new UnreachableError(
-        `${call.method} ${pathOf(call)} went to ${baseUrl}, and no reply came (${words(error)}): it may or may not be ` +
+        `${call.method} ${pathOf(call)} went to ${baseUrl}, and no reply came (${describe(error)}): it may or may not be ` +
           "done. Look at the session before you try again.",
       );
     }
@@ -168,7 +175,7 @@ export class Transport {
   }
 }
 
-/** What a close of a stream means: LostConnectionError (come back), or what ended it for good. */
+/** The error for a closed stream: LostConnectionError (reconnect), or one that ends the stream. */
 export function closedError(code: number, reason: string, address: string): Error {
   switch (closeMeaning(code)) {
     case "lost":
@@ -182,7 +189,7 @@ export function closedError(code: number, reason: string, address: string): Erro
   }
 }
 
-/** Seconds of a clock that never goes back. */
+/** Seconds of a monotonic clock. */
 export function seconds(): number {
   return performance.now() / 1000;
 }
@@ -196,17 +203,17 @@ function refusedStream(reply: Reply, address: string): Error {
 }
 
 function unreachable(address: string, error: unknown): string {
-  return `${address} does not answer (${words(error)}). Check that the service runs and the address is right.`;
+  return `${address} does not answer (${describe(error)}). Check that the service runs and the address is right.`;
 }
 
 function untrusted(address: string, error: unknown): UnreachableError {
   return new UnreachableError(
-    `${address} shows a certificate that is not trusted here (${words(error)}). Where that is your own authority, ` +
+    `${address} shows a certificate that is not trusted here (${describe(error)}). Where that is your own authority, ` +
       "name its certificate file in NODE_EXTRA_CA_CERTS.",
   );
 }
 
-/** What is behind an error: Node's fetch wraps the one that says something. */
+/** The cause of an error, if any: Node's fetch wraps the informative one. */
 function causeOf(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? error.cause : error;
 }
@@ -216,7 +223,7 @@ function codeOf(error: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : "";
 }
 
-function words(error: unknown): string {
+function describe(error: unknown): string {
   const cause = causeOf(error);
   if (cause instanceof TimeLimitError) return cause.message;
   const text = cause instanceof Error ? cause.message.replace(/\s+/g, " ").trim() : "";

@@ -1,6 +1,6 @@
-/** Waiting that an AbortSignal, or a time limit, ends. */
+/** Waiting that an AbortSignal or a time limit can end. */
 
-/** What a time limit rejects with; whoever set the limit says what was waited for. */
+/** A time limit was exceeded; the caller adds what it waited for. */
 export class TimeLimitError extends Error {
   override name = "TimeLimitError";
 
@@ -9,7 +9,7 @@ export class TimeLimitError extends Error {
   }
 }
 
-/** Resolves after so many seconds; rejects with the signal's reason. */
+/** Resolves after `seconds`; rejects with the signal's reason if it is aborted first. */
 export function pause(seconds: number, signal?: AbortSignal): Promise<void> {
   return abortable(signal, (resolve) => {
     const timer = setTimeout(resolve, seconds * 1000);
@@ -19,7 +19,7 @@ export function pause(seconds: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** A promise that also ends with the signal: `start` gives what undoes it. */
+/** A promise that rejects when the signal is aborted; `start` returns the clean-up function. */
 export function abortable<T>(
   signal: AbortSignal | undefined,
   start: (resolve: (value: T) => void, reject: (error: Error) => void) => () => void,
@@ -50,9 +50,9 @@ export function abortable<T>(
 }
 
 /**
- * Runs `work` with a signal that also ends it with TimeLimitError when it was idle for so many seconds.
+ * Run `work` with a signal that also aborts, with TimeLimitError, after `idleSeconds` without progress.
  *
- * `work` calls `touch` when something moved.
+ * `work` calls `touch` when it makes progress.
  */
 export async function limited<T>(
   idleSeconds: number,
@@ -61,7 +61,7 @@ export async function limited<T>(
 ): Promise<T> {
   signal?.throwIfAborted();
   const own = new AbortController();
-  const give = (): void => {
+  const forward = (): void => {
     own.abort(signal?.reason);
   };
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -71,12 +71,12 @@ export async function limited<T>(
       own.abort(new TimeLimitError(idleSeconds));
     }, idleSeconds * 1000);
   };
-  signal?.addEventListener("abort", give, { once: true });
+  signal?.addEventListener("abort", forward, { once: true });
   touch();
   try {
     return await work(own.signal, touch);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", give);
+    signal?.removeEventListener("abort", forward);
   }
 }

@@ -1,4 +1,4 @@
-/** What a caller's text is on the wire. */
+/** How text and bytes are encoded on the wire. */
 import { expect, test } from "vitest";
 
 import { decodeBase64, isTextFormat, wellFormed } from "../src/content.js";
@@ -12,18 +12,18 @@ test.each([
   ["AQ==", [1]],
   ["AQ\r\nID\n", [1, 2, 3]],
   ["+/+/", [251, 255, 191]],
-])("base64 %j is read", (text, bytes) => {
+])("base64 %j is decoded", (text, bytes) => {
   expect([...(decodeBase64(text) ?? [])]).toEqual(bytes);
 });
 
 test.each(["A", "AQ", "AQI", "AQ=", "A===", "====", "AQ==AQ==", "-_-_", "päßt", "data:image/png;base64,AQID", "A=ID"])(
-  "what is no padded base64 is known: %j",
+  "invalid base64 is rejected: %j",
   (text) => {
     expect(decodeBase64(text)).toBeNull();
   },
 );
 
-test("megabytes of base64 are read", () => {
+test("megabytes of base64 are decoded", () => {
   expect(decodeBase64("A".repeat(16_000_000))?.length).toBe(12_000_000);
 });
 
@@ -43,7 +43,7 @@ test.each([
   expect(isTextFormat(type)).toBe(isText);
 });
 
-test("half a character is replaced, and nothing else", () => {
+test("lone surrogates are replaced, and nothing else", () => {
   expect(wellFormed("\ufeffa\ud800b😀\u0000")).toBe("\ufeffa\ufffdb😀\u0000");
 });
 
@@ -56,11 +56,11 @@ test.each([
   ["text", message("a", "text/markdown"), "a"],
   ["JSON", message("{}", "application/json"), "{}"],
   ["a picture", message("AQID", "image/svg+xml"), new Uint8Array([1, 2, 3])],
-])("the content of a message is what was meant: %s", (_, given, content) => {
+])("the content of a message is decoded: %s", (_, given, content) => {
   expect(getContent(given)).toEqual(content);
 });
 
-test("a message whose base64 is broken says which", () => {
+test("invalid base64 is reported with the message's ID", () => {
   const broken = message("!", "image/png");
 
   expect(() => getContent(broken)).toThrow(ProtocolError);

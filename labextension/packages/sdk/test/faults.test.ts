@@ -1,9 +1,9 @@
-/** Connections that are cut, go silent, and services that die: no message is lost or doubled. */
+/** Lost and silent connections, and services that crash: no message is lost or repeated. */
 import { afterEach, beforeEach, describe, expect, inject, test } from "vitest";
 
 import { type Message, MessageType, SessionExpiredError, Svc, TooLargeError, UnreachableError } from "../src/index.js";
-import { FaultProxy } from "./fault_proxy.js";
-import { LocalService } from "./local_service.js";
+import { FaultProxy } from "./fault-proxy.js";
+import { LocalService } from "./local-service.js";
 import { follow, said } from "./streaming.js";
 
 const { baseUrl, apiKey } = inject("service");
@@ -17,7 +17,7 @@ function checkWhole(messages: Message[], history: Message[]): void {
   expect(messages).toEqual(history);
 }
 
-describe("through a network that fails", () => {
+describe("over a failing network", () => {
   let proxy: FaultProxy;
   let svc: Svc;
 
@@ -30,7 +30,7 @@ describe("through a network that fails", () => {
     proxy.close();
   });
 
-  test("a turn whose connection is cut in its middle goes on", async () => {
+  test("a turn whose connection is cut continues", async () => {
     const session = await svc.createSession();
     const { streamer, messages, states, until, ended } = await follow(session);
     await streamer.send("count 20 20");
@@ -51,7 +51,7 @@ describe("through a network that fails", () => {
     streamer.close();
   });
 
-  test("a turn that is cut at every few pieces is answered once, and whole", async () => {
+  test("a turn that is cut again and again is answered once and completely", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
     let pieces = 0;
@@ -76,7 +76,7 @@ describe("through a network that fails", () => {
     let cuts = 0;
     const sessions = await Promise.all([1, 2, 3, 4].map(() => svc.createSession()));
     proxy.cuts = () => {
-      dice = (dice * 48_271) % 2_147_483_647; // the same throws in every run (Park and Miller's generator)
+      dice = (dice * 48_271) % 2_147_483_647; // the same sequence in every run (Park and Miller's generator)
       const isCut = dice % 8 === 0;
       if (isCut) cuts += 1;
       return isCut;
@@ -101,7 +101,7 @@ describe("through a network that fails", () => {
     }
   }, 60_000);
 
-  test("a question on a connection that died in silence is asked again on a new one", async () => {
+  test("a question on a silently lost connection is sent again on a new one", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
     proxy.isSilent = true;
@@ -117,7 +117,7 @@ describe("through a network that fails", () => {
     streamer.close();
   });
 
-  test("an idle stream whose connection is cut hears what others ask", async () => {
+  test("an idle stream whose connection is cut receives other clients' questions", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
     proxy.cutAll();
@@ -132,14 +132,14 @@ describe("through a network that fails", () => {
   });
 });
 
-describe("a service of the test's own", () => {
+describe("a separate service", () => {
   let service: LocalService;
 
   afterEach(async () => {
     await service.remove();
   });
 
-  test("a service that is killed in the middle of a turn and comes back finishes it", async () => {
+  test("a service that is killed during a turn finishes it after a restart", async () => {
     service = await LocalService.start();
     const svc = await Svc.create(service.apiKey, service.baseUrl);
     const session = await svc.createSession();
@@ -156,7 +156,7 @@ describe("a service of the test's own", () => {
     streamer.close();
   }, 40_000);
 
-  test("a file over the limit is refused with both figures, in the middle of its upload", async () => {
+  test("a file over the limit is refused with both figures during its upload", async () => {
     service = await LocalService.start("--max-upload-bytes", "100000");
     const session = await (await Svc.create(service.apiKey, service.baseUrl)).createSession();
 
@@ -167,7 +167,7 @@ describe("a service of the test's own", () => {
     expect((await session.refresh()).files).toEqual([]);
   });
 
-  test("a session whose time is over closes its stream and says so", async () => {
+  test("an expired session closes its stream with the reason", async () => {
     service = await LocalService.start("--min-ttl-seconds", "1");
     const svc = await Svc.create(service.apiKey, service.baseUrl);
     const session = await svc.createSession({ ttl: 2 });
@@ -180,7 +180,7 @@ describe("a service of the test's own", () => {
     await expect(svc.resumeSession(session.sessionId)).rejects.toThrow(SessionExpiredError);
   });
 
-  test("a call to a service that is gone names its address after ten seconds", async () => {
+  test("a call to a stopped service fails after ten seconds and names its address", async () => {
     service = await LocalService.start();
     const svc = await Svc.create(service.apiKey, service.baseUrl);
     await service.kill();

@@ -1,4 +1,4 @@
-/** The stream's state machine, read from the golden transcripts in `tests/wire` (their form: its README). */
+/** The stream's state machine, checked against the golden transcripts in tests/wire (format: its README). */
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -25,7 +25,7 @@ const TRANSCRIPTS = readdirSync(FOLDER)
   .map((name) => JSON.parse(readFileSync(path.join(FOLDER, name), "utf8")) as Transcript)
   .filter((script) => "query" in script);
 
-/** Plays a transcript's frames through the protocol and checks each thing the client does on the way. */
+/** Plays a transcript's frames through the protocol and checks what the client does after each. */
 class Player {
   readonly protocol: StreamProtocol;
   readonly query: Message;
@@ -74,7 +74,7 @@ class Player {
     if (step.kind === "come_back") this.#isLeaving = true;
   }
 
-  /** A streamer hands over every message; a transcript lists those of the turn that was asked. */
+  /** A streamer delivers every message; a transcript lists only those of its own turn. */
   #take(message: Message): void {
     if (message.id === this.query.id) this.#turn = message.turn;
     else if (message.turn !== this.#turn) return;
@@ -95,7 +95,7 @@ class Player {
   }
 }
 
-describe("a turn is followed as the transcript has it", () => {
+describe("a turn is followed as in the transcript", () => {
   test.each(TRANSCRIPTS.map((script) => [script.name, script] as const))("%s", (_, script) => {
     const player = new Player(script);
 
@@ -143,7 +143,7 @@ describe("a cut after any frame changes nothing for the caller", () => {
   });
 });
 
-test("a question that fits no frame is refused before it is sent", () => {
+test("a question that does not fit into a frame is refused before it is sent", () => {
   const query = newMessage({ message_type: MessageType.QUERY, turn: "t1", content: "a".repeat(1_048_577) });
 
   expect(() => {
@@ -174,7 +174,7 @@ test("a cancel is repeated on every connection until its turn has ended", () => 
   expect(protocol.outgoing()).toEqual([]);
 });
 
-test("a query that came after its cancel is cancelled again", () => {
+test("a query that arrives after its cancel is cancelled again", () => {
   const protocol = new StreamProtocol(0);
   protocol.cancel("t1");
   protocol.outgoing();
@@ -184,7 +184,7 @@ test("a query that came after its cancel is cancelled again", () => {
   expect(kindsOf(protocol.outgoing())).toEqual([["cancel", "t1"]]);
 });
 
-test("a query that was abandoned is cancelled and never sent again", () => {
+test("an abandoned query is cancelled and not sent again", () => {
   const protocol = new StreamProtocol(0);
   protocol.ask(newMessage({ message_type: MessageType.QUERY, turn: "t1", content: "?" }));
 

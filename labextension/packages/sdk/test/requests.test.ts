@@ -1,4 +1,4 @@
-/** Each operation: what is sent, what its reply reads as, and what a wrong reply becomes. */
+/** Each operation: the request, the reply, and errors for malformed replies. */
 import { expect, test } from "vitest";
 
 import {
@@ -16,7 +16,7 @@ function reply(status: number, body: unknown, retryAfter: number | null = null):
   return { status, body: typeof body === "string" ? body : JSON.stringify(body), retryAfter };
 }
 
-test("a registration carries what was given alone", () => {
+test("a registration contains only the given fields", () => {
   const call = requests.register({ id: "s1", ttl: 300, can_log: false });
 
   expect([call.method, call.target]).toEqual(["POST", "/session/register"]);
@@ -36,7 +36,7 @@ test.each([
   ["ticket", requests.ticket("s1"), true],
   ["feedback", requests.sendFeedback("s1", 1, "", ""), false],
   ["bug report", requests.sendBugReport("s1", "bug", ""), false],
-])("only what is the same twice is repeated: %s", (_, call, isRepeatable) => {
+])("only repeatable operations are repeated: %s", (_, call, isRepeatable) => {
   expect(call.isRepeatable).toBe(isRepeatable);
 });
 
@@ -54,7 +54,7 @@ test.each(["a b&c=d#e.log", "../../etc/passwd", "päß 日本", "a\udcff", "%00"
   },
 );
 
-test.each(["text", "text/plain\r\nX: y", "a/b c", "ä/b"])("a hint that is no MIME type is refused: %j", (hint) => {
+test.each(["text", "text/plain\r\nX: y", "a/b c", "ä/b"])("a hint that is not a MIME type is refused: %j", (hint) => {
   expect(() => requests.uploadFile("s1", "a", hint)).toThrow(InvalidRequestError);
 });
 
@@ -74,7 +74,7 @@ test.each(["", "<html>", "[]", '{"ok": true, "data": null}', '{"data": {"name": 
   },
 );
 
-test("the service's own error is thrown with all it says", () => {
+test("the service's error is thrown with all its fields", () => {
   const body = { error: { code: "rate_limited", message: "over 600", type: "rate_limit_error", param: null } };
 
   const error = requests.readError(reply(429, body, 7));
@@ -90,7 +90,7 @@ test.each([
   ["gateway", 502, UpstreamError],
   ["unavailable", 503, UnavailableError],
   ["gateway timeout", 504, UnavailableError],
-])("an error without the wire's body is told apart: %s", (_, status, cls) => {
+])("an error without the wire's body is recognised: %s", (_, status, cls) => {
   const error = requests.readError(reply(status, "<h1>nginx</h1>"));
 
   expect(error.constructor).toBe(cls);
@@ -105,11 +105,11 @@ test.each([
   ["1e9", null],
   ["9".repeat(12), null],
   [null, null],
-])("Retry-After is read where it is seconds: %j", (text, seconds) => {
+])("Retry-After is read if it is in seconds: %j", (text, seconds) => {
   expect(requests.parseRetryAfter(text)).toBe(seconds);
 });
 
-test("feedback names the group where there is one", () => {
+test("feedback names the group if there is one", () => {
   const aboutAll = requests.sendFeedback("s1", 4, "good", "");
   const aboutOne = requests.sendBugReport("s1", "it broke", "g1");
 

@@ -1,4 +1,4 @@
-/** What is tried again, and for how long. */
+/** What is retried, and for how long. */
 import { expect, test } from "vitest";
 
 import { closeMeaning, delaySeconds, isRetriedStatus, MAX_DELAY_SECONDS, Patience } from "../src/retry.js";
@@ -13,7 +13,7 @@ test.each([
   ["gateway", 502, true, false],
   ["unavailable", 503, true, true],
   ["gateway timeout", 504, true, false],
-])("only what cannot be done twice is sent again: %s", (_, status, repeatable, once) => {
+])("only safe requests are retried: %s", (_, status, repeatable, once) => {
   expect(isRetriedStatus(status, true)).toBe(repeatable);
   expect(isRetriedStatus(status, false)).toBe(once);
 });
@@ -34,7 +34,7 @@ test("delays double up to a cap and keep what the service asks for", () => {
   expect(delaySeconds(1, 0.5, 3)).toBe(3.05);
 });
 
-test("patience counts from the first failure and ends", () => {
+test("retrying ends a fixed time after the first failure", () => {
   const patience = new Patience(10);
 
   expect(patience.nextDelay(1_000, 0.5)).toBe(0.05);
@@ -42,7 +42,7 @@ test("patience counts from the first failure and ends", () => {
   expect(patience.nextDelay(1_009.95, 0.5)).toBeNull();
 });
 
-test("patience begins again after progress", () => {
+test("retrying starts again after progress", () => {
   const patience = new Patience(10);
   patience.nextDelay(0, 0.5);
   patience.progressed();
@@ -50,6 +50,6 @@ test("patience begins again after progress", () => {
   expect(patience.nextDelay(1_000, 0.5)).toBe(0.05);
 });
 
-test("a service that asks for more time than there is ends the patience at once", () => {
+test("retrying ends at once if the service asks for more time than is left", () => {
   expect(new Patience(10).nextDelay(0, 0.5, 30)).toBeNull();
 });

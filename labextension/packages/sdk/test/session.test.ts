@@ -32,12 +32,12 @@ describe("the client", () => {
     const session = await svc.createSession();
 
     expect(session).toBeInstanceOf(InteractiveSession);
-    expect([session.ttl, session.canLog, session.language]).toEqual([86_400, true, "en"]);
+    expect([session.ttl, session.logSession, session.language]).toEqual([86_400, true, "en"]);
     expect(session.sessionId).toMatch(/^[0-9a-f]{32}$/);
     expect(session.timeLeft).toBeGreaterThan(86_300);
   });
 
-  test("what is asked of a session is what it is", async () => {
+  test("a session has the requested properties", async () => {
     const session = await svc.createSession({
       ttl: 600,
       name: "triage",
@@ -47,18 +47,18 @@ describe("the client", () => {
       language: "de-CH",
     });
 
-    const { ttl, name, description, canLog, language, model } = session;
-    expect({ ttl, name, description, canLog, language }).toEqual({
+    const { ttl, name, description, logSession, language, model } = session;
+    expect({ ttl, name, description, logSession, language }).toEqual({
       ttl: 600,
       name: "triage",
       description: "of the week",
-      canLog: false,
+      logSession: false,
       language: "de-CH",
     });
     expect(model.model_string).toBe("svc-1.1");
   });
 
-  test("the user and the models are known", async () => {
+  test("the user and the models can be read", async () => {
     const { user, available_models } = await svc.getUserInfo();
 
     expect((await svc.getUser()).email).toBe(user.email);
@@ -66,7 +66,7 @@ describe("the client", () => {
     expect(available_models[0]?.model_string).toBe("svc-1.1");
   });
 
-  test("a session is found again, by the client and without one", async () => {
+  test("a session is resumed, with and without a client", async () => {
     const { sessionId } = await svc.createSession({ name: "again" });
 
     expect((await svc.resumeSession(sessionId)).name).toBe("again");
@@ -75,7 +75,7 @@ describe("the client", () => {
     expect((await svc.listSessions()).map((session) => session.id)).toContain(sessionId);
   });
 
-  test("what a resumed session has said comes along, and only what is newer is streamed", async () => {
+  test("a resumed session returns its history, and only newer messages are streamed", async () => {
     const first = await svc.createSession();
     const before = await follow(first);
     await before.streamer.send("one");
@@ -95,7 +95,7 @@ describe("the client", () => {
     await expect(Svc.create("svc_wrong", baseUrl)).rejects.toThrow(InvalidApiKeyError);
   });
 
-  test("a service that is not there is waited for, then named", async () => {
+  test("an unreachable service is retried, then named", async () => {
     const signal = AbortSignal.timeout(200);
     await expect(Svc.create(apiKey, "http://127.0.0.1:1", undefined, { signal })).rejects.toThrow(/timeout/);
   });
@@ -105,7 +105,7 @@ describe("the client", () => {
     await expect(svc.resumeSession("")).rejects.toThrow(InvalidRequestError);
   });
 
-  test("the key shows nowhere", async () => {
+  test("the key is not shown anywhere", async () => {
     const session = await svc.createSession();
     const { streamer } = await follow(session);
     const refused = await Svc.create("svc_refused", baseUrl).catch((error: unknown) => error);
@@ -120,7 +120,7 @@ describe("the client", () => {
 });
 
 describe("a turn", () => {
-  test("every message comes once and in order, the RESULT twice: to onresult, too", async () => {
+  test("every message arrives once and in order, the RESULT also at onresult", async () => {
     const session = await svc.createSession();
     const { streamer, messages, results, ended } = await follow(session);
 
@@ -161,7 +161,7 @@ describe("a turn", () => {
     streamer.close();
   });
 
-  test("questions that are asked at once are answered one after another", async () => {
+  test("questions sent at once are answered one after the other", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
 
@@ -173,7 +173,7 @@ describe("a turn", () => {
     streamer.close();
   });
 
-  test("a failing turn ends in its ERROR, and the stream goes on", async () => {
+  test("a failing turn ends with its ERROR, and the stream continues", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended, states } = await follow(session);
 
@@ -188,7 +188,7 @@ describe("a turn", () => {
     streamer.close();
   });
 
-  test("another client's running turn refuses a question, which another one then takes", async () => {
+  test("another client's running turn causes a question to be refused; a later one is accepted", async () => {
     const session = await svc.createSession();
     const mine = await follow(session);
     const theirs = await follow(await svc.resumeSession(session.sessionId));
@@ -204,7 +204,7 @@ describe("a turn", () => {
     theirs.streamer.close();
   });
 
-  test("a question that nobody read to its end does not refuse the next one", async () => {
+  test("a turn whose end was not read does not block the next question", async () => {
     const session = await svc.createSession();
     const left = await session.streamer(() => undefined);
     await left.send("count 5 40");
@@ -250,7 +250,7 @@ describe("a turn", () => {
     streamer.close();
   });
 
-  test("half a character does not stop a question", async () => {
+  test("a lone surrogate does not stop a question", async () => {
     const { streamer, messages, ended } = await follow(await svc.createSession());
 
     await streamer.send("echo a\ud800b");
@@ -262,7 +262,7 @@ describe("a turn", () => {
 });
 
 describe("ending early", () => {
-  test("a cancelled turn ends in its ERROR", async () => {
+  test("a cancelled turn ends with its ERROR", async () => {
     const session = await svc.createSession();
     const { streamer, messages, until } = await follow(session);
     await streamer.send("wait");
@@ -286,7 +286,7 @@ describe("ending early", () => {
     streamer.close();
   });
 
-  test("a turn is cancelled twice at once, and once more when it has ended", async () => {
+  test("a turn can be cancelled twice at once, and again after it has ended", async () => {
     const session = await svc.createSession();
     const { streamer } = await follow(session);
     const { turn } = await streamer.send("wait");
@@ -297,7 +297,7 @@ describe("ending early", () => {
     streamer.close();
   });
 
-  test("a cancel that waits on a stream that closes ends with it", async () => {
+  test("a pending cancel is rejected when its stream closes", async () => {
     const session = await svc.createSession();
     const { streamer } = await follow(session);
 
@@ -307,7 +307,7 @@ describe("ending early", () => {
     await expect(cancelling).rejects.toThrow("the streamer was closed");
   });
 
-  test("a second streamer begins where the first one was told to", async () => {
+  test("a second streamer starts where the first one was set to", async () => {
     const session = await svc.createSession();
     const first = await follow(session);
     await first.streamer.send("echo a");
@@ -324,7 +324,7 @@ describe("ending early", () => {
     streamer.close();
   });
 
-  test("a question that is aborted before it is confirmed is cancelled", async () => {
+  test("a question aborted before its confirmation is cancelled", async () => {
     const session = await svc.createSession();
     const { streamer, messages, ended } = await follow(session);
     const controller = new AbortController();
@@ -339,7 +339,7 @@ describe("ending early", () => {
     streamer.close();
   });
 
-  test("an aborted signal ends what waits for it", async () => {
+  test("an aborted signal ends every waiting call", async () => {
     const signal = AbortSignal.abort(new Error("stop"));
     const session = await svc.createSession();
     const waits = [
@@ -359,7 +359,7 @@ describe("ending early", () => {
     expect((await session.refresh()).name).not.toBe("x");
   });
 
-  test("a signal closes its streamer, and what is asked then is refused", async () => {
+  test("an aborted signal closes its streamer, and later questions are refused", async () => {
     const controller = new AbortController();
     const { streamer, states } = await follow(await svc.createSession(), { signal: controller.signal });
 
@@ -383,8 +383,8 @@ describe("ending early", () => {
   });
 });
 
-describe("what belongs to a session", () => {
-  test("changes are known at once, and a new ttl counts from now", async () => {
+describe("properties and files of a session", () => {
+  test("changes are visible at once, and a new ttl counts from now", async () => {
     const session = await svc.createSession({ ttl: 300 });
 
     await session.update({ name: "new", description: "words", ttl: 1_000 });
@@ -412,7 +412,7 @@ describe("what belongs to a session", () => {
     expect((await session.refresh()).files).toEqual([file]);
   });
 
-  test("a string that is no base64 is refused for a binary type", async () => {
+  test("a string that is not base64 is refused for a binary type", async () => {
     const session = await svc.createSession();
 
     const refused = session.attachFile("a.png", "<png>", "image/png");
@@ -421,7 +421,7 @@ describe("what belongs to a session", () => {
     await expect(refused).rejects.toThrow(/is not base64/);
   });
 
-  test("an upload tells how far it is", async () => {
+  test("an upload reports its progress", async () => {
     const session = await svc.createSession();
     const seen: number[] = [];
 
@@ -434,7 +434,7 @@ describe("what belongs to a session", () => {
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
   });
 
-  test("files are taken away by index and as what they are", async () => {
+  test("files are detached by index or by object", async () => {
     const session = await svc.createSession();
     await session.attachFile("a.txt", "a");
     const second = await session.attachFile("b.txt", "b");
@@ -447,7 +447,7 @@ describe("what belongs to a session", () => {
     expect(session.files).toEqual([]);
   });
 
-  test("feedback and a bug report are taken", async () => {
+  test("feedback and a bug report are accepted", async () => {
     const session = await svc.createSession();
 
     await session.sendFeedback(5, "good");
@@ -455,7 +455,7 @@ describe("what belongs to a session", () => {
     await expect(session.sendBugReport(" ")).rejects.toThrow(InvalidRequestError);
   });
 
-  test("a fault in a callback does not stop the stream", async () => {
+  test("an error in a callback does not stop the stream", async () => {
     const session = await svc.createSession();
     const faults: unknown[] = [];
     const catching = (error: unknown): void => {

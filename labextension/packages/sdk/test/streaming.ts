@@ -1,4 +1,4 @@
-/** A streamer whose messages a test can wait for. */
+/** A streamer whose messages the test can await. */
 import type { InteractiveSession } from "../src/session.js";
 import type { Message, StreamerOptions, Streamer, StreamState } from "../src/index.js";
 import { endsTurn, MessageType } from "../src/index.js";
@@ -8,9 +8,9 @@ export interface Followed {
   messages: Message[];
   results: Message[];
   states: StreamState[];
-  /** Resolves with the first message, now or later, that is so. */
-  until: (isIt: (message: Message) => boolean) => Promise<Message>;
-  /** Resolves when so many turns have ended. */
+  /** Resolves with the first message, past or future, that matches. */
+  until: (matches: (message: Message) => boolean) => Promise<Message>;
+  /** Resolves when this number of turns have ended. */
   ended: (turns: number) => Promise<void>;
 }
 
@@ -19,9 +19,9 @@ export async function follow(session: InteractiveSession, options: StreamerOptio
   const results: Message[] = [];
   const states: StreamState[] = [];
   let waiting: (() => void)[] = [];
-  const until: Followed["until"] = async (isIt) => {
+  const until: Followed["until"] = async (matches) => {
     for (;;) {
-      const found = messages.find(isIt);
+      const found = messages.find(matches);
       if (found) return found;
       await new Promise<void>((resolve) => waiting.push(resolve));
     }
@@ -49,7 +49,7 @@ export async function follow(session: InteractiveSession, options: StreamerOptio
   return { streamer, messages, results, states, until, ended };
 }
 
-/** What a turn said, without its question and its closing message. */
+/** The contents of a turn, without its question and its final message. */
 export function said(messages: Message[], turn?: string): (string | null)[] {
   return messages
     .filter((message) => turn === undefined || message.turn === turn)

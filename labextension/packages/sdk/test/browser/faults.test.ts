@@ -1,4 +1,4 @@
-/** A page whose connections are cut or go silent: no message is lost or doubled. */
+/** A page whose connections are lost or silent: no message is lost or repeated. */
 import { afterAll, expect, inject, test } from "vitest";
 import { commands } from "vitest/browser";
 
@@ -19,7 +19,7 @@ const svc = await Svc.create(apiKey, await commands.startProxy(baseUrl));
 
 afterAll(() => commands.closeProxies());
 
-test("a turn whose connection is cut in its middle goes on", async () => {
+test("a turn whose connection is cut continues", async () => {
   const session = await svc.createSession();
   const { streamer, messages, states, until, ended } = await follow(session);
   await streamer.send("count 20 30");
@@ -36,7 +36,7 @@ test("a turn whose connection is cut in its middle goes on", async () => {
   streamer.close();
 });
 
-test("a question on a connection that died in silence is asked again on a new one", async () => {
+test("a question on a silently lost connection is sent again on a new one", async () => {
   const session = await svc.createSession();
   const { streamer, messages, ended } = await follow(session);
   await commands.setSilent(true);

@@ -1,4 +1,4 @@
-/** Sessions of a real local service, from a page of another origin: tickets, uploads with progress, no key in a URL. */
+/** Sessions of a real local service, from a page of another origin: tickets, upload progress, no key in URLs. */
 import { beforeAll, expect, inject, test } from "vitest";
 
 import {
@@ -32,7 +32,7 @@ test("a question is answered over a stream that a ticket opened", async () => {
   streamer.close();
 });
 
-test("the key stands in no address that the page asked for", async () => {
+test("no URL that the page requested contains the key", async () => {
   const { streamer, ended } = await follow(await svc.createSession());
   await streamer.send("echo a");
   await ended(1);
@@ -55,7 +55,7 @@ test("a running turn is cancelled", async () => {
   streamer.close();
 });
 
-test("a page that was loaded again in the middle of a turn sees all of it once", async () => {
+test("a page reloaded during a turn sees all of it once", async () => {
   const first = await svc.createSession();
   const left = await first.streamer(() => undefined);
   await left.send("count 12 40");
@@ -71,7 +71,7 @@ test("a page that was loaded again in the middle of a turn sees all of it once",
   streamer.close();
 });
 
-test("an upload tells how far it is", async () => {
+test("an upload reports its progress", async () => {
   const session = await svc.createSession();
   const seen: number[] = [];
 
@@ -101,11 +101,11 @@ test("an upload is aborted", async () => {
 test.each([
   ["a wrong key", () => Svc.create("svc_wrong", baseUrl), InvalidApiKeyError],
   ["an unknown session", () => svc.resumeSession("nothing-here"), SessionNotFoundError],
-])("%s is an error of its own", async (_, act, cls) => {
+])("%s has its own error class", async (_, act, cls) => {
   await expect(act()).rejects.toThrow(cls);
 });
 
-test("a session that was deleted under an open stream closes it with the reason", async () => {
+test("deleting a session closes its open stream with the reason", async () => {
   const session = await svc.createSession();
   const { streamer, states } = await follow(session);
 
@@ -122,7 +122,7 @@ test("a question over the limit is refused before it is sent", async () => {
   streamer.close();
 });
 
-test("a stream to where nobody listens is given up, and says where", async () => {
+test("a stream to an address without a service fails and names it", async () => {
   const session = await (await Svc.create(apiKey, baseUrl, "ws://127.0.0.1:1")).createSession();
 
   const opening = session.streamer(() => undefined);

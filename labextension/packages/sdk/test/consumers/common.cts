@@ -1,4 +1,4 @@
-// A user's CommonJS file: the same names.
+// A user's CommonJS file, with the same names.
 import svc = require("svc");
 
 export async function email(key: string): Promise<string> {

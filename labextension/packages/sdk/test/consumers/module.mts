@@ -1,4 +1,4 @@
-// A user's module: the published types fit what a strict compiler asks of it.
+// A user's module: the published types pass a strict compiler.
 import { type InteractiveSession, type Message, MessageTypeEnum, MimeType, type ModelInfoInput, Svc } from "svc";
 
 const model: ModelInfoInput = { model_name: "svc", version: "1.1" };

@@ -1,12 +1,12 @@
-// A transport whose service is the test: it says what comes, and sees what was asked.
+// A transport that is controlled by the test: the test sends messages and sees the requests.
 import type {
   ChatFile,
   ChatMessage,
   ChatSession,
   ChatUser,
   Listener,
-  Opened,
-  SessionWish,
+  OpenedSession,
+  SessionRequest,
   Transport,
   UploadOptions,
 } from "../src/transport.js";
@@ -23,7 +23,7 @@ export class WireError extends Error {
 export class ScriptedTransport implements Transport {
   listener: Listener | undefined;
   asked: string[] = [];
-  wishes: SessionWish[] = [];
+  requests: SessionRequest[] = [];
   cancelled: string[] = [];
   scores: number[] = [];
   confirmed: [string, boolean][] = [];
@@ -32,7 +32,7 @@ export class ScriptedTransport implements Transport {
   history: ChatMessage[] = [];
   sessions: ChatSession[] = [];
   profile: ChatUser = { email: "a@b.c", never_log: false, can_disable_logging: true };
-  /** What the next such call is refused with. */
+  /** The error with which the next such call is refused. */
   refusals: { [call in "user" | "open" | "send" | "attach" | "detach"]?: Error | undefined } = {};
   uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
   #made = 0;
@@ -50,18 +50,18 @@ export class ScriptedTransport implements Transport {
     return this.#answer("user", this.profile);
   }
 
-  async open(wish: SessionWish): Promise<Opened> {
-    this.wishes.push(wish);
+  async open(request: SessionRequest): Promise<OpenedSession> {
+    this.requests.push(request);
     const session = {
-      id: wish.id ?? `made${(this.#made += 1)}`,
-      name: wish.name ?? "A session",
-      description: wish.description ?? "",
+      id: request.id ?? `made${(this.#made += 1)}`,
+      name: request.name ?? "A session",
+      description: request.description ?? "",
       expire_time: Date.now() / 1000 + 86_400,
       ttl: 86_400,
-      can_log: wish.canLog ?? true,
+      can_log: request.logSession ?? true,
       files: [],
     };
-    const opened = await this.#answer("open", { session, messages: wish.id ? this.history : [] });
+    const opened = await this.#answer("open", { session, messages: request.id ? this.history : [] });
     this.#session = session;
     this.listener?.onConnection("connected");
     return opened;

@@ -1,13 +1,13 @@
-// One kernel's chat: its link, what is known of its session, and the element that shows it.
+// The chat of one kernel: its link, the state of its session, and the element that shows it.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 import { ChannelTransport } from "svc-chat/src/channel.js";
 import type { Strings, SvcChat } from "svc-chat";
 import { Activity } from "./activity.js";
-import type { Ended } from "./activity.js";
-import { KernelLink } from "./kernel_link.js";
+import type { TurnSummary } from "./activity.js";
+import { KernelLink } from "./kernel-link.js";
 
-/** What the settings say of new sessions; "" is the kernel's own default. Never a key. */
+/** The user's defaults for new sessions; "" means the kernel's own default. Never contains a key. */
 export interface Defaults {
   readonly model: string;
   readonly language: string;
@@ -15,28 +15,28 @@ export interface Defaults {
   readonly base_url: string;
 }
 
-export interface Look {
+export interface Appearance {
   readonly strings: Partial<Strings>;
   readonly theme: "light" | "dark";
   readonly isForced: boolean;
 }
 
 export class KernelView {
-  /** The link, the session or what happens in it is another. */
+  /** The link, the session or its activity changed. */
   readonly changed = new Signal<this, void>(this);
-  readonly ended = new Signal<this, Ended>(this);
+  readonly ended = new Signal<this, TurnSummary>(this);
   readonly link: KernelLink;
   readonly element: SvcChat;
   activity: Activity;
   #transport: ChannelTransport | null = null;
   #defaults: Defaults;
 
-  constructor(kernel: Kernel.IKernelConnection, look: Look, defaults: Defaults) {
+  constructor(kernel: Kernel.IKernelConnection, appearance: Appearance, defaults: Defaults) {
     this.#defaults = defaults;
     this.activity = this.#newActivity();
-    this.element = document.createElement("svc-chat") as SvcChat;
+    this.element = document.createElement("svc-chat");
     this.element.hidden = true;
-    this.setLook(look);
+    this.setAppearance(appearance);
     this.link = new KernelLink(kernel);
     this.link.changed.connect(this.#linkChanged, this);
   }
@@ -45,7 +45,7 @@ export class KernelView {
     return this.#transport !== null;
   }
 
-  setLook({ strings, theme, isForced }: Look): void {
+  setAppearance({ strings, theme, isForced }: Appearance): void {
     this.element.strings = strings;
     this.element.setAttribute("theme", theme);
     this.element.classList.toggle("svc-ForcedTheme", isForced);
@@ -53,13 +53,13 @@ export class KernelView {
 
   setDefaults(defaults: Defaults): void {
     this.#defaults = defaults;
-    this.#transport?.request("settings", defaults).catch(() => undefined); // a kernel that is gone is told anew
+    this.#transport?.request("settings", defaults).catch(() => undefined); // sent again when the kernel is back
   }
 
-  /** Any word of the panel's protocol. Rejects where there is no channel. */
-  async request(word: string, fields: object = {}, buffers: ArrayBuffer[] = []): Promise<unknown> {
+  /** Sends a request of the panel protocol. Rejects if there is no channel. */
+  async request(operation: string, fields: object = {}, buffers: ArrayBuffer[] = []): Promise<unknown> {
     if (!this.#transport) throw new Error("the chat is not connected to the kernel");
-    return await this.#transport.request(word, fields, { buffers });
+    return await this.#transport.request(operation, fields, { buffers });
   }
 
   dispose(): void {

@@ -1,4 +1,4 @@
-/** A real service of the tests' own, whose answers are scripted (`tests/svc/scripted_assistants.py`). */
+/** A real service for the tests, with scripted answers (tests/support/assistants). */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ export class LocalService implements Address {
     return service;
   }
 
-  /** Starts it where it was: the same address, key and sessions. */
+  /** Starts it again with the same address, key and sessions. */
   async startAgain(): Promise<void> {
     const connection = path.join(this.#folder, "service.json");
     rmSync(connection, { force: true });
@@ -53,7 +53,7 @@ export class LocalService implements Address {
     await this.#listening(connection);
   }
 
-  /** Ends it as a crash does. */
+  /** Kills the process, as in a crash. */
   async kill(): Promise<void> {
     const child = this.#process;
     if (child === null || child.exitCode !== null || child.signalCode !== null) return;

@@ -1,18 +1,18 @@
-/** Node: the websocket carries the key in its header and is pinged; an upload is streamed. */
+/** Node: the websocket sends the key in a header and is kept alive by pings; uploads are streamed. */
 import type { IncomingMessage } from "node:http";
 import process from "node:process";
 
 import { WebSocket } from "ws";
 
 import type { FileBody, Platform, Socket, SocketRequest, UploadRequest } from "./platform.js";
-import { RefusedUpgrade } from "./platform.js";
+import { UpgradeRefusedError } from "./platform.js";
 import { parseRetryAfter, type Reply } from "./requests.js";
 
-/** A content of 1,000,000 bytes takes up to six times that in JSON's escapes. */
+/** Content of 1,000,000 bytes can grow sixfold when JSON escapes it. */
 const MAX_FRAME_BYTES = 8 * 1_048_576;
-/** A half-open connection is noticed within two of these. */
+/** A half-open connection is detected within two intervals. */
 const PING_SECONDS = 10;
-/** For the peer to answer a close, before the connection is dropped. */
+/** Time for the peer to answer a close, before the connection is dropped. */
 const CLOSE_SECONDS = 0.5;
 const UPLOAD_CHUNK_BYTES = 262_144;
 
@@ -23,7 +23,7 @@ async function upload(request: UploadRequest): Promise<Reply> {
     method: "POST",
     headers: request.headers,
     body: streamed(request.body, request.onprogress),
-    duplex: "half", // fetch demands it of a streamed body
+    duplex: "half", // fetch requires it for a streamed body
     redirect: "manual",
     signal: request.signal,
   };
@@ -32,7 +32,7 @@ async function upload(request: UploadRequest): Promise<Reply> {
   return { status: response.status, body: await response.text(), retryAfter };
 }
 
-/** The body in chunks; a chunk counts as sent when the connection takes it. */
+/** The body in chunks; a chunk counts as sent when the connection asks for the next one. */
 function streamed(body: FileBody, onprogress: UploadRequest["onprogress"]): ReadableStream<Uint8Array> {
   const blob = body instanceof Blob ? body : new Blob([body]);
   const total = blob.size;
@@ -65,23 +65,23 @@ function openSocket(request: SocketRequest): Promise<Socket> {
     signal.addEventListener("abort", giveUp, { once: true });
     socket.once("open", () => {
       signal.removeEventListener("abort", giveUp);
-      resolve(followed(socket, request));
+      resolve(attachHandlers(socket, request));
     });
     socket.once("unexpected-response", (_, response: IncomingMessage) => {
       void readRefusal(response).then((reply) => {
-        reject(new RefusedUpgrade(reply));
+        reject(new UpgradeRefusedError(reply));
         socket.terminate();
       }, reject);
     });
     socket.on("error", (error) => {
       signal.removeEventListener("abort", giveUp);
-      reject(error); // after the opening it is the close that counts, which follows
+      reject(error); // no effect once open: then the close event that follows counts
     });
   });
 }
 
-function followed(socket: WebSocket, request: SocketRequest): Socket {
-  let isLeft = false;
+function attachHandlers(socket: WebSocket, request: SocketRequest): Socket {
+  let isClosed = false;
   let isAlive = true;
   const pinging = setInterval(() => {
     if (!isAlive) {
@@ -96,18 +96,18 @@ function followed(socket: WebSocket, request: SocketRequest): Socket {
   });
   socket.on("message", (data: Buffer) => {
     isAlive = true;
-    if (!isLeft) request.onframe(data.toString("utf8"));
+    if (!isClosed) request.onframe(data.toString("utf8"));
   });
   socket.on("close", (code, reason) => {
     clearInterval(pinging);
-    if (!isLeft) request.onclose(code, reason.toString("utf8"));
+    if (!isClosed) request.onclose(code, reason.toString("utf8"));
   });
   return {
     send: (frame) => {
       socket.send(frame);
     },
     close: () => {
-      isLeft = true;
+      isClosed = true;
       clearInterval(pinging);
       socket.close(1000);
       const dropping = setTimeout(() => {

@@ -1,14 +1,14 @@
-// "Ask about this …": the question is written into the chat with what it is about, to be changed and sent. With the
-// argument `send` (a shortcut of one's own may have it) it is asked at once.
+// "Ask about this …": writes a question with its context into the chat, for the user to edit and send. With the argument
+// `send`, which a user's own shortcut can set, the question is sent at once.
 import type { Cell } from "@jupyterlab/cells";
 import { hasError, hasOutput, selectionIn, textOf } from "./cells.js";
-import type { Commands } from "./commands_plugin.js";
+import type { CommandContext } from "./command-context.js";
 import { analystIcon } from "./icon.js";
 import { compose } from "./prompts.js";
-import type { Question, Sentences, Subject } from "./prompts.js";
+import type { Prompt, PromptTexts, Subject } from "./prompts.js";
 
-export function addAskCommands(commands: Commands): string[] {
-  const { app, trans } = commands;
+export function addAskCommands(context: CommandContext): string[] {
+  const { app, trans } = context;
   const labels: Readonly<Record<Subject, string>> = {
     cell: trans.__("Ask About This Cell"),
     output: trans.__("Ask About This Output"),
@@ -21,55 +21,55 @@ export function addAskCommands(commands: Commands): string[] {
       label: labels[subject],
       caption: labels[subject],
       ...(subject === "cell" && { icon: analystIcon }),
-      isEnabled: () => isThere(subject, activeCell(commands)),
+      isEnabled: () => hasSubject(subject, activeCell(context)),
       execute: async ({ send }) => {
-        await ask(subject, commands, send === true);
+        await ask(subject, context, send === true);
       },
     });
     return command;
   });
 }
 
-function activeCell({ svc }: Commands): Cell | null {
+function activeCell({ svc }: CommandContext): Cell | null {
   return svc.follower.panel?.content.activeCell ?? null;
 }
 
-/** Cheap: menus ask often. */
-function isThere(subject: Subject, cell: Cell | null): boolean {
+/** Must be cheap: menus call it often. */
+function hasSubject(subject: Subject, cell: Cell | null): boolean {
   if (subject === "output") return hasOutput(cell);
   if (subject === "error") return hasError(cell);
   return cell !== null;
 }
 
-async function ask(subject: Subject, commands: Commands, isSent: boolean): Promise<void> {
-  const { svc, trans } = commands;
+async function ask(subject: Subject, context: CommandContext, isSent: boolean): Promise<void> {
+  const { svc, trans } = context;
   const { panel } = svc.follower;
-  const cell = activeCell(commands);
+  const cell = activeCell(context);
   if (!panel || !cell) return;
-  const question = compose(subject, textOf(cell), selectionIn(panel), sentences(commands));
+  const prompt = compose(subject, textOf(cell), selectionIn(panel), texts(context));
   const view = await svc.open();
   if (!view) return;
-  if (!question) {
+  if (!prompt) {
     view.element.write(subject === "selection" ? trans.__("What does this say? ") : "");
     return;
   }
-  attachFile(question, (files) => {
+  attachFile(prompt, (files) => {
     view.element.attach(files);
   });
-  if (isSent) view.element.ask(question.text);
-  else view.element.write(question.text);
+  if (isSent) view.element.ask(prompt.text);
+  else view.element.write(prompt.text);
 }
 
-function attachFile({ file }: Question, attach: (files: File[]) => void): void {
+function attachFile({ file }: Prompt, attach: (files: File[]) => void): void {
   if (file) attach([new File([file.content], file.name, { type: "text/plain" })]);
 }
 
-function sentences({ trans }: Commands): Sentences {
+function texts({ trans }: CommandContext): PromptTexts {
   return {
     cell: trans.__("What does this do, and is anything in it suspicious?"),
     output: trans.__("What does this show, and is anything in it suspicious?"),
-    error: trans.__("Why did this fail, and what should be done?"),
+    error: trans.__("Why did this fail, and what should I do?"),
     selection: trans.__("What is this, and is it suspicious?"),
-    attached: trans.__("It is in the attached file {}."),
+    attached: trans.__("See the attached file {}."),
   };
 }

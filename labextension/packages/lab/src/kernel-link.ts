@@ -1,18 +1,18 @@
-// The way to one kernel: opens the channel, loses it when the kernel restarts, opens it again. Shows nothing.
+// The connection to one kernel: opens the channel, and opens it again after the kernel restarts. Has no user interface.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { CommChannel, REGISTER } from "./comm_channel.js";
+import { CommChannel, REGISTER } from "./comm-channel.js";
 
-export type Unable = "other-language" | "missing" | "old" | "dead" | "failed";
+export type Unavailability = "other-language" | "missing" | "old" | "dead" | "failed";
 
 export type LinkState =
   | { readonly kind: "off" }
   | { readonly kind: "connecting"; readonly isKernelBusy: boolean }
   | { readonly kind: "restarting" }
   | { readonly kind: "open"; readonly channel: CommChannel }
-  | { readonly kind: "unable"; readonly why: Unable; readonly text: string };
+  | { readonly kind: "unavailable"; readonly reason: Unavailability; readonly text: string };
 
-const SLOW_MS = 1_000; // after which a kernel that has not answered runs a cell
+const SLOW_MS = 1_000; // without a reply: the kernel is running a cell
 
 export class KernelLink {
   readonly changed = new Signal<this, LinkState>(this);
@@ -31,43 +31,43 @@ export class KernelLink {
     return this.#state;
   }
 
-  /** Opens the channel where it is not open or on its way. */
+  /** Opens the channel unless it is open or being opened. */
   connect(): void {
     const { kind } = this.#state;
-    if (kind === "off" || kind === "unable") void this.#open();
+    if (kind === "off" || kind === "unavailable") void this.#open();
   }
 
   dispose(): void {
     this.#attempt += 1;
     this.kernel.statusChanged.disconnect(this.#statusChanged, this);
     if (this.#state.kind === "open") this.#state.channel.close();
-    this.#is({ kind: "off" });
+    this.#setState({ kind: "off" });
     Signal.clearData(this);
   }
 
   async #open(): Promise<void> {
     const attempt = (this.#attempt += 1);
     const isCurrent = () => attempt === this.#attempt;
-    this.#is({ kind: "connecting", isKernelBusy: false });
+    this.#setState({ kind: "connecting", isKernelBusy: false });
     const slow = setTimeout(() => {
-      if (isCurrent()) this.#is({ kind: "connecting", isKernelBusy: true });
+      if (isCurrent()) this.#setState({ kind: "connecting", isKernelBusy: true });
     }, SLOW_MS);
     try {
       const state = await this.#opened();
-      if (isCurrent()) this.#is(state);
+      if (isCurrent()) this.#setState(state);
       else if (state.kind === "open") state.channel.close();
     } catch (error) {
-      if (isCurrent()) this.#is(unable("failed", error instanceof Error ? error.message : String(error)));
+      if (isCurrent()) this.#setState(unavailable("failed", error instanceof Error ? error.message : String(error)));
     } finally {
       clearTimeout(slow);
     }
   }
 
-  /** A kernel that runs a cell takes a comm all the same where the cell has loaded the extension before. */
+  /** A busy kernel may accept a comm all the same, if a cell has loaded the extension before. */
   async #opened(): Promise<LinkState> {
     const { kernel } = this;
     const language = (await kernel.spec)?.language ?? "python";
-    if (language.toLowerCase() !== "python") return unable("other-language", language);
+    if (language.toLowerCase() !== "python") return unavailable("other-language", language);
     const registered = this.#register();
     const isSlow = await Promise.race([registered.then(() => false), after(SLOW_MS)]);
     const early = isSlow ? await this.#channel() : null;
@@ -75,7 +75,7 @@ export class KernelLink {
     const refused = await registered;
     if (refused) return refused;
     const channel = await this.#channel();
-    return channel.isOpen ? { kind: "open", channel } : unable("failed", "the kernel closed the connection");
+    return channel.isOpen ? { kind: "open", channel } : unavailable("failed", "the kernel closed the connection");
   }
 
   async #channel(): Promise<CommChannel> {
@@ -96,7 +96,7 @@ export class KernelLink {
       user_expressions: { svc: REGISTER },
     });
     const { content } = await future.done;
-    if (content.status !== "ok") return unable("failed", "");
+    if (content.status !== "ok") return unavailable("failed", "");
     return refusal(content.user_expressions.svc);
   }
 
@@ -104,16 +104,16 @@ export class KernelLink {
     const { kind } = this.#state;
     if (status === "restarting" || status === "autorestarting") {
       this.#attempt += 1;
-      if (kind !== "off") this.#is({ kind: "restarting" });
+      if (kind !== "off") this.#setState({ kind: "restarting" });
     } else if (status === "dead" || status === "terminating") {
       this.#attempt += 1;
-      if (kind !== "off") this.#is(unable("dead", ""));
+      if (kind !== "off") this.#setState(unavailable("dead", ""));
     } else if (status === "idle" && kind === "restarting") {
       void this.#open();
     }
   }
 
-  #is(state: LinkState): void {
+  #setState(state: LinkState): void {
     this.#state = state;
     this.changed.emit(state);
   }
@@ -123,17 +123,17 @@ async function after(milliseconds: number): Promise<true> {
   return await new Promise((resolve) => setTimeout(() => resolve(true), milliseconds));
 }
 
-function unable(why: Unable, text: string): LinkState {
-  return { kind: "unable", why, text };
+function unavailable(reason: Unavailability, text: string): LinkState {
+  return { kind: "unavailable", reason, text };
 }
 
-/** What an evaluated expression says went wrong, or null. */
+/** The link state if the evaluated expression failed, or null. */
 export function refusal(result: unknown): LinkState | null {
   const { status, ename, evalue } = (result ?? {}) as Partial<Record<string, string>>;
   if (status === "ok") return null;
   if (ename === "ModuleNotFoundError") {
     const isOld = evalue?.includes("comm_target") ?? false;
-    if (isOld || evalue?.includes("svc_jupyter")) return unable(isOld ? "old" : "missing", evalue ?? "");
+    if (isOld || evalue?.includes("svc_jupyter")) return unavailable(isOld ? "old" : "missing", evalue ?? "");
   }
-  return unable("failed", [ename, evalue].filter(Boolean).join(": "));
+  return unavailable("failed", [ename, evalue].filter(Boolean).join(": "));
 }

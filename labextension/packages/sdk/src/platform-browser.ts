@@ -1,4 +1,4 @@
-/** Browsers: a ticket opens the websocket, and XMLHttpRequest tells how far an upload is. */
+/** Browsers: a ticket opens the websocket, and XMLHttpRequest reports the progress of uploads. */
 import type { Platform, Socket, SocketRequest, UploadRequest } from "./platform.js";
 import { parseRetryAfter, type Reply } from "./requests.js";
 
@@ -19,7 +19,7 @@ function upload(request: UploadRequest): Promise<Reply> {
       request.onprogress({ loaded, total });
     };
     xhr.onload = (): void => {
-      const [, seconds] = /^retry-after:(.*)$/im.exec(xhr.getAllResponseHeaders()) ?? []; // asking for one that is hidden is logged
+      const [, seconds] = /^retry-after:(.*)$/im.exec(xhr.getAllResponseHeaders()) ?? []; // `getResponseHeader` logs an error if CORS hides it
       const retryAfter = parseRetryAfter(seconds);
       resolve({ status: xhr.status, body: xhr.responseText, retryAfter });
     };
@@ -41,19 +41,19 @@ function openSocket(request: SocketRequest): Promise<Socket> {
   return new Promise((resolve, reject) => {
     signal.throwIfAborted();
     const socket = new WebSocket(request.address, request.protocols);
-    let isLeft = false;
-    const leave = (): void => {
-      isLeft = true;
+    let isClosed = false;
+    const close = (): void => {
+      isClosed = true;
       clearTimeout(timer);
       signal.removeEventListener("abort", giveUp);
       socket.close();
     };
     const giveUp = (): void => {
-      leave();
+      close();
       reject(signal.reason as Error);
     };
     const timer = setTimeout(() => {
-      leave();
+      close();
       reject(new Error(`not open after ${request.openSeconds} s`));
     }, request.openSeconds * 1000);
     signal.addEventListener("abort", giveUp, { once: true });
@@ -66,15 +66,15 @@ function openSocket(request: SocketRequest): Promise<Socket> {
         send: (frame) => {
           socket.send(frame);
         },
-        close: leave,
+        close,
       });
     };
     socket.onmessage = (event: MessageEvent<unknown>): void => {
-      if (!isLeft) request.onframe(String(event.data));
+      if (!isClosed) request.onframe(String(event.data));
     };
     socket.onclose = ({ code, reason }): void => {
-      if (isLeft) return;
-      leave();
+      if (isClosed) return;
+      close();
       if (isOpen) request.onclose(code, reason);
       else reject(new Error("the browser does not say why"));
     };

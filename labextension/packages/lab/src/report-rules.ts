@@ -1,17 +1,17 @@
-// How the report is run in a kernel, and what its exit code means. Pure. Facts: `svc report run --help`.
+// The code that runs a report in a kernel, and the meaning of its exit codes. Pure. Source: `svc report run --help`.
 
-const PAGE_WRITTEN = new Set([0, 1, 3, 4, 5, 124]); // a case that failed has a page, too, with the error in it
+const PAGE_WRITTEN = new Set([0, 1, 3, 4, 5, 124]); // a failed run has a page, too, which shows the error
 
 export function isPageWritten(code: number): boolean {
   return PAGE_WRITTEN.has(code);
 }
 
-/** Where the page is: beside the notebook. */
+/** The path of the page, next to the notebook. */
 export function reportPage(notebook: string): string {
   return `${notebook.replace(/\.ipynb$/, "")}.html`;
 }
 
-/** Python that runs it with the kernel's own interpreter and prints its progress; the exit code is in `_svc_code`. */
+/** Python code that runs the report with the kernel's interpreter, prints the progress and sets `_svc_code` to the exit code. */
 export function reportCode(notebook: string): string {
   return [
     "import subprocess, sys",
@@ -23,7 +23,7 @@ export function reportCode(notebook: string): string {
   ].join("\n");
 }
 
-/** A string literal: JSON's escapes are Python's. */
+/** A Python string literal; JSON escapes are valid in Python. */
 function asPython(text: string): string {
   return JSON.stringify(text);
 }

@@ -1,4 +1,4 @@
-/** Tools that another client of the session runs: whoever follows it may say whether they are called. */
+/** Local tools of another client of the session: every client can allow or deny their calls. */
 import { beforeAll, describe, expect, inject, test } from "vitest";
 import { WebSocket } from "ws";
 
@@ -12,7 +12,7 @@ beforeAll(async () => {
   svc = await Svc.create(apiKey, baseUrl);
 });
 
-/** Ask as a client that runs tools of its own, which this SDK does not. */
+/** Ask a question as a client with local tools, which this SDK does not support. */
 function askWithTool(session: InteractiveSession, content: string): WebSocket {
   const address = `${baseUrl.replace("http", "ws")}/stream?session_id=${session.sessionId}`;
   const socket = new WebSocket(address, { headers: { Authorization: `Bearer ${apiKey}` } });
@@ -22,8 +22,8 @@ function askWithTool(session: InteractiveSession, content: string): WebSocket {
   return socket;
 }
 
-describe("a tool of somebody's own", () => {
-  test("is refused, or allowed, by whoever follows the session", async () => {
+describe("a local tool of another client", () => {
+  test("can be allowed or denied by any client of the session", async () => {
     const session = await svc.createSession();
     const { streamer, until, results, ended } = await follow(session);
     const socket = askWithTool(session, "call lookup");

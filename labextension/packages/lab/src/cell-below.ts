@@ -1,13 +1,13 @@
-// `%%svc … --cell`: the answer becomes a Markdown cell below the one that asks, and takes the place of the one before.
-// Only what comes from the kernel while the cell runs counts; a notebook that is opened is left as it is.
+// `%%svc … --cell`: writes the answer as a Markdown cell below the asking cell, replacing its previous answer.
+// Only output that the kernel sends while the cell runs is used; opening a notebook changes nothing.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { CodeCell } from "@jupyterlab/cells";
 import type { Cell } from "@jupyterlab/cells";
 import { INotebookTracker } from "@jupyterlab/notebook";
 import type { Notebook, NotebookPanel } from "@jupyterlab/notebook";
 import { KernelMessage } from "@jupyterlab/services";
-import { answerIn, mayWantCell, placeOf } from "./cell_below_rules.js";
-import type { CellAnswer } from "./cell_below_rules.js";
+import { answerIn, mayRequestCell, indexOfAnswer } from "./cell-below-rules.js";
+import type { CellAnswer } from "./cell-below-rules.js";
 import { insertMarkdown, rewriteMarkdown } from "./cells.js";
 
 export const cellBelowPlugin: JupyterFrontEndPlugin<void> = {
@@ -25,15 +25,15 @@ export const cellBelowPlugin: JupyterFrontEndPlugin<void> = {
 
 function watch(panel: NotebookPanel): void {
   panel.sessionContext.iopubMessage.connect((_, message) => {
-    if (KernelMessage.isExecuteInputMsg(message)) takeAnswersOf(panel.content, message.parent_header);
+    if (KernelMessage.isExecuteInputMsg(message)) interceptAnswers(panel.content, message.parent_header);
   });
 }
 
-/** From now on the answer of the cell that began to run is kept out of its outputs. */
-function takeAnswersOf(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
+/** Diverts the answer of the cell that started to run from its outputs to the cell below. */
+function interceptAnswers(notebook: Notebook, asked: { readonly msg_id?: string } | object): void {
   const id = "msg_id" in asked ? asked.msg_id : undefined;
   const cell = notebook.widgets.find((one): one is CodeCell => futureOf(one)?.msg.header.msg_id === id);
-  if (!cell || !mayWantCell(cell.model.sharedModel.getSource())) return;
+  if (!cell || !mayRequestCell(cell.model.sharedModel.getSource())) return;
   futureOf(cell)?.registerMessageHook((message) => {
     if (!KernelMessage.isDisplayDataMsg(message)) return true;
     const answer = answerIn(message.content);
@@ -41,12 +41,12 @@ function takeAnswersOf(notebook: Notebook, asked: { readonly msg_id?: string } |
   });
 }
 
-/** What the cell waits for; undefined where it has not run, whatever its type says. */
+/** The cell's pending execution; undefined if it has not run, although its type does not say so. */
 function futureOf(cell: Cell): CodeCell["outputArea"]["future"] | undefined {
   return cell instanceof CodeCell ? cell.outputArea.future : undefined;
 }
 
-/** False where the notebook cannot take it: then it is an output like any other. */
+/** False if the notebook cannot take the cell: then the answer is shown as an ordinary output. */
 function place(notebook: Notebook, asking: CodeCell, answer: CellAnswer): boolean {
   const index = notebook.widgets.indexOf(asking);
   const { model } = notebook;
@@ -54,7 +54,7 @@ function place(notebook: Notebook, asking: CodeCell, answer: CellAnswer): boolea
   const id = asking.model.sharedModel.getId();
   const { sharedModel } = model;
   const origin = { answer_of: id, turn: answer.turn };
-  const known = placeOf(
+  const known = indexOfAnswer(
     sharedModel.cells.map((cell) => (cell.cell_type === "markdown" ? cell.getMetadata("svc") : undefined)),
     id,
   );

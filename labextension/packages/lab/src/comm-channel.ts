@@ -1,12 +1,12 @@
-// A comm as the chat's channel.
+// A `Channel` over a Jupyter comm.
 import type { Kernel } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
 import type { Channel } from "svc-chat/src/channel.js";
 
 const TARGET = "svc_jupyter";
-const PATIENCE_MS = 2_000; // for a subshell, which takes a tenth of a second
+const PATIENCE_MS = 2_000; // to wait for a subshell, which usually takes 0.1 s
 
-/** What opens the other end: imports the kernel side and lets it listen. Leaves no name behind in the kernel. */
+/** Imports the kernel's side and registers its comm target. Leaves no name behind in the kernel. */
 export const REGISTER = `__import__("svc_jupyter.panel.comm_target", fromlist=["register"]).register()`;
 
 export class CommChannel implements Channel {
@@ -14,7 +14,7 @@ export class CommChannel implements Channel {
   readonly #comm: Kernel.IComm;
   #isClosed = false;
 
-  /** `closed` is called once, when the kernel ends it. The kernel's info has come. */
+  /** `closed` is called once, when the kernel closes the comm. Requires that the kernel's info has been read. */
   constructor(
     private readonly kernel: Kernel.IKernelConnection,
     closed: () => void,
@@ -29,18 +29,18 @@ export class CommChannel implements Channel {
     };
   }
 
-  /** Resolves when the kernel has taken the comm, or has refused it by closing it. */
+  /** Resolves when the kernel has accepted the comm, or refused it by closing it. */
   async open(): Promise<void> {
     await this.#subshell();
     await this.#comm.open().done;
   }
 
-  /** Where the kernel has subshells JupyterLab begins one; what is sent in it is read while a cell runs. */
+  /** If the kernel has subshells, JupyterLab starts one, which reads messages while a cell runs. */
   async #subshell(): Promise<void> {
     const { subshellStarted } = this.#comm as { subshellStarted?: Promise<void> };
     if (!this.kernel.supportsSubshells || !subshellStarted) return;
     const patience = new Promise<void>((resolve) => setTimeout(resolve, PATIENCE_MS));
-    await Promise.race([subshellStarted, patience]).catch(() => undefined); // without one it works, too
+    await Promise.race([subshellStarted, patience]).catch(() => undefined); // works without one, too
   }
 
   get isOpen(): boolean {

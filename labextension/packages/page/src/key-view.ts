@@ -1,31 +1,31 @@
-// The dialog with the user's keys: listed, made, revoked. A new key is shown once, until the dialog closes.
+// The dialog that lists, creates and revokes the user's API keys. A new key is shown only until the dialog closes.
 
 import { make } from "./elements.js";
 import { RefusedError, type Key, type Keys, type NewKey } from "./keys.js";
 
 const DAY_SECONDS = 86_400;
-const LIVES: readonly (readonly [string, number])[] = [
+const LIFETIMES: readonly (readonly [string, number])[] = [
   ["1 day", DAY_SECONDS],
   ["30 days", 30 * DAY_SECONDS],
   ["90 days", 90 * DAY_SECONDS],
   ["1 year", 365 * DAY_SECONDS],
-  ["as long as allowed", 0],
+  ["maximum", 0],
 ];
-const DEFAULT_LIFE = 90 * DAY_SECONDS;
+const DEFAULT_LIFETIME = 90 * DAY_SECONDS;
 
-/** What the view needs of its surroundings. */
+/** The dependencies of the dialog. */
 export interface KeyViewOptions {
   readonly keys: Keys;
-  /** The key of this page was revoked, or is no longer valid. */
+  /** Called if the key of this page was revoked or is no longer valid. */
   readonly onsignout: () => void;
 }
 
-/** Puts the dialog into the document and shows it; it removes itself, and what it showed, when it is closed. */
+/** Adds the dialog to the document and shows it. Closing removes it, and with it the new key. */
 export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLDialogElement {
   const closing = new AbortController();
   const rows = make("tbody");
   const status = make("p", { className: "status", role: "status" });
-  const made = make("div", { className: "made" });
+  const newKey = make("div", { className: "new-key" });
   const dialog = make(
     "dialog",
     { className: "keys", ariaLabel: "API keys" },
@@ -43,17 +43,17 @@ export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLD
     ),
     make("p", {
       textContent:
-        "A key opens your sessions from a notebook, a shell or a program: SVC_API_KEY. Revoke what nobody uses.",
+        "A key gives access to your sessions from a notebook, shell or program (SVC_API_KEY). Revoke keys you no longer use.",
     }),
     make("div", { className: "scroll" }, make("table", {}, head(), rows)),
     creation((name, ttl) =>
       guarded(async () => {
         const created = await options.keys.create(name, ttl, closing.signal);
-        made.replaceChildren(...shown(created));
+        newKey.replaceChildren(...newKeyElements(created));
         await refresh();
       }),
     ),
-    made,
+    newKey,
     status,
   );
   dialog.onclose = () => {
@@ -97,26 +97,26 @@ export function openKeyView(parent: HTMLElement, options: KeyViewOptions): HTMLD
 }
 
 function head(): HTMLElement {
-  const names = ["Name", "Id", "Made", "Valid until", "Action"];
+  const names = ["Name", "ID", "Created", "Expires", "Action"];
   return make("thead", {}, make("tr", {}, ...names.map((name) => make("th", { scope: "col", textContent: name }))));
 }
 
 function row(key: Key, revoke: () => Promise<void>): HTMLElement {
-  const isOver = key.revoke_time > 0 || (key.expire_time > 0 && key.expire_time * 1000 <= Date.now());
+  const isInactive = key.revoke_time > 0 || (key.expire_time > 0 && key.expire_time * 1000 <= Date.now());
   const action = make("td");
-  if (!isOver) action.append(revocation(key, revoke));
+  if (!isInactive) action.append(revocation(key, revoke));
   return make(
     "tr",
-    { className: isOver ? "over" : "" },
+    { className: isInactive ? "over" : "" },
     make("td", { textContent: nameOf(key) }),
     make("td", {}, make("code", { textContent: key.id })),
     make("td", { textContent: dateOf(key.create_time) }),
-    make("td", { textContent: endOf(key) }),
+    make("td", { textContent: expiryOf(key) }),
     action,
   );
 }
 
-/** Two clicks: the second one does it. */
+/** A button that revokes the key at the second click. */
 function revocation(key: Key, revoke: () => Promise<void>): HTMLButtonElement {
   const button = make("button", {
     type: "button",
@@ -144,16 +144,18 @@ function revocation(key: Key, revoke: () => Promise<void>): HTMLButtonElement {
 }
 
 function creation(create: (name: string, ttl: number) => Promise<void>): HTMLFormElement {
-  const name = make("input", { name: "name", placeholder: "what it is for", maxLength: 100, autocomplete: "off" });
-  const life = make("select", { name: "life" });
-  life.append(...LIVES.map(([label, seconds]) => make("option", { value: String(seconds), textContent: label })));
-  life.value = String(DEFAULT_LIFE);
-  const button = make("button", { type: "submit", textContent: "Make a key", className: "primary" });
-  const form = make("form", {}, make("label", {}, "Name", name), make("label", {}, "Valid for", life), button);
+  const name = make("input", { name: "name", placeholder: "purpose", maxLength: 100, autocomplete: "off" });
+  const lifetime = make("select", { name: "lifetime" });
+  lifetime.append(
+    ...LIFETIMES.map(([label, seconds]) => make("option", { value: String(seconds), textContent: label })),
+  );
+  lifetime.value = String(DEFAULT_LIFETIME);
+  const button = make("button", { type: "submit", textContent: "Create key", className: "primary" });
+  const form = make("form", {}, make("label", {}, "Name", name), make("label", {}, "Valid for", lifetime), button);
   form.onsubmit = (event) => {
     event.preventDefault();
     button.disabled = true;
-    void create(name.value.trim(), Number(life.value)).finally(() => {
+    void create(name.value.trim(), Number(lifetime.value)).finally(() => {
       button.disabled = false;
     });
     name.value = "";
@@ -161,7 +163,7 @@ function creation(create: (name: string, ttl: number) => Promise<void>): HTMLFor
   return form;
 }
 
-function shown(created: NewKey): HTMLElement[] {
+function newKeyElements(created: NewKey): HTMLElement[] {
   const field = make("input", { value: created.api_key, readOnly: true, ariaLabel: "The new key", spellcheck: false });
   const copy = make("button", { type: "button", textContent: "Copy" });
   copy.onclick = () => {
@@ -176,19 +178,19 @@ function shown(created: NewKey): HTMLElement[] {
     );
   };
   return [
-    make("p", { textContent: "This is the key. It is shown this once: copy it now." }),
+    make("p", { textContent: "This is your new key. It is shown only once: copy it now." }),
     make("div", { className: "line" }, field, copy),
   ];
 }
 
 function nameOf(key: Key): string {
-  if (key.is_asking) return key.is_page ? "this page" : key.name || "the key of this page";
+  if (key.is_asking) return key.is_page ? "this page" : key.name || "key of this page";
   return key.name || "unnamed";
 }
 
-function endOf(key: Key): string {
+function expiryOf(key: Key): string {
   if (key.revoke_time > 0) return `revoked ${dateOf(key.revoke_time)}`;
-  if (key.expire_time === 0) return "no end";
+  if (key.expire_time === 0) return "never";
   return dateOf(key.expire_time);
 }
 

@@ -1,13 +1,13 @@
-// New session, resume one, extend it, stop what runs. The kernel does it and tells the chat, the status bar and itself.
+// Commands for sessions: new, resume, extend, stop. The kernel does the work and notifies the chat and the status bar.
 import { InputDialog, Notification } from "@jupyterlab/apputils";
 import type { ChatSession } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands_plugin.js";
-import type { KernelView } from "./kernel_view.js";
+import type { CommandContext } from "./command-context.js";
+import type { KernelView } from "./kernel-view.js";
 
-export function addSessionCommands(commands: Commands): string[] {
-  const { app, svc, trans } = commands;
+export function addSessionCommands(context: CommandContext): string[] {
+  const { app, svc, trans } = context;
   const view = () => svc.follower.view;
   const add = (command: string, label: string, isEnabled: () => boolean, act: (view: KernelView) => Promise<void>) => {
     app.commands.addCommand(command, {
@@ -31,15 +31,15 @@ export function addSessionCommands(commands: Commands): string[] {
       await target.request("new");
       await svc.open();
     }),
-    add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, commands)),
-    add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, commands)),
+    add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, context)),
+    add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, context)),
     add("svc:stop", trans.__("Stop the Analyst"), isBusy, async (target) => {
-      await target.request("cancel"); // whatever runs, a cell's question, too
+      await target.request("cancel"); // any running question, including one from a cell
     }),
   ];
 }
 
-async function resume(view: KernelView, { svc, trans }: Commands): Promise<void> {
+async function resume(view: KernelView, { svc, trans }: CommandContext): Promise<void> {
   const sessions = (await view.request("list")) as readonly ChatSession[];
   if (sessions.length === 0) {
     Notification.info(trans.__("There are no sessions yet."), { autoClose: 5_000 });
@@ -50,27 +50,27 @@ async function resume(view: KernelView, { svc, trans }: Commands): Promise<void>
   const current = sessions.findIndex(({ id }) => id === view.activity.current?.id);
   const { button, value } = await InputDialog.getItem({
     title: trans.__("Resume a session"),
-    label: trans.__("The kernel and the chat go on with it."),
+    label: trans.__("The kernel and the chat continue with this session."),
     items,
     current: Math.max(0, current),
     okLabel: trans.__("Resume"),
   });
   const chosen = sessions[items.indexOf(value ?? "")];
   if (!button.accept || !chosen) return;
-  await view.request("open", { wish: { id: chosen.id }, history: false });
+  await view.request("open", { session_id: chosen.id, history: false });
   await svc.open();
 }
 
-/** Told apart by the beginning of its id where names are the same. */
+/** The beginning of the ID distinguishes sessions with the same name. */
 function rowOf({ id, name, expire_time: end }: ChatSession, now: number): string {
   const left = end > 0 ? ` · ${duration(end - now)}` : "";
   return `${oneLine(name, 60)}${left} · ${id.slice(0, 8)}`;
 }
 
-async function extend(view: KernelView, { trans }: Commands): Promise<void> {
+async function extend(view: KernelView, { trans }: CommandContext): Promise<void> {
   const ttl = view.activity.current?.ttl;
   if (!ttl) return;
   const { expire_time: end } = (await view.request("update", { ttl })) as ChatSession;
-  const text = trans.__("The session lives for %1 more.", duration(end - Date.now() / 1000));
-  Notification.success(text, { autoClose: 0 }); // in the centre alone: a toast would lie over the question
+  const text = trans.__("Session extended: %1 left.", duration(end - Date.now() / 1000));
+  Notification.success(text, { autoClose: 0 }); // in the notification centre only: a toast would cover the question
 }

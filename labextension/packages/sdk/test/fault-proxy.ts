@@ -1,15 +1,15 @@
-/** A TCP proxy before a real service, whose connections can be cut or go silent. */
+/** A TCP proxy in front of a real service, whose connections can be cut or silenced. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 export class FaultProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #target: URL;
-  /** How many connections there were. */
+  /** The number of connections so far. */
   connections = 0;
-  /** Called for each piece from the service; true cuts the connection there, before the piece. */
+  /** Called for each chunk from the service; returning true cuts the connection before it. */
   cuts: (piece: Buffer) => boolean = () => false;
-  /** Nothing passes any more, and nobody is told: half-open connections. */
+  /** Drops all data without closing: half-open connections. */
   isSilent = false;
 
   private constructor(target: string) {

@@ -1,8 +1,8 @@
-// What goes to the clipboard or into a file: a table as CSV, a session as Markdown or JSON.
+// Exports: a table as CSV, a session as Markdown or JSON.
 import type { Conversation, Turn } from "./conversation.js";
 import { printable } from "./untrusted.js";
 
-/** RFC 4180. A cell that a spreadsheet would take for a formula gets an apostrophe before it (OWASP, CSV injection). */
+/** CSV as in RFC 4180. Cells that a spreadsheet would run as a formula get a leading apostrophe (OWASP, CSV injection). */
 export function tableAsCsv(table: HTMLTableElement): string {
   return [...table.rows].map((row) => [...row.cells].map((cell) => csvCell(cell.textContent)).join(",")).join("\r\n");
 }
@@ -12,7 +12,7 @@ function csvCell(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The session to read, or to put into a ticket. The answers are as the service sent them. */
+/** The session as Markdown, for reading or for a ticket. Answers are as the service sent them. */
 export function asMarkdown(name: string, conversation: Conversation): string {
   return `# ${printable(name)}\n\n${conversation.turns.map(turnAsMarkdown).join("\n\n---\n\n")}\n`;
 }
@@ -40,7 +40,7 @@ export function asJson(session: { id: string; name: string }, conversation: Conv
   return JSON.stringify({ session_id: session.id, name: session.name, turns }, null, 2);
 }
 
-/** As a file of the session's name. */
+/** Downloads the session as a file with its name. */
 export function save(kind: "md" | "json", id: string, name: string, conversation: Conversation): void {
   const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80)}.${kind}`;
   if (kind === "md") download(file, "text/markdown", asMarkdown(name, conversation));

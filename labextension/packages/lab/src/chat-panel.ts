@@ -1,19 +1,16 @@
-// The sidebar: the chat of the current notebook's kernel, or a word on why there is none. The others' chats stay as they
-// are, out of sight.
+// The sidebar: shows the chat of the current notebook's kernel, or a notice why there is none. The chats of other kernels
+// stay in the page, hidden.
 import type { TranslationBundle } from "@jupyterlab/translation";
-import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 import type { Message } from "@lumino/messaging";
 import "svc-chat";
 import type { Follower } from "./follower.js";
 import { analystIcon } from "./icon.js";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 import { noticeOf } from "./notices.js";
 import type { Action } from "./notices.js";
 
 export class ChatPanel extends Widget {
-  /** Whether one can see it. */
-  readonly seen = new Signal<this, boolean>(this);
   readonly #notice = document.createElement("div");
 
   constructor(
@@ -24,9 +21,9 @@ export class ChatPanel extends Widget {
     super();
     this.id = "svc-panel";
     this.addClass("svc-Panel");
-    this.node.style.minWidth = "340px"; // Lumino reads it before style sheets count
+    this.node.style.minWidth = "340px"; // Lumino reads it before the style sheet applies
     this.title.icon = analystIcon;
-    this.title.caption = trans.__("Svc: ask the security analyst");
+    this.title.caption = trans.__("Ask the security analyst (svc)");
     this.node.setAttribute("role", "region");
     this.node.setAttribute("aria-label", trans.__("Security analyst"));
     this.#notice.className = "svc-Notice";
@@ -36,7 +33,7 @@ export class ChatPanel extends Widget {
     this.#show();
   }
 
-  /** The current chat where it can be asked; shown already. */
+  /** The current chat if it is connected. */
   get chat(): KernelView | null {
     const { view } = this.follower;
     return view?.isOpen ? view : null;
@@ -44,21 +41,21 @@ export class ChatPanel extends Widget {
 
   protected override onAfterShow(message: Message): void {
     super.onAfterShow(message);
-    this.#sight(true);
+    this.follower.isVisible = true;
   }
 
   protected override onAfterHide(message: Message): void {
     super.onAfterHide(message);
-    this.#sight(false);
+    this.follower.isVisible = false;
   }
 
   protected override onAfterAttach(message: Message): void {
     super.onAfterAttach(message);
-    this.#sight(this.isVisible);
+    this.follower.isVisible = this.isVisible;
   }
 
   protected override onBeforeDetach(message: Message): void {
-    this.#sight(false);
+    this.follower.isVisible = false;
     super.onBeforeDetach(message);
   }
 
@@ -67,20 +64,15 @@ export class ChatPanel extends Widget {
     this.chat?.element.focus();
   }
 
-  #sight(isSeen: boolean): void {
-    this.follower.isWanted = isSeen;
-    this.seen.emit(isSeen);
-  }
-
   #show(): void {
     const shown = this.chat;
     for (const view of this.follower.views) view.element.hidden = view !== shown;
     if (shown && shown.element.parentNode !== this.node) this.node.append(shown.element);
     this.#notice.hidden = shown !== null;
-    if (!shown) this.#drawNotice();
+    if (!shown) this.#showNotice();
   }
 
-  #drawNotice(): void {
+  #showNotice(): void {
     const { panel, view } = this.follower;
     const { title, text, code, action } = noticeOf(panel !== null, view?.link.state ?? null, this.trans);
     const parts: HTMLElement[] = [make("h3", title), make("p", text)];

@@ -1,28 +1,21 @@
-// The commands, in the palette, the launcher, the menus, the toolbars and by keys: schema/panel.json says where.
+// Registers the commands, in the palette and the launcher. Menus, toolbars and shortcuts are in schema/panel.json.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { ICommandPalette } from "@jupyterlab/apputils";
 import { IDocumentManager } from "@jupyterlab/docmanager";
 import { ILauncher } from "@jupyterlab/launcher";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
-import type { TranslationBundle } from "@jupyterlab/translation";
-import { addAnswerCommands } from "./answer_commands.js";
-import { addAskCommands } from "./ask_commands.js";
+import { addAnswerCommands } from "./answer-commands.js";
+import { addAskCommands } from "./ask-commands.js";
+import type { CommandContext } from "./command-context.js";
 import { analystIcon } from "./icon.js";
-import { addReportCommand } from "./report_command.js";
-import { addSessionCommands } from "./session_commands.js";
+import { addReportCommand } from "./report-command.js";
+import { addSessionCommands } from "./session-commands.js";
 import { SvcToken } from "./svc.js";
 import type { Svc } from "./svc.js";
 
-/** What a family of commands needs. */
-export interface Commands {
-  readonly app: JupyterFrontEnd;
-  readonly svc: Svc;
-  readonly trans: TranslationBundle;
-}
-
 export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:commands",
-  description: "Commands that ask about a cell, write answers into the notebook, and manage the session.",
+  description: "Commands to ask about a cell, insert answers into the notebook, and manage the session.",
   autoStart: true,
   requires: [SvcToken],
   optional: [IDocumentManager, ICommandPalette, ILauncher, ITranslator],
@@ -35,20 +28,20 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
     translator: ITranslator | null,
   ) => {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
-    const commands: Commands = { app, svc, trans };
+    const context: CommandContext = { app, svc, trans };
     const names = [
-      addOpenCommand(commands),
-      ...addAskCommands(commands),
-      ...addAnswerCommands(commands),
-      ...addSessionCommands(commands),
-      ...(documents ? [addReportCommand(commands, documents)] : []),
+      addOpenCommand(context),
+      ...addAskCommands(context),
+      ...addAnswerCommands(context),
+      ...addSessionCommands(context),
+      ...(documents ? [addReportCommand(context, documents)] : []),
     ];
     for (const command of names) palette?.addItem({ command, category: trans.__("Svc: security analyst") });
     launcher?.add({ command: "svc:open", category: trans.__("Other"), rank: 90 });
   },
 };
 
-function addOpenCommand({ app, svc, trans }: Commands): string {
+function addOpenCommand({ app, svc, trans }: CommandContext): string {
   app.commands.addCommand("svc:open", {
     label: trans.__("Security Analyst"),
     caption: trans.__("Show the chat of this notebook's kernel"),

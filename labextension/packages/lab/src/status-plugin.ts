@@ -1,11 +1,11 @@
-// The status bar: the session of the current kernel, how long it lives, what answers, what happens. A click opens the chat.
+// The status bar: the current kernel's session, its time left, the model and the activity. A click opens the chat.
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { IStatusBar } from "@jupyterlab/statusbar";
 import { ITranslator, nullTranslator } from "@jupyterlab/translation";
 import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
-import { statusText } from "./status_text.js";
-import type { Words } from "./status_text.js";
+import { statusText } from "./status-text.js";
+import type { StatusStrings } from "./status-text.js";
 import { SvcToken } from "./svc.js";
 import type { Svc } from "./svc.js";
 
@@ -19,19 +19,19 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   optional: [ITranslator],
   activate: (_: JupyterFrontEnd, svc: Svc, bar: IStatusBar, translator: ITranslator | null) => {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
-    const words: Words = {
+    const strings: StatusStrings = {
       idle: trans.__("idle"),
       asking: trans.__("asking"),
       waiting: trans.__("waiting"),
       left: trans.__("{} left"),
-      over: trans.__("over"),
+      expired: trans.__("expired"),
       none: trans.__("no session yet"),
     };
-    const item = new StatusItem(trans.__("Svc: the kernel's session. A click shows the chat."), () => void svc.open());
+    const item = new StatusItem(trans.__("The kernel's svc session. Click to show the chat."), () => void svc.open());
     const activeChanged = new Signal<StatusItem, void>(item);
     const show = () => {
       const view = svc.follower.view;
-      item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, words)}` : "";
+      item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, strings)}` : "";
       item.node.dataset.state = view?.isOpen ? view.activity.state : "";
       activeChanged.emit();
     };

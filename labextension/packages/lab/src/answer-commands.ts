@@ -1,23 +1,23 @@
-// The last answer, into the notebook or onto the clipboard. The kernel gives it as Markdown that is safe to render
-// anywhere, as `%%svc` writes it; the page never makes a cell of what the service sent.
+// Commands that insert the last answer into the notebook or copy it. The kernel returns it as Markdown that is safe to
+// render anywhere, as `%%svc` writes it; the page never puts the service's raw output into a cell.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
 import { insertMarkdown } from "./cells.js";
-import type { Commands } from "./commands_plugin.js";
+import type { CommandContext } from "./command-context.js";
 
 interface SafeAnswer {
   readonly turn: string;
   readonly markdown: string;
 }
 
-export function addAnswerCommands(commands: Commands): string[] {
-  const { app, svc, trans } = commands;
+export function addAnswerCommands(context: CommandContext): string[] {
+  const { app, svc, trans } = context;
   const isEnabled = () => (svc.follower.view?.activity.current ?? null) !== null;
   app.commands.addCommand("svc:insert-answer", {
     label: trans.__("Insert Last Answer Below"),
-    caption: trans.__("Write the last answer as a Markdown cell below the active one"),
+    caption: trans.__("Insert the last answer as a Markdown cell below the active cell"),
     isEnabled,
     execute: async () => {
-      await withAnswer(commands, insert);
+      await withAnswer(context, insert);
     },
   });
   app.commands.addCommand("svc:copy-answer", {
@@ -25,7 +25,7 @@ export function addAnswerCommands(commands: Commands): string[] {
     caption: trans.__("Copy the last answer as Markdown"),
     isEnabled,
     execute: async () => {
-      await withAnswer(commands, (answer) => {
+      await withAnswer(context, (answer) => {
         Clipboard.copyToSystem(answer.markdown);
       });
     },
@@ -33,22 +33,25 @@ export function addAnswerCommands(commands: Commands): string[] {
   return ["svc:insert-answer", "svc:copy-answer"];
 }
 
-async function withAnswer(commands: Commands, act: (answer: SafeAnswer, commands: Commands) => void): Promise<void> {
-  const { svc, trans } = commands;
+async function withAnswer(
+  context: CommandContext,
+  act: (answer: SafeAnswer, context: CommandContext) => void,
+): Promise<void> {
+  const { svc, trans } = context;
   try {
     const answer = (await svc.follower.view?.request("answer")) as Partial<SafeAnswer> | null | undefined;
-    if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, commands);
+    if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, context);
     else Notification.warning(trans.__("There is no answer yet."), { autoClose: 5_000 });
   } catch (error) {
     Notification.error(error instanceof Error ? error.message : String(error), { autoClose: 10_000 });
   }
 }
 
-function insert({ turn, markdown }: SafeAnswer, { svc }: Commands): void {
+function insert({ turn, markdown }: SafeAnswer, { svc }: CommandContext): void {
   const notebook = svc.follower.panel?.content;
   if (!notebook) return;
   const index = notebook.activeCellIndex + 1;
-  notebook.mode = "command"; // a cell that is edited is not rendered
+  notebook.mode = "command"; // a cell in edit mode is not rendered
   insertMarkdown(notebook, index, markdown, { turn });
   notebook.activeCellIndex = index;
   void notebook.scrollToItem(index);

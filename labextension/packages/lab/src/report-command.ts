@@ -1,5 +1,5 @@
-// "Re-run as report": `svc report run` on the notebook, by a kernel of its own, so that the notebook's kernel stays free.
-// It runs with the Python that the notebook runs with. The page that comes of it is opened.
+// "Re-run as Report": runs `svc report run` on the notebook and opens the resulting page. Uses a separate kernel with the
+// notebook's Python environment, so that the notebook's own kernel stays free.
 import { Notification } from "@jupyterlab/apputils";
 import { PathExt } from "@jupyterlab/coreutils";
 import type { IDocumentManager } from "@jupyterlab/docmanager";
@@ -8,31 +8,31 @@ import { KernelMessage } from "@jupyterlab/services";
 import type { Session } from "@jupyterlab/services";
 import { UUID } from "@lumino/coreutils";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Commands } from "./commands_plugin.js";
-import { isPageWritten, reportCode, reportPage } from "./report_rules.js";
+import type { CommandContext } from "./command-context.js";
+import { isPageWritten, reportCode, reportPage } from "./report-rules.js";
 
-export function addReportCommand(commands: Commands, documents: IDocumentManager): string {
-  const { app, svc, trans } = commands;
+export function addReportCommand(context: CommandContext, documents: IDocumentManager): string {
+  const { app, svc, trans } = context;
   app.commands.addCommand("svc:run-report", {
     label: trans.__("Re-run as Report"),
-    caption: trans.__("Run the saved notebook in a fresh kernel and show the page that svc report writes"),
+    caption: trans.__("Run the saved notebook in a new kernel and open its report"),
     isEnabled: () => svc.follower.panel?.sessionContext.session?.kernel != null,
     execute: async () => {
       const { panel } = svc.follower;
-      if (panel) await report(panel, commands, documents);
+      if (panel) await report(panel, context, documents);
     },
   });
   return "svc:run-report";
 }
 
-async function report(panel: NotebookPanel, commands: Commands, documents: IDocumentManager): Promise<void> {
-  const { trans } = commands;
+async function report(panel: NotebookPanel, context: CommandContext, documents: IDocumentManager): Promise<void> {
+  const { trans } = context;
   const { path } = panel.context;
   const name = PathExt.basename(path);
   await panel.context.save();
-  const ended = new AbortController();
-  const stop = { label: trans.__("Stop"), callback: () => ended.abort() };
-  const id = Notification.emit(trans.__("%1 runs as a report…", name), "in-progress", {
+  const stopped = new AbortController();
+  const stop = { label: trans.__("Stop"), callback: () => stopped.abort() };
+  const id = Notification.emit(trans.__("Running %1 as a report…", name), "in-progress", {
     autoClose: false,
     actions: [stop],
   });
@@ -40,14 +40,14 @@ async function report(panel: NotebookPanel, commands: Commands, documents: IDocu
     Notification.update({ id, message, type, actions, autoClose: type === "success" ? 10_000 : false });
   const show = { label: trans.__("Show"), callback: () => void openPage(documents, reportPage(path)) };
   try {
-    const { code, last } = await run(panel, name, commands, ended.signal, (line) => {
+    const { code, last } = await run(panel, name, context, stopped.signal, (line) => {
       Notification.update({ id, message: oneLine(`${name}: ${line}`, 120), actions: [stop] });
     });
-    if (ended.signal.aborted) finish(trans.__("The report of %1 was stopped.", name), "warning");
-    else if (code === 0) finish(trans.__("The report of %1 is written.", name), "success", [show]);
+    if (stopped.signal.aborted) finish(trans.__("Stopped the report of %1.", name), "warning");
+    else if (code === 0) finish(trans.__("The report of %1 is ready.", name), "success", [show]);
     else if (isPageWritten(code)) finish(trans.__("%1: %2", name, oneLine(last, 200)), "warning", [show]);
     else finish(trans.__("No report of %1: %2", name, oneLine(last, 300)), "error");
-    if (isPageWritten(code) && !ended.signal.aborted) await openPage(documents, reportPage(path));
+    if (isPageWritten(code) && !stopped.signal.aborted) await openPage(documents, reportPage(path));
   } catch (error) {
     finish(trans.__("No report of %1: %2", name, error instanceof Error ? error.message : String(error)), "error");
   }
@@ -61,9 +61,9 @@ interface Outcome {
 async function run(
   panel: NotebookPanel,
   name: string,
-  { app }: Commands,
+  { app }: CommandContext,
   signal: AbortSignal,
-  tell: (line: string) => void,
+  onLine: (line: string) => void,
 ): Promise<Outcome> {
   const kernel = { name: panel.sessionContext.session?.kernel?.name ?? "python3" };
   const path = PathExt.join(PathExt.dirname(panel.context.path), `svc-report-${UUID.uuid4()}`);
@@ -71,7 +71,7 @@ async function run(
   const stop = () => void session.shutdown().catch(() => undefined);
   signal.addEventListener("abort", stop);
   try {
-    return await outcomeOf(session, name, signal, tell);
+    return await outcomeOf(session, name, signal, onLine);
   } finally {
     if (!session.isDisposed) await session.shutdown().catch(() => undefined);
     session.dispose();
@@ -82,7 +82,7 @@ async function outcomeOf(
   session: Session.ISessionConnection,
   name: string,
   signal: AbortSignal,
-  tell: (line: string) => void,
+  onLine: (line: string) => void,
 ): Promise<Outcome> {
   let last = "";
   const future = session.kernel?.requestExecute({
@@ -95,7 +95,7 @@ async function outcomeOf(
   future.onIOPub = (message) => {
     if (!KernelMessage.isStreamMsg(message)) return;
     last = message.content.text.trim().split("\n").at(-1) ?? last;
-    tell(last);
+    onLine(last);
   };
   const stopped = new Promise<null>((resolve) => {
     signal.addEventListener("abort", () => resolve(null));
@@ -106,7 +106,7 @@ async function outcomeOf(
   return { code: Number(value?.data?.["text/plain"] ?? "-1"), last };
 }
 
-/** In JupyterLab's own viewer, which runs no script of it; a page that is open already is read again. */
+/** Opens the page in JupyterLab's viewer, which runs no scripts, or reloads it if it is open. */
 async function openPage(documents: IDocumentManager, path: string): Promise<void> {
   const open = documents.findWidget(path);
   if (open) await open.context.revert();

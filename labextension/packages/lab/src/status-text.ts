@@ -1,21 +1,21 @@
-// What the status bar says of a kernel's session: its name, the time left, the model, what happens. Pure.
+// The status bar's text: the session's name, its time left, the model and the activity. Pure.
 import { duration, fill } from "svc-chat/src/strings.js";
 import type { Activity, State } from "./activity.js";
 
 const NAME_CHARACTERS = 24;
 
-export type Words = Readonly<Record<State | "left" | "over" | "none", string>>;
+export type StatusStrings = Readonly<Record<State | "left" | "expired" | "none", string>>;
 
 /** `now` in seconds since the epoch. */
-export function statusText(activity: Activity, now: number, words: Words): string {
+export function statusText(activity: Activity, now: number, strings: StatusStrings): string {
   const { current: session, model, state } = activity;
-  if (!session) return [words.none, words[state]].join(" · ");
+  if (!session) return [strings.none, strings[state]].join(" · ");
   const parts = [shortened(session.name)];
   if (session.expire_time > 0) {
     const seconds = session.expire_time - now;
-    parts.push(seconds > 0 ? fill(words.left, duration(seconds)) : words.over);
+    parts.push(seconds > 0 ? fill(strings.left, duration(seconds)) : strings.expired);
   }
-  parts.push(model, words[state]);
+  parts.push(model, strings[state]);
   return parts.filter(Boolean).join(" · ");
 }
 

@@ -1,4 +1,4 @@
-/** The text of the errors that the SDK itself makes, to the letter; and the service's codes as classes. */
+/** The exact texts of the SDK's own errors, and the error classes of the service's codes. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -41,7 +41,7 @@ function answered(status: number, body: string): () => unknown {
 const { ConfigError, InvalidApiKeyError, InvalidRequestError, ProtocolError, SessionExpiredError } = errors;
 const { TooLargeError, TurnInProgressError, UnavailableError, UnreachableError, UpstreamError } = errors;
 
-// prettier-ignore - one row a text
+// prettier-ignore - one row per text
 const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
   [
     "no key",
@@ -230,7 +230,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
   ],
 ];
 
-test.each(ROWS)("the text is this: %s", (_, act, cls, text) => {
+test.each(ROWS)("the error text is pinned: %s", (_, act, cls, text) => {
   let caught: unknown;
   try {
     act();
@@ -246,7 +246,7 @@ describe("the codes of the wire", () => {
   const python = readFileSync(path.resolve(import.meta.dirname, "../../../../svc/errors.py"), "utf8");
   const classes = Object.values(errors).filter((value) => typeof value === "function" && "defaultCode" in value);
 
-  test("each class of the Python SDK that has a code is here, with the same status and code", () => {
+  test("every error class of the Python SDK with a code exists here, with the same status and code", () => {
     const theirs = [
       ...python.matchAll(/^class (\w+)\((?:ServiceError|InvalidRequestError)\):([\s\S]*?)(?=^class|^_CLASSES)/gm),
     ];

@@ -1,4 +1,4 @@
-// The chat in the right sidebar: what it looks like, what it goes with, and a word when a long turn has ended unseen.
+// The chat in the right sidebar: appearance, active kernel, and a notification when a long turn ends while it is hidden.
 import { ILayoutRestorer } from "@jupyterlab/application";
 import type { JupyterFrontEnd, JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { IThemeManager, Notification } from "@jupyterlab/apputils";
@@ -10,11 +10,11 @@ import { ENGLISH } from "svc-chat";
 import type { Strings } from "svc-chat";
 import { duration } from "svc-chat/src/strings.js";
 import { oneLine } from "svc-chat/src/untrusted.js";
-import type { Ended } from "./activity.js";
-import { ChatPanel } from "./chat_panel.js";
-import { takeDrops } from "./file_drop.js";
+import type { TurnSummary } from "./activity.js";
+import { ChatPanel } from "./chat-panel.js";
+import { acceptDrops } from "./file-drop.js";
 import { Follower } from "./follower.js";
-import type { KernelView, Look } from "./kernel_view.js";
+import type { KernelView, Appearance } from "./kernel-view.js";
 import type { Action } from "./notices.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
@@ -23,7 +23,7 @@ import { SvcToken, whenOpen } from "./svc.js";
 import type { Svc } from "./svc.js";
 
 const ID = "svc-jupyterlab:panel";
-const MINUTES_FROM = 120; // seconds; less is told in seconds
+const MINUTES_FROM = 120; // seconds; shorter times are given in seconds
 const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = {
   "open-notebook": "notebook:create-new",
   "choose-kernel": "notebook:change-kernel",
@@ -32,7 +32,7 @@ const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = 
 
 export const panelPlugin: JupyterFrontEndPlugin<Svc> = {
   id: ID,
-  description: "The security analyst's chat, for the kernel of the current notebook.",
+  description: "The security analyst's chat for the kernel of the current notebook.",
   autoStart: true,
   provides: SvcToken,
   requires: [INotebookTracker],
@@ -51,8 +51,8 @@ function activate(
   const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
   let settings = readSettings({});
   const strings = translated(trans);
-  const look = () => lookOf(settings, themes, strings);
-  const follower = new Follower(tracker, look(), settings.defaults);
+  const appearance = () => appearanceOf(settings, themes, strings);
+  const follower = new Follower(tracker, appearance(), settings.defaults);
   const panel = new ChatPanel(follower, trans, (action) => {
     if (action === "try-again") follower.view?.link.connect();
     else void app.commands.execute(NOTICE_COMMANDS[action]);
@@ -61,14 +61,14 @@ function activate(
   app.shell.add(panel, "right", { rank: 900, type: "Svc" });
   restorer?.add(panel, panel.id);
   themes?.themeChanged.connect(() => {
-    follower.setLook(look());
+    follower.setAppearance(appearance());
   });
   void followSettings(registry, (changed) => {
     settings = changed;
     follower.setDefaults(changed.defaults);
-    follower.setLook(look());
+    follower.setAppearance(appearance());
   });
-  takeFiles(app, panel, follower, trans);
+  acceptFiles(app, panel, follower, trans);
   const svc: Svc = {
     follower,
     panel,
@@ -80,12 +80,12 @@ function activate(
       return view;
     },
   };
-  tellOfLongTurns(svc, trans, () => settings.notifySeconds);
+  notifyOfLongTurns(svc, trans, () => settings.notifySeconds);
   return svc;
 }
 
-function takeFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, trans: TranslationBundle): void {
-  takeDrops(panel.node, {
+function acceptFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, trans: TranslationBundle): void {
+  acceptDrops(panel.node, {
     contents: app.serviceManager.contents,
     trans,
     target: () => ({ view: panel.chat, notebookPath: follower.panel?.context.path ?? "" }),
@@ -96,7 +96,7 @@ function takeFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, t
 }
 
 async function followSettings(registry: ISettingRegistry | null, changed: (settings: Settings) => void): Promise<void> {
-  const loaded = await registry?.load(ID).catch(() => undefined); // without a schema: what is built in
+  const loaded = await registry?.load(ID).catch(() => undefined); // without the schema: the built-in defaults
   if (!loaded) return;
   const tell = () => {
     changed(readSettings(loaded.composite));
@@ -105,12 +105,12 @@ async function followSettings(registry: ISettingRegistry | null, changed: (setti
   tell();
 }
 
-/** The element's words, each by its English text. */
+/** The element's texts, translated; the English text is the key. */
 function translated(trans: TranslationBundle): Strings {
   return Object.fromEntries(Object.entries(ENGLISH).map(([name, text]) => [name, trans.__(text)])) as Strings;
 }
 
-function lookOf({ theme }: Settings, themes: IThemeManager | null, strings: Strings): Look {
+function appearanceOf({ theme }: Settings, themes: IThemeManager | null, strings: Strings): Appearance {
   const isLight = themes?.theme ? themes.isLight(themes.theme) : document.body.dataset.jpThemeLight !== "false";
   return { strings, theme: theme === "auto" ? (isLight ? "light" : "dark") : theme, isForced: theme !== "auto" };
 }
@@ -121,10 +121,10 @@ function addStyles(): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }
 
-/** A word about an answer that took long and came while its chat was out of sight. */
-function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () => number): void {
+/** Notifies of answers that took long and arrived while their chat was hidden. */
+function notifyOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () => number): void {
   const { follower, panel } = svc;
-  const tell = (view: KernelView, ended: Ended) => {
+  const notify = (view: KernelView, ended: TurnSummary) => {
     const limit = limitSeconds();
     const isSeen = !document.hidden && panel.isVisible && follower.view === view;
     if (isSeen || limit === 0 || ended.seconds < limit) return;
@@ -132,11 +132,11 @@ function tellOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () =>
     const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
     const text = ended.isAnswered
       ? trans.__("Answered after %1: %2", time, question)
-      : trans.__("Ended without an answer after %1: %2", time, question);
+      : trans.__("No answer after %1: %2", time, question);
     const actions = [{ label: trans.__("Show"), callback: () => void svc.open() }];
     Notification.emit(text, ended.isAnswered ? "success" : "warning", { autoClose: false, actions });
   };
-  const watch = (view: KernelView) => view.ended.connect(tell);
+  const watch = (view: KernelView) => view.ended.connect(notify);
   for (const view of follower.views) watch(view);
   follower.added.connect((_, view) => watch(view));
 }

@@ -1,29 +1,29 @@
-// A file dragged from the file browser onto the chat is attached: by its path where the kernel finds it in the notebook's
-// folder, else by its content.
+// Attaches files dragged from the file browser onto the chat: by path if the kernel can read them below the notebook's
+// folder, otherwise by content.
 import { PathExt } from "@jupyterlab/coreutils";
 import type { Contents } from "@jupyterlab/services";
 import type { TranslationBundle } from "@jupyterlab/translation";
 import type { Drag } from "@lumino/dragdrop";
-import type { KernelView } from "./kernel_view.js";
+import type { KernelView } from "./kernel-view.js";
 import { fromNotebook } from "./paths.js";
 
-const FILES = "application/x-jupyter-icontents"; // the file browser's list of paths
-const LIMIT_BYTES = 64 * 1_048_576; // what the chat takes; the page holds it whole
+const FILES = "application/x-jupyter-icontents"; // the MIME type of the file browser's list of paths
+const LIMIT_BYTES = 64 * 1_048_576; // the chat's limit: the page holds the whole file in memory
 
-export interface Target {
-  /** The chat that would take the files, or null. */
+export interface DropTarget {
+  /** The chat that receives the files, or null. */
   readonly view: KernelView | null;
   readonly notebookPath: string;
 }
 
-export interface Drops {
+export interface FileDrops {
   readonly contents: Contents.IManager;
   readonly trans: TranslationBundle;
-  target(): Target;
+  target(): DropTarget;
   failed(text: string): void;
 }
 
-export function takeDrops(node: HTMLElement, drops: Drops): void {
+export function acceptDrops(node: HTMLElement, drops: FileDrops): void {
   const mark = (isOver: boolean) => node.classList.toggle("svc-mod-dropping", isOver);
   for (const name of ["lm-dragenter", "lm-dragover"]) {
     node.addEventListener(name, (event) => {
@@ -53,22 +53,24 @@ export function takeDrops(node: HTMLElement, drops: Drops): void {
   });
 }
 
-/** Rejects with a text for people. */
-export async function attach(path: string, view: KernelView, notebook: string, drops: Drops): Promise<void> {
+/** Attaches one file. Rejects with an error message for users. */
+export async function attach(path: string, view: KernelView, notebook: string, drops: FileDrops): Promise<void> {
   const { contents, trans } = drops;
   const known = await contents.get(path, { content: false });
-  if (known.type === "directory") throw new Error(trans.__("%1 is a folder: drag the files in it.", path));
+  if (known.type === "directory") throw new Error(trans.__("%1 is a folder. Drag the files inside it instead.", path));
   const below = fromNotebook(path, notebook);
-  if (below !== null && (await isTakenByPath(view, below))) return;
+  if (below !== null && (await attachByPath(view, below))) return;
   if ((known.size ?? 0) > LIMIT_BYTES) {
-    throw new Error(trans.__("%1 is over 64 MiB. Put it beside the notebook and attach it by %svc --attach.", path));
+    throw new Error(
+      trans.__("%1 is larger than 64 MiB. Save it next to the notebook and attach it with %svc --attach.", path),
+    );
   }
   const file = await contents.get(path, { content: true, type: "file", format: "base64" });
   view.element.attach([new File([bytesOf(String(file.content))], PathExt.basename(path), { type: known.mimetype })]);
 }
 
-/** The kernel may have another working folder than the notebook's: then it finds nothing there. */
-async function isTakenByPath(view: KernelView, path: string): Promise<boolean> {
+/** False if the kernel cannot read the path, for example because its working folder is not the notebook's. */
+async function attachByPath(view: KernelView, path: string): Promise<boolean> {
   return await view.request("attach", { path }).then(
     () => true,
     () => false,

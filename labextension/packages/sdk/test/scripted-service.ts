@@ -1,9 +1,9 @@
-/** One service for all tests that do it no harm: `inject("service")` is where it listens, and its key. */
+/** One service shared by the tests that leave it intact: `inject("service")` has its address and key. */
 import process from "node:process";
 
 import type { TestProject } from "vitest/node";
 
-import { type Address, LocalService } from "./local_service.js";
+import { type Address, LocalService } from "./local-service.js";
 
 declare module "vitest" {
   interface ProvidedContext {
