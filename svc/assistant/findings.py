@@ -18,9 +18,6 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
-Scalar = str | int | float | bool | None
-"""What a column of a finding holds; a time is an ISO 8601 string."""
-
 
 class Severity(StrEnum):
     """How much a finding matters, in CVSS's words; INFO is a fact without a judgement."""
@@ -90,19 +87,6 @@ class Finding(msgspec.Struct, Generic[FactsT_co], frozen=True, kw_only=True, tag
         return kind_of(type(self.facts))
 
 
-class LooseFinding(msgspec.Struct, frozen=True, kw_only=True, tag="loose"):
-    """A finding whose facts are not typed yet."""
-
-    kind: str
-    title: str
-    severity: Severity = Severity.INFO
-    confidence: Confidence = Confidence.HIGH
-    why: str = ""
-    evidence: tuple[Evidence, ...] = ()
-    techniques: tuple[str, ...] = ()
-    attributes: dict[str, Scalar | list[Scalar]] = {}
-
-
 class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
     """What the tool has done so far, with figures in it."""
 
@@ -118,8 +102,10 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
     text: str
 
 
-AnyFinding = Finding[Facts] | LooseFinding
-ToolEvent = Progress | Finding[Facts] | LooseFinding | Gap
+AnyFinding = Finding[Facts]
+"""A finding of any kind."""
+
+ToolEvent = Progress | AnyFinding | Gap
 """Everything that a tool may yield."""
 
 
@@ -143,7 +129,7 @@ def kind_of(facts: type[Facts]) -> str:
 
 def with_facts(findings: Iterable[AnyFinding], facts: type[FactsT]) -> list[Finding[FactsT]]:
     """Return the findings that hold ``facts``, in their order."""
-    kept = [finding for finding in findings if isinstance(finding, Finding) and isinstance(finding.facts, facts)]
+    kept = [finding for finding in findings if isinstance(finding.facts, facts)]
     return cast("list[Finding[FactsT]]", kept)
 
 
@@ -155,8 +141,6 @@ def finding_type(facts: Iterable[type[Facts]]) -> type[Finding[Facts]]:
 
 def columns(finding: AnyFinding) -> dict[str, object]:
     """Return the facts as columns, in the order of the struct; structs in lists become dictionaries."""
-    if isinstance(finding, LooseFinding):
-        return dict(finding.attributes)
     named: dict[str, object] = msgspec.to_builtins(finding.facts)
     del named["kind"]
     return named

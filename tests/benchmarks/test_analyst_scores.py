@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 
-from svc.assistant.findings import Finding, LooseFinding
+from svc.assistant.findings import Finding
 from svc.assistant.skills.cwe.findings import CweCandidate
+from svc.assistant.skills.mail import tool as mail
 from tests.benchmarks.analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import KINDS, load, mail_verdict, weaknesses
+from tests.support.mails import TRAPS
 
 RANKED = [  # wanted, named
     ("T1059.001", ["T1059.001", "T1027"]),
@@ -142,7 +145,7 @@ def test_findings_become_labels_in_their_order():
     found = [
         candidate("CWE-79", 2),
         candidate("CWE-89", 1),
-        LooseFinding(kind="mail_verdict", title="c", attributes={"verdict": "phishing"}),
+        *(item for item in mail.inspect(BytesIO(TRAPS["inheritance"]), source="a.eml") if isinstance(item, Finding)),
     ]
     assert weaknesses(found) == ("CWE-89", "CWE-79")
     assert mail_verdict(found) == ("suspicious",)

@@ -21,7 +21,7 @@ from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, plan, read_ques
 from svc.assistant.analyst.render import SkillResult
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import AnyFinding, Finding, Gap, LooseFinding, Progress, ToolEvent
+from svc.assistant.findings import AnyFinding, Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -110,7 +110,7 @@ class Analyst(Assistant):
                             yield _say(on_one_line(text), State.RUNNING_AGENT, actor=ask.skill.name)
                         case Gap(text=text):
                             gaps.append((call.name, text))
-                        case Finding() | LooseFinding():
+                        case Finding():
                             findings.append(item)
         found = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _say(f"{ask.skill.name}: {found}", State.TOOL_RESULT, actor=ask.skill.name)

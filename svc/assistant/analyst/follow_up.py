@@ -16,6 +16,9 @@ import msgspec
 from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.catalogue import SKILLS, decode_findings, skill_of_kind
+from svc.assistant.skills.events.findings import LogonAccount, LogonSource, LogonSuccess, WebClient
+from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -94,7 +97,6 @@ _OUR_WORD = re.compile(
     r"|finding|findings|result|results|type|kind|name|value|time|first|last|high|none|unknown|count|file|files",
     re.IGNORECASE,
 )
-_WITH_ADDRESS = ("auth_source", "auth_success", "logon_source", "logon_success", "web_client")
 _SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
 _SUMS = frozenset({"event_tactics", "process_tree"})
 """Kinds that sum up many findings: as severe as the worst, and so no answer to which of them are."""
@@ -253,7 +255,7 @@ def _shows(finding: AnyFinding, techniques: set[str]) -> bool:
 
 
 def _has_type(types: tuple[str, ...]) -> _Test:
-    return lambda finding: columns(finding).get("type") in types
+    return lambda finding: isinstance(finding.facts, IndicatorFacts) and finding.facts.type in types
 
 
 def _has_kind(kind: str) -> _Test:
@@ -261,9 +263,15 @@ def _has_kind(kind: str) -> _Test:
 
 
 def _was_let_in(finding: AnyFinding) -> bool:
-    if finding.kind == "auth_success":
-        return finding.severity in (Severity.CRITICAL, Severity.HIGH)
-    return bool(columns(finding).get("success_accounts") or columns(finding).get("success_sources"))
+    match finding.facts:
+        case AuthSuccess():
+            return finding.severity in (Severity.CRITICAL, Severity.HIGH)
+        case AuthSource(success_accounts=entered) | LogonSource(success_accounts=entered):
+            return bool(entered)
+        case AuthAccount(success_sources=entered) | LogonAccount(success_sources=entered):
+            return bool(entered)
+        case _:
+            return False
 
 
 def _named_values(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str, _Test]]:
@@ -294,16 +302,22 @@ def _values(finding: AnyFinding) -> list[str]:
 
 def scope_of(finding: AnyFinding) -> str:
     """``external`` or ``internal`` for what has a place in a network; "" for the rest (a hash, an account)."""
-    attributes = columns(finding)
-    if finding.kind == "indicator":
-        if attributes.get("scope") in ("public", "tor", "documentation"):
+    match finding.facts:
+        case IndicatorFacts(scope="public" | "tor" | "documentation"):
             return "external"
-        if attributes.get("scope"):
+        case IndicatorFacts(scope="", type=kind):
+            return "external" if kind in ("url", "domain", "email") else ""
+        case IndicatorFacts():
             return "internal"
-        return "external" if attributes.get("type") in ("url", "domain", "email") else ""
-    address = attributes.get("client" if finding.kind == "web_client" else "source")
-    if finding.kind not in _WITH_ADDRESS or not isinstance(address, str):
-        return ""
+        case AuthSource(source=address) | AuthSuccess(source=address) | WebClient(client=address):
+            return _scope_of_address(address)
+        case LogonSource(source=address) | LogonSuccess(source=address):
+            return _scope_of_address(address)
+        case _:
+            return ""
+
+
+def _scope_of_address(address: str) -> str:
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
         is_example = any(parsed in network for network in _EXAMPLES if network.version == parsed.version)

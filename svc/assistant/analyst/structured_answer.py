@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import cast
 
 from svc.assistant.analyst.answer_format import PLACEHOLDER, AnswerFormat, RequestedFormat
-from svc.assistant.findings import AnyFinding, Scalar, Severity, columns
+from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
@@ -24,7 +24,9 @@ MAX_LOOKED_AT = 2_000  # findings that a format's places are looked for in
 MAX_LINES = 500  # of a format of one line, a line each finding
 MAX_CELLS = 12  # columns of a Markdown table; CSV and JSON have every one
 UNKNOWN = "unknown"
-Value = Scalar | list[Scalar]
+Scalar = str | int | float | bool | None
+TableRow = dict[str, "Scalar | list[Scalar]"]
+Value = Scalar | list[Scalar] | list[TableRow]
 Row = dict[str, Value]
 
 _OTHER_NAMES = {
@@ -94,14 +96,14 @@ def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, 
 
 
 def row_of(finding: AnyFinding) -> Row:
-    """A finding as one flat row: its attributes first, then what every finding has."""
+    """A finding as one row: its facts first, then what every finding has."""
     evidence = finding.evidence[0] if finding.evidence else None
     common: Row = {
         "title": finding.title,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "why": finding.why,
-        "techniques": list(finding.techniques),
+        "techniques": [*finding.techniques],
         "evidence": evidence.source if evidence else None,
         "line": (evidence.line or evidence.record) if evidence else None,
         "excerpt": evidence.excerpt if evidence else None,
@@ -170,7 +172,7 @@ def _in_words(value: Value, absent: str = UNKNOWN) -> str:
     if value is None or value == "" or value == []:
         return absent
     if isinstance(value, list):
-        return ", ".join(str(one) for one in value)
+        return ", ".join(" ".join(map(str, one.values())) if isinstance(one, dict) else str(one) for one in value)
     if isinstance(value, bool):
         return "yes" if value else "no"
     return on_one_line(str(value))
@@ -260,17 +262,15 @@ def _fill(shape: object, rows: Sequence[Row], first: Row, key: str = "") -> obje
             return _value(key, first)
 
 
-def _listed(key: str, rows: Sequence[Row]) -> Iterator[Scalar]:
+def _listed(key: str, rows: Sequence[Row]) -> Iterator[Scalar | TableRow]:
     """Every row's value for a key in the plural, each once."""
     types = _TYPES.get(_normal(key))
     kept = [row for row in rows if types is None or row.get("type") in types]
     name = "value" if types else key
-    seen: dict[Scalar, None] = {}
+    seen: list[Scalar | TableRow] = []
     for row in kept:
         value = _value(name, row)
-        for one in value if isinstance(value, list) else [value]:
-            if one is not None:
-                seen[one] = None
+        seen += [one for one in (value if isinstance(value, list) else [value]) if one is not None and one not in seen]
     yield from seen
 
 
@@ -288,6 +288,7 @@ def _value(name: str, row: Row) -> Value:
     for candidate in tried:
         value = row.get(candidate)
         if value not in (None, "", []):
-            is_one = isinstance(value, list) and not requested.endswith("s")
-            return value[0] if is_one and isinstance(value, list) else value
+            if isinstance(value, list) and not requested.endswith("s") and not isinstance(value[0], dict):
+                return value[0]
+            return value
     return None

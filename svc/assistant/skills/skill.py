@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import msgspec
 
 from svc.assistant.file_types.identify import TEXT_LABELS
-from svc.assistant.findings import Facts, InputKind, kind_of
+from svc.assistant.findings import AnyFinding, Facts, InputKind, kind_of
 
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
@@ -34,8 +33,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     material. ``labels`` are the files it reads, ``claims`` those that it is for where no word says what is wanted;
     ``file_names`` (whole names) claims files whose kind only unpacking would tell.
     ``takes`` names the options it understands: ``after`` and ``before`` (a time of day), ``now`` (a date and time, ISO
-    8601), ``question`` (the prompt's asking part). ``kinds`` are the findings that its section shows, the ones that
-    matter most first. ``covers`` names skills that weak words do not ask for beside this one: its answer has it all.
+    8601), ``question`` (the prompt's asking part). ``facts`` are the structs of its findings, the ones that matter
+    most first. ``covers`` names skills that weak words do not ask for beside this one: its answer has it all.
     """
 
     name: str
@@ -43,8 +42,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     input: InputKind
     title: str
     can: str
-    facts: tuple[type[Facts], ...] = ()
-    loose_kinds: tuple[str, ...] = ()
+    facts: tuple[type[Facts], ...]
     strong: re.Pattern[str]
     weak: re.Pattern[str] = NEVER
     content: re.Pattern[str] = NEVER
@@ -59,7 +57,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def kinds(self) -> tuple[str, ...]:
         """The kinds of its findings, the ones that matter most first."""
-        return (*self.loose_kinds, *map(kind_of, self.facts))
+        return tuple(map(kind_of, self.facts))
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
@@ -69,12 +67,12 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True):
     svg: str
 
 
-def no_steps(findings: Sequence[Any]) -> list[str]:
+def no_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """For findings that ask for nothing further."""
     return []
 
 
-def no_pictures(findings: Sequence[Any]) -> list[Picture]:
+def no_pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     """For findings that a table shows best."""
     return []
 
@@ -87,10 +85,10 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     skill: Skill
-    verdict: Callable[[Sequence[Any]], str]
-    body: Callable[[Sequence[Any]], str]
-    next_steps: Callable[[Sequence[Any]], list[str]] = no_steps
-    pictures: Callable[[Sequence[Any]], list[Picture]] = no_pictures
+    verdict: Callable[[Sequence[AnyFinding]], str]
+    body: Callable[[Sequence[AnyFinding]], str]
+    next_steps: Callable[[Sequence[AnyFinding]], list[str]] = no_steps
+    pictures: Callable[[Sequence[AnyFinding]], list[Picture]] = no_pictures
 
 
 def words(*patterns: str) -> re.Pattern[str]:

@@ -26,7 +26,6 @@ from svc.assistant.findings import (
     Finding,
     Gap,
     InputKind,
-    LooseFinding,
     Progress,
     Severity,
     ToolEvent,
@@ -50,7 +49,7 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 @lru_cache
 def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
     """Return the decoder of frames whose findings hold one of ``facts``."""
-    return msgspec.msgpack.Decoder(Progress | Gap | Done | Crashed | LooseFinding | finding_type(facts))
+    return msgspec.msgpack.Decoder(Progress | Gap | Done | Crashed | finding_type(facts))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -241,7 +240,7 @@ class Workers:
                     case None:
                         yield _failed(job, _death(await worker.reap(), self._limits))
                         return
-                    case Finding() | LooseFinding():
+                    case Finding():
                         findings += 1
                         if findings > self._limits.findings:
                             yield Gap(

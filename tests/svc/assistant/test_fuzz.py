@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.analyst.render import SkillResult
-from svc.assistant.findings import AnyFinding, Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import AnyFinding, Finding, Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.skills.catalogue import SECTIONS, decode_findings
 from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
@@ -58,7 +56,7 @@ def run(section: Section, content: bytes) -> list[ToolEvent]:
 def show(section: Section, items: list[ToolEvent]) -> str:
     """The answer to a question for this skill, with its pictures and its data."""
     skill = section.skill
-    findings = tuple(item for item in items if isinstance(item, (Finding, TypedFinding)))
+    findings = tuple(item for item in items if isinstance(item, Finding))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
     part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
     ask = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
@@ -87,7 +85,7 @@ def test_whole_input_is_answered_with_findings(section: Section):
     answers = [run(section, seed) for seed in seeds]
     for items in answers:
         show(section, items)
-    assert any(isinstance(item, (Finding, TypedFinding)) for items in answers for item in items)
+    assert any(isinstance(item, Finding) for items in answers for item in items)
 
 
 @every_skill

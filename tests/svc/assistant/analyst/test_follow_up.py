@@ -5,44 +5,39 @@ import pytest
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.follow_up import FollowUpKind
-from svc.assistant.findings import Evidence, Severity
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.findings import Evidence, Finding, Severity
 from svc.assistant.skills.events.findings import EventTactics, RuleHit, TacticIndicator
-from svc.assistant.skills.logins.findings import AccountFailures, AuthSource
 from svc.assistant.turn import Exchange, TurnFile
+from tests.support import facts
 
 
 def source(address, *, let_in=False, severity=Severity.HIGH):
-    return TypedFinding(
+    return Finding(
         title=address,
         severity=severity,
         evidence=(Evidence(source="auth.log", excerpt="x", line=1),),
-        facts=AuthSource(
-            source=address, failures=5, attempts=0, accounts=1, by_account=[AccountFailures("root", 5)], first=None,
-            last=None, first_line=1, last_line=1, per_minute=None, pattern=LoginPattern.BRUTE_FORCE,
-            successes=int(let_in), success_accounts=["root"] if let_in else [],
+        facts=msgspec.structs.replace(
+            facts.SOURCE, source=address, successes=int(let_in), success_accounts=["root"] if let_in else []
         ),
-    )  # fmt: skip
+    )
 
 
 def indicator(kind, value, scope=""):
-    return Finding(kind="indicator", title=value, attributes={"type": kind, "value": value, "scope": scope})
+    return Finding(title=value, facts=facts.indicator(kind, value, scope=scope))
 
 
 def rule_hit(title, severity, *techniques):
-    facts = RuleHit(
+    hit = RuleHit(
         rule="1", level="high", author="", license="", tactics=[], false_positives=[], count=1, first=None, last=None,
         hosts=[], event_ids=[],
     )  # fmt: skip
-    return TypedFinding(title=title, severity=severity, techniques=techniques, facts=facts)
+    return Finding(title=title, severity=severity, techniques=techniques, facts=hit)
 
 
 def event_tactics(title, severity, *techniques):
     seen = TacticIndicator("discovery", list(techniques), "x", 1, "", severity, 1, "")
-    facts = EventTactics(named=["discovery"], by_tactic=[], indicators=[seen], attack_version="17.0")
-    return TypedFinding(title=title, severity=severity, techniques=techniques, facts=facts)
+    tactics = EventTactics(named=["discovery"], by_tactic=[], indicators=[seen], attack_version="17.0")
+    return Finding(title=title, severity=severity, techniques=techniques, facts=tactics)
 
 
 LOGINS = [source("8.8.8.8", let_in=True), source("10.0.0.7", severity=Severity.MEDIUM), source("2606:4700::1111")]
@@ -167,6 +162,6 @@ def test_a_technique_is_one_condition_though_findings_name_it_in_their_values():
 
 
 def test_a_named_file_keeps_what_stands_in_it():
-    there = Finding(kind="x", title="there", evidence=(Evidence(source="web.log", excerpt=""),))
-    elsewhere = Finding(kind="x", title="elsewhere", evidence=(Evidence(source="db.log", excerpt=""),))
+    there = Finding(facts=facts.FAILURE, title="there", evidence=(Evidence(source="web.log", excerpt=""),))
+    elsewhere = Finding(facts=facts.FAILURE, title="elsewhere", evidence=(Evidence(source="db.log", excerpt=""),))
     assert history.filtered("only those in web.log", [there, elsewhere]) == [there]

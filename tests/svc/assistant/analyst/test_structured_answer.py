@@ -5,24 +5,25 @@ import io
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.structured_answer import structured_answer
-from svc.assistant.findings import Evidence, LooseFinding, Severity
+from svc.assistant.findings import Evidence, Finding, Severity, ToolFailure
 from svc.assistant.skills.cvss import answer as cvss
 from svc.assistant.skills.indicators import answer as indicators
+from tests.support import facts
 
-SCORE = LooseFinding(
-    kind="cvss_score",
+SCORE = Finding(
     title="CVSS 3.1: 9.8",
     severity=Severity.CRITICAL,
     evidence=(Evidence(source="prompt", excerpt="CVSS:3.1/…", line=1),),
-    attributes={"score": 9.8, "vector": "CVSS:3.1/AV:N", "version": "3.1"},
+    facts=facts.SCORE,
 )
 
 
 def indicator(kind, value):
-    return LooseFinding(kind="indicator", title=value, attributes={"type": kind, "value": value, "count": 2})
+    return Finding(title=value, facts=facts.indicator(kind, value, count=2))
 
 
 FOUND = [indicator("domain", "evil.example"), indicator("ipv4", "192.0.2.7"), indicator("domain", "bad.example")]
@@ -102,7 +103,9 @@ def test_a_table_has_a_row_a_finding():
 
 
 def test_a_place_that_the_first_finding_has_not_is_filled_from_the_next_that_has():
-    summary = LooseFinding(kind="cvss_score", title="first", attributes={"score": 1.0})
-    other = LooseFinding(kind="note", title="second", severity=Severity.HIGH, attributes={"host": "web1"})
-    markdown = fill('{"score": 0, "host": "...", "severity": "...", "owner": "..."}', [summary, other])
-    assert json.loads(data(markdown)) == {"score": 1.0, "host": "web1", "severity": "high", "owner": None}
+    summary = Finding(title="first", facts=replace(facts.SCORE, score=1.0))
+    other = Finding(
+        title="second", severity=Severity.HIGH, facts=ToolFailure(tool="host", reason="", where="web1", source="")
+    )
+    markdown = fill('{"score": 0, "where": "...", "severity": "...", "owner": "..."}', [summary, other])
+    assert json.loads(data(markdown)) == {"score": 1.0, "where": "web1", "severity": "high", "owner": None}

@@ -4,9 +4,9 @@ import pytest
 
 from svc.assistant.analyst.plan import plan, read_question
 from svc.assistant.analyst.translation import gist, glossed, languages, translated
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity
+from svc.assistant.findings import Finding, Severity
 from svc.assistant.turn import TurnFile
+from tests.support.facts import FAILURE
 
 ANSWER = """**Nothing found** in `a.log` for this ask: decode.
 
@@ -61,7 +61,7 @@ def test_every_language_has_the_same_words(language):
 
 
 def test_the_gist_counts_by_severity():
-    findings = [Finding(kind="x", title="y", severity=Severity.HIGH)] * 2 + [Finding(kind="x", title="z")]
+    findings = [Finding(title="y", facts=FAILURE, severity=Severity.HIGH)] * 2 + [Finding(title="z", facts=FAILURE)]
     assert gist(findings, "fr") == "*Constats: 3 (élevé: 2, information: 1)*"
     assert gist(findings, "en") == ""
 

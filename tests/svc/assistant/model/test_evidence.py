@@ -1,11 +1,12 @@
 """What a model names is looked up in what the session shows."""
 
 import pytest
+from msgspec.structs import replace
 
-from svc.assistant.findings import Evidence
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Evidence, Finding
 from svc.assistant.model import evidence
 from svc.assistant.model.evidence import MARK, Claim, Ledger, check, claims
+from tests.support.facts import SOURCE
 
 SHOWN = (
     "Failed password from 10.0.0.12 to hxxp://evil[.]com/a/b, mail to bob@corp.example; T1110.001, "
@@ -87,14 +88,13 @@ def test_a_block_of_code_is_marked_after_its_end():
     assert f"-s 9.9.9.9 -j DROP\n```\n\n({MARK}: `9.9.9.9`)\n\nThen rest." in checked.markdown.replace("\n\n\n", "\n\n")
 
 
-def test_findings_are_evidence_with_their_attributes_excerpts_and_techniques():
+def test_findings_are_evidence_with_their_facts_excerpts_and_techniques():
     made = Ledger()
     finding = Finding(
-        kind="x",
         title="a thing",
         evidence=(Evidence(source="a.log", excerpt="GET /x from 198.51.100.7"),),
         techniques=("T1190",),
-        attributes={"hosts": ["evil.example"], "port": 80},
+        facts=replace(SOURCE, success_accounts=["evil.example"], failures=80),
     )
     made.add_findings([finding])
     checked = check("198.51.100.7 asked evil.example (T1190), see a.log; not 198.51.100.8.", made)

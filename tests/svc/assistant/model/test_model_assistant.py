@@ -12,8 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.analyst.render import findings_json
-from svc.assistant.findings import Evidence, with_facts
-from svc.assistant.findings import LooseFinding as Finding
+from svc.assistant.findings import Evidence, Finding, with_facts
 from svc.assistant.model import conversation
 from svc.assistant.model.evidence import MARK
 from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS
@@ -23,6 +22,7 @@ from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.errors import UpstreamError
 from svc.messages import MessageType, MimeType, State
+from tests.support.facts import SOURCE, indicator
 from tests.support.fake_upstream import (
     KEY,
     babbles,
@@ -173,7 +173,7 @@ async def test_a_long_prompt_and_a_long_history_are_cut_and_said_so(start_upstre
 async def test_a_follow_up_knows_the_earlier_answer_and_its_findings_are_evidence(start_upstream, assistant_for):
     upstream = start_upstream(says("`192[.]0[.]2[.]7` is, `203[.]0[.]113[.]9` is not."))
     source = Evidence(source="auth.log", excerpt="from 192.0.2.7")
-    known, _ = findings_json([Finding(kind="auth_source", title="x", evidence=(source,))])
+    known, _ = findings_json([Finding(facts=SOURCE, title="x", evidence=(source,))])
     history = (Exchange(prompt="who?", answer="It was 203.0.113.9.", sources=(known, "not JSON")),)
     _, answer = await ask(assistant_for(upstream), "which are external?", history=history)
     assert upstream.requests[0]["messages"][1:3] == [
@@ -288,7 +288,9 @@ async def test_a_text_quoted_from_the_question_is_evidence_with_what_a_tool_make
 
 async def test_what_was_made_up_before_is_no_evidence_later(start_upstream, assistant_for):
     made_up = Evidence(source=GIVEN, excerpt="198.51.100.66")
-    known, _ = findings_json([Finding(kind="indicator", title="198.51.100.66", evidence=(made_up,))])
+    known, _ = findings_json(
+        [Finding(facts=indicator("ipv4", "198.51.100.66"), title="198.51.100.66", evidence=(made_up,))]
+    )
     history = (Exchange(prompt="who?", answer="198.51.100.66", sources=(known,)),)
     _, answer = await ask(assistant_for(start_upstream(says("198.51.100.66"))), "sure?", history=history)
     assert answer.markdown.startswith(f"198.51.100.66 ({MARK})")

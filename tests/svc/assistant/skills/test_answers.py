@@ -9,9 +9,7 @@ from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import render
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.findings import Finding as TypedFinding
-from svc.assistant.findings import LooseFinding as Finding
-from svc.assistant.findings import Severity, ToolFailure
+from svc.assistant.findings import Finding, Severity, ToolFailure
 from svc.assistant.skills.catalogue import SKILLS, section_of, skill_of_kind
 from svc.assistant.skills.cvss import answer as cvss_section
 from svc.assistant.skills.cvss import tool as cvss
@@ -24,7 +22,7 @@ from svc.assistant.skills.skill import Skill
 
 
 def of(items) -> list[Finding]:
-    return [item for item in items if isinstance(item, (Finding, TypedFinding))]
+    return [item for item in items if isinstance(item, Finding)]
 
 
 def links_images_and_html(markdown: str) -> list[str]:
@@ -102,7 +100,7 @@ def test_an_account_that_many_sources_force_together_is_in_the_verdict():
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
 def test_a_tool_that_did_not_finish_still_gets_an_answer(skill: Skill):
     facts = ToolFailure(tool="x", reason="it crashed", where="", source="x.bin")
-    failed = TypedFinding(title="x did not finish", severity=Severity.MEDIUM, facts=facts)
+    failed = Finding(title="x did not finish", severity=Severity.MEDIUM, facts=facts)
     part = render.SkillResult(skill=skill, findings=(failed,), inputs=("x.bin",))
     assert render.answer([part], Plan()).startswith("**No answer about `x.bin`:** the tool did not finish")
     assert not section_of(skill).pictures(render.shown(part))

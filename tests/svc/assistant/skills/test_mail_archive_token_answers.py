@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import AnyFinding, Finding, LooseFinding
+from svc.assistant.findings import AnyFinding, Finding
 from svc.assistant.skills.archive import answer as archive_section
 from svc.assistant.skills.archive import tool as archive
 from svc.assistant.skills.certificate import answer as certificate_section
@@ -25,7 +25,7 @@ NOW = "2026-01-15T00:00:00+00:00"
 
 
 def of(items) -> list[AnyFinding]:
-    return [item for item in items if isinstance(item, (Finding, LooseFinding))]
+    return [item for item in items if isinstance(item, Finding)]
 
 
 def triaged(raw: bytes) -> list[AnyFinding]:
