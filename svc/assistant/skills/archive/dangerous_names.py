@@ -26,7 +26,7 @@ class Danger(msgspec.Struct, frozen=True):
     severity: Severity
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _NameTable(msgspec.Struct, frozen=True):
     source: str
     version: str
     date: date
@@ -45,8 +45,8 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 @cache
-def _table() -> _Table:
-    return load("dangerous_names.toml", _Table, __package__)
+def _table() -> _NameTable:
+    return load("dangerous_names.toml", _NameTable, __package__)
 
 
 def endings(name: str) -> list[str]:
@@ -90,7 +90,7 @@ def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
     return found
 
 
-def _disguises(name: str, label: str, parts: list[str], table: _Table) -> list[Danger]:
+def _disguises(name: str, label: str, parts: list[str], table: _NameTable) -> list[Danger]:
     found = []
     runs = table.executable | table.script
     last = parts[0] if parts else ""

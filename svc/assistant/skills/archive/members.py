@@ -87,16 +87,17 @@ def read_zip(stream: BinaryIO, notes: list[str], budget: Budget | None = None) -
 def _zip_member(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, budget: Budget) -> Member:
     mode = entry.external_attr >> 16
     is_link = (mode & 0o170000) == 0o120000
+    is_folder = entry.filename.endswith("/")  # ZipInfo.is_dir raises IndexError for an empty name
     is_encrypted = bool(entry.flag_bits & 1)
     modified = ""
     with contextlib.suppress(ValueError):
         modified = datetime(*entry.date_time).isoformat()  # noqa: DTZ001 - a ZIP's stamp has no zone
     member = Member(
         name=entry.orig_filename.replace("\x00", "\\0"), size=entry.file_size, packed=entry.compress_size,
-        kind="folder" if entry.is_dir() else "link" if is_link else "file", modified=modified,
+        kind="folder" if is_folder else "link" if is_link else "file", modified=modified,
         is_encrypted=is_encrypted, mode=mode & 0o7777,
     )  # fmt: skip
-    if entry.is_dir() or is_encrypted:
+    if is_folder or is_encrypted:
         return member
     if budget.left <= 0:
         return msgspec.structs.replace(member, note=f"not opened: {MAX_TOTAL_BYTES:,} bytes were unpacked before it")

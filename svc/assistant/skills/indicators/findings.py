@@ -24,7 +24,7 @@ Scope = Literal[
 """The range or the zone of an address or a name; "" for an indicator that has none, such as a hash."""
 
 Within = Literal["url", "email", "cidr", ""]
-"""The longer indicator that this one was taken from; "" if it also stands by itself."""
+"""The longer indicator that this one was taken from; "" if it also occurs by itself."""
 
 
 class IndicatorFacts(Facts, frozen=True, kw_only=True, tag="indicator"):

@@ -144,7 +144,7 @@ def _beside(shown: str, brand: str) -> str:
 
 
 def _is_person(address: Address, brand: str) -> bool:
-    """Whether somebody's own name, which stands in the address too, has the company's word in it (Fiona Apple)."""
+    """Whether a person's own name, which the address contains too, includes the company's word (Fiona Apple)."""
     local = address.address.partition("@")[0]
     return any(len(word) >= 3 and word in local for word in re.findall(r"[a-z]+", _beside(address.name, brand)))
 

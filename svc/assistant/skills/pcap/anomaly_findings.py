@@ -38,7 +38,7 @@ from svc.assistant.skills.pcap.flow_patterns import (
     uploads,
 )
 from svc.assistant.skills.pcap.flows import Flow
-from svc.assistant.skills.pcap.labels import Names, iso
+from svc.assistant.skills.pcap.labels import CaptureNames, iso
 from svc.assistant.skills.pcap.smb_rpc import Remote
 
 MAX_OF_A_KIND = 100
@@ -46,7 +46,7 @@ GUESSED_LOGINS = 5  # refused ones of a client at a server: fail2ban's default
 _ADMIN_SHARE = ("ADMIN$", "C$", "D$", "E$")
 
 
-def anomaly_findings(capture: Capture, names: Names) -> Iterator[Finding[Facts]]:
+def anomaly_findings(capture: Capture, names: CaptureNames) -> Iterator[Finding[Facts]]:
     """Yield up to MAX_OF_A_KIND of each kind, worst first."""
     groups = by_service(capture.flows.all)
     found: tuple[Iterable[Finding[Facts]], ...] = (
@@ -69,7 +69,7 @@ def _rank(finding: Finding[Facts]) -> int:
     return list(Severity).index(finding.severity)
 
 
-def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Names) -> Finding[PcapBeacon]:
+def _beacon(service: Service, found: Regularity, flows: list[Flow], names: CaptureNames) -> Finding[PcapBeacon]:
     client, server, protocol, port = service
     first = min(flows, key=lambda flow: flow.first_number)
     named = names.of(server)
@@ -101,7 +101,7 @@ def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Names
     )
 
 
-def _dns_beacons(capture: Capture, names: Names) -> Iterator[Finding[PcapBeacon]]:
+def _dns_beacons(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapBeacon]]:
     for domain in capture.dns.domains.values():
         for client, times in domain.times.items():
             found = regularity(times)
@@ -135,7 +135,7 @@ def _dns_beacons(capture: Capture, names: Names) -> Iterator[Finding[PcapBeacon]
 _SCAN_TECHNIQUES = {"ports": ("T1046",), "hosts": ("T1046",), "pings": ("T1018",)}
 
 
-def _scan(scan: Scan, names: Names) -> Finding[PcapScan]:
+def _scan(scan: Scan, names: CaptureNames) -> Finding[PcapScan]:
     source = address_text(scan.source)
     target = address_text(scan.target) if scan.target else ""
     title = {
@@ -166,7 +166,7 @@ def _scan(scan: Scan, names: Names) -> Finding[PcapScan]:
     )
 
 
-def _upload(upload: Upload, names: Names) -> Finding[PcapUpload]:
+def _upload(upload: Upload, names: CaptureNames) -> Finding[PcapUpload]:
     client, server, _, port = upload.service
     named = names.of(server)
     return Finding(
@@ -188,7 +188,7 @@ def _upload(upload: Upload, names: Names) -> Finding[PcapUpload]:
     )
 
 
-def _tunnel(domain: Domain, names: Names) -> Finding[PcapDnsTunnel]:
+def _tunnel(domain: Domain, names: CaptureNames) -> Finding[PcapDnsTunnel]:
     return Finding(
         title=f"possible DNS tunnel: {len(domain.names):,} different long names under {domain.name}",
         severity=Severity.HIGH,
@@ -212,7 +212,7 @@ def _tunnel(domain: Domain, names: Names) -> Finding[PcapDnsTunnel]:
     )
 
 
-def _generators(capture: Capture, names: Names) -> Iterator[Finding[PcapDnsGenerator]]:
+def _generators(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapDnsGenerator]]:
     for client, missing, asked in capture.dns.generators():
         number = min(capture.dns.domains[name].first_number for name in missing)
         yield Finding(
@@ -240,7 +240,7 @@ class _LoginGroup(msgspec.Struct):
     refused: int = 0
 
 
-def _credentials(capture: Capture, names: Names) -> Iterator[Finding[PcapCredential]]:
+def _credentials(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapCredential]]:
     groups: dict[tuple[str, bytes, bytes, str], _LoginGroup] = {}
     for flow, login in capture.credentials.items:
         key = (login.protocol, flow.client[0], flow.server[0], login.user)
@@ -270,7 +270,7 @@ def _credentials(capture: Capture, names: Names) -> Iterator[Finding[PcapCredent
         )
 
 
-def _text(flow: Flow, match: TextMatch, names: Names) -> Finding[PcapWords]:
+def _text(flow: Flow, match: TextMatch, names: CaptureNames) -> Finding[PcapWords]:
     return Finding(
         title=f"{match.mark.what}: {names.flow(flow)}",
         severity=match.mark.severity,
@@ -287,7 +287,7 @@ def _text(flow: Flow, match: TextMatch, names: Names) -> Finding[PcapWords]:
     )
 
 
-def _claims(capture: Capture, names: Names) -> Iterator[Finding[PcapArp]]:
+def _claims(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapArp]]:
     for address, claims in capture.claims.items():
         if len(claims) < 2 or not any(address):
             continue
@@ -310,7 +310,7 @@ class _ActionGroup(msgspec.Struct):
     count: int = 0
 
 
-def _remotes(capture: Capture, names: Names) -> Iterator[Finding[PcapRemote]]:
+def _remotes(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapRemote]]:
     groups: dict[tuple[str, str, int | None, bytes, bytes, str], _ActionGroup] = {}
     for flow, remote in capture.remotes.items:
         key = (remote.what, remote.detail, remote.operation, flow.client[0], flow.server[0], remote.result)

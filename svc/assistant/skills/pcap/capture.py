@@ -18,9 +18,9 @@ from svc.assistant.knowledge.network import TCP, Mark, mark_of_text
 from svc.assistant.skills.pcap.capture_file import Record
 from svc.assistant.skills.pcap.cleartext_logins import TELNET_PORT, Credential, Logins, Telnet, login_protocol
 from svc.assistant.skills.pcap.dns import PORTS, Dns
-from svc.assistant.skills.pcap.flows import Conversation, Flow, Flows
-from svc.assistant.skills.pcap.http import REQUEST, Exchange, Http
-from svc.assistant.skills.pcap.packets import LINK_TYPES, Claim, read_packet
+from svc.assistant.skills.pcap.flows import Flow, FlowReader, Flows
+from svc.assistant.skills.pcap.http import REQUEST, Http, HttpExchange
+from svc.assistant.skills.pcap.packets import LINK_TYPES, ArpClaim, read_packet
 from svc.assistant.skills.pcap.smb_rpc import Remote, Rpc, Smb, is_rpc, is_smb
 from svc.assistant.skills.pcap.tls import Handshake, Tls
 
@@ -100,7 +100,7 @@ class Capture:
     def __init__(self) -> None:
         self.flows = Flows(self._recognise)
         self.dns = Dns()
-        self.exchanges: Collected[Exchange] = Collected()
+        self.exchanges: Collected[HttpExchange] = Collected()
         self.handshakes: Collected[Handshake] = Collected()
         self.credentials: Collected[Credential] = Collected()
         self.remotes: Collected[Remote] = Collected()
@@ -121,7 +121,7 @@ class Capture:
         if packet is None:
             self.others += 1
             self.unread += record.link_type not in LINK_TYPES
-        elif isinstance(packet, Claim):
+        elif isinstance(packet, ArpClaim):
             self.claims.setdefault(packet.address, {}).setdefault(packet.hardware, packet.number)
         else:
             self.flows.add(packet)
@@ -137,7 +137,7 @@ class Capture:
         if second in self.bytes_by_second or len(self.bytes_by_second) < MAX_SECONDS:
             self.bytes_by_second[second] += record.length
 
-    def _recognise(self, flow: Flow, data: bytes, from_client: bool) -> Conversation | None:  # noqa: FBT001
+    def _recognise(self, flow: Flow, data: bytes, from_client: bool) -> FlowReader | None:  # noqa: FBT001
         """Choose the reader of a flow by its first bytes, and label the flow with its protocol."""
         if from_client and REQUEST.match(data):
             flow.label = "HTTP"
@@ -156,7 +156,7 @@ class Capture:
             return None
         return self._recognise_text(flow, data, from_client=from_client)
 
-    def _recognise_text(self, flow: Flow, data: bytes, *, from_client: bool) -> Conversation:
+    def _recognise_text(self, flow: Flow, data: bytes, *, from_client: bool) -> FlowReader:
         protocol = login_protocol(data, from_client=from_client, server_port=flow.server[1])
         if protocol:
             flow.label = protocol

@@ -19,7 +19,7 @@ from publicsuffixlist import PublicSuffixList
 from svc.assistant.skills.pcap.packets import Packet
 
 PORTS = frozenset({53, 5353, 5355})  # DNS, mDNS, LLMNR
-MAX_DOMAINS = 20_000  # registered domains told apart
+MAX_DOMAINS = 20_000  # registered domains that are listed
 MAX_NAMES = 5_000  # different names kept of one domain: enough to judge it
 MAX_TIMES = 1_000  # of questions of one client for one domain
 MAX_ANSWERS = 20
@@ -183,7 +183,7 @@ class Dns:
 
 
 def read_name(message: bytes, at: int) -> tuple[str, int]:
-    """The name at ``at`` and where it ends; bytes that are no ASCII stand as ``\\xNN``. Raises IndexError if cut."""
+    """Return the name at ``at`` and its end; bytes beyond ASCII become ``\\xNN``. Raises IndexError if truncated."""
     labels: list[str] = []
     end = -1
     for _ in range(MAX_LABELS):

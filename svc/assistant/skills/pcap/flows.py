@@ -2,7 +2,7 @@
 
 A flow is the traffic between two endpoints over one protocol; its client opened it or, if the capture lacks the
 opening, is not on the lower port. Segments are put in order by their sequence numbers (RFC 9293); one
-that the capture lost is skipped once enough later ones have come. The content of a flow is read by a ``Conversation``,
+that the capture lost is skipped once enough later ones have come. The content of a flow is read by a ``FlowReader``,
 which ``recognise`` chooses by the first bytes that either side sends.
 """
 
@@ -27,7 +27,7 @@ Endpoint = tuple[bytes, int]
 """An address and a port."""
 
 
-class Conversation(Protocol):
+class FlowReader(Protocol):
     """Reads the content of a flow, each side's bytes in order. Sets ``is_done`` when it has seen enough."""
 
     is_done: bool
@@ -36,7 +36,7 @@ class Conversation(Protocol):
         """Take the next bytes of one side, from packet ``number``."""
 
 
-class _Side:
+class _TcpSide:
     """One direction of a TCP flow: what comes next, and what came too early."""
 
     __slots__ = ("held", "next")
@@ -89,9 +89,9 @@ class Flow:
         self.label = ""
         self.is_read = False
         self.starts: list[int | None] = [None, None]
-        self.sides: tuple[_Side, _Side] | None = None
+        self.sides: tuple[_TcpSide, _TcpSide] | None = None
         self.opening: tuple[bool, bytes] | None = None  # the first side's bytes while they are too few to recognise
-        self.conversation: Conversation | None = None
+        self.conversation: FlowReader | None = None
 
     @property
     def packets(self) -> int:
@@ -122,7 +122,7 @@ class Flow:
 class Flows:
     """All flows of a capture. ``recognise`` is asked once a flow, with the first bytes that either side sends."""
 
-    def __init__(self, recognise: Callable[[Flow, bytes, bool], Conversation | None]) -> None:
+    def __init__(self, recognise: Callable[[Flow, bytes, bool], FlowReader | None]) -> None:
         self.all: list[Flow] = []
         self.unlisted_packets = self.unlisted_bytes = self.unread_flows = 0
         self._recognise = recognise
@@ -217,7 +217,7 @@ class Flows:
                 self.unread_flows += 1
                 return b""
             self._reading += 1
-            flow.sides = _Side(flow.starts[0]), _Side(flow.starts[1])
+            flow.sides = _TcpSide(flow.starts[0]), _TcpSide(flow.starts[1])
         return flow.sides[not from_client].ready(packet.sequence, packet.payload)
 
     def _deliver(self, flow: Flow, data: bytes, packet: Packet, *, from_client: bool) -> None:

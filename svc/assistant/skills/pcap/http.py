@@ -25,7 +25,7 @@ REQUEST = re.compile(
 MAX_HEAD_BYTES = 32_768  # of one message: servers take 8 to 16 KiB
 MAX_FIELDS = 100
 MAX_VALUE_CHARS = 500
-KIND_BYTES = 1_024  # of a body, by which its kind is told
+KIND_BYTES = 1_024  # of a body, from which its type is identified
 MAX_WAITING = 100  # requests that no reply has come to: pipelining
 MAX_CHUNK_LINE = 1_024
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,8}")
@@ -34,7 +34,7 @@ _FILE_NAME = re.compile(r"filename\*?=\"?([^\";]{1,200})")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
 
 
-class Exchange(msgspec.Struct, kw_only=True):
+class HttpExchange(msgspec.Struct, kw_only=True):
     """One request with its reply. ``status`` 0: no reply in the capture. Bodies: bytes, type, SHA-256 if whole."""
 
     number: int
@@ -112,24 +112,24 @@ class _Body:
         self._digest.update(data)
 
 
-class _Side:
+class _HttpSide:
     """One direction: the incomplete head, or the body after the last one, and its exchange."""
 
     def __init__(self) -> None:
         self.head = b""
         self.body: _Body | None = None
-        self.exchange: Exchange | None = None
+        self.exchange: HttpExchange | None = None
         self.encoding = ""
 
 
 class Http:
     """A flow that speaks HTTP. An exchange is noted with its request and completed as the reply comes."""
 
-    def __init__(self, note: Callable[[Exchange], None], note_login: Callable[[Credential], None]) -> None:
+    def __init__(self, note: Callable[[HttpExchange], None], note_login: Callable[[Credential], None]) -> None:
         self.is_done = False
         self._note, self._note_login = note, note_login
-        self._client, self._server = _Side(), _Side()
-        self._waiting: deque[Exchange] = deque()
+        self._client, self._server = _HttpSide(), _HttpSide()
+        self._waiting: deque[HttpExchange] = deque()
 
     def receive(self, data: bytes, *, from_client: bool, number: int, seconds: float) -> None:
         """Read heads and skip bodies until the bytes are used up."""
@@ -151,7 +151,7 @@ class Http:
             else:
                 self._reply(head, number)
 
-    def _note_body(self, side: _Side, *, is_whole: bool, from_client: bool) -> None:
+    def _note_body(self, side: _HttpSide, *, is_whole: bool, from_client: bool) -> None:
         exchange, body = side.exchange, side.body
         if exchange is not None and body is not None:
             if from_client:
@@ -170,7 +170,7 @@ class Http:
             return
         method, _, rest = _text(head.split(b"\n", 1)[0]).partition(" ")
         fields = _fields(head)
-        exchange = Exchange(
+        exchange = HttpExchange(
             number=number,
             seconds=seconds,
             method=method,
@@ -186,7 +186,7 @@ class Http:
         self._note_credentials(fields, exchange)
         self._begin_body(self._client, fields, exchange, has_body=True, default=0)
 
-    def _note_credentials(self, fields: dict[str, str], exchange: Exchange) -> None:
+    def _note_credentials(self, fields: dict[str, str], exchange: HttpExchange) -> None:
         for name in ("authorization", "proxy-authorization"):
             scheme, _, value = fields.get(name, "").partition(" ")
             if scheme.lower() == "basic":
@@ -216,7 +216,7 @@ class Http:
 
     @staticmethod
     def _begin_body(
-        side: _Side, fields: dict[str, str], exchange: Exchange | None, *, has_body: bool, default: int | None
+        side: _HttpSide, fields: dict[str, str], exchange: HttpExchange | None, *, has_body: bool, default: int | None
     ) -> None:
         """How the body is framed; ``default`` bytes if the head does not state it."""
         side.exchange, side.encoding = exchange, fields.get("content-encoding", "")

@@ -1,4 +1,4 @@
-"""Names and times in the findings about a capture. Pure."""
+"""Host names and times in the findings about a capture. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def iso(seconds: float) -> str | None:
         return None
 
 
-class Names:
+class CaptureNames:
     """The host names of addresses in one capture, and evidence for its packets."""
 
     def __init__(self, capture: Capture, source: str) -> None:

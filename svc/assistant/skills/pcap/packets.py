@@ -41,7 +41,7 @@ class Packet(NamedTuple):
     length: int
 
 
-class Claim(NamedTuple):
+class ArpClaim(NamedTuple):
     """An ARP reply or announcement: ``hardware`` says that it has ``address``."""
 
     number: int
@@ -74,12 +74,12 @@ LINK_TYPES = frozenset(_FRAMES)
 """The link types whose frames are read."""
 
 
-def read_packet(record: Record) -> Packet | Claim | None:
+def read_packet(record: Record) -> Packet | ArpClaim | None:
     """Return the IP packet or ARP claim in a frame, or None if it has neither or is unreadable."""
     try:
         layer = _network_layer(record.link_type, record.data)
         if isinstance(layer, dpkt.arp.ARP):
-            return Claim(record.number, layer.spa, layer.sha) if layer.op == dpkt.arp.ARP_OP_REPLY else None
+            return ArpClaim(record.number, layer.spa, layer.sha) if layer.op == dpkt.arp.ARP_OP_REPLY else None
         return None if layer is None else _packet(layer, record)
     except _UNREADABLE:
         return None

@@ -16,8 +16,8 @@ from svc.assistant.skills.pcap.dns import Domain, address_text, registered_domai
 from svc.assistant.skills.pcap.findings import PcapDns, PcapHttp, PcapIndicator, PcapIndicatorType, PcapTls
 from svc.assistant.skills.pcap.flow_patterns import is_internal
 from svc.assistant.skills.pcap.flows import Flow
-from svc.assistant.skills.pcap.http import Exchange
-from svc.assistant.skills.pcap.labels import Names, iso
+from svc.assistant.skills.pcap.http import HttpExchange
+from svc.assistant.skills.pcap.labels import CaptureNames, iso
 from svc.assistant.skills.pcap.tls import Handshake
 
 MAX_DOMAINS = 200
@@ -37,7 +37,7 @@ _Alert = tuple[str, Severity, tuple[str, ...]]
 """What is suspicious, how severe it is, and its techniques."""
 
 
-def protocol_findings(capture: Capture, names: Names) -> Iterator[Finding[Facts]]:
+def protocol_findings(capture: Capture, names: CaptureNames) -> Iterator[Finding[Facts]]:
     """Yield requests, handshakes, domains and indicators."""
     yield from _requests(capture, names)
     yield from _handshakes(capture, names)
@@ -47,7 +47,7 @@ def protocol_findings(capture: Capture, names: Names) -> Iterator[Finding[Facts]
     yield from _indicators(capture, names)
 
 
-def _domain(domain: Domain, names: Names) -> Finding[PcapDns]:
+def _domain(domain: Domain, names: CaptureNames) -> Finding[PcapDns]:
     return Finding(
         title=f"{domain.name}: {domain.queries:,} queries, {domain.failed:,} NXDOMAIN",
         evidence=(names.packet(domain.first_number, domain.sample or domain.name),),
@@ -70,7 +70,7 @@ class _RequestGroup(msgspec.Struct):
     """Equal requests."""
 
     flow: Flow
-    exchange: Exchange
+    exchange: HttpExchange
     signs: list[_Alert]
     count: int = 0
     sent: int = 0
@@ -79,7 +79,7 @@ class _RequestGroup(msgspec.Struct):
     statuses: dict[int, None] = msgspec.field(default_factory=dict)
 
 
-def _requests(capture: Capture, names: Names) -> Iterator[Finding[PcapHttp]]:
+def _requests(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapHttp]]:
     groups: dict[tuple[bytes, bytes, str, str, str, str, str], _RequestGroup] = {}
     for flow, one in capture.exchanges.items:
         key = (flow.client[0], flow.server[0], one.method, one.host, one.target, one.agent, one.label)
@@ -101,7 +101,7 @@ def _rank(signs: list[_Alert]) -> int:
     return min((order.index(severity) for _, severity, _ in signs), default=order.index(Severity.INFO))
 
 
-def _request(group: _RequestGroup, names: Names) -> Finding[PcapHttp]:
+def _request(group: _RequestGroup, names: CaptureNames) -> Finding[PcapHttp]:
     one, flow, signs = group.exchange, group.flow, group.signs
     line = f"{one.method} {one.host}{one.target}"
     return Finding(
@@ -133,7 +133,7 @@ def _request(group: _RequestGroup, names: Names) -> Finding[PcapHttp]:
     )
 
 
-def _signs(flow: Flow, one: Exchange) -> list[_Alert]:
+def _signs(flow: Flow, one: HttpExchange) -> list[_Alert]:
     """What makes a request and its reply suspicious, worst first."""
     found: list[_Alert] = [*_signs_of_body(one)]
     for mark in (mark_of_request(one.target), mark_of_agent(one.agent)):
@@ -148,7 +148,7 @@ def _signs(flow: Flow, one: Exchange) -> list[_Alert]:
     return sorted(found, key=lambda sign: list(Severity).index(sign[1]))
 
 
-def _signs_of_body(one: Exchange) -> Iterator[_Alert]:
+def _signs_of_body(one: HttpExchange) -> Iterator[_Alert]:
     declared = one.content_type.split(";")[0].strip().lower()
     if one.label in PROGRAM_LABELS:
         if declared.startswith(_PLAIN_TYPES):
@@ -174,7 +174,7 @@ class _HandshakeGroup(msgspec.Struct):
     clients: set[bytes] = msgspec.field(default_factory=set)
 
 
-def _handshakes(capture: Capture, names: Names) -> Iterator[Finding[PcapTls]]:
+def _handshakes(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapTls]]:
     groups: dict[tuple[bytes, int, str, str, str], _HandshakeGroup] = {}
     for flow, one in capture.handshakes.items:
         key = (flow.server[0], flow.server[1], one.name, one.ja4, one.certificate_sha256)
@@ -227,7 +227,7 @@ def _signs_of_handshake(group: _HandshakeGroup) -> list[_Alert]:
     return sorted(found, key=lambda sign: list(Severity).index(sign[1]))
 
 
-def _indicators(capture: Capture, names: Names) -> Iterator[Finding[PcapIndicator]]:
+def _indicators(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapIndicator]]:
     """Outside addresses, domains, hosts, and hashes of downloaded programs and scripts, each once."""
     found: dict[tuple[PcapIndicatorType, str], tuple[int, str]] = {}
     for flow in capture.flows.all:

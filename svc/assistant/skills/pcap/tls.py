@@ -44,7 +44,7 @@ def version_name(number: int) -> str:
     return _VERSIONS.get(number, f"0x{number:04x}")
 
 
-class _Reader:
+class _FieldReader:
     """Reads fields from the front of a message. Raises ValueError if it is too short."""
 
     def __init__(self, data: bytes) -> None:
@@ -121,21 +121,21 @@ class Tls:
 
     def _message(self, handshake: Handshake, kind: int, body: bytes) -> None:
         if kind == 1:
-            _read_client_hello(handshake, _Reader(body))
+            _read_client_hello(handshake, _FieldReader(body))
         elif kind == 2:
-            _read_server_hello(handshake, _Reader(body))
+            _read_server_hello(handshake, _FieldReader(body))
             self.is_done = handshake.chosen == "TLS 1.3"
         elif kind == 11:
-            _read_certificate(handshake, _Reader(body))
+            _read_certificate(handshake, _FieldReader(body))
             self.is_done = True
 
 
-def _read_extensions(reader: _Reader) -> dict[int, bytes]:
+def _read_extensions(reader: _FieldReader) -> dict[int, bytes]:
     """Extensions by their number, in order."""
     found: dict[int, bytes] = {}
     if reader.is_empty:
         return found
-    inside = _Reader(reader.block(2))
+    inside = _FieldReader(reader.block(2))
     while not inside.is_empty:
         number = inside.number(2)
         found[number] = inside.block(2)
@@ -152,7 +152,7 @@ def _is_grease(number: int) -> bool:
     return number & 0x0F0F == 0x0A0A and number >> 8 == number & 0xFF
 
 
-def _read_client_hello(handshake: Handshake, reader: _Reader) -> None:
+def _read_client_hello(handshake: Handshake, reader: _FieldReader) -> None:
     version = reader.number(2)
     reader.take(32)
     reader.block(1)
@@ -191,20 +191,20 @@ def _short_hash(text: str) -> str:
 def _server_name(data: bytes) -> str:
     if len(data) < 5:
         return ""
-    reader = _Reader(data[2:])
+    reader = _FieldReader(data[2:])
     reader.take(1)
     return reader.block(2)[:MAX_NAME_CHARS].decode("utf-8", errors="replace")
 
 
 def _alpn(data: bytes) -> list[str]:
-    reader = _Reader(data[2:])
+    reader = _FieldReader(data[2:])
     found: list[str] = []
     while not reader.is_empty and len(found) < 10:
         found.append(reader.block(1).decode("ascii", errors="replace"))
     return found
 
 
-def _read_server_hello(handshake: Handshake, reader: _Reader) -> None:
+def _read_server_hello(handshake: Handshake, reader: _FieldReader) -> None:
     version = reader.number(2)
     reader.take(32)
     reader.block(1)
@@ -213,11 +213,11 @@ def _read_server_hello(handshake: Handshake, reader: _Reader) -> None:
     handshake.chosen = version_name(int.from_bytes(supported, "big") if len(supported) == 2 else version)
 
 
-def _read_certificate(handshake: Handshake, reader: _Reader) -> None:
+def _read_certificate(handshake: Handshake, reader: _FieldReader) -> None:
     """The server's own certificate: the first of the chain."""
     from cryptography import x509
 
-    chain = _Reader(reader.block(3))
+    chain = _FieldReader(reader.block(3))
     if chain.is_empty:
         return
     der = chain.block(3)

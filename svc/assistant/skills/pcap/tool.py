@@ -18,7 +18,7 @@ from svc.assistant.skills.pcap.dns import address_text
 from svc.assistant.skills.pcap.findings import ActivityBin, PcapFlow, PcapSummary, PcapTalker, ProtocolVolume
 from svc.assistant.skills.pcap.flow_patterns import is_internal, talkers
 from svc.assistant.skills.pcap.flows import MAX_FLOWS, Flow
-from svc.assistant.skills.pcap.labels import Names, iso
+from svc.assistant.skills.pcap.labels import CaptureNames, iso
 from svc.assistant.skills.pcap.protocol_findings import protocol_findings
 
 FIRST_PROGRESS = 1_000  # packets
@@ -43,7 +43,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     if not capture.packets:
         yield Gap(text="the capture has no packets")
         return
-    names = Names(capture, source)
+    names = CaptureNames(capture, source)
     yield _summary(capture, names)
     yield from anomaly_findings(capture, names)
     yield from protocol_findings(capture, names)
@@ -56,7 +56,7 @@ def _progress(capture: Capture, record: Record) -> str:
     return f"read {record.number:,} packets, {record.offset:,} bytes: {len(capture.flows.all):,} flows"
 
 
-def _summary(capture: Capture, names: Names) -> Finding[PcapSummary]:
+def _summary(capture: Capture, names: CaptureNames) -> Finding[PcapSummary]:
     flows = capture.flows.all
     addresses = {address for flow in flows for address in (flow.client[0], flow.server[0])}
     volumes: dict[str, int] = {}
@@ -97,7 +97,7 @@ def _activity(capture: Capture) -> list[ActivityBin]:
     return [ActivityBin(iso(first + number * width), size) for number, size in enumerate(bins)]
 
 
-def _talkers(capture: Capture, names: Names) -> Iterator[Finding[PcapTalker]]:
+def _talkers(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapTalker]]:
     for talker in talkers(capture.flows.all)[:MAX_TALKERS]:
         address = address_text(talker.address)
         yield Finding(
@@ -116,7 +116,7 @@ def _talkers(capture: Capture, names: Names) -> Iterator[Finding[PcapTalker]]:
         )
 
 
-def _flows(capture: Capture, names: Names) -> Iterator[Finding[PcapFlow]]:
+def _flows(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapFlow]]:
     for flow in sorted(capture.flows.all, key=_volume, reverse=True)[:MAX_FLOWS_LISTED]:
         yield Finding(
             title=f"{names.flow(flow)}: {flow.sent + flow.received:,} bytes",

@@ -156,7 +156,14 @@ def test_members_that_share_their_bytes_are_a_bomb():
     assert "overlap" in signs(bytes(raw[:start] + entries * 30 + tail))
 
 
+def nameless() -> bytes:
+    raw = bytearray(zipped(("a", b"hello")))
+    raw[raw.index(b"PK\x01\x02") + 46] = 0  # zipfile cuts a name at its first null
+    return bytes(raw)
+
+
 DAMAGED = {
+    "a ZIP with an empty name": nameless(),
     "nothing": b"",
     "no archive": b"hello",
     "a ZIP's first bytes": b"PK\x03\x04",
