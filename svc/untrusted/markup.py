@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.defang import defang_text
 
-visible, defang = on_one_line, defang_text
-
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the whole stands in the findings
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 

@@ -31,5 +31,6 @@ def test_every_check_of_continuous_integration_is_a_hook():
 def test_the_hooks_of_the_workspace_are_its_lint_script():
     scripts = json.loads((pages.ROOT / "labextension" / "package.json").read_text("utf-8"))["scripts"]
 
-    commands = [HOOKS[name]["entry"].partition("--no-install ")[2].rstrip("'") for name in ("eslint", "prettier")]
+    entries = [HOOKS[name]["entry"] for name in ("eslint", "prettier", "structure")]
+    commands = [re.sub(r"^bash -c 'cd labextension && (?:npx --no-install )?(.*)'$", r"\1", entry) for entry in entries]
     assert " && ".join(commands) == scripts["lint"]

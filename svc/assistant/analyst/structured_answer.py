@@ -98,12 +98,13 @@ def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, 
 def row_of(finding: AnyFinding) -> Row:
     """A finding as one row: its facts first, then what every finding has."""
     evidence = finding.evidence[0] if finding.evidence else None
+    techniques: list[Scalar] = [*finding.techniques]
     common: Row = {
         "title": finding.title,
         "severity": finding.severity.value,
         "confidence": finding.confidence.value,
         "why": finding.why,
-        "techniques": [*finding.techniques],
+        "techniques": techniques,
         "evidence": evidence.source if evidence else None,
         "line": (evidence.line or evidence.record) if evidence else None,
         "excerpt": evidence.excerpt if evidence else None,

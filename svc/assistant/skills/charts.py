@@ -15,7 +15,7 @@ import msgspec
 
 from svc.assistant.findings import Severity
 from svc.assistant.skills.skill import Picture
-from svc.untrusted.markup import visible
+from svc.untrusted.characters import on_one_line
 
 LEAST_ITEMS = 6  # fewer are faster to read in a table
 MAX_ROWS = 40  # bars, lanes or branches; the table has all of them
@@ -202,13 +202,13 @@ def _span(span: timedelta) -> str:
 
 def _words(text: str) -> str:
     """Return ``text`` for an XML document; XML 1.0 (2.2) has no U+FFFE and U+FFFF."""
-    return escape(visible(text).translate({0xFFFE: "?", 0xFFFF: "?"}))
+    return escape(on_one_line(text).translate({0xFFFE: "?", 0xFFFF: "?"}))
 
 
 def _text(x: float, y: float, words: str, *, room: float = WIDTH, anchor: str = "start") -> str:
     """Return a text element, cut to ``room`` pixels."""
     most = max(4, int(room / _CHAR))
-    shown = visible(words)
+    shown = on_one_line(words)
     shown = shown if len(shown) <= most else shown[: most - 1] + "…"
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{_words(shown)}</text>'
 
@@ -221,4 +221,4 @@ def _document(title: str, height: float, drawn: Sequence[str]) -> Picture:
         f'<rect width="{WIDTH}" height="{height:.0f}" fill="#ffffff"/>'
         f'<text x="20" y="26" font-size="15" font-weight="600">{_words(title)}</text>' + "".join(drawn) + "</svg>"
     )
-    return Picture(title=visible(title), svg=svg)
+    return Picture(title=on_one_line(title), svg=svg)

@@ -13,7 +13,8 @@ from svc.assistant.skills.certificate.findings import (
     PrivateKey,
 )
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.untrusted.markup import code_span, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural, table
 
 MAX_SHOWN = 10  # certificates whose fields are shown
 MAX_NAMES = 12
@@ -96,13 +97,13 @@ def _weakness_row(finding: Finding[CertificateWeakness] | Finding[PrivateKey]) -
 
 
 def _certificate_table(facts: Certificate) -> str:
-    issuer = code_span(defang(facts.issuer))
+    issuer = code_span(defang_text(facts.issuer))
     if facts.is_self_signed:
         issuer = "itself"
     elif facts.issued_by is not None:
         issuer += f" (number {facts.issued_by} in this input; the signature matches)"
     rows = [
-        ("Subject", code_span(defang(facts.subject))),
+        ("Subject", code_span(defang_text(facts.subject))),
         ("Issuer", issuer),
         ("Valid", f"{facts.not_before} to {facts.not_after} ({facts.days:,} days)"),
         ("Key", code_span(facts.key)),
@@ -120,7 +121,7 @@ def _certificate_table(facts: Certificate) -> str:
 
 def _request_table(facts: CertificateRequest) -> str:
     rows = [
-        ("Subject", code_span(defang(facts.subject))),
+        ("Subject", code_span(defang_text(facts.subject))),
         ("Key", code_span(facts.key)),
         ("Signature", code_span(facts.signature)),
         ("Names", _names(facts.names)),
@@ -130,7 +131,7 @@ def _request_table(facts: CertificateRequest) -> str:
 
 
 def _names(names: Sequence[str]) -> str:
-    shown = ", ".join(code_span(defang(name), limit=80) for name in names[:MAX_NAMES])
+    shown = ", ".join(code_span(defang_text(name), limit=80) for name in names[:MAX_NAMES])
     more = f" and {len(names) - MAX_NAMES:,} more" if len(names) > MAX_NAMES else ""
     return shown + more if names else "none"
 

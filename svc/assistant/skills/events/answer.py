@@ -37,7 +37,8 @@ from svc.assistant.skills.events.findings import (
 )
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
-from svc.untrusted.markup import code_span, defang, escape, plural
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural
 
 NAMED = 3  # rules, accounts or hosts in one sentence
 _BAD = (Severity.CRITICAL, Severity.HIGH)
@@ -130,7 +131,7 @@ def _more(count: int) -> str:
 
 
 def _name(value: str) -> str:
-    return code_span(defang(value), limit=50)
+    return code_span(defang_text(value), limit=50)
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:

@@ -17,7 +17,8 @@ from svc.assistant.skills.events.findings import (
     WebClient,
     WebSummary,
 )
-from svc.untrusted.markup import code_span, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural, table
 
 NAMED = 3
 COUNTED = 5  # values with counts in one cell
@@ -51,7 +52,7 @@ def _web_sentence(summary: WebSummary, findings: Sequence[AnyFinding]) -> str:
     counted = plural(summary.requests, "request") if summary.requests else plural(summary.errors, "error")
     requests = f"{counted} from {plural(summary.clients, 'client')}"
     if attackers:
-        names = ", ".join(code_span(defang(client.client)) for client in attackers[:NAMED])
+        names = ", ".join(code_span(defang_text(client.client)) for client in attackers[:NAMED])
         answered = sum(client.answered for client in attackers)
         worked = f"{plural(answered, 'attack')} got a 2xx response" if answered else "no attack got a 2xx response"
         return f"{requests}; {plural(len(attackers), 'client')} attacked or probed: {names}; {worked}."
@@ -65,7 +66,7 @@ def steps(findings: Sequence[AnyFinding]) -> list[str]:
     found = []
     answered = [finding.facts for finding in with_facts(findings, WebClient) if finding.facts.answered]
     if answered:
-        names = ", ".join(code_span(defang(client.client)) for client in answered[:NAMED])
+        names = ", ".join(code_span(defang_text(client.client)) for client in answered[:NAMED])
         found.append(f"Repeat the requests that {names} sent, and check what the responses disclose.")
     if any(finding.severity in _NOTABLE for finding in with_facts(findings, UnixChange)):
         found.append("Confirm these accounts and changes with their owners and that day's change tickets.")
@@ -87,14 +88,14 @@ def _place(finding: AnyFinding) -> str:
 
 
 def _addresses(addresses: Sequence[str]) -> str:
-    return ", ".join(code_span(defang(address)) for address in addresses[:NAMED])
+    return ", ".join(code_span(defang_text(address)) for address in addresses[:NAMED])
 
 
 def _clients(findings: Sequence[Finding[WebClient]]) -> str:
     rows = [
         (
             finding.severity.value,
-            code_span(defang(finding.facts.client)),
+            code_span(defang_text(finding.facts.client)),
             escape(", ".join(finding.facts.what)),
             f"{finding.facts.requests:,}",
             f"{finding.facts.failed:,}",
@@ -110,7 +111,7 @@ def _clients(findings: Sequence[Finding[WebClient]]) -> str:
 
 
 def _counted(values: Sequence[tuple[str, int]]) -> str:
-    return ", ".join(f"{code_span(defang(name) or '-', limit=50)} {count:,}" for name, count in values[:COUNTED])
+    return ", ".join(f"{code_span(defang_text(name) or '-', limit=50)} {count:,}" for name, count in values[:COUNTED])
 
 
 def _web(findings: Sequence[Finding[WebSummary]]) -> str:
@@ -160,7 +161,7 @@ def _commands(findings: Sequence[Finding[UnixSummary]]) -> str:
 
 
 def _command(command: str) -> str:
-    return code_span(defang(command), limit=120)
+    return code_span(defang_text(command), limit=120)
 
 
 def _calls(findings: Sequence[Finding[CloudCall]]) -> str:

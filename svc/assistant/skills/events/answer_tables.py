@@ -27,7 +27,8 @@ from svc.assistant.skills.events.findings import (
     WeakTickets,
 )
 from svc.assistant.skills.events.rule_hits import RANK
-from svc.untrusted.markup import code_block, code_span, cut, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_block, code_span, cut, escape, plural, table
 
 EVIDENCE_CHARS = 140
 NAMED = 3  # accounts, hosts or techniques in one cell
@@ -90,7 +91,7 @@ def _name(value: str | None, limit: int = 60) -> str:
 
 
 def _address(value: str | None, limit: int = 60) -> str:
-    return code_span(defang(value), limit=limit) if value else "—"
+    return code_span(defang_text(value), limit=limit) if value else "—"
 
 
 def _names(values: Sequence[str]) -> str:

@@ -11,7 +11,8 @@ from svc.assistant.skills.charts import Bar, bars, histogram
 from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess, AuthSummary
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import Picture, Section, Skill, words
-from svc.untrusted.markup import code_span, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural, table
 
 NAMED = 4  # accounts or sources named in the verdict
 STEP_NAMES = 3  # in one piece of advice
@@ -56,7 +57,7 @@ def _lead(entered: Sequence[AuthSuccess], *, is_attack: bool) -> str:
     if len(names) == 1:
         worst = entered[0]
         sources = len({login.source for login in entered})
-        origin = code_span(defang(worst.source)) if sources == 1 else plural(sources, "source")
+        origin = code_span(defang_text(worst.source)) if sources == 1 else plural(sources, "source")
         return (
             f"Compromised account: {code_span(names[0], limit=40)} ({escape(worst.method[:40])} login from {origin} "
             f"after {plural(worst.streak, 'failure')})."
@@ -104,7 +105,7 @@ def _success_table(entries: Sequence[Finding[AuthSuccess]]) -> str:
         (
             finding.severity.value,
             code_span(finding.facts.account, limit=60),
-            code_span(defang(finding.facts.source)),
+            code_span(defang_text(finding.facts.source)),
             _time(finding.facts.time),
             f"{finding.facts.line:,}",
             f"{finding.facts.streak:,}",
@@ -122,7 +123,7 @@ def _success_table(entries: Sequence[Finding[AuthSuccess]]) -> str:
 def _source_table(sources: Sequence[AuthSource]) -> str:
     rows = [
         (
-            code_span(defang(source.source)),
+            code_span(defang_text(source.source)),
             f"{source.failures:,}",
             f"{source.attempts:,}",
             _counted(source.accounts, [(code_span(row.account, limit=40), row.failures) for row in source.by_account]),
@@ -147,12 +148,13 @@ def _account_table(accounts: Sequence[AuthAccount]) -> str:
             f"{account.failures:,}",
             f"{account.attempts:,}",
             _counted(
-                account.sources, [(code_span(defang(row.source), limit=40), row.failures) for row in account.by_source]
+                account.sources,
+                [(code_span(defang_text(row.source), limit=40), row.failures) for row in account.by_source],
             ),
             _time(account.first),
             _time(account.last),
             "yes" if account.is_brute_forced else "no",
-            ", ".join(code_span(defang(name)) for name in account.success_sources[:NAMED]) or "no",
+            ", ".join(code_span(defang_text(name)) for name in account.success_sources[:NAMED]) or "no",
         )
         for account in accounts
     ]
@@ -214,7 +216,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
         steps.append(f"Lock {accounts}, end the sessions, and review all activity since the login.")
         steps.append("Look for new authorized_keys entries, accounts, sudo rules and scheduled jobs since then.")
     if attackers:
-        sources = _first_names([defang(source.source) for source in attackers])
+        sources = _first_names([defang_text(source.source) for source in attackers])
         steps.append(f"Block {sources}, and search other hosts' logs for the same sources.")
         steps.append("Disable password logins (PasswordAuthentication no) or rate-limit them (MaxAuthTries, fail2ban).")
     return steps

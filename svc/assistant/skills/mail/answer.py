@@ -19,7 +19,8 @@ from svc.assistant.skills.mail.findings import (
     MailVerdict,
 )
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.untrusted.markup import bullets, code_span, cut, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import bullets, code_span, cut, escape, plural, table
 
 REASONS_SHOWN = 8  # of one mail
 _LINKS_SHOWN = 15
@@ -100,7 +101,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
         if (_source(link), link.facts.mail) in bad and link.facts.signs
     ]
     if hosts:
-        shown = ", ".join(code_span(defang(host), limit=60) for host in dict.fromkeys(hosts[:_HOSTS_SHOWN]))
+        shown = ", ".join(code_span(defang_text(host), limit=60) for host in dict.fromkeys(hosts[:_HOSTS_SHOWN]))
         steps.append(f"Search proxy and DNS logs since delivery for connections to {shown}, and block them.")
     if any(
         (_source(file), file.facts.mail) in bad and file.facts.dangers for file in with_facts(findings, MailAttachment)
@@ -131,7 +132,7 @@ def _overview(mails: Sequence[Finding[MailVerdict]]) -> str:
             mail.facts.verdict,
             str(mail.facts.score),
             code_span(mail.facts.subject, limit=80),
-            code_span(defang(mail.facts.sender), limit=60),
+            code_span(defang_text(mail.facts.sender), limit=60),
         ]
         for mail in sorted(mails, key=lambda mail: -mail.facts.score)
     ]
@@ -144,11 +145,11 @@ def _file(mail: AnyFinding) -> str:
 
 def _head(facts: MailVerdict) -> str:
     rows = [
-        ["From", code_span(defang(f"{facts.sender_name} <{facts.sender}>".strip()))],
-        ["To", code_span(defang(facts.to))],
+        ["From", code_span(defang_text(f"{facts.sender_name} <{facts.sender}>".strip()))],
+        ["To", code_span(defang_text(facts.to))],
         ["Subject", code_span(facts.subject)],
         ["Date", code_span(facts.date)],
-        ["Message-ID", code_span(defang(facts.message_id))],
+        ["Message-ID", code_span(defang_text(facts.message_id))],
     ]
     return table(["Field", "Value"], rows)
 
@@ -165,7 +166,7 @@ def _reasons(facts: MailVerdict) -> str:
 
 def _senders(findings: Sequence[Finding[MailSender]]) -> str:
     rows = [
-        [_plain(finding.title), finding.facts.field, code_span(defang(finding.facts.value)), _line(finding)]
+        [_plain(finding.title), finding.facts.field, code_span(defang_text(finding.facts.value)), _line(finding)]
         for finding in findings
         if finding.severity is not Severity.INFO or finding.facts.name == "date"
     ]
@@ -181,7 +182,7 @@ def _authentication(findings: Sequence[Finding[MailAuth]]) -> str:
         [
             finding.facts.method.upper(),
             code_span(finding.facts.result),
-            code_span(defang(finding.facts.domain)) if finding.facts.domain else "",
+            code_span(defang_text(finding.facts.domain)) if finding.facts.domain else "",
             code_span(finding.facts.server) if finding.facts.server else "not named",
             finding.facts.field + ("" if finding.facts.is_latest else " (earlier; a sender may have written it)"),
             _line(finding),
@@ -199,9 +200,9 @@ def _hops(hops: Sequence[MailHop]) -> str:
     rows = [
         [
             str(hop.number),
-            code_span(defang(hop.sender or hop.reverse or "?"), limit=60),
-            code_span(defang(hop.ip), limit=45) if hop.ip else "",
-            code_span(defang(hop.by or "?"), limit=60),
+            code_span(defang_text(hop.sender or hop.reverse or "?"), limit=60),
+            code_span(defang_text(hop.ip), limit=45) if hop.ip else "",
+            code_span(defang_text(hop.by or "?"), limit=60),
             hop.time,
             _delay(hop.delay_seconds),
             ", ".join(hop.notes),
@@ -224,8 +225,8 @@ def _delay(seconds: int | None) -> str:
 def _links(findings: Sequence[Finding[MailUrl]]) -> str:
     rows = [
         [
-            code_span(defang(finding.facts.url), limit=100),
-            code_span(defang(finding.facts.text), limit=60) if finding.facts.text else "",
+            code_span(defang_text(finding.facts.url), limit=100),
+            code_span(defang_text(finding.facts.text), limit=60) if finding.facts.text else "",
             _plain("; ".join(sign.description for sign in finding.facts.signs)) or "none",
             _line(finding),
         ]

@@ -27,7 +27,8 @@ from svc.assistant.skills.pcap.findings import (
     PcapWords,
 )
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
-from svc.untrusted.markup import code_span, defang, escape, plural, table
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural, table
 
 NAMED = 3  # detections in the verdict, answers of a domain
 ROWS_SHOWN = 15  # of each table
@@ -83,7 +84,7 @@ def _extent(summary: PcapSummary) -> str:
 
 
 def _code(value: str) -> str:
-    return code_span(defang(value)) if value else ""
+    return code_span(defang_text(value)) if value else ""
 
 
 def _packet(finding: Finding[Facts]) -> str:
@@ -101,7 +102,7 @@ def _detection_row(finding: Finding[Facts]) -> tuple[str, ...]:
         escape(finding.title),
         ", ".join(finding.techniques),
         _packet(finding),
-        code_span(defang(excerpt)),
+        code_span(defang_text(excerpt)),
     )
 
 
@@ -122,7 +123,7 @@ def _request_row(finding: Finding[PcapHttp]) -> tuple[str, ...]:
     return (
         finding.severity.value,
         f"{_code(facts.client)} → {_code(facts.server)}",
-        code_span(defang(f"{facts.method} {facts.host}{facts.target}"), limit=120),
+        code_span(defang_text(f"{facts.method} {facts.host}{facts.target}"), limit=120),
         ", ".join(map(str, facts.statuses)),
         escape(facts.body),
         code_span(facts.agent, limit=60),
@@ -135,7 +136,7 @@ def _handshake_row(finding: Finding[PcapTls]) -> tuple[str, ...]:
     facts = finding.facts
     return (
         _code(facts.name),
-        code_span(f"{defang(facts.server)}:{facts.port}"),
+        code_span(f"{defang_text(facts.server)}:{facts.port}"),
         escape(facts.version),
         code_span(facts.ja4),
         escape(facts.subject),
@@ -152,14 +153,14 @@ def _domain_row(finding: Finding[PcapDns]) -> tuple[str, ...]:
         f"{facts.queries:,}",
         f"{facts.names:,}",
         f"{facts.failed:,}",
-        ", ".join(code_span(defang(answer), limit=60) for answer in facts.answers[:NAMED]),
+        ", ".join(code_span(defang_text(answer), limit=60) for answer in facts.answers[:NAMED]),
         _packet(finding),
     )
 
 
 def _indicator_row(finding: Finding[PcapIndicator]) -> tuple[str, ...]:
     facts = finding.facts
-    return facts.type, _code(facts.value), code_span(defang(facts.context), limit=100), _packet(finding)
+    return facts.type, _code(facts.value), code_span(defang_text(facts.context), limit=100), _packet(finding)
 
 
 def _talker_row(finding: Finding[PcapTalker]) -> tuple[str, ...]:
@@ -178,8 +179,8 @@ def _talker_row(finding: Finding[PcapTalker]) -> tuple[str, ...]:
 def _flow_row(finding: Finding[PcapFlow]) -> tuple[str, ...]:
     facts = finding.facts
     return (
-        code_span(f"{defang(facts.client)}:{facts.client_port}"),
-        code_span(f"{defang(facts.server)}:{facts.server_port}"),
+        code_span(f"{defang_text(facts.client)}:{facts.client_port}"),
+        code_span(f"{defang_text(facts.server)}:{facts.server_port}"),
         escape(facts.service),
         facts.state,
         f"{facts.sent:,}",

@@ -142,9 +142,9 @@ def test_without_a_model_its_library_is_not_imported():
 
 
 MODEL_CHECKS = [
-    pytest.param([says("x")], {}, "ok", "{host} answers and has tiny", id="reachable"),
+    pytest.param([says("x")], {}, "ok", "{host} responds and has tiny", id="reachable"),
     pytest.param(
-        [says("x")], {"SVC_MODEL_NAME": "huge"}, "note", "{host} answers, but does not list huge", id="no such"
+        [says("x")], {"SVC_MODEL_NAME": "huge"}, "note", "{host} responds, but does not list huge", id="no such"
     ),
     pytest.param([says("x")], {"SVC_MODEL_URL": "http://127.0.0.1:9/v1"}, "wrong", "no usable list", id="out of reach"),
     pytest.param([says("x")], {"SVC_MODEL_REQUESTS": "x"}, "wrong", "SVC_MODEL_REQUESTS='x' cannot be used", id="bad"),
