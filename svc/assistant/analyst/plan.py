@@ -93,7 +93,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
         return self.prompt[:SAMPLE_CHARS]
 
 
-class Candidate(msgspec.Struct, frozen=True):
+class SkillCandidate(msgspec.Struct, frozen=True):
     """A skill that the question names: the word, its clause, where it begins, and whether it is a strong word."""
 
     skill: Skill
@@ -174,7 +174,7 @@ def plan(question: Question) -> Plan:
     )
 
 
-def candidates(question: Question) -> list[Candidate]:
+def candidates(question: Question) -> list[SkillCandidate]:
     """Return the skills that the question names, in its order; if it names none, those that the whole prompt names."""
     named = _named_in(question.glossed, question.skills)
     if named or len(question.text) < len(question.prompt) // 2:
@@ -203,7 +203,7 @@ def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:
     return next((m for m in words.finditer(text) if not _NOT.search(text, max(0, m.start() - 40), m.start())), None)
 
 
-def _named_in(text: str, skills: Sequence[Skill]) -> list[Candidate]:
+def _named_in(text: str, skills: Sequence[Skill]) -> list[SkillCandidate]:
     """The skills that a text names, in its order; weak words count in clauses without strong ones."""
     strong = [(skill, match) for skill in skills for match in [_search(skill.strong, text)] if match]
     named = [_candidate(skill, text, match, is_strong=True) for skill, match in strong]
@@ -216,8 +216,8 @@ def _named_in(text: str, skills: Sequence[Skill]) -> list[Candidate]:
     return sorted(named, key=lambda candidate: candidate.position)
 
 
-def _candidate(skill: Skill, text: str, match: re.Match[str], *, is_strong: bool) -> Candidate:
-    return Candidate(skill, match.group().strip(), _clause(text, match), match.start(), is_strong)
+def _candidate(skill: Skill, text: str, match: re.Match[str], *, is_strong: bool) -> SkillCandidate:
+    return SkillCandidate(skill, match.group().strip(), _clause(text, match), match.start(), is_strong)
 
 
 def _clause(text: str, match: re.Match[str]) -> str:
@@ -228,7 +228,7 @@ def _clause(text: str, match: re.Match[str]) -> str:
     return text[start:stop]
 
 
-def _by_words(named: Sequence[Candidate], question: Question) -> list[PlannedSkill]:
+def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[PlannedSkill]:
     """One planned skill for each candidate; if the same words name several, those that have something to read.
 
     A skill that reads no text is not asked about the bare words of a question; if it cannot read the files that came
@@ -253,7 +253,7 @@ def _by_words(named: Sequence[Candidate], question: Question) -> list[PlannedSki
     return kept
 
 
-def _without(named: Sequence[Candidate], asks: Sequence[PlannedSkill]) -> tuple[str, ...]:
+def _without(named: Sequence[SkillCandidate], asks: Sequence[PlannedSkill]) -> tuple[str, ...]:
     """What was asked in words of its own and is in no ask: nothing was attached for it."""
     asked = {ask.skill for ask in asks}
     covered = {name for skill in asked for name in skill.covers}
@@ -274,7 +274,7 @@ def _instead(kept: Sequence[PlannedSkill], question: Question) -> list[PlannedSk
     return [ask for ask in _by_files(brought, question) if ask.skill.name not in asked]
 
 
-def _planned(candidate: Candidate, named: Sequence[Candidate], question: Question) -> PlannedSkill:
+def _planned(candidate: SkillCandidate, named: Sequence[SkillCandidate], question: Question) -> PlannedSkill:
     """The candidate's skill with its inputs: files that its clause names, else those it fits, else the prompt."""
     others = [other for other in named if other is not candidate]
     rivals = [

@@ -45,7 +45,7 @@ class Bar(msgspec.Struct, frozen=True, kw_only=True):
     severity: Severity = Severity.INFO
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True):
+class ChartMark(msgspec.Struct, frozen=True, kw_only=True):
     """An event in a lane; ``label`` is its tooltip."""
 
     time: datetime
@@ -113,7 +113,7 @@ def histogram(title: str, counts: Sequence[int], first: str, last: str) -> list[
     return [_document(title, bottom + 34, drawn)]
 
 
-def lanes(title: str, marks: Sequence[Mark]) -> list[Picture]:
+def lanes(title: str, marks: Sequence[ChartMark]) -> list[Picture]:
     """Draw events as dots over time, one lane for each type in the order of first events, the most severe on top."""
     if len(marks) < LEAST_ITEMS or min(mark.time for mark in marks) == max(mark.time for mark in marks):
         return []

@@ -9,7 +9,7 @@ from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.skills import charts
-from svc.assistant.skills.charts import Bar, Branch, Mark
+from svc.assistant.skills.charts import Bar, Branch, ChartMark
 from svc.assistant.skills.events import answer_activity, answer_tables
 from svc.assistant.skills.events.answer_tables import position, technique_words, time_words
 from svc.assistant.skills.events.findings import (
@@ -188,7 +188,7 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     return drawn + charts.bars("Failed logons by source", rows)
 
 
-def _marks(timeline: Timeline) -> list[Mark]:
+def _marks(timeline: Timeline) -> list[ChartMark]:
     marks = []
     for moment in timeline.moments:
         try:
@@ -196,7 +196,7 @@ def _marks(timeline: Timeline) -> list[Mark]:
         except ValueError:
             continue
         if time.tzinfo is not None:
-            marks.append(Mark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
+            marks.append(ChartMark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
     return marks
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
 from svc.assistant.skills import charts as picture
-from svc.assistant.skills.charts import Bar, Mark
+from svc.assistant.skills.charts import Bar, ChartMark
 from svc.assistant.skills.pcap.findings import (
     PcapArp,
     PcapBeacon,
@@ -301,7 +301,7 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
         for facts in (finding.facts for finding in with_facts(findings, PcapTalker))
     ]
     marks = [
-        Mark(time=datetime.fromisoformat(finding.facts.first), lane=finding.facts.service, label=finding.title)
+        ChartMark(time=datetime.fromisoformat(finding.facts.first), lane=finding.facts.service, label=finding.title)
         for finding in with_facts(findings, PcapFlow)
         if finding.facts.first
     ]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Severity
-from svc.assistant.skills.charts import MAX_ROWS, Bar, Branch, Mark, activity, bars, lanes, tree
+from svc.assistant.skills.charts import MAX_ROWS, Bar, Branch, ChartMark, activity, bars, lanes, tree
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
 HOSTILE = "</text><script>alert(1)</script><image href='http://evil.example/x'/>\x00\x1b\u202e&amp;\ud7ff"
@@ -30,7 +30,7 @@ def elements(pictures):
 def all_kinds(word):
     return [
         bars(word, [Bar(label=word, value=number, note=word) for number in range(8)]),
-        lanes(word, [Mark(time=NOW + timedelta(minutes=n), lane=word, label=word) for n in range(8)]),
+        lanes(word, [ChartMark(time=NOW + timedelta(minutes=n), lane=word, label=word) for n in range(8)]),
         activity(word, [NOW + timedelta(minutes=n) for n in range(8)]),
         tree(word, [Branch(label=word, note=word, children=(Branch(label=word),) * 6)]),
     ]
@@ -54,7 +54,7 @@ def test_hostile_words_stay_text():
     "pictures",
     [
         pytest.param(bars("x", [Bar(label="a", value=1)] * 5), id="five bars"),
-        pytest.param(lanes("x", [Mark(time=NOW, lane="a")] * 100), id="all at one moment"),
+        pytest.param(lanes("x", [ChartMark(time=NOW, lane="a")] * 100), id="all at one moment"),
         pytest.param(activity("x", [NOW] * 100), id="activity at one moment"),
         pytest.param(activity("x", [NOW, NOW + timedelta(1)]), id="two events"),
         pytest.param(tree("x", [Branch(label="a")] * 5), id="five processes"),
@@ -76,6 +76,8 @@ def test_activity_counts_every_event_once():
 
 
 def test_the_worst_of_many_marks_are_kept():
-    marks = [Mark(time=NOW + timedelta(seconds=n), lane="low", severity=Severity.INFO) for n in range(5_000)]
-    worst = Mark(time=NOW + timedelta(seconds=9), lane="credential access", label="LSASS", severity=Severity.CRITICAL)
+    marks = [ChartMark(time=NOW + timedelta(seconds=n), lane="low", severity=Severity.INFO) for n in range(5_000)]
+    worst = ChartMark(
+        time=NOW + timedelta(seconds=9), lane="credential access", label="LSASS", severity=Severity.CRITICAL
+    )
     assert "LSASS" in lanes("What happened", [*marks, worst])[0].svg
