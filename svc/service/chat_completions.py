@@ -1,7 +1,8 @@
-"""What an OpenAI-style request means here, and the reply it gets. Pure. Facts: docs/wire.md, "Chat completions".
+"""Map OpenAI-style requests to turns, and answers to OpenAI-style responses. Pure. Facts: docs/wire.md, "Chat
+completions".
 
-System messages are instructions, earlier turns are history, what the user said last is the prompt. What this service
-does not do (streams, tools, images, several choices) is refused by name, never ignored.
+System messages are instructions, earlier turns are history, the user's last messages are the prompt. Features that this
+service lacks (streaming, tools, images, several choices) are refused by name, never ignored.
 """
 
 from __future__ import annotations
@@ -14,18 +15,18 @@ from svc.errors import InvalidRequestError, StreamUnsupportedError
 from svc.messages import SessionResponse
 from svc.service.turns.message_builder import is_cut
 
-_INSTRUCTING = {"system", "developer"}
+_INSTRUCTION_ROLES = {"system", "developer"}
 
 
 class ChatPart(msgspec.Struct, kw_only=True):
-    """One part of a message's content; only ``text`` parts are read."""
+    """One part of a message's content; only ``text`` parts are supported."""
 
     type: str
     text: str = ""
 
 
 class ChatMessage(msgspec.Struct, kw_only=True):
-    """One message of the conversation, in OpenAI's words."""
+    """One message of the conversation, with OpenAI's field names."""
 
     role: str
     content: str | list[ChatPart] | None = None
@@ -33,7 +34,7 @@ class ChatMessage(msgspec.Struct, kw_only=True):
 
 
 class ChatRequest(msgspec.Struct, kw_only=True):
-    """POST /chat/completions. Sampling parameters of other services are ignored, as unknown fields are."""
+    """The body of POST /chat/completions. Unknown fields, such as sampling parameters, are ignored."""
 
     model: str
     messages: list[ChatMessage]
@@ -51,7 +52,7 @@ class ChatReply(msgspec.Struct, kw_only=True):
 
 
 class ChatChoice(msgspec.Struct, kw_only=True):
-    """The one choice; ``finish_reason`` is ``length`` where the answer was cut at the limit of a message."""
+    """The only choice; ``finish_reason`` is ``length`` if the answer was cut at the size limit of a message."""
 
     message: ChatReply
     finish_reason: Literal["stop", "length"]
@@ -59,7 +60,7 @@ class ChatChoice(msgspec.Struct, kw_only=True):
 
 
 class ChatUsage(msgspec.Struct, kw_only=True):
-    """Tokens, in OpenAI's names."""
+    """Token counts, with OpenAI's field names."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -67,7 +68,7 @@ class ChatUsage(msgspec.Struct, kw_only=True):
 
 
 class ChatCompletion(msgspec.Struct, kw_only=True):
-    """The answer of POST /chat/completions."""
+    """The response of POST /chat/completions."""
 
     id: str
     created: int
@@ -78,7 +79,7 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
 
 
 class Conversation(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as a turn sees it: what was instructed, (prompt, answer) pairs oldest first, and the prompt."""
+    """A request as a turn needs it: instructions, (prompt, answer) pairs oldest first, and the prompt."""
 
     instructions: str
     exchanges: tuple[tuple[str, str], ...]
@@ -86,18 +87,20 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_conversation(request: ChatRequest) -> Conversation:
-    """The conversation in a request.
+    """Read the conversation from a request.
 
-    Raises StreamUnsupportedError for ``stream: true`` and InvalidRequestError, with ``param``, for everything else that
-    is not done here or makes no conversation.
+    Raises:
+        StreamUnsupportedError: ``stream`` is true.
+        InvalidRequestError: Another feature is not supported, or the last message is not the user's; ``param`` names
+            the field.
     """
-    _refuse_what_is_not_done(request)
+    _refuse_unsupported(request)
     instructions: list[str] = []
     exchanges: list[tuple[str, str]] = []
     pending: list[str] = []
     for index, message in enumerate(request.messages):
         text = _text(message, f"messages[{index}]")
-        if message.role in _INSTRUCTING:
+        if message.role in _INSTRUCTION_ROLES:
             instructions.append(text)
         elif message.role == "user":
             pending.append(text)
@@ -106,48 +109,48 @@ def read_conversation(request: ChatRequest) -> Conversation:
             pending = []
         else:
             raise InvalidRequestError(
-                f"messages[{index}].role is {message.role!r}; send system, developer, user or assistant.",
+                f"messages[{index}].role is {message.role!r}; it must be system, developer, user or assistant",
                 param=f"messages[{index}].role",
             )
     prompt = "\n\n".join(pending)
     if not prompt.strip():
-        raise InvalidRequestError("The last message must be the user's, with text in it.", param="messages")
+        raise InvalidRequestError("the last message must be the user's and contain text", param="messages")
     return Conversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
 
 
-def _refuse_what_is_not_done(request: ChatRequest) -> None:
+def _refuse_unsupported(request: ChatRequest) -> None:
     if request.stream:
         raise StreamUnsupportedError(
-            "stream: true is not offered here. Send stream: false, or use the websocket /stream.", param="stream"
+            "stream: true is not supported; send stream: false, or use the websocket /stream", param="stream"
         )
     if request.n not in (None, 1):
-        raise InvalidRequestError(f"n is {request.n}; this service gives one choice. Send n: 1.", param="n")
+        raise InvalidRequestError(f"n is {request.n}; this service returns one choice: send n: 1", param="n")
     for name, value in (("tools", request.tools), ("functions", request.functions)):
         if value:
             raise InvalidRequestError(
-                f"{name} are not taken here: the service uses its own. Leave {name} out.", param=name
+                f"{name} are not supported: the service uses its own tools. Leave {name} out", param=name
             )
 
 
 def _text(message: ChatMessage, where: str) -> str:
     if message.tool_calls:
-        raise InvalidRequestError(f"{where}.tool_calls are not taken here.", param=f"{where}.tool_calls")
+        raise InvalidRequestError(f"{where}.tool_calls are not supported", param=f"{where}.tool_calls")
     if message.content is None:
-        raise InvalidRequestError(f"{where}.content is missing; send text.", param=f"{where}.content")
+        raise InvalidRequestError(f"{where}.content is missing; it must hold text", param=f"{where}.content")
     if isinstance(message.content, str):
         return message.content
     for index, part in enumerate(message.content):
         if part.type != "text":
             place = f"{where}.content[{index}]"
             raise InvalidRequestError(
-                f"{place} is of type {part.type!r}; only text parts are read. Attach files to a session instead.",
+                f"{place} is of type {part.type!r}; only text parts are supported. Attach files to a session instead",
                 param=place,
             )
     return "\n".join(part.text for part in message.content)
 
 
 def build_completion(*, session_id: str, created: int, model: str, response: SessionResponse) -> ChatCompletion:
-    """The reply that the turn's RESULT makes."""
+    """Build the response from the turn's RESULT."""
     answer, usage = response.text(), response.usage
     return ChatCompletion(
         id=f"chatcmpl-{session_id}",

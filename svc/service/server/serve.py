@@ -137,7 +137,7 @@ class Server(uvicorn.Server):
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
         app: ASGIApp = create_app(running, hosts=hosts)
         if settings.telemetry:
-            app = traced(app, running.service.metrics.known)
+            app = traced(app, running.service.metrics.path_label)
         super().__init__(_uvicorn_config(options, app, settings))
 
     @property

@@ -165,5 +165,5 @@ async def test_a_pages_key_ends_after_its_hours_and_is_forgotten(start_service: 
         assert [key["is_page"] for key in listed(http)] == [False]
     now[0] += 1
     store = service.running.service.session_stores.logged
-    await store.forget_pages(ended_before=now[0])
+    await store.delete_expired_page_keys(ended_before=now[0])
     assert [key.is_page for key in await store.keys()] == [False, False]
