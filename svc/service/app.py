@@ -271,7 +271,7 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
             key = await service.auth.authenticate(request.headers.get("authorization"))
             request.scope["state"]["key_id"] = (
                 key.id
-            )  # read by Guard and connection_limits.py; "state" is shared between copies of the scope
+            )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
             service.rates.count_request(key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")

@@ -1,15 +1,17 @@
-"""Map OpenAI-style requests to turns, and answers to OpenAI-style responses. Pure. Facts: docs/wire.md, "Chat
-completions".
+"""Map OpenAI-style requests to turns, and answers to OpenAI-style responses. Pure.
 
-System messages are instructions, earlier turns are history, the user's last messages are the prompt. Features that this
-service lacks (streaming, tools, images, several choices) are refused by name, never ignored.
+Facts: docs/wire.md, "Chat completions". System messages are instructions, earlier turns are history, the user's last
+messages are the prompt. Features that this service lacks (streaming, tools, images, several choices) are refused by
+name, never ignored.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from svc.errors import InvalidRequestError, StreamUnsupportedError
 from svc.messages import SessionResponse
@@ -18,30 +20,38 @@ from svc.service.turns.message_builder import is_cut
 _INSTRUCTION_ROLES = {"system", "developer"}
 
 
+def _documented(**rule: bool | int | str | Sequence[str]) -> Meta:
+    """A rule for the OpenAPI document. ``read_conversation`` checks it, because its errors say what to do instead."""
+    return Meta(extra_json_schema=rule)
+
+
+_EmptyList = Annotated[list[msgspec.Raw], _documented(maxItems=0)]
+
+
 class ChatPart(msgspec.Struct, kw_only=True):
     """One part of a message's content; only ``text`` parts are supported."""
 
-    type: str
+    type: Annotated[str, _documented(const="text")]
     text: str = ""
 
 
 class ChatMessage(msgspec.Struct, kw_only=True):
     """One message of the conversation, with OpenAI's field names."""
 
-    role: str
+    role: Annotated[str, _documented(enum=["assistant", "developer", "system", "user"])]
     content: str | list[ChatPart] | None = None
-    tool_calls: list[msgspec.Raw] | None = None
+    tool_calls: _EmptyList | None = None
 
 
 class ChatRequest(msgspec.Struct, kw_only=True):
     """The body of POST /chat/completions. Unknown fields, such as sampling parameters, are ignored."""
 
     model: str
-    messages: list[ChatMessage]
-    stream: bool | None = False
-    n: int | None = 1
-    tools: list[msgspec.Raw] | None = None
-    functions: list[msgspec.Raw] | None = None
+    messages: Annotated[list[ChatMessage], _documented(minItems=1)]
+    stream: Annotated[bool, _documented(const=False)] | None = False
+    n: Annotated[int, _documented(const=1)] | None = 1
+    tools: _EmptyList | None = None
+    functions: _EmptyList | None = None
 
 
 class ChatReply(msgspec.Struct, kw_only=True):

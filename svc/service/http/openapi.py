@@ -170,14 +170,6 @@ def _field_rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]
         ("FeedbackRequest", "score"): {"minimum": -MAX_SCORE, "maximum": MAX_SCORE},
         ("FeedbackRequest", "comment"): {"maxLength": settings.max_content_bytes},
         ("FeedbackRequest", "group_id"): optional_id,
-        ("ChatRequest", "messages"): {"minItems": 1},
-        ("ChatRequest", "n"): {"const": 1},
-        ("ChatRequest", "stream"): {"const": False},
-        ("ChatRequest", "tools"): {"maxItems": 0},
-        ("ChatRequest", "functions"): {"maxItems": 0},
-        ("ChatMessage", "role"): {"enum": ["assistant", "developer", "system", "user"]},
-        ("ChatMessage", "tool_calls"): {"maxItems": 0},
-        ("ChatPart", "type"): {"const": "text"},
     }
 
 
