@@ -88,7 +88,7 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
     object: Literal["chat.completion"] = "chat.completion"
 
 
-class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+class ChatConversation(msgspec.Struct, frozen=True, kw_only=True):
     """A request as a turn needs it: instructions, (prompt, answer) pairs oldest first, and the prompt."""
 
     instructions: str
@@ -96,7 +96,7 @@ class Conversation(msgspec.Struct, frozen=True, kw_only=True):
     prompt: str
 
 
-def read_conversation(request: ChatRequest) -> Conversation:
+def read_conversation(request: ChatRequest) -> ChatConversation:
     """Read the conversation from a request.
 
     Raises:
@@ -125,7 +125,7 @@ def read_conversation(request: ChatRequest) -> Conversation:
     prompt = "\n\n".join(pending)
     if not prompt.strip():
         raise InvalidRequestError("the last message must be the user's and contain text", param="messages")
-    return Conversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
+    return ChatConversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
 
 
 def _refuse_unsupported(request: ChatRequest) -> None:

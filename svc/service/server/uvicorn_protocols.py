@@ -154,6 +154,8 @@ class _HttpConnection(HttpToolsProtocol):
         if self.has_key:
             self._keyless.discard(self)
         super().on_response_complete()
+        # Refused early, for example with 413: closing while the client still sends would reset the connection, and the
+        # client would lose the answer. So the rest of the body is read for a while.
         if not self._is_in_head and self.cycle.more_body and self.cycle.response_complete:
             self._close_after(self._settings.body_idle_seconds)
 

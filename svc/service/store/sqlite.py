@@ -321,6 +321,8 @@ class SqliteStore:
 
     async def release(self, turn: TurnRecord) -> None:
         """Give up the lease of an unfinished turn; this run does not count as an attempt."""
+        # Without an owner the turn is an orphan, which the next process claims. The fence makes this a no-op if
+        # another process has claimed it already.
         sql = (
             "UPDATE turns SET owner = '', attempts = attempts - 1 WHERE number = ? AND fence = ? AND state = 'running'"
         )

@@ -123,6 +123,8 @@ def append(
     connection: sqlite3.Connection, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None
 ) -> list[StoredMessage]:
     """Store messages of a turn whose lease is held; with ``turn_end`` the turn ends in the same transaction."""
+    # The fence is checked in the same transaction as the insert, so a process that has lost its lease, for example
+    # while it was suspended, cannot add a message.
     row = connection.execute(
         "SELECT session_number FROM turns WHERE number = ? AND id = ? AND fence = ? AND state = 'running'",
         [turn.number, turn.id, turn.fence],
@@ -139,6 +141,7 @@ def append(
 
 def claim_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]:
     """Take over every running turn of other owners."""
+    # The new fence invalidates the previous owner's lease, even if that process is still alive.
     connection.execute(
         "UPDATE turns SET owner = ?, fence = fence + 1, attempts = attempts + 1 WHERE state = 'running' AND owner <> ?",
         [owner, owner],

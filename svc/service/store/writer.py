@@ -76,6 +76,7 @@ class Writer:
 
     def _write_groups(self) -> None:
         while (first := self._jobs.get()) is not None:
+            # Whatever queued up during the previous commit joins this one.
             group = [first]
             is_last = False
             while len(group) < MAX_GROUP and not is_last and not self._jobs.empty():

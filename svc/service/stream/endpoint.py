@@ -47,6 +47,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         limit_messages=settings.stream_behind_messages,
         limit_bytes=settings.stream_behind_bytes,
     )
+    # Subscribed before the store is read: what is stored in between is published to the outbox and not missed.
     service.bus.subscribe(session_id, outbox)
     try:
         if after is None:

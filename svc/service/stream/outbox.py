@@ -54,6 +54,7 @@ class Outbox:
         new = batch[max(0, self._latest + 1 - batch[0].seq) :] if batch else ()
         if not new:
             return
+        # Live and no gap: queue. Otherwise the store is read up to here, so that nothing is skipped or sent twice.
         if self._is_live and new[0].seq == self._latest + 1:
             self._queue.extend(new)
             self._queued_bytes += sum(len(message.body) for message in new)
@@ -62,7 +63,7 @@ class Outbox:
         self._latest = new[-1].seq
         if len(self._queue) > self._limit_messages or self._queued_bytes > self._limit_bytes:
             self.end(TOO_SLOW, f"{len(self._queue)} messages behind; reconnect with after={self.position}")
-            self.is_too_slow.set()
+            self.is_too_slow.set()  # frees the queue's memory now, even if the sender is blocked on the client
             self._catch_up()
         self.pending.set()
 

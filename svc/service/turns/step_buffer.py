@@ -178,6 +178,7 @@ class StepBuffer:
             self._messages.append(message)
             self.pending.set()
             if len(self._messages) >= self._settings.batch_messages:
+                # Back-pressure: the assistant waits here until next_batch has made room.
                 self._room.clear()
                 await self._room.wait()
         raise RuntimeError("the assistant ended without an answer")

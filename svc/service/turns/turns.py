@@ -164,6 +164,7 @@ class Turns:
     async def _admit(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         if self.is_stopping:
             raise UnavailableError("the service is stopping; try again in a few seconds", retry_after=5)
+        # Shielded, because a client that disconnects must not leave a stored query whose turn never starts.
         return await asyncio.shield(asyncio.create_task(self._begin(pending, begin)))
 
     async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
