@@ -49,7 +49,7 @@ from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
 from svc.service.sessions import rules as sessions
 from svc.service.sessions.file_type import detect_type
-from svc.service.sessions.files import ReceivedFile
+from svc.service.sessions.files import ReceivedFile, one_chunk
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
@@ -263,7 +263,7 @@ class Service:
 
     async def _save_text(self, handle: SessionHandle, name: str, data: bytes) -> str:
         """Store text that does not fit into a message as a file of the session; returns the file's name."""
-        received = await handle.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
+        received = await handle.files.receive(one_chunk(data), max(len(data), self.settings.max_upload_bytes))
         mime_type, label = detect_type(received.head, name)
         file = self._file_record(received, name, mime_type, label)
         await self._register_file(handle, file, self.settings.max_session_files + SPARE_FILES)
@@ -385,7 +385,3 @@ def _response(session_id: str, messages: Sequence[Message]) -> SessionResponse:
             raise sessions.turn_error(message)
     usages = [message.usage for message in messages if message.usage is not None]
     return SessionResponse(id=session_id, messages=list(messages), usage=sum(usages, Usage()))
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data

@@ -157,7 +157,7 @@ class Workers:
         self._launches = 0
         self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
         self._launching = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None] | asyncio.Task[int | None]] = set()
         self._is_closed = False
 
     @property
@@ -303,15 +303,11 @@ class Workers:
         """Kill the process now and collect it in the background, so that a cancelled turn does not wait."""
         with contextlib.suppress(ValueError):  # already reaped and closed
             worker.kill()
-            self._track(asyncio.create_task(_collect(worker)))
+            self._track(asyncio.create_task(worker.reap()))
 
-    def _track(self, task: asyncio.Task[None]) -> None:
+    def _track(self, task: asyncio.Task[None] | asyncio.Task[int | None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-async def _collect(worker: _Worker) -> None:
-    await worker.reap()
 
 
 def _tool_name(job: Job) -> str:

@@ -33,6 +33,7 @@ from svc.service.chat_completions import ChatRequest
 from svc.service.http.replies import op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
+from svc.service.sessions.files import one_chunk
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
 
@@ -96,7 +97,12 @@ async def attach_file(service: Service, key: KeyRecord, request: Request) -> Res
     except (binascii.Error, ValueError) as error:
         raise InvalidRequestError(f"content is not valid base64: {error}", param="content") from error
     file = await service.attach(
-        key, body.session_id, body.filename, _whole(data), hint=body.mime_type, limit=service.settings.max_upload_bytes
+        key,
+        body.session_id,
+        body.filename,
+        one_chunk(data),
+        hint=body.mime_type,
+        limit=service.settings.max_upload_bytes,
     )
     return op_result(file)
 
@@ -217,10 +223,6 @@ async def _chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]
             raise InvalidRequestError("the connection closed before the body was complete; send it again") from error
         if chunk:
             yield chunk
-
-
-async def _whole(data: bytes) -> AsyncIterator[bytes]:
-    yield data
 
 
 def _check_content_length(request: Request, limit: int, what: str) -> None:
