@@ -105,7 +105,10 @@ def test_the_number_of_valid_keys_is_bounded(service: ThreadService):
         for _ in range(MAX_KEYS - 1):
             make(http)
         refused = http.post("/key/create", json={})
-    assert (refused.status_code, f"{MAX_KEYS} keys" in refused.json()["error"]["message"]) == (400, True)
+    assert (
+        refused.status_code,
+        f"you have {MAX_KEYS} valid keys, the maximum" in refused.json()["error"]["message"],
+    ) == (400, True)
 
 
 @pytest.mark.parametrize(
