@@ -237,7 +237,7 @@ async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path):
     connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(ConfigError, match="schema 99"):
+    with pytest.raises(ConfigError, match="schema version 99"):
         await SqliteStore(tmp_path / "a.db").open()
 
 
