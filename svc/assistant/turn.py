@@ -1,6 +1,6 @@
-"""What a turn is to the assistant: prompt, files and history in; steps and one answer out.
+"""The interface of assistants: a turn with prompt, files and history in; steps and one answer out.
 
-Knows no HTTP and no store. ``service/turns.py`` builds the Turn, runs the assistant, and makes messages of the steps.
+Knows no HTTP and no store. ``svc/service/turns`` builds the Turn, runs the assistant, and makes messages of its steps.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from svc.messages import MessageType, MimeType, State, Toolset, Usage
 
 
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the session. ``source`` is where its bytes are: a path, or the bytes where none may be on disk.
+    """A file of the session. ``source`` is its path, or its bytes if they may not be on disk.
 
-    ``name`` is what the user called it: data, never a path to open. ``is_new``: no earlier question was asked with it.
+    ``name`` is the user's name for it: data, never a path to open. ``is_new``: not attached yet when an earlier
+    question was asked.
     """
 
     name: str
@@ -31,7 +32,7 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
-    """An earlier turn of the session that was answered, oldest first in ``Turn.history``.
+    """An earlier answered turn of the session; ``Turn.history`` has them oldest first.
 
     ``sources`` holds the JSON contents of its ``source`` messages, in order: for the analyst, its findings.
     """
@@ -42,23 +43,28 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocalTools(Protocol):
-    """Tools that whoever asks runs where they are: in a notebook's kernel, in a program."""
+    """Tools that the client runs where the user is: in a notebook's kernel or in a program."""
 
     @property
     def offered(self) -> Sequence[LocalTool]:
-        """What may be called in this turn; names are unlike each other, not unlike the assistant's own."""
+        """The tools that may be called in this turn; their names are unique, but may equal those of the assistant's own
+        tools.
+        """
         ...
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> LocalToolResult:
-        """Have one run, once its user allows it: that may take minutes. Never raises for what becomes of the call."""
+        """Have the client run a tool, once its user allows it, which may take minutes.
+
+        Never raises for the outcome of the call: a refusal, a timeout or an error is a result with ``ok`` false.
+        """
         ...
 
 
 class Turn(msgspec.Struct, frozen=True, kw_only=True):
-    """One question with everything that may be used to answer it. ``prompt`` is the user's, to the letter.
+    """One question and everything that may be used to answer it. ``prompt`` is the user's text, unchanged.
 
-    ``instructions`` are an OpenAI-style client's system messages: how to answer, never what happened. ``local_tools``
-    is None where the client offers none; an assistant need not use them.
+    ``instructions`` are the system messages of an OpenAI-style client: how to answer, never evidence. ``local_tools``
+    is None if the client offers none; an assistant need not use them.
     """
 
     session_id: str
@@ -73,7 +79,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Something to tell while the turn runs: ``info``, ``thinking`` or ``source``; ``actor`` names who speaks."""
+    """Progress while the turn runs: ``info``, ``thinking``, ``source`` or ``debug``; ``actor`` names who speaks."""
 
     content: str
     message_type: MessageType = MessageType.INFO
@@ -84,7 +90,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn's one RESULT, the last thing that an assistant yields. ``markdown`` has no limit here."""
+    """The turn's RESULT, the last item that an assistant yields. ``markdown`` has no size limit here."""
 
     markdown: str
     actor: str = "analyst"
@@ -92,21 +98,22 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Assistant(Protocol):
-    """What answers. ``svc serve --assistant MODULE:NAME`` names a callable that takes nothing and returns one.
+    """What answers questions. ``svc serve --assistant MODULE:NAME`` names a callable without arguments that returns
+    one.
 
-    Subclass it to inherit ``start`` and ``close``. The service closes the iterator of a turn that is cancelled;
-    whatever the turn was running must be stopped by then. To fail a turn, raise a ``ServiceError``; anything else
-    that is raised becomes ``internal_error`` with an id.
+    Subclass it to inherit ``start`` and ``close``. If a turn is cancelled, the service closes its iterator; everything
+    that the turn was running must have stopped when that returns. To fail a turn, raise a ``ServiceError``; any other
+    exception becomes ``internal_error`` with an id.
     """
 
     toolsets: Sequence[Toolset] = ()
-    """What it has, as the wire lists it with a model; an experimental one is used by the experimental model alone."""
+    """Its tool groups, listed with the models; only the experimental model uses those marked experimental."""
 
     async def start(self) -> None:
-        """Called once, in the service's loop, before the first turn."""
+        """Called once before the first turn, in the service's event loop."""
 
     def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
-        """Steps as they happen, then exactly one Answer."""
+        """Yield steps as they happen, then exactly one Answer."""
         ...
 
     async def close(self) -> None:

@@ -14,7 +14,7 @@ from svc.service.settings import Settings, describe, settings_from
 def _setting_options(command: click.Command) -> click.Command:
     """Add an option for each setting of the service."""
     for row in describe(Settings()):
-        help_text = f"{row.reason}. Default: {row.default or 'none'}; {row.variable}."
+        help_text = f"{row.description}. Default: {row.default or 'none'}; {row.variable}."
         command.params.append(click.Option([row.option], metavar="VALUE", default=None, help=help_text))
     return command
 
@@ -90,7 +90,7 @@ def _show(settings: Settings) -> None:
 
     for row in describe(settings):
         value = f"{row.value or 'none'}{'' if row.value == row.default else f'  (default {row.default or chr(8212)})'}"
-        click.echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.reason}")
+        click.echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.description}")
     for limit in describe_model(limits_from(os.environ)):
         value = f"{limit.value}{'' if limit.value == limit.default else f'  (default {limit.default})'}"
-        click.echo(f"{'(model; no option)':<28} {value:<24} {limit.variable:<28} {limit.reason}")
+        click.echo(f"{'(model; no option)':<28} {value:<24} {limit.variable:<28} {limit.description}")

@@ -1,46 +1,57 @@
-"""What an OpenAI-style request means here, and the reply it gets. Pure. Facts: docs/wire.md, "Chat completions".
+"""Map OpenAI-style requests to turns, and answers to OpenAI-style responses. Pure.
 
-System messages are instructions, earlier turns are history, what the user said last is the prompt. What this service
-does not do (streams, tools, images, several choices) is refused by name, never ignored.
+Facts: docs/wire.md, "Chat completions". System messages are instructions, earlier turns are history, the user's last
+messages are the prompt. Features that this service lacks (streaming, tools, images, several choices) are refused by
+name, never ignored.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from svc.errors import InvalidRequestError, StreamUnsupportedError
 from svc.messages import SessionResponse
 from svc.service.turns.message_builder import is_cut
 
-_INSTRUCTING = {"system", "developer"}
+_INSTRUCTION_ROLES = {"system", "developer"}
+
+
+def _documented(**rule: bool | int | str | Sequence[str]) -> Meta:
+    """A rule for the OpenAPI document. ``read_conversation`` checks it, because its errors say what to do instead."""
+    return Meta(extra_json_schema=rule)
+
+
+_EmptyList = Annotated[list[msgspec.Raw], _documented(maxItems=0)]
 
 
 class ChatPart(msgspec.Struct, kw_only=True):
-    """One part of a message's content; only ``text`` parts are read."""
+    """One part of a message's content; only ``text`` parts are supported."""
 
-    type: str
+    type: Annotated[str, _documented(const="text")]
     text: str = ""
 
 
 class ChatMessage(msgspec.Struct, kw_only=True):
-    """One message of the conversation, in OpenAI's words."""
+    """One message of the conversation, with OpenAI's field names."""
 
-    role: str
+    role: Annotated[str, _documented(enum=["assistant", "developer", "system", "user"])]
     content: str | list[ChatPart] | None = None
-    tool_calls: list[msgspec.Raw] | None = None
+    tool_calls: _EmptyList | None = None
 
 
 class ChatRequest(msgspec.Struct, kw_only=True):
-    """POST /chat/completions. Sampling parameters of other services are ignored, as unknown fields are."""
+    """The body of POST /chat/completions. Unknown fields, such as sampling parameters, are ignored."""
 
     model: str
-    messages: list[ChatMessage]
-    stream: bool | None = False
-    n: int | None = 1
-    tools: list[msgspec.Raw] | None = None
-    functions: list[msgspec.Raw] | None = None
+    messages: Annotated[list[ChatMessage], _documented(minItems=1)]
+    stream: Annotated[bool, _documented(const=False)] | None = False
+    n: Annotated[int, _documented(const=1)] | None = 1
+    tools: _EmptyList | None = None
+    functions: _EmptyList | None = None
 
 
 class ChatReply(msgspec.Struct, kw_only=True):
@@ -51,7 +62,7 @@ class ChatReply(msgspec.Struct, kw_only=True):
 
 
 class ChatChoice(msgspec.Struct, kw_only=True):
-    """The one choice; ``finish_reason`` is ``length`` where the answer was cut at the limit of a message."""
+    """The only choice; ``finish_reason`` is ``length`` if the answer was cut at the size limit of a message."""
 
     message: ChatReply
     finish_reason: Literal["stop", "length"]
@@ -59,7 +70,7 @@ class ChatChoice(msgspec.Struct, kw_only=True):
 
 
 class ChatUsage(msgspec.Struct, kw_only=True):
-    """Tokens, in OpenAI's names."""
+    """Token counts, with OpenAI's field names."""
 
     prompt_tokens: int
     completion_tokens: int
@@ -67,7 +78,7 @@ class ChatUsage(msgspec.Struct, kw_only=True):
 
 
 class ChatCompletion(msgspec.Struct, kw_only=True):
-    """The answer of POST /chat/completions."""
+    """The response of POST /chat/completions."""
 
     id: str
     created: int
@@ -77,27 +88,29 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
     object: Literal["chat.completion"] = "chat.completion"
 
 
-class Conversation(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as a turn sees it: what was instructed, (prompt, answer) pairs oldest first, and the prompt."""
+class ChatConversation(msgspec.Struct, frozen=True, kw_only=True):
+    """A request as a turn needs it: instructions, (prompt, answer) pairs oldest first, and the prompt."""
 
     instructions: str
     exchanges: tuple[tuple[str, str], ...]
     prompt: str
 
 
-def read_conversation(request: ChatRequest) -> Conversation:
-    """The conversation in a request.
+def read_conversation(request: ChatRequest) -> ChatConversation:
+    """Read the conversation from a request.
 
-    Raises StreamUnsupportedError for ``stream: true`` and InvalidRequestError, with ``param``, for everything else that
-    is not done here or makes no conversation.
+    Raises:
+        StreamUnsupportedError: ``stream`` is true.
+        InvalidRequestError: Another feature is not supported, or the last message is not the user's; ``param`` names
+            the field.
     """
-    _refuse_what_is_not_done(request)
+    _refuse_unsupported(request)
     instructions: list[str] = []
     exchanges: list[tuple[str, str]] = []
     pending: list[str] = []
     for index, message in enumerate(request.messages):
         text = _text(message, f"messages[{index}]")
-        if message.role in _INSTRUCTING:
+        if message.role in _INSTRUCTION_ROLES:
             instructions.append(text)
         elif message.role == "user":
             pending.append(text)
@@ -106,48 +119,48 @@ def read_conversation(request: ChatRequest) -> Conversation:
             pending = []
         else:
             raise InvalidRequestError(
-                f"messages[{index}].role is {message.role!r}; send system, developer, user or assistant.",
+                f"messages[{index}].role is {message.role!r}; it must be system, developer, user or assistant",
                 param=f"messages[{index}].role",
             )
     prompt = "\n\n".join(pending)
     if not prompt.strip():
-        raise InvalidRequestError("The last message must be the user's, with text in it.", param="messages")
-    return Conversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
+        raise InvalidRequestError("the last message must be the user's and contain text", param="messages")
+    return ChatConversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
 
 
-def _refuse_what_is_not_done(request: ChatRequest) -> None:
+def _refuse_unsupported(request: ChatRequest) -> None:
     if request.stream:
         raise StreamUnsupportedError(
-            "stream: true is not offered here. Send stream: false, or use the websocket /stream.", param="stream"
+            "stream: true is not supported; send stream: false, or use the websocket /stream", param="stream"
         )
     if request.n not in (None, 1):
-        raise InvalidRequestError(f"n is {request.n}; this service gives one choice. Send n: 1.", param="n")
+        raise InvalidRequestError(f"n is {request.n}; this service returns one choice: send n: 1", param="n")
     for name, value in (("tools", request.tools), ("functions", request.functions)):
         if value:
             raise InvalidRequestError(
-                f"{name} are not taken here: the service uses its own. Leave {name} out.", param=name
+                f"{name} are not supported: the service uses its own tools. Leave {name} out", param=name
             )
 
 
 def _text(message: ChatMessage, where: str) -> str:
     if message.tool_calls:
-        raise InvalidRequestError(f"{where}.tool_calls are not taken here.", param=f"{where}.tool_calls")
+        raise InvalidRequestError(f"{where}.tool_calls are not supported", param=f"{where}.tool_calls")
     if message.content is None:
-        raise InvalidRequestError(f"{where}.content is missing; send text.", param=f"{where}.content")
+        raise InvalidRequestError(f"{where}.content is missing; it must hold text", param=f"{where}.content")
     if isinstance(message.content, str):
         return message.content
     for index, part in enumerate(message.content):
         if part.type != "text":
             place = f"{where}.content[{index}]"
             raise InvalidRequestError(
-                f"{place} is of type {part.type!r}; only text parts are read. Attach files to a session instead.",
+                f"{place} is of type {part.type!r}; only text parts are supported. Attach files to a session instead",
                 param=place,
             )
     return "\n".join(part.text for part in message.content)
 
 
 def build_completion(*, session_id: str, created: int, model: str, response: SessionResponse) -> ChatCompletion:
-    """The reply that the turn's RESULT makes."""
+    """Build the response from the turn's RESULT."""
     answer, usage = response.text(), response.usage
     return ChatCompletion(
         id=f"chatcmpl-{session_id}",

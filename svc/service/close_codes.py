@@ -1,4 +1,4 @@
-"""The websocket close codes that the service chooses itself (docs/wire.md, "Close codes")."""
+"""The websocket close codes that the service itself sends (docs/wire.md, "Close codes")."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The service without HTTP: what each operation does. Its parts are built in ``app.py``.
+"""What each operation does, without HTTP. ``app.py`` builds the parts. Facts: docs/wire.md, "HTTP operations".
 
-Facts: docs/wire.md, "HTTP operations".
-Decides the order of checks: the session must exist and be the caller's (404), then be alive (410), then the rest.
+Decides the order of checks: the session must exist and belong to the caller (404), then be alive (410), then the rest.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ from svc.service.chat_completions import ChatCompletion, ChatRequest, build_comp
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
 from svc.service.sessions import rules as sessions
-from svc.service.sessions.file_type import read_type
-from svc.service.sessions.files import ReceivedFile
+from svc.service.sessions.file_type import detect_type
+from svc.service.sessions.files import ReceivedFile, one_chunk
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
@@ -60,11 +59,19 @@ from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.turns import Turns, cancelled, deleted
 
 log = logging.getLogger("svc.service")
-SPARE_FILES = 64  # beside a session's limit: for what the service itself keeps there, such as a long answer
+SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
 class Service:
-    """Everything that endpoints call. ``clock`` gives seconds since the epoch."""
+    """The operations behind the endpoints.
+
+    Args:
+        session_stores: Sessions on disk and in memory.
+        assistant: What answers.
+        bus: Publishes stored messages to the streams.
+        settings: The limits.
+        clock: Seconds since the epoch.
+    """
 
     def __init__(
         self,
@@ -82,43 +89,41 @@ class Service:
         self.auth = Authenticator(session_stores.logged, clock)
         self.rates = RateLimits(clock)
         self.tickets = StreamTickets(clock)
-        self.own_keys = UserKeys(session_stores.logged, clock)
-        self.page_codes = SignInCodes(clock)
+        self.user_keys = UserKeys(session_stores.logged, clock)
+        self.sign_in_codes = SignInCodes(clock)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.turns = Turns(
-            assistant, bus=bus, settings=settings, clock=clock, keep=self._keep_text, metrics=self.metrics
+            assistant, bus=bus, settings=settings, clock=clock, save_text=self._save_text, metrics=self.metrics
         )
-        self.metrics.watch("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
+        self.metrics.add_gauge("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
 
-    async def handle(self, key: KeyRecord, session_id: str) -> SessionHandle:
-        """The caller's live session; raises SessionNotFoundError or SessionExpiredError."""
-        handle = await self._own_place(key, session_id)
+    async def live_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
+        """The caller's session; raises SessionNotFoundError or SessionExpiredError."""
+        handle = await self._own_session(key, session_id)
         sessions.check_alive(handle.session, self.clock())
         return handle
 
-    async def _own_place(self, key: KeyRecord, session_id: str) -> SessionHandle:
+    async def _own_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
         handle = await self.session_stores.find(session_id)
         if handle is None or handle.session.user_id != key.user_id:
-            raise SessionNotFoundError(
-                f"there is no session {session_id[:64]!r} of yours; register one, or list those you have"
-            )
+            raise SessionNotFoundError(f"no such session: {session_id[:64]!r}; register one, or list yours")
         return handle
 
     async def register(self, key: KeyRecord, request: RegisterRequest) -> Session:
-        """A new session, or the caller's own of that id."""
-        wanted = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
-        handle = await self.session_stores.add(wanted)
+        """Register a session, or return the caller's existing one with that id."""
+        session = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
+        handle = await self.session_stores.add(session)
         if handle.session.user_id != key.user_id:
             raise SessionIdTakenError(
-                f"the session id {wanted.id} is taken; leave id out, or choose another", param="id"
+                f"the session id {session.id} is taken; leave id out, or choose another", param="id"
             )
         sessions.check_alive(handle.session, self.clock())
         return sessions.wire_session(handle.session)
 
     async def get(self, key: KeyRecord, session_id: str) -> Session:
         """The session with its messages."""
-        handle = await self.handle(key, session_id)
+        handle = await self.live_session(key, session_id)
         stored = await handle.store.messages_after(session_id, 0)
         messages = [msgspec.json.decode(message.body, type=Message) for message in stored]
         return sessions.wire_session(handle.session, messages)
@@ -126,11 +131,11 @@ class Service:
     async def list(self, key: KeyRecord) -> list[Session]:
         """The caller's live sessions, oldest first."""
         now = self.clock()
-        own = await self.session_stores.of_user(key.user_id)
+        own = await self.session_stores.list_for_user(key.user_id)
         return [sessions.wire_session(session) for session in own if now < session.expire_time]
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
-        """Whom the key belongs to, the live sessions, the models."""
+        """The key's user, its live sessions and the models it may use."""
         user = User(
             id=key.user_id,
             org_id=key.org_id,
@@ -148,18 +153,18 @@ class Service:
         return UserInfo(user=user, sessions=await self.list(key), available_models=models)
 
     async def update(self, key: KeyRecord, request: UpdateRequest) -> Session:
-        """Change name, description, ttl."""
-        handle = await self.handle(key, request.id)
-        changed = sessions.updated(handle.session, request, now=self.clock(), settings=self.settings)
+        """Change name, description or ttl."""
+        handle = await self.live_session(key, request.id)
+        changed = sessions.apply_update(handle.session, request, now=self.clock(), settings=self.settings)
         await handle.store.update_session(changed)
         return sessions.wire_session(changed)
 
     async def delete(self, key: KeyRecord, session_id: str) -> None:
-        """End the running turn, erase everything, close the streams."""
-        handle = await self._own_place(key, session_id)
+        """Cancel the running turn, delete everything, close the session's streams."""
+        handle = await self._own_session(key, session_id)
         sessions.check_alive(handle.session, self.clock())
         await self.turns.stop(session_id, deleted())
-        handle = await self.session_stores.find(session_id) or handle  # with the files that the turn added
+        handle = await self.session_stores.find(session_id) or handle  # read again: the turn may have added files
         await self.session_stores.erase(handle)
         self.turns.histories.forget([session_id])
         self.turns.consents.forget([session_id])
@@ -168,17 +173,17 @@ class Service:
     async def ask(
         self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] = ()
     ) -> tuple[SessionHandle, TurnStart]:
-        """Start the turn of a query, or find the one that its id made before."""
+        """Start the turn of a query, or find the one that the same query id started before."""
         self.rates.check_tokens(key)
-        handle = await self.handle(key, session_id)
+        handle = await self.live_session(key, session_id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
         tools = check_local_tools(local_tools, self.settings)
         spend = partial(self.rates.spend_tokens, key)
         return handle, await self.turns.ask(handle, clean, spend=spend, local_tools=tools)
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:
-        """Take a client's answer to what a running turn asks it; one that nothing waits for counts as a request."""
-        await self.handle(key, session_id)
+        """Accept a client's answer to a request of the running turn; a refused one counts as a request of the key."""
+        await self.live_session(key, session_id)
         try:
             self.turns.answer(session_id, message)
         except ServiceError:
@@ -186,25 +191,36 @@ class Service:
             raise
 
     async def cancel(self, session_id: str, turn_id: str) -> None:
-        """End the running turn of that id, or the one that runs where the id is empty; none is no error."""
+        """End the running turn, or only the one with this id; if none is running, nothing happens."""
         await self.turns.stop(session_id, cancelled(), turn_id=turn_id or None)
 
     async def generate(self, key: KeyRecord, session_id: str, query: Message) -> SessionResponse:
-        """The whole turn, when it has ended; raises the error that ended it."""
-        handle, begun = await self.ask(key, session_id, query)
-        turn = await self.turns.wait(handle.store, begun.turn)
+        """Run a query and return its whole turn once it has ended; raises the error that ended it."""
+        handle, turn_start = await self.ask(key, session_id, query)
+        turn = await self.turns.wait(handle.store, turn_start.turn)
         return _response(session_id, await handle.store.turn_messages(turn))
 
     async def attach(
         self, key: KeyRecord, session_id: str, name: str, chunks: AsyncIterator[bytes], *, hint: str | None, limit: int
     ) -> SessionFile:
-        """Take in a file. The same name with the same content again is the file that is there: a retry is safe."""
-        handle = await self.handle(key, session_id)
+        """Store a file and attach it to the session.
+
+        Attaching the same content under the same name again returns the existing file, so a retry is safe.
+
+        Args:
+            key: The caller's key.
+            session_id: The session.
+            name: The user's name for the file.
+            chunks: Its content.
+            hint: A MIME type from the client, or None.
+            limit: Maximum size in bytes.
+        """
+        handle = await self.live_session(key, session_id)
         sessions.check_file_name(name, self.settings)
-        self._check_room(handle, name)
+        self._check_file_limit(handle, name)
         received = await handle.files.receive(chunks, limit)
-        mime_type, label = read_type(received.head, name, hint)
-        file = self._file(received, name, mime_type, label)
+        mime_type, label = detect_type(received.head, name, hint)
+        file = self._file_record(received, name, mime_type, label)
         now = await self.session_stores.find(session_id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
         if same:
@@ -223,20 +239,20 @@ class Service:
         if not is_added:
             raise self._too_many_files(limit)
 
-    def _check_room(self, handle: SessionHandle, name: str) -> None:
-        """Refuse before the file comes, unless it may be one that is there, sent again."""
+    def _check_file_limit(self, handle: SessionHandle, name: str) -> None:
+        """Refuse before the upload, unless it may be a retry of a file that is attached."""
         is_known = any(file.name == name for file in handle.session.files)
         if not is_known and len(handle.session.files) >= self.settings.max_session_files:
             raise self._too_many_files(len(handle.session.files))
 
-    def _too_many_files(self, have: int) -> TooLargeError:
+    def _too_many_files(self, count: int) -> TooLargeError:
         return TooLargeError(
-            f"the session has {have} files; it may have {self.settings.max_session_files}. Detach one first"
+            f"the session has {count} files; the limit is {self.settings.max_session_files}. Detach one first"
         )
 
     async def detach(self, key: KeyRecord, session_id: str, index: int) -> None:
-        """Drop the file at this index; those behind it move up."""
-        handle = await self.handle(key, session_id)
+        """Detach the file at this index; the files after it move up."""
+        handle = await self.live_session(key, session_id)
         files = handle.session.files
         if not 0 <= index < len(files):
             raise SessionFileNotFoundError(
@@ -245,15 +261,15 @@ class Service:
         await handle.store.remove_file(session_id, files[index].id)
         await handle.files.remove([files[index].id])
 
-    async def _keep_text(self, handle: SessionHandle, name: str, data: bytes) -> str:
-        """Keep what a message cannot carry among the session's files; the file's name."""
-        received = await handle.files.receive(_once(data), max(len(data), self.settings.max_upload_bytes))
-        mime_type, label = read_type(received.head, name)
-        file = self._file(received, name, mime_type, label)
+    async def _save_text(self, handle: SessionHandle, name: str, data: bytes) -> str:
+        """Store text that does not fit into a message as a file of the session; returns the file's name."""
+        received = await handle.files.receive(one_chunk(data), max(len(data), self.settings.max_upload_bytes))
+        mime_type, label = detect_type(received.head, name)
+        file = self._file_record(received, name, mime_type, label)
         await self._register_file(handle, file, self.settings.max_session_files + SPARE_FILES)
         return name
 
-    def _file(self, received: ReceivedFile, name: str, mime_type: str, label: str) -> FileRecord:
+    def _file_record(self, received: ReceivedFile, name: str, mime_type: str, label: str) -> FileRecord:
         return FileRecord(
             id=received.id,
             name=name,
@@ -265,8 +281,8 @@ class Service:
         )
 
     async def feedback(self, key: KeyRecord, request: FeedbackRequest) -> None:
-        """Keep what a user says of a session of theirs."""
-        handle = await self.handle(key, request.session_id)
+        """Store a user's feedback on a session."""
+        handle = await self.live_session(key, request.session_id)
         sessions.check_feedback(request, self.settings)
         await handle.store.add_feedback(
             FeedbackRecord(
@@ -281,68 +297,77 @@ class Service:
         log.info("feedback", extra={"session": request.session_id, "type": request.type.value})
 
     async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
-        """Something that opens one stream of the caller's session, once."""
-        await self.handle(key, request.session_id)
+        """Issue a ticket that opens one stream of the caller's session."""
+        await self.live_session(key, request.session_id)
         return self.tickets.issue(key, request.session_id)
 
-    async def admitted(self, authorization: str | None, subprotocols: Sequence[str], session_id: str) -> KeyRecord:
-        """The key that opens a stream: of the header or, where that is missing, of the ticket offered."""
+    async def authenticate_stream(
+        self, authorization: str | None, subprotocols: Sequence[str], session_id: str
+    ) -> KeyRecord:
+        """Return the key that opens a stream: from the header or, without one, from the offered ticket."""
         ticket = offered_ticket(subprotocols)
         if authorization is not None or ticket is None:
-            return await self.auth.caller(authorization)
+            return await self.auth.authenticate(authorization)
         key = self.tickets.redeem(ticket, session_id)
         await self.auth.check_still_valid(key)
         return key
 
     async def converse(self, key: KeyRecord, request: ChatRequest) -> tuple[str, ChatCompletion]:
-        """An OpenAI-style request answered in a new session: its id, and the reply."""
+        """Answer an OpenAI-style request in a new session; returns the session's id and the response."""
         conversation = read_conversation(request)
         now = self.clock()
-        queries = [self._remembered(prompt, answer, now) for prompt, answer in conversation.exchanges]
+        queries = [self._earlier_turn(prompt, answer, now) for prompt, answer in conversation.exchanges]
         prompt = sessions.check_query(
             Message(message_type=MessageType.QUERY, content=conversation.prompt), now=now, settings=self.settings
         )
         self.rates.check_tokens(key)
-        wanted = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
+        registration = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
         sessions.check_content_size(conversation.instructions, self.settings)
         session = sessions.new_session(
-            wanted, key, now=now, settings=self.settings, models=self.models, instructions=conversation.instructions
+            registration,
+            key,
+            now=now,
+            settings=self.settings,
+            models=self.models,
+            instructions=conversation.instructions,
         )
         handle = self.session_stores.new(msgspec.structs.replace(session, turns=len(queries)))
-        turn_end = await self.turns.open(handle, queries, prompt, spend=partial(self.rates.spend_tokens, key))
+        turn_end = await self.turns.ask_in_new_session(
+            handle, queries, prompt, spend=partial(self.rates.spend_tokens, key)
+        )
         response = _response(session.id, turn_end)
         return session.id, build_completion(
             session_id=session.id, created=int(now), model=session.model.model_string, response=response
         )
 
-    def _remembered(self, prompt: str, answer: str, now: float) -> tuple[Message, Sequence[Message]]:
-        """A turn that was answered elsewhere, as it is kept here."""
-        asked = Message(message_type=MessageType.QUERY, content=prompt or "(nothing was asked)")
-        query = sessions.check_query(asked, now=now, settings=self.settings)
-        transcript = MessageBuilder(query, self.settings)
+    def _earlier_turn(self, prompt: str, answer: str, now: float) -> tuple[Message, Sequence[Message]]:
+        """The query and messages of a turn that was answered elsewhere."""
+        message = Message(message_type=MessageType.QUERY, content=prompt or "(no question)")
+        query = sessions.check_query(message, now=now, settings=self.settings)
+        builder = MessageBuilder(query, self.settings)
         sessions.check_content_size(answer, self.settings)
-        return query, transcript.answer(Answer(markdown=answer, actor="assistant"), Usage(), now, whole_is_in=None)
+        return query, builder.answer(Answer(markdown=answer, actor="assistant"), Usage(), now, full_text_file=None)
 
-    async def expired_of(self, session_ids: Iterable[str]) -> set[str]:
-        """Those of the sessions whose time is over, or that are gone."""
-        asked = set(session_ids)
-        return asked - await self.session_stores.alive(asked, self.clock()) if asked else set()
+    async def expired_sessions(self, session_ids: Iterable[str]) -> set[str]:
+        """Those of the sessions that have expired or been deleted."""
+        candidates = set(session_ids)
+        return candidates - await self.session_stores.alive(candidates, self.clock()) if candidates else set()
 
     async def end_expired(self) -> None:
-        """End the turns of sessions whose time is over."""
-        for session_id in await self.expired_of(self.turns.running):
+        """End the turns of expired sessions."""
+        for session_id in await self.expired_sessions(self.turns.running):
             await self.turns.stop(session_id, SessionExpiredError("the session expired while the turn ran"))
 
     async def purge(self) -> None:
-        """Erase what is kept no longer."""
+        """Delete what is no longer kept."""
         await self.session_stores.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
-        await self.session_stores.logged.forget_pages(ended_before=self.clock())
-        expired = await self.expired_of(self.turns.histories.session_ids | self.turns.consents.session_ids)
+        await self.session_stores.logged.delete_expired_page_keys(ended_before=self.clock())
+        expired = await self.expired_sessions(self.turns.histories.session_ids | self.turns.consents.session_ids)
         self.turns.histories.forget(expired)
         self.turns.consents.forget(expired)
 
-    async def purge_for_ever(self) -> None:
-        """Purge now and then; a failure is logged and tried again the next time."""
+    async def run_purges(self) -> None:
+        """Purge at intervals until cancelled; a failure is logged, and the next interval tries again."""
         while True:
             try:
                 await self.purge()
@@ -352,15 +377,11 @@ class Service:
 
 
 def _response(session_id: str, messages: Sequence[Message]) -> SessionResponse:
-    """What the messages of an ended turn say; raises the error that ended it."""
-    if not messages:  # erased between the two readings
+    """The response with the messages of an ended turn; raises the error that ended it."""
+    if not messages:  # the session was deleted after the turn had ended
         raise deleted()
     for message in messages:
         if message.message_type == MessageType.ERROR and message.ends_turn:
-            raise sessions.error_of(message)
+            raise sessions.turn_error(message)
     usages = [message.usage for message in messages if message.usage is not None]
     return SessionResponse(id=session_id, messages=list(messages), usage=sum(usages, Usage()))
-
-
-async def _once(data: bytes) -> AsyncIterator[bytes]:
-    yield data

@@ -1,4 +1,4 @@
-"""Read a body or a frame as the type that the wire has for it; what does not fit names its field. Pure."""
+"""Decode a body or a frame into a wire type; errors name the field. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,11 @@ _FIELD = re.compile(r"required field `([^`]+)`")
 
 
 def decode(data: bytes, kind: type[T]) -> T:
-    """The struct that the JSON is; raises InvalidRequestError."""
+    """Decode JSON.
+
+    Raises:
+        InvalidRequestError: The data is not JSON or does not match the type; ``param`` is the path of the field.
+    """
     try:
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
@@ -23,8 +27,6 @@ def decode(data: bytes, kind: type[T]) -> T:
         path, field = _PATH.search(text), _FIELD.search(text)
         names = [match[1] for match in (path, field) if match and match[1]]
         param = ".".join(names) or None
-        raise InvalidRequestError(
-            f"{param or 'the body'} cannot be used: {_PATH.sub('', text)}", param=param
-        ) from error
+        raise InvalidRequestError(f"{param or 'the body'} is not valid: {_PATH.sub('', text)}", param=param) from error
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InvalidRequestError(f"this is not JSON: {error}") from error
+        raise InvalidRequestError(f"malformed JSON: {error}") from error

@@ -37,7 +37,7 @@ def test_paths_exist(path: str):
         pytest.param("svc.untrusted.markup", ("code_span", "escape", "table")),
         pytest.param("svc.service.app", ("OPERATIONS",)),
         pytest.param("svc.service.settings", ("Settings",)),
-        pytest.param("svc.service.http.openapi", ("_rules",)),
+        pytest.param("svc.service.http.openapi", ("_field_rules",)),
         pytest.param("tests.support.damage", ("seeds_for",)),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

@@ -8,7 +8,7 @@ from svc import _retry
 from svc.local import IDLE_SECONDS
 from svc.service.access.user_keys import MAX_KEYS
 from svc.service.operations import SPARE_FILES
-from svc.service.turns.turns import AGAIN
+from svc.service.turns.turns import RESTART_NOTICE
 from svc_jupyter.answers.redaction import MIN_CHARACTERS, REDACTED
 from svc_jupyter.kernel import loop_thread, session_file
 from svc_jupyter.magics import live_output
@@ -33,7 +33,7 @@ NUMERALS = {1: "an hour", 4: "four", 5: "five", 10: "ten"}
         pytest.param("reports.md", f"at least {NUMERALS[MIN_CHARACTERS]} characters", id="redaction"),
         pytest.param("reports.md", f"`{REDACTED}`", id="redacted"),
         pytest.param("wire.md", f"{MAX_KEYS} valid keys", id="keys"),
-        pytest.param("wire.md", f'says "{AGAIN}"', id="restarted turn"),
+        pytest.param("wire.md", f'says "{RESTART_NOTICE}"', id="restarted turn"),
         pytest.param("wire.md", f"the service may add {SPARE_FILES} more", id="files"),
         pytest.param("wire.md", f"up to {_retry.MAX_DELAY_SECONDS:g} s", id="delay"),
         pytest.param("wire.md", f"after {_retry.CALL_LIMIT_SECONDS:g} s of failures", id="call"),

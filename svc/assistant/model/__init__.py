@@ -1,8 +1,8 @@
-"""A language model behind the analyst: it gets the analyst's tools, and its answer is checked against what they show.
+"""A language model behind the analyst: it gets the analyst's tools, and its answer is checked against the evidence.
 
-Decides who answers, and what of the model's words goes out: nothing live, every indicator that no evidence shows
-marked, never the key. Where the model does not answer, the embedded analyst does, and says so. The library of models is
-imported when this assistant is made.
+Decides who answers and what of the model's text is shown: nothing live, every indicator without evidence marked, never
+the API key. If the model fails, the embedded analyst answers and says so. The model library is imported when this
+assistant is created.
 """
 
 from __future__ import annotations
@@ -38,12 +38,9 @@ __all__ = ["ModelAssistant", "open_upstream"]
 
 log = logging.getLogger("svc.model")
 ACTOR = "model"
-MIN_SECRET_CHARS = 6  # a shorter key is a word like any other
-_DATA_FORMS = (
-    AnswerFormat.JSON,
-    AnswerFormat.CSV,
-    AnswerFormat.TEMPLATE,
-)  # where a sentence before the answer would break it
+MIN_SECRET_CHARS = 6  # a shorter key may occur in ordinary text
+# Formats in which a sentence before the answer would make it invalid.
+_DATA_FORMATS = (AnswerFormat.JSON, AnswerFormat.CSV, AnswerFormat.TEMPLATE)
 
 
 def _utc_now() -> datetime:
@@ -51,7 +48,7 @@ def _utc_now() -> datetime:
 
 
 class ModelAssistant(Assistant):
-    """Answers with the model that SVC_MODEL_URL and SVC_MODEL_NAME name. Raises ConfigError where it cannot."""
+    """Answers with the model that SVC_MODEL_URL and SVC_MODEL_NAME name; raises ConfigError if it cannot be used."""
 
     toolsets = Analyst.toolsets
 
@@ -67,77 +64,77 @@ class ModelAssistant(Assistant):
         self._now = now
 
     async def start(self) -> None:
-        """Start the analyst's workers; the model is asked when a question comes."""
-        if self._configuration.is_key_in_the_clear:
-            log.warning("the model's key travels in the clear", extra={"host": self._configuration.host})
+        """Start the analyst's workers; the model is contacted with the first question."""
+        if self._configuration.sends_key_unencrypted:
+            log.warning("the model's key is sent unencrypted", extra={"host": self._configuration.host})
         await self._analyst.start()
 
     async def close(self) -> None:
-        """Stop the workers, close the connections."""
+        """Stop the workers and close the connections."""
         await self._analyst.close()
         await self._upstream.close()
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
-        """Steps as they happen, one ``source`` with the whole findings, pictures, then the checked Answer."""
+        """Steps as they happen, one ``source`` with all findings, charts, then the checked Answer."""
         async with aclosing(self._answer(turn)) as steps:
             async for step in steps:
-                yield self._without_key(step)
+                yield self._redact_key(step)
 
     async def _answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
         from svc.assistant.model.conversation import Conversation, ModelFailureError
 
-        steps: asyncio.Queue[Step | None] = asyncio.Queue()  # a turn's limits bound what it can hold
+        steps: asyncio.Queue[Step | None] = asyncio.Queue()  # unbounded: the turn's limits bound what is put into it
         limits, now = self._configuration.limits, self._now()
         clock = TurnClock(limits.seconds)
         toolbox = Toolbox(turn, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
         conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=now, clock=clock)
-        talking = asyncio.create_task(conversation.run())
-        talking.add_done_callback(lambda _: steps.put_nowait(None))
+        task = asyncio.create_task(conversation.run())
+        task.add_done_callback(lambda _: steps.put_nowait(None))
         try:
             while (step := await steps.get()) is not None:
                 yield step
-            reply = await talking
+            reply = await task
         except ModelFailureError as failure:
-            async with aclosing(self._instead(turn, failure)) as instead:
-                async for told in instead:
-                    yield told
+            async with aclosing(self._fallback_answer(turn, failure)) as fallback:
+                async for fallback_step in fallback:
+                    yield fallback_step
         else:
-            for last in await self._checked(reply, toolbox):
+            for last in await self._final_steps(reply, toolbox):
                 yield last
         finally:
-            talking.cancel()
+            task.cancel()
             with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
-                await talking
+                await task
 
-    async def _checked(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
-        """The last messages of a turn that the model answered."""
-        checked = await asyncio.to_thread(lambda: check(harmless(reply.text), toolbox.ledger))
-        told: list[Step | Answer] = [Step(content=checked.in_words(), state=State.REVIEWING, actor=ACTOR)]
+    async def _final_steps(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
+        """The last steps of a turn that the model answered, and the Answer."""
+        checked = await asyncio.to_thread(lambda: check(harmless(reply.text), toolbox.evidence_index))
+        steps: list[Step | Answer] = [Step(content=checked.summary(), state=State.REVIEWING, actor=ACTOR)]
         findings = toolbox.findings
         if findings:
             encoded, left_out = findings_json(findings)
-            told.append(findings_step(encoded))
+            steps.append(findings_step(encoded))
             if left_out:
                 note = f"{plural(left_out, 'finding')} of the lowest severity left out: too large for a message"
-                told.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
-        told += [picture_step(picture) for picture in toolbox.pictures]
-        return [*told, Answer(markdown=checked.markdown, actor=ACTOR, usage=reply.usage)]
+                steps.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
+        steps += [picture_step(picture) for picture in toolbox.pictures]
+        return [*steps, Answer(markdown=checked.markdown, actor=ACTOR, usage=reply.usage)]
 
-    async def _instead(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
-        """The embedded analyst's answer, which says that it is; raises UpstreamError where that is not wanted."""
+    async def _fallback_answer(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
+        """The embedded analyst's answer with a note; raises UpstreamError if SVC_MODEL_FALLBACK is off."""
         what = f"the model at {self._configuration.host} did not answer ({failure})"
         log.warning("model did not answer", extra={"host": self._configuration.host, "reason": str(failure)})
         if not self._configuration.limits.fallback:
-            raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to have the embedded analyst answer")
+            raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to let the embedded analyst answer")
         yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
-        is_data = requested_format(turn.prompt).format in _DATA_FORMS
-        said = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
+        is_data = requested_format(turn.prompt).format in _DATA_FORMATS
+        preface = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
         async with aclosing(self._analyst.answer(turn)) as steps:
             async for step in steps:
-                yield _introduced(step, said, failure.usage) if isinstance(step, Answer) else step
+                yield _with_preface(step, preface, failure.usage) if isinstance(step, Answer) else step
 
-    def _without_key(self, step: Step | Answer) -> Step | Answer:
-        """The step, should whoever knows the key have said it."""
+    def _redact_key(self, step: Step | Answer) -> Step | Answer:
+        """The step with the API key replaced, in case the model or a tool repeats it."""
         key = self._configuration.key
         if len(key) < MIN_SECRET_CHARS:
             return step
@@ -148,14 +145,14 @@ class ModelAssistant(Assistant):
         return msgspec.structs.replace(step, content=step.content.replace(key, f"[{KEY_VARIABLE}]"))
 
 
-def _introduced(answer: Answer, said: str, usage: Usage) -> Answer:
-    """The analyst's answer after a first line, with what the model took before it failed."""
+def _with_preface(answer: Answer, preface: str, usage: Usage) -> Answer:
+    """The analyst's answer after a first line, with the tokens that the model used before it failed."""
     counted = usage if usage.total_tokens else answer.usage
-    return msgspec.structs.replace(answer, markdown=said + answer.markdown, usage=counted)
+    return msgspec.structs.replace(answer, markdown=preface + answer.markdown, usage=counted)
 
 
 def open_upstream(configuration: Configuration) -> Upstream:
-    """The model's client; raises ConfigError where its library is not installed."""
+    """Create the model's client; raises ConfigError if its library is not installed."""
     try:
         from svc.assistant.model.conversation import Upstream
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
-"""One turn's conversation with the model, through pydantic-ai: requests, streams, tools, bounds, and why it failed.
+"""One turn's conversation with the model through pydantic-ai: requests, streams, tools, limits and failures.
 
-With ``skill_toolset.py`` the only module that imports the libraries of the extra ``model``. A failure is a
-ModelFailureError in our own words: what an upstream says of an error may hold the key, or anything else, and is never
+With ``skill_toolset.py``, the only module that imports the libraries of the extra ``model``. Failures are raised as
+ModelFailureError with a text of our own: an upstream's error text may contain the key or anything else, so it is never
 passed on.
 """
 
@@ -44,9 +44,9 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
-from svc.assistant.model.instructions import earlier, question, rules
-from svc.assistant.model.offer import Tell
+from svc.assistant.model.instructions import recent_history, system_prompt, user_prompt
 from svc.assistant.model.skill_toolset import FreshCallIds, SkillToolset
+from svc.assistant.model.tool_spec import Emit
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Step, Turn
@@ -56,17 +56,17 @@ from svc.untrusted.markup import plural
 
 log = logging.getLogger("svc.model")
 ACTOR = "model"
-MAX_ANSWER_CHARS = 200_000  # of one response; a longer one is cut
-MAX_THINKING_CHARS = 100_000  # of one turn that are told
-THOUGHT_CHARS = 600  # told at once: a paragraph
-PROGRESS_CHARS = 10_000  # of an answer being written, between two words about it
-MAX_RECEIVED_CHARS = 1_000_000  # of one turn: answers, thoughts and calls
-CHARS_A_TOKEN = 4  # where an upstream counts none itself
-NO_KEY = "none"  # the client wants one where the upstream wants none
+MAX_ANSWER_CHARS = 200_000  # per response; a longer one is cut
+MAX_THINKING_CHARS = 100_000  # of one turn that are shown
+THINKING_STEP_CHARS = 600  # per step: about a paragraph
+PROGRESS_CHARS = 10_000  # of the answer, between two progress messages
+MAX_RECEIVED_CHARS = 1_000_000  # of one turn: answers, reasoning and tool calls
+CHARS_A_TOKEN = 4  # estimate, for upstreams that report no token counts
+PLACEHOLDER_KEY = "none"  # the client library requires a key even if the upstream needs none
 
 
 class ModelFailureError(Exception):
-    """The model gave no answer; the text says why, in our words. ``usage`` is what it took all the same."""
+    """The model gave no answer; the text says why. ``usage`` is what it used nevertheless."""
 
     def __init__(self, reason: str, usage: Usage | None = None) -> None:
         super().__init__(reason)
@@ -74,84 +74,89 @@ class ModelFailureError(Exception):
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """What the model answered, unchecked."""
+    """The model's answer, not checked yet."""
 
     text: str
     usage: Usage
 
 
 class _AnswerTooLong(Exception):
-    """Ends a response that does not end; holds what it said."""
+    """Stops a response that does not end; the text received so far is kept."""
 
 
 class Upstream:
-    """The client of one OpenAI-compatible address, for all turns."""
+    """The client of one OpenAI-compatible API, shared by all turns."""
 
     def __init__(self, configuration: Configuration) -> None:
         self.configuration = configuration
         self._client = openai.AsyncOpenAI(
             base_url=configuration.url,
-            api_key=configuration.key or NO_KEY,
+            api_key=configuration.key or PLACEHOLDER_KEY,
             timeout=configuration.limits.idle_seconds,
             max_retries=configuration.limits.retries,
-            # another account's, from the environment
+            # the client would otherwise take another account's from the environment
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
         )
         provider = OpenAICompatibleProvider(
             configuration.host,
             openai_client=self._client,
-            profile=OpenAIModelProfile(openai_chat_streaming_requires_finish_reason=True),  # else a cut looks whole
+            profile=OpenAIModelProfile(
+                openai_chat_streaming_requires_finish_reason=True
+            ),  # otherwise a truncated stream looks complete
         )
         self.model = OpenAIChatModel(configuration.name, provider=provider)
 
     async def list_models(self) -> list[str]:
-        """The names of the models there, none where it lists none; raises ModelFailureError."""
+        """The names of the available models, empty if the upstream does not list any; raises ModelFailureError."""
         try:
             return [model.id async for model in self._client.models.list()]
         except openai.NotFoundError:
             return []
         except openai.APIStatusError as error:
-            raise ModelFailureError(_refused(error.status_code, self.configuration)) from None
+            raise ModelFailureError(_status_reason(error.status_code, self.configuration)) from None
         except (openai.OpenAIError, ValueError) as error:
-            raise ModelFailureError(f"no usable list of models came ({type(error).__name__})") from None
+            raise ModelFailureError(f"the list of models is unusable ({type(error).__name__})") from None
 
     async def close(self) -> None:
-        """Close its connections."""
+        """Close the connections."""
         await self._client.close()
 
 
 class Conversation:
-    """One turn: ``run`` it once; cancelling the task that runs it ends the request and the tools."""
+    """One turn's conversation; call ``run`` once. Cancelling its task ends the request and the tools."""
 
     def __init__(
-        self, upstream: Upstream, turn: Turn, toolbox: Toolbox, tell: Tell, *, now: datetime, clock: TurnClock
+        self, upstream: Upstream, turn: Turn, toolbox: Toolbox, emit: Emit, *, now: datetime, clock: TurnClock
     ) -> None:
         self._configuration = upstream.configuration
         self._limits = upstream.configuration.limits
         self._turn = turn
-        self._tell = tell
+        self._emit = emit
         self._clock = clock
         self._requests = 0
-        self._thought = ""
-        self._thought_chars = 0
+        self._thinking = ""
+        self._thinking_chars = 0
         self._text = ""
         self._received_chars = 0
         self._run: AgentRun[None, str] | None = None
-        told = rules(turn, now=now)
-        self._sent_chars = len(told) + len(msgspec.json.encode(toolbox.offers()))
+        prompt = system_prompt(turn, now=now)
+        self._sent_chars = len(prompt) + len(msgspec.json.encode(toolbox.tool_specs()))
         self._agent = Agent(
             upstream.model,
-            instructions=told,
+            instructions=prompt,
             toolsets=[SkillToolset(toolbox, max_requests=self._limits.requests)],
             capabilities=[FreshCallIds()],
-            retries={"tools": self._limits.requests, "output": 1},  # of calls that name no tool; requests bound them
+            retries={
+                "tools": self._limits.requests,
+                "output": 1,
+            },  # of calls with an unknown tool; the request limit bounds them
         )
 
     async def run(self) -> Reply:
         """Ask until the model answers; raises ModelFailureError."""
         try:
             async with self._clock.running():
-                text = await self._converse()
+                text = await self._ask_model()
         except _AnswerTooLong:
             text = f"{self._text}\n\n… [cut: the model wrote more than {MAX_ANSWER_CHARS:,} characters]"
         except TimeoutError:
@@ -160,62 +165,64 @@ class Conversation:
             raise
         except AgentRunError as error:
             raise self._failure(self._reason(error)) from None
-        except Exception as error:  # what an upstream sends can make its libraries raise anything
-            log.warning("what the model sent cannot be read", exc_info=error)
+        except Exception as error:  # a hostile response can make the libraries raise anything
+            log.warning("unreadable response from the model", exc_info=error)
             raise self._failure(self._reason(error)) from None
         return Reply(text=text, usage=self._usage())
 
-    async def _converse(self) -> str:
+    async def _ask_model(self) -> str:
         limits = UsageLimits(request_limit=self._limits.requests)
-        told = question(self._turn)
-        async with self._agent.iter(told, message_history=self._history(), usage_limits=limits) as run:
+        prompt = user_prompt(self._turn)
+        async with self._agent.iter(prompt, message_history=self._history(), usage_limits=limits) as run:
             self._run = run
-            self._sent_chars += len(told)
+            self._sent_chars += len(prompt)
             async for node in run:
                 if Agent.is_model_request_node(node):
-                    await self._begin_request(run.usage)
+                    await self._start_request(run.usage)
                     async with node.stream(run.ctx) as events:
-                        await self._listen(events)
+                        await self._read_events(events)
                 elif Agent.is_call_tools_node(node) and _has_calls(node.model_response):
-                    await self._tell_text_as_thought()
+                    await self._flush_text_as_thinking()
         if run.result is None:
             raise ValueError("the conversation ended without an answer")
         is_cut = run.result.response.finish_reason == "length"
         return run.result.output + ("\n\n… [cut: the model came to its own limit]" if is_cut else "")
 
-    async def _begin_request(self, usage: RunUsage) -> None:
+    async def _start_request(self, usage: RunUsage) -> None:
         spent = usage.total_tokens or self._estimated()
         if spent >= self._limits.tokens:
-            raise self._failure(f"it used {spent:,} tokens, the limit of a turn is {self._limits.tokens:,}")
+            raise self._failure(f"it used {spent:,} tokens; the limit per turn is {self._limits.tokens:,}")
         if self._requests == self._limits.requests:
-            raise self._failure(self._too_many())
+            raise self._failure(self._too_many_requests())
         self._requests += 1
         self._text = ""
         name = f"{on_one_line(self._configuration.name)} at {self._configuration.host}"
         count = f"request {self._requests:,} of at most {self._limits.requests:,}"
-        await self._say(f"asking {name} ({count})", State.QUERY)
+        await self._emit_status(f"asking {name} ({count})", State.QUERY)
 
-    async def _listen(self, events: AsyncIterable[object]) -> None:
-        told = 0
+    async def _read_events(self, events: AsyncIterable[object]) -> None:
+        reported_chars = 0
         async for event in events:
             match event:
                 case PartStartEvent(part=ThinkingPart(content=content)):
-                    await self._think(content)
+                    await self._add_thinking(content)
                 case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=str(content))):
-                    await self._think(content)
+                    await self._add_thinking(content)
                 case PartStartEvent(part=TextPart(content=content)):
-                    await self._tell_thought()
-                    self._hear(content)
+                    await self._flush_thinking()
+                    self._add_text(content)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=content)):
-                    self._hear(content)
+                    self._add_text(content)
                 case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(content))):
                     self._count(content)
-            if len(self._text) >= told + PROGRESS_CHARS or (self._text and not told):
-                told = len(self._text)
-                await self._say(f"the answer is being written: {told:,} characters so far", State.GENERATING)
-        await self._tell_thought()
+            if len(self._text) >= reported_chars + PROGRESS_CHARS or (self._text and not reported_chars):
+                reported_chars = len(self._text)
+                await self._emit_status(
+                    f"the answer is being written: {reported_chars:,} characters so far", State.GENERATING
+                )
+        await self._flush_thinking()
 
-    def _hear(self, content: str) -> None:
+    def _add_text(self, content: str) -> None:
         self._count(content)
         self._text += content
         if len(self._text) > MAX_ANSWER_CHARS:
@@ -227,50 +234,50 @@ class Conversation:
         if self._received_chars > MAX_RECEIVED_CHARS:
             raise self._failure(f"it wrote more than {MAX_RECEIVED_CHARS:,} characters")
 
-    async def _think(self, content: str) -> None:
+    async def _add_thinking(self, content: str) -> None:
         self._count(content)
-        self._thought += content
-        while len(self._thought) >= THOUGHT_CHARS:
-            end = max(self._thought.rfind(space, 1, THOUGHT_CHARS) for space in "\n ") + 1 or THOUGHT_CHARS
-            told, self._thought = self._thought[:end], self._thought[end:]
-            await self._tell_thinking(told)
+        self._thinking += content
+        while len(self._thinking) >= THINKING_STEP_CHARS:
+            end = max(self._thinking.rfind(space, 1, THINKING_STEP_CHARS) for space in "\n ") + 1 or THINKING_STEP_CHARS
+            paragraph, self._thinking = self._thinking[:end], self._thinking[end:]
+            await self._emit_thinking(paragraph)
 
-    async def _tell_thought(self) -> None:
-        told, self._thought = self._thought, ""
-        await self._tell_thinking(told)
+    async def _flush_thinking(self) -> None:
+        paragraph, self._thinking = self._thinking, ""
+        await self._emit_thinking(paragraph)
 
-    async def _tell_text_as_thought(self) -> None:
-        """What a model says beside its calls is no answer."""
-        told, self._text = self._text, ""
-        await self._tell_thinking(told)
+    async def _flush_text_as_thinking(self) -> None:
+        """Show text next to tool calls as thinking: it is not the answer."""
+        text, self._text = self._text, ""
+        await self._emit_thinking(text)
 
-    async def _tell_thinking(self, content: str) -> None:
+    async def _emit_thinking(self, content: str) -> None:
         content = content.strip()
-        if not content or self._thought_chars > MAX_THINKING_CHARS:
+        if not content or self._thinking_chars > MAX_THINKING_CHARS:
             return
-        self._thought_chars += len(content)
-        if self._thought_chars > MAX_THINKING_CHARS:
+        self._thinking_chars += len(content)
+        if self._thinking_chars > MAX_THINKING_CHARS:
             content += "… [more is not shown]"
         step = Step(content=content, message_type=MessageType.THINKING, state=State.THINKING, actor=ACTOR)
-        await self._tell(step)
+        await self._emit(step)
 
-    async def _say(self, text: str, state: State) -> None:
-        await self._tell(Step(content=text, state=state, actor=ACTOR))
+    async def _emit_status(self, text: str, state: State) -> None:
+        await self._emit(Step(content=text, state=state, actor=ACTOR))
 
     def _history(self) -> list[ModelMessage]:
-        """Earlier exchanges as texts: no call of another turn is among them, so no id of one comes twice."""
+        """Earlier exchanges as text only, so that no tool call id of another turn can repeat."""
         messages: list[ModelMessage] = []
-        for said in earlier(self._turn.history):
-            messages.append(ModelRequest(parts=[UserPromptPart(content=said.prompt)]))
-            messages.append(ModelResponse(parts=[TextPart(content=said.answer)]))
-            self._sent_chars += len(said.prompt) + len(said.answer)
+        for exchange in recent_history(self._turn.history):
+            messages.append(ModelRequest(parts=[UserPromptPart(content=exchange.prompt)]))
+            messages.append(ModelResponse(parts=[TextPart(content=exchange.answer)]))
+            self._sent_chars += len(exchange.prompt) + len(exchange.answer)
         return messages
 
     def _estimated(self) -> int:
         return -(-(self._sent_chars * max(self._requests, 1) + self._received_chars) // CHARS_A_TOKEN)
 
     def _usage(self) -> Usage:
-        """The upstream's count of all requests; a rough one where it gives none."""
+        """The upstream's token counts of all requests; an estimate if it reports none."""
         counted = self._run.usage if self._run is not None else RunUsage()
         if not counted.total_tokens and not self._received_chars:
             return Usage()
@@ -289,40 +296,40 @@ class Conversation:
     def _failure(self, reason: str) -> ModelFailureError:
         return ModelFailureError(reason, self._usage())
 
-    def _too_many(self) -> str:
-        return f"it gave no answer within {plural(self._limits.requests, 'request')}, the limit of a turn"
+    def _too_many_requests(self) -> str:
+        return f"it gave no answer within {plural(self._limits.requests, 'request')}, the limit per turn"
 
     def _reason(self, error: Exception) -> str:
         match error:
             case UsageLimitExceeded():
-                return self._too_many()
+                return self._too_many_requests()
             case ModelHTTPError(status_code=status):
-                return _refused(status, self._configuration)
+                return _status_reason(status, self._configuration)
             case ModelAuthenticationError() | ModelNotFoundError():
                 return "it refused the request"
             case ModelTimeoutError():
-                return f"it said nothing for {self._limits.idle_seconds:g} s"
+                return f"it sent nothing for {self._limits.idle_seconds:g} s"
             case ModelConnectionError(phase="connect" | "pool"):
-                return "there is no connection"
+                return "no connection"
             case ModelConnectionError():
-                return "the connection broke off, or brought what cannot be read"
+                return "the connection broke, or the response is unreadable"
             case _:
-                return f"its answer is not whole, or cannot be read ({type(error).__name__})"
+                return f"its response is incomplete or unreadable ({type(error).__name__})"
 
 
-def _refused(status: int, configuration: Configuration) -> str:
-    """Why an upstream answered with this status."""
+def _status_reason(status: int, configuration: Configuration) -> str:
+    """Why an upstream returned this status, in words."""
     match status:
         case 401 | 403 if configuration.key:
             return f"it does not accept the key of {KEY_VARIABLE} ({status})"
         case 401 | 403:
-            return f"it wants a key ({status}); set {KEY_VARIABLE}"
+            return f"it needs a key ({status}); set {KEY_VARIABLE}"
         case 404:
             return f"it has no model {on_one_line(configuration.name)!r} at this address (404)"
         case 429:
-            return "it is asked too often, or its quota is used up (429)"
+            return "too many requests, or its quota is used up (429)"
         case _:
-            return f"it answered {status}"
+            return f"it returned status {status}"
 
 
 def _has_calls(response: ModelResponse) -> bool:

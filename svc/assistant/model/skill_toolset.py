@@ -1,7 +1,7 @@
-"""The toolbox in pydantic-ai's terms, and call ids that are never seen twice.
+"""The toolbox as a pydantic-ai toolset, and unique ids for tool calls.
 
-Some upstreams count their calls from one in every response, or give all calls of one the same id; pydantic-ai matches
-results to calls by id alone. So each call gets an id of ours before it is run.
+Some upstreams number their calls from one in every response, or give several calls the same id; pydantic-ai matches
+results to calls by id. So every call gets a new id before it runs.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool
 from pydantic_core import SchemaValidator, core_schema
 
-from svc.assistant.model.offer import Offer
+from svc.assistant.model.tool_spec import ToolSpec
 from svc.assistant.model.toolbox import Toolbox
 from svc.messages import new_id
 
@@ -29,7 +29,7 @@ _ANSWER_NOW = "One request is left in this turn. Answer now, without another cal
 
 
 class SkillToolset(AbstractToolset[None]):
-    """Offers a toolbox in a run of ``max_requests``; as often the model is told of arguments that are no object."""
+    """Offers a toolbox in a run of at most ``max_requests`` requests."""
 
     def __init__(self, toolbox: Toolbox, *, max_requests: int) -> None:
         self._toolbox = toolbox
@@ -37,35 +37,35 @@ class SkillToolset(AbstractToolset[None]):
 
     @property
     def id(self) -> str:
-        """Its name among an agent's toolsets."""
+        """Its name among the agent's toolsets."""
         return "skills"
 
     async def get_tools(self, ctx: RunContext[None]) -> dict[str, ToolsetTool[None]]:
-        """Every tool, the same at every step."""
-        return {offer.name: self._tool(offer) for offer in self._toolbox.offers()}
+        """Every tool, the same in every step."""
+        return {spec.name: self._tool(spec) for spec in self._toolbox.tool_specs()}
 
     async def call_tool(
         self, name: str, tool_args: Mapping[str, object], ctx: RunContext[None], tool: ToolsetTool[None]
     ) -> str:
-        """What the model is told of the call; never raises for what a call asks."""
-        told = await self._toolbox.call(name, tool_args)
+        """Run a call and return the text for the model; never raises for what a call asks."""
+        result = await self._toolbox.call(name, tool_args)
         is_last = ctx.run_step >= self._max_requests - 1
-        return f"{told}\n{_ANSWER_NOW}" if is_last else told
+        return f"{result}\n{_ANSWER_NOW}" if is_last else result
 
-    def _tool(self, offer: Offer) -> ToolsetTool[None]:
+    def _tool(self, spec: ToolSpec) -> ToolsetTool[None]:
         definition = ToolDefinition(
-            name=offer.name, description=offer.description, parameters_json_schema=offer.parameters
+            name=spec.name, description=spec.description, parameters_json_schema=spec.parameters
         )
         return ToolsetTool(toolset=self, tool_def=definition, max_retries=self._max_requests, args_validator=_OBJECT)
 
 
 class FreshCallIds(AbstractCapability[None]):
-    """Gives every tool call of a response an id of its own."""
+    """Gives every tool call of a response a new id."""
 
     async def after_model_request(
         self, ctx: RunContext[None], *, request_context: ModelRequestContext, response: ModelResponse
     ) -> ModelResponse:
-        """The response with new ids."""
+        """The response with new call ids."""
         return replace(response, parts=[_with_fresh_id(part) for part in response.parts])
 
 

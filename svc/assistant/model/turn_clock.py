@@ -1,4 +1,4 @@
-"""The seconds that a conversation may take; those in which a person or a tool of theirs is waited for do not count."""
+"""The time limit of a conversation, paused while a person or a local tool is being waited for."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, contextmanager
 
 
 class TurnClock:
-    """Runs once."""
+    """A timeout that can be paused; use it once."""
 
     def __init__(self, seconds: float) -> None:
         self._seconds = seconds
@@ -19,13 +19,13 @@ class TurnClock:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Raises TimeoutError where what is inside takes longer."""
+        """Run the body; raises TimeoutError if it takes longer than the limit."""
         async with asyncio.timeout(self._seconds) as self._timeout:
             yield
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop it meanwhile; pauses may lie within each other."""
+        """Pause the limit during the body; pauses may be nested."""
         now = asyncio.get_running_loop().time
         self._pauses += 1
         if self._pauses == 1 and self._timeout is not None:
@@ -39,6 +39,6 @@ class TurnClock:
                 self._set(now() + self._left)
 
     def _set(self, when: float | None) -> None:
-        with contextlib.suppress(RuntimeError):  # the time was over just now, or nothing runs any more
+        with contextlib.suppress(RuntimeError):  # the timeout has just expired, or the body has ended
             if self._timeout is not None:
                 self._timeout.reschedule(when)

@@ -1,7 +1,7 @@
-"""Runs tools in worker processes: started ahead, one job each, bounded, killed on cancel, gone when the service dies.
+"""Run tools in worker processes: started ahead, one job each, limited, killed on cancel, ended when the service dies.
 
-Decides how many run, what is said of one that died, and when a job has taken too long; what happens inside a worker is
-``worker_process.py``. Processes come from multiprocessing's forkserver, with the tools' libraries loaded in it once.
+Decides how many run, when a job has taken too long, and what is reported about a process that died; ``process.py`` is
+what runs inside. Processes come from multiprocessing's forkserver, which has imported the tools' libraries once.
 """
 
 from __future__ import annotations
@@ -33,16 +33,17 @@ from svc.assistant.findings import (
     finding_type,
 )
 from svc.assistant.workers import process as worker_process
-from svc.assistant.workers.process import Crashed, Done, Frame, Limits, Order, pack
+from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
+from svc.untrusted.markup import plural
 
 __all__ = ["Job", "Limits", "Workers"]
 
-SLOTS = 2  # tools at once: the design's two cores
-QUEUE = 64  # jobs that may wait for a worker; one more is refused
+SLOTS = 2  # tools at the same time: the reference machine has two cores
+QUEUE = 64  # jobs that may wait for a worker; further ones are refused
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
-MAX_TEMP_CHARS = 70  # a Unix socket's address has 107 characters at most, of which multiprocessing adds 32
+MAX_TEMP_CHARS = 70  # a Unix socket's path has at most 107 characters; multiprocessing adds 32
 _CONTEXT = multiprocessing.get_context("forkserver")
 
 
@@ -53,10 +54,11 @@ def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one tool. ``tool`` is ``module:generator``; ``name`` is what evidence calls the input.
+    """One run of one tool.
 
-    ``source`` is a path that the worker reads, or the bytes, which never touch a disk. ``facts`` are what the tool's
-    findings may hold.
+    ``tool`` is ``module:generator``; ``name`` is what evidence calls the input. ``source`` is a path that the worker
+    reads, or the bytes themselves, which are never written to disk. ``facts`` are the types that the tool's findings
+    may hold.
     """
 
     tool: str
@@ -68,18 +70,18 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _choose_socket_folder() -> None:
-    """Where TMPDIR is too long for a socket's address, keep the forkserver's in /tmp; nothing else moves there."""
+    """Put the forkserver's socket into /tmp if TMPDIR is too long for a socket path; nothing else is affected."""
     if len(tempfile.gettempdir()) <= MAX_TEMP_CHARS:
         return
-    before, tempfile.tempdir = tempfile.tempdir, "/tmp"  # noqa: S108  # a fresh folder of mode 0700 is made in it
+    before, tempfile.tempdir = tempfile.tempdir, "/tmp"  # noqa: S108  # multiprocessing creates a new folder of mode 0700 in it
     try:
-        multiprocessing.util.get_temp_dir()  # is made once and remembered
+        multiprocessing.util.get_temp_dir()  # created once per process, then reused
     finally:
         tempfile.tempdir = before
 
 
 class _Worker:
-    """A process that waits for its one job, and our end of its socket."""
+    """A process that waits for its job, and our end of its socket."""
 
     def __init__(
         self,
@@ -93,7 +95,7 @@ class _Worker:
 
     async def send(self, job: Job, limits: Limits) -> None:
         path = os.fspath(job.source) if isinstance(job.source, Path) else None
-        order = Order(
+        request = JobRequest(
             tool=job.tool,
             input=job.input,
             name=job.name,
@@ -102,14 +104,14 @@ class _Worker:
             options=job.options,
             knowledge=os.fspath(knowledge.user_folder()),
         )
-        self._writer.write(pack(order))
+        self._writer.write(pack(request))
         if isinstance(job.source, bytes):
             self._writer.write(len(job.source).to_bytes(worker_process.HEADER_BYTES, "big"))
             self._writer.write(job.source)
         await self._writer.drain()
 
     async def receive(self, decoder: msgspec.msgpack.Decoder[Frame]) -> Frame | None:
-        """The next frame, or None where the process is gone."""
+        """The next frame, or None if the process is gone."""
         try:
             header = await self._reader.readexactly(worker_process.HEADER_BYTES)
             return decoder.decode(await self._reader.readexactly(int.from_bytes(header, "big")))
@@ -117,12 +119,12 @@ class _Worker:
             return None
 
     def kill(self) -> None:
-        """Stop the process now; ``reap`` collects it."""
+        """Stop the process now; ``reap`` collects its exit code."""
         self._writer.close()
         self.process.kill()
 
     async def reap(self) -> int | None:
-        """The exit code, once the process has ended; None where it did not end in time."""
+        """Wait for the process; returns its exit code, or None if it did not end in time."""
         loop = asyncio.get_running_loop()
         ended = asyncio.Event()
         loop.add_reader(self.process.sentinel, ended.set)
@@ -141,7 +143,7 @@ class _Worker:
 
 
 class Workers:
-    """The pool. ``start`` and ``close`` are called in one loop; ``run`` may be iterated by many turns at once."""
+    """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time."""
 
     def __init__(
         self, *, slots: int = SLOTS, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
@@ -155,28 +157,28 @@ class Workers:
         self._launches = 0
         self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
         self._launching = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None] | asyncio.Task[int | None]] = set()
         self._is_closed = False
 
     @property
     def waiting(self) -> int:
-        """Jobs that wait for a free worker."""
+        """The number of jobs that wait for a worker."""
         return self._waiting
 
     @property
     def idle(self) -> int:
-        """Processes that wait for a job."""
+        """The number of processes that wait for a job."""
         return self._idle.qsize()
 
     async def start(self) -> None:
-        """Start processes ahead; returns before they are there."""
+        """Start processes ahead of jobs; returns before they are ready."""
         _choose_socket_folder()
         _CONTEXT.set_forkserver_preload(list(self._preload))
         for _ in range(self._slot_count):
-            self._launch_one()
+            self._launch_if_needed()
 
     async def close(self) -> None:
-        """Stop every process; a job that runs ends as killed."""
+        """Stop every process; running jobs end as killed."""
         self._is_closed = True
         while self._launches:
             await asyncio.wait({task for task in self._tasks if not task.done()}, timeout=REAP_SECONDS)
@@ -188,19 +190,26 @@ class Workers:
             await asyncio.wait(set(self._tasks), timeout=REAP_SECONDS)
 
     async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
-        """What the tool yields, as it yields it; where it dies or is stopped, a Finding with a ToolFailure last.
+        """Run a job and yield what the tool yields.
 
-        Closing the iterator kills the process. Raises UnavailableError where too many jobs wait already.
+        If the process dies or is stopped, the last item is a Finding with a ToolFailure. Closing the iterator kills the
+        process.
+
+        Raises:
+            UnavailableError: Too many jobs are waiting, or no process can be started.
         """
         if self._waiting >= self._queue:
             raise UnavailableError(
-                f"{self._waiting} jobs wait for {self._slot_count} workers; ask again in {RETRY_AFTER_SECONDS:.0f} s.",
+                f"the workers are busy ({self._slot_count:,}) and the queue is full ({plural(self._waiting, 'job')}); "
+                f"try again in {RETRY_AFTER_SECONDS:.0f} s",
                 retry_after=RETRY_AFTER_SECONDS,
             )
         if self._slots.locked():
-            yield Progress(text=f"waiting for a free worker: {self._slot_count} at work, {self._waiting} ahead of this")
+            yield Progress(
+                text=f"queued: {plural(self._slot_count, 'worker')} busy, {plural(self._waiting, 'job')} ahead"
+            )
         async with self._slot():
-            worker = await self._take()
+            worker = await self._next_worker()
             try:
                 async with contextlib.aclosing(self._frames(worker, job)) as frames:
                     async for item in frames:
@@ -226,7 +235,7 @@ class Workers:
         decoder = _decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
-                with contextlib.suppress(ConnectionError):  # it died already: the first receive says how
+                with contextlib.suppress(ConnectionError):  # it died already; the first receive finds out how
                     await worker.send(job, self._limits)
             while True:
                 async with asyncio.timeout_at(deadline):
@@ -235,46 +244,44 @@ class Workers:
                     case Done():
                         return
                     case Crashed(error=error, where=where):
-                        yield _failed(job, f"the parser crashed: {error}", where)
+                        yield _failure(job, f"the parser crashed: {error}", where)
                         return
                     case None:
-                        yield _failed(job, _death(await worker.reap(), self._limits))
+                        yield _failure(job, _exit_reason(await worker.reap(), self._limits))
                         return
                     case Finding():
                         findings += 1
                         if findings > self._limits.findings:
-                            yield Gap(
-                                text=f"{_short(job)} was stopped at {self._limits.findings:,} findings in {job.name}"
-                            )
+                            yield _findings_limit_gap(job, self._limits)
                             return
                 yield frame
         except TimeoutError:
-            yield _failed(job, f"the parser was stopped after {self._limits.wall_seconds:g} s")
+            yield _failure(job, f"the parser was stopped after {self._limits.wall_seconds:g} s")
 
-    async def _take(self) -> _Worker:
-        """An idle process that is alive; another is started in its place."""
+    async def _next_worker(self) -> _Worker:
+        """An idle process that is alive; a replacement is started."""
         while True:
             if self._idle.empty() and not self._launches:
-                self._launch_one()
+                self._launch_if_needed()
             worker = await self._idle.get()
             if isinstance(worker, OSError):
                 raise UnavailableError(
-                    f"no worker process could be started: {worker}. Free memory or processes, then ask again.",
+                    f"no worker process could be started: {worker}. Free memory or processes, then try again",
                     retry_after=RETRY_AFTER_SECONDS,
                 ) from worker
-            self._launch_one()
+            self._launch_if_needed()
             if worker.process.is_alive():
                 return worker
             self._discard(worker)
 
-    def _launch_one(self) -> None:
+    def _launch_if_needed(self) -> None:
         if self._is_closed or self._launches + self._idle.qsize() >= self._slot_count:
             return
         self._launches += 1
-        self._keep(asyncio.create_task(self._launch()))
+        self._track(asyncio.create_task(self._launch()))
 
     async def _launch(self) -> None:
-        """Start a process in a thread, since the first start waits for the forkserver's imports."""
+        """Start a process, in a thread because the first start waits for the forkserver's imports."""
         ours, theirs = socket.socketpair()
         process = _CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
         try:
@@ -285,7 +292,7 @@ class Workers:
         except OSError as error:
             ours.close()
             self._idle.put_nowait(error)
-        except (EOFError, RuntimeError) as error:  # the forkserver died, or the caller's main module is not guarded
+        except (EOFError, RuntimeError) as error:  # the forkserver died, or the main module lacks a __main__ guard
             ours.close()
             self._idle.put_nowait(OSError(f"the forkserver ended: {' '.join(str(error).split()) or repr(error)}"))
         finally:
@@ -293,40 +300,40 @@ class Workers:
             self._launches -= 1
 
     def _discard(self, worker: _Worker) -> None:
-        """Kill at once; collect in the background, so that a cancelled turn is not held."""
-        with contextlib.suppress(ValueError):  # reaped and closed already
+        """Kill the process now and collect it in the background, so that a cancelled turn does not wait."""
+        with contextlib.suppress(ValueError):  # already reaped and closed
             worker.kill()
-            self._keep(asyncio.create_task(_collect(worker)))
+            self._track(asyncio.create_task(worker.reap()))
 
-    def _keep(self, task: asyncio.Task[None]) -> None:
+    def _track(self, task: asyncio.Task[None] | asyncio.Task[int | None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
 
-async def _collect(worker: _Worker) -> None:
-    await worker.reap()
-
-
-def _short(job: Job) -> str:
+def _tool_name(job: Job) -> str:
     return job.tool.partition(":")[0].rpartition(".")[2]
 
 
-def _failed(job: Job, reason: str, where: str = "") -> Finding[ToolFailure]:
-    """The finding about a tool that did not end by itself; what it yielded before stands."""
+def _findings_limit_gap(job: Job, limits: Limits) -> Gap:
+    return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}")
+
+
+def _failure(job: Job, reason: str, where: str = "") -> Finding[ToolFailure]:
+    """The finding about a tool that did not finish; what it yielded before remains valid."""
     return Finding(
-        title=f"{_short(job)} did not finish with {job.name}",
+        title=f"{_tool_name(job)} did not finish with {job.name}",
         severity=Severity.MEDIUM,
-        why=f"{reason}. What it found before that is in this answer; the rest of {job.name} was not looked at.",
-        facts=ToolFailure(tool=_short(job), reason=reason, where=where, source=job.name),
+        why=f"{reason}. What it found before that is in this answer; the rest of {job.name} was not examined.",
+        facts=ToolFailure(tool=_tool_name(job), reason=reason, where=where, source=job.name),
     )
 
 
-def _death(code: int | None, limits: Limits) -> str:
-    """What an exit code says about a process that ended without a word."""
+def _exit_reason(code: int | None, limits: Limits) -> str:
+    """What an exit code says about a process that ended without a last frame."""
     if code is None:
-        return f"the parser did not answer and did not end within {REAP_SECONDS:g} s"
+        return f"the parser stopped responding and did not exit within {REAP_SECONDS:g} s"
     if code == -signal.SIGXCPU:
-        return f"the parser was stopped at {limits.cpu_seconds} s of processor time"
+        return f"the parser was stopped after {limits.cpu_seconds} s of CPU time"
     if code < 0:
         return f"the parser crashed: {signal.Signals(-code).name}"
     return f"the parser crashed: exit status {code}"

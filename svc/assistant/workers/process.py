@@ -1,8 +1,9 @@
-"""One tool in a process of its own: take a job from the socket, cap the process, run the tool, send what it yields.
+"""One tool in its own process: receive a job from the socket, limit the process, run the tool, send what it yields.
 
-The other end is ``workers.py``. A job's bytes come from its file or, where nothing may be on disk, over the socket. The
-process ends after one job, and at once when the other end is gone. Frames: four bytes of length (big-endian), then
-msgpack; the job goes down, then its bytes if it has no path; ``ToolEvent`` come up, then ``Done`` or ``Crashed``.
+The other end is ``pool.py``. A job's bytes come from its file or, if they may not be on disk, over the socket. The
+process ends after one job, or at once when the other end is gone. Frames are four bytes of length (big-endian) and
+msgpack. Down go the ``JobRequest`` and, without a path, the bytes; up come ``ToolEvent`` values, then ``Done`` or
+``Crashed``.
 """
 
 from __future__ import annotations
@@ -32,17 +33,17 @@ from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Gap, InputKind, Progress, ToolEvent
 
-MAX_TEXT_BYTES = 64 * 1024 * 1024  # of one file that a tool wants as a whole; the rest becomes a Gap
-MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a packed file that a tool wants as bytes: a quarter of the worker's memory
+MAX_TEXT_BYTES = 64 * 1024 * 1024  # of a file that a tool needs as one text; the rest becomes a Gap
+MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a compressed file read as bytes: a quarter of the worker's memory
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024  # of a compressed log
-MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is passed over
+MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is skipped
 MAX_ERROR_CHARS = 300
 _GC_OBJECTS = 100_000
-_GONE = 3  # exit status: the other end went away
+_PARENT_GONE = 3  # exit status if the other end of the socket is closed
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one job may use. ``wall_seconds`` is watched by ``workers.py``, the rest by the kernel."""
+    """What one job may use. ``pool.py`` enforces ``wall_seconds`` and ``findings``, the kernel the rest."""
 
     memory_bytes: int = 1024 * 1024 * 1024
     cpu_seconds: int = 120
@@ -50,10 +51,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     findings: int = 200_000
 
 
-class Order(msgspec.Struct, frozen=True, kw_only=True):
-    """What goes down the socket. ``path`` None: the bytes follow as a frame of their own.
+class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The job as it is sent. ``path`` None: the bytes follow in a frame of their own.
 
-    ``knowledge`` is the folder of the user's own tables of facts, which go before those that ship.
+    ``knowledge`` is the folder of the user's own tables, which take precedence over the shipped ones.
     """
 
     tool: str
@@ -66,18 +67,18 @@ class Order(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
-    """The tool has yielded everything."""
+    """The tool has finished."""
 
 
 class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
-    """The tool raised, or the file could not be read; ``error`` is one line, ``where`` a module and line of ours."""
+    """The tool raised, or the file could not be read; ``error`` is one line, ``where`` a line of our code."""
 
     error: str
     where: str
 
 
 Frame = ToolEvent | Done | Crashed
-"""What comes up the socket; the other end names the facts that a job's findings hold."""
+"""What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
 
 _encoder = msgspec.msgpack.Encoder()
@@ -94,34 +95,34 @@ class _Tool(Protocol):
     ) -> Iterator[ToolEvent]: ...
 
 
-def pack(value: Order | Frame | bytes) -> bytes:
-    """``value`` as one frame; bytes are framed as they are."""
+def pack(value: JobRequest | Frame | bytes) -> bytes:
+    """Encode a value as one frame; bytes are framed as they are."""
     body = value if isinstance(value, bytes) else _encoder.encode(value)
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
 def serve(connection: socket.socket) -> None:
-    """The process's main: wait for the one job, do it, end. Called in the child by multiprocessing."""
+    """The main function of the process: wait for the job, run it, end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    gc.freeze()  # what was imported stays, and a process of one job need not look for cycles often
+    gc.freeze()  # imported modules are never garbage, and one job leaves few cycles
     gc.set_threshold(_GC_OBJECTS, 20, 100)
-    os.environ.clear()  # a parser of hostile input needs no secret of its parent's
+    os.environ.clear()  # parsers of hostile input must not see the parent's secrets
     with connection, connection.makefile("rb") as incoming:
         body = _receive(incoming)
         if body is None:
             return
-        order = msgspec.msgpack.decode(body, type=Order)
-        content = _receive(incoming) if order.path is None else b""
+        request = msgspec.msgpack.decode(body, type=JobRequest)
+        content = _receive(incoming) if request.path is None else b""
         if content is None:
             return
-        threading.Thread(target=_end_with, args=(connection,), daemon=True).start()
-        _cap(order.limits)
+        threading.Thread(target=_exit_with_parent, args=(connection,), daemon=True).start()
+        _apply_limits(request.limits)
         with connection.makefile("wb") as outgoing:
-            _answer(order, content, outgoing)
+            _run_job(request, content, outgoing)
 
 
 def _receive(incoming: BinaryIO) -> bytes | None:
-    """The next frame's body, or None where the other end is gone."""
+    """The next frame's body, or None if the other end is gone."""
     header = incoming.read(HEADER_BYTES)
     if len(header) < HEADER_BYTES:
         return None
@@ -130,16 +131,16 @@ def _receive(incoming: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def _end_with(connection: socket.socket) -> None:
-    """End this process when the service closes its end or dies; runs beside the tool."""
+def _exit_with_parent(connection: socket.socket) -> None:
+    """Thread that ends this process when the service closes its end or dies."""
     try:
         connection.recv(1)
     finally:
-        os._exit(_GONE)
+        os._exit(_PARENT_GONE)
 
 
-def _cap(limits: Limits) -> None:
-    """No more memory, processor time or written files than allowed."""
+def _apply_limits(limits: Limits) -> None:
+    """Limit memory, CPU time and written files (none)."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 5))
@@ -152,16 +153,16 @@ def _hard_limit(which: int) -> int:
     return sys.maxsize if hard == resource.RLIM_INFINITY else hard
 
 
-def _answer(order: Order, content: bytes, outgoing: BinaryIO) -> None:
+def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO) -> None:
     last: Done | Crashed = Done()
     try:
-        _run(order, content, outgoing)
+        _send_events(request, content, outgoing)
     except MemoryError:
-        last = Crashed(error=f"it needed more than {order.limits.memory_bytes:,} bytes of memory", where=order.tool)
+        last = Crashed(error=f"it needed more than {request.limits.memory_bytes:,} bytes of memory", where=request.tool)
     except BrokenPipeError:
         return
-    except Exception as error:  # noqa: BLE001 - whatever a parser raises on hostile input is an answer, not an outage
-        last = Crashed(error=_one_line(error), where=_where(error, order.tool))
+    except Exception as error:  # noqa: BLE001 - hostile input can make a parser raise anything
+        last = Crashed(error=_one_line(error), where=_where(error, request.tool))
     try:
         outgoing.write(pack(last))
         outgoing.flush()
@@ -169,12 +170,12 @@ def _answer(order: Order, content: bytes, outgoing: BinaryIO) -> None:
         return
 
 
-def _run(order: Order, content: bytes, outgoing: BinaryIO) -> None:
-    """Send each thing that the tool yields; progress goes out at once, findings in buffers."""
-    if order.knowledge is not None:
-        knowledge.use(Path(order.knowledge))
-    tool = _load(order.tool)
-    for item in _yields(tool, order, content):
+def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> None:
+    """Send each event that the tool yields: progress at once, findings buffered."""
+    if request.knowledge is not None:
+        knowledge.use(Path(request.knowledge))
+    tool = _load(request.tool)
+    for item in _events(tool, request, content):
         outgoing.write(pack(item))
         if isinstance(item, Progress):
             outgoing.flush()
@@ -186,25 +187,25 @@ def _load(name: str) -> _Tool:
     return tool
 
 
-def _yields(tool: _Tool, order: Order, content: bytes) -> Iterator[ToolEvent]:
-    with _opened(order, content) as stream:
-        source = _Unpacked(stream)
-        yield from tool(source.content(order.input), source=order.name, **order.options)
+def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEvent]:
+    with _open_input(request, content) as stream:
+        source = _InputFile(stream)
+        yield from tool(source.content(request.input), source=request.name, **request.options)
         yield from source.gaps()
 
 
-def _opened(order: Order, content: bytes) -> BinaryIO:
-    return io.BytesIO(content) if order.path is None else open(order.path, "rb")  # noqa: PTH123
+def _open_input(request: JobRequest, content: bytes) -> BinaryIO:
+    return io.BytesIO(content) if request.path is None else open(request.path, "rb")  # noqa: PTH123
 
 
-_PACKED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open))
-_DAMAGE = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)
+_COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open))
+_DAMAGE_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)
 _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
 class _Readable(Protocol):
-    """What every opened file, packed or not, can do."""
+    """What every opened file, compressed or not, can do."""
 
     def read(self, size: int = -1, /) -> bytes: ...
 
@@ -213,25 +214,25 @@ class _Readable(Protocol):
     def seek(self, offset: int, /) -> int: ...
 
 
-class _Unpacked:
-    """A file as text, unpacked where it is a rotated log, within bounds; knows afterwards what it passed over."""
+class _InputFile:
+    """A file in the form that a tool needs, decompressed if necessary, within limits; records what it skipped."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self._file = stream
         self._stream: _Readable = stream
         head = stream.read(6)
         stream.seek(0)
-        opener = next((opener for label, opener in _PACKED if starts_as(head, label)), None)
+        opener = next((opener for label, opener in _COMPRESSED if starts_as(head, label)), None)
         if opener is not None:
-            with contextlib.suppress(*_DAMAGE):  # met again by what reads on, and said there
+            with contextlib.suppress(*_DAMAGE_ERRORS):  # reported when the content is read
                 head = opener(stream, "rb").read(6)
             stream.seek(0)
-            self._stream = opener(stream, "rb")  # a new one: libbz2 breaks where it is asked on after damage
+            self._stream = opener(stream, "rb")  # reopened, because libbz2 fails if it is read again after an error
         self._is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
         self._long_lines = 0
         self._first_long = 0
-        self._notes: list[str] = []
+        self._gaps: list[str] = []
 
     def content(self, kind: InputKind) -> _Content:
         """Return the content in the form that the tool needs."""
@@ -244,44 +245,45 @@ class _Unpacked:
                 return self.binary()
 
     def text(self) -> str:
-        """The whole, or its first MAX_TEXT_BYTES."""
+        """The whole file, or its first MAX_TEXT_BYTES."""
         data = self._read_all(MAX_TEXT_BYTES)
         if len(data) > MAX_TEXT_BYTES:
-            self._notes.append(f"only the first {MAX_TEXT_BYTES:,} bytes were looked at")
+            self._gaps.append(f"only the first {MAX_TEXT_BYTES:,} bytes were examined")
         return data[:MAX_TEXT_BYTES].decode(self._encoding, errors="replace")
 
     def binary(self) -> BinaryIO:
-        """The file itself; a packed one unpacked into memory, its first MAX_BINARY_BYTES."""
+        """The file itself; a compressed one is decompressed into memory, up to MAX_BINARY_BYTES."""
         if not self._is_packed:
             return self._file
         data = self._read_all(MAX_BINARY_BYTES)
         if len(data) > MAX_BINARY_BYTES:
-            self._notes.append(f"only the first {MAX_BINARY_BYTES:,} unpacked bytes were looked at")
+            self._gaps.append(f"only the first {MAX_BINARY_BYTES:,} decompressed bytes were examined")
         return io.BytesIO(data[:MAX_BINARY_BYTES])
 
     def _read_all(self, limit: int) -> bytes:
-        """Up to one byte more than ``limit``; what a damaged archive still gives."""
+        """Read up to one byte more than ``limit``; of a damaged archive, what can be read."""
         pieces: list[bytes] = []
         total = 0
         try:
             while total <= limit and (piece := self._stream.read(min(_PIECE_BYTES, limit + 1 - total))):
                 pieces.append(piece)
                 total += len(piece)
-        except _DAMAGE as error:
-            self._notes.append(
-                f"damaged after {total:,} unpacked bytes ({_one_line(error)}); the rest was not looked at"
+        except _DAMAGE_ERRORS as error:
+            self._gaps.append(
+                f"the archive is damaged after {total:,} decompressed bytes ({_one_line(error)}); "
+                "the rest was not examined"
             )
         return b"".join(pieces)
 
     def _line(self) -> bytes:
         try:
             return self._stream.readline(MAX_LINE_BYTES)
-        except _DAMAGE as error:
-            self._notes.append(f"the archive is damaged ({_one_line(error)}); what comes after was not looked at")
+        except _DAMAGE_ERRORS as error:
+            self._gaps.append(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
             return b""
 
     def lines(self) -> Iterator[str]:
-        """Line by line without their ends; what a line has beyond MAX_LINE_BYTES is passed over."""
+        """The lines without their ends; what exceeds MAX_LINE_BYTES in a line is skipped."""
         if self._encoding == "utf-16":
             yield from self.text().splitlines()
             return
@@ -296,25 +298,25 @@ class _Unpacked:
                     total += len(rest)
             yield raw.decode(self._encoding, errors="replace").rstrip("\r\n")
             if self._is_packed and total > MAX_UNPACKED_BYTES:
-                self._notes.append(
-                    f"only the first {MAX_UNPACKED_BYTES:,} unpacked bytes ({number:,} lines) were looked at"
+                self._gaps.append(
+                    f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined"
                 )
                 return
 
     def gaps(self) -> Iterator[Gap]:
-        """What was passed over."""
-        for note in self._notes:
+        """What was skipped."""
+        for note in self._gaps:
             yield Gap(text=note)
         if self._long_lines:
             yield Gap(
                 text=f"{self._long_lines:,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "
-                f"{self._first_long:,}); only that much of each was looked at"
+                f"{self._first_long:,}); only that much of each was examined"
             )
 
 
 def _one_line(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror:
-        return f"{type(error).__name__}: {error.strerror}"  # without the path, which is the service's own affair
+        return f"{type(error).__name__}: {error.strerror}"  # without the path, which is internal to the service
     text = " ".join(f"{type(error).__name__}: {error}".split())
     return text if len(text) <= MAX_ERROR_CHARS else text[:MAX_ERROR_CHARS] + "…"
 

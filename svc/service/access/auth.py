@@ -1,6 +1,7 @@
-"""Who is asking: the key in ``Authorization: Bearer``. One answer for every bad key, after the same work.
+"""Authenticate requests by the key in ``Authorization: Bearer``.
 
-The key's digest is looked up whatever the key looks like, so that time tells nothing about why it was refused.
+Every invalid key gets the same error after the same work: the digest is looked up even for a malformed key, so that the
+response time does not reveal why a key was refused.
 """
 
 from __future__ import annotations
@@ -17,31 +18,31 @@ _SCHEME = "bearer "
 
 
 class Authenticator:
-    """Finds the key of a request in the store, each time: a revoked key is refused at once."""
+    """Looks keys up in the store for every request, so that a revoked key is refused at once."""
 
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
 
-    async def caller(self, authorization: str | None) -> KeyRecord:
-        """The valid key of the header; raises InvalidApiKeyError."""
+    async def authenticate(self, authorization: str | None) -> KeyRecord:
+        """Return the valid key of the header; raises InvalidApiKeyError."""
         key = _bearer(authorization or "")
         found = await self._store.key_by_digest(key_digest(key))
         is_usable = is_well_formed(key) and found is not None and found.is_valid(self._clock())
         if found is None or not is_usable:
             raise InvalidApiKeyError(
-                "the API key is missing or not valid; send a valid one as `Authorization: Bearer svc_…`. The page at / "
-                "of this service makes keys (`svc open` shows it), and so does `svc keys create NAME`"
+                "the API key is missing or not valid; send a valid one as `Authorization: Bearer svc_…`. Create keys "
+                "with `svc keys create NAME`, or on this service's page at / (`svc open`)"
             )
         return found
 
     async def check_still_valid(self, key: KeyRecord) -> None:
-        """Raise InvalidApiKeyError for a key that was revoked or expired since it was read."""
-        if await self.invalid_of({key.id}):
+        """Raise InvalidApiKeyError if the key was revoked or has expired since it was read."""
+        if await self.invalid_keys({key.id}):
             raise InvalidApiKeyError("the API key behind the ticket is no longer valid; send a valid one")
 
-    async def invalid_of(self, key_ids: set[str]) -> set[str]:
-        """Those of the keys that are revoked, expired or gone by now."""
+    async def invalid_keys(self, key_ids: set[str]) -> set[str]:
+        """Those of the keys that are revoked, expired or deleted by now."""
         now = self._clock()
         valid = {key.id for key in await self._store.keys() if key.is_valid(now)}
         return key_ids - valid

@@ -1,4 +1,4 @@
-"""What ``svc keys`` does to the database of a service, running or not."""
+"""Create, list and revoke keys in a service's database for ``svc keys``, whether or not the service is running."""
 
 from __future__ import annotations
 
@@ -26,9 +26,22 @@ async def create_key(
     tpm: int,
     expires: float,
 ) -> tuple[KeyRecord, str]:
-    """Make a key for the user; its record, and the key itself, which is shown now or never."""
+    """Create a key for a user.
+
+    Args:
+        database: The service's database; created if it is missing.
+        user_id: Whose sessions the key opens.
+        logging: Whether the key's sessions are stored on disk.
+        allow_experimental: Whether the key may use the experimental model.
+        rpm: Requests per minute; 0 is unlimited.
+        tpm: Tokens per minute; 0 is unlimited.
+        expires: Seconds since the epoch; 0 is never.
+
+    Returns:
+        The key's record, and the key itself, which is not stored.
+    """
     if not user_id or len(user_id) > 200 or not user_id.isprintable():
-        raise ConfigError("NAME must be 1 to 200 printable characters: it says whose sessions the key opens")
+        raise ConfigError("NAME must be 1 to 200 printable characters; it is the user that the key belongs to")
     key = make_key()
     record = KeyRecord(
         id=new_id()[:12],
@@ -45,34 +58,38 @@ async def create_key(
 
 
 async def list_keys(database: Path) -> list[KeyRecord]:
-    """Every key's record, oldest first."""
+    """The records of all keys, oldest first."""
     _check_exists(database)
     return await _with_store(database, lambda store: store.keys())
 
 
 async def revoke_key(database: Path, key_id: str) -> int:
-    """Revoke the key and all that was made with it; how many these are. Raises ConfigError.
+    """Revoke a key and all keys derived from it; a running service closes their streams within a second.
 
-    A running service closes their streams within a second.
+    Returns:
+        The number of derived keys that were revoked.
+
+    Raises:
+        ConfigError: No database, or no valid key with this id.
     """
     _check_exists(database)
 
     async def revoke(store: SqliteStore) -> int | None:
         if not await store.revoke_key(key_id, time.time()):
             return None
-        made = [key for key in await store.keys() if key_id in key.lineage and not key.revoked]
-        for key in made:
+        derived = [key for key in await store.keys() if key_id in key.lineage and not key.revoked]
+        for key in derived:
             await store.revoke_key(key.id, time.time())
-        return len(made)
+        return len(derived)
 
     if (count := await _with_store(database, revoke)) is None:
-        raise ConfigError(f"there is no key {key_id} that is not revoked yet; `svc keys list` shows them")
+        raise ConfigError(f"no such key: {key_id}, or it is revoked already; see `svc keys list`")
     return count
 
 
 def _check_exists(database: Path) -> None:
     if not database.exists():
-        raise ConfigError(f"there is no database {database}; name the service's with --database")
+        raise ConfigError(f"no such database: {database}; give the service's with --database")
 
 
 async def _with_store(database: Path, work: Callable[[SqliteStore], Coroutine[None, None, T]]) -> T:

@@ -1,8 +1,8 @@
-"""Keys: how they are made, checked for their form, and hashed. Pure but for the system's randomness.
+"""API keys: generate, validate their form, and hash them. Pure except for the system's random source.
 
-A key is ``svc_``, 43 base62 characters (256 bits), and 6 that are the CRC-32 of those 43 in base62, most significant
-first, so that secret scanners can tell a key from a look-alike (the form that GitHub made common). The service keeps
-the SHA-256 alone: the key has 256 bits of entropy, so a slow hash would add nothing.
+A key is ``svc_``, 43 base62 characters (256 bits) and the CRC-32 of those 43 as 6 base62 characters, most significant
+first, so that secret scanners can tell a key from a look-alike (as with GitHub's tokens). The service stores only the
+SHA-256. With 256 bits of entropy a slow password hash would add nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _BODY_CHARS = 43
 _CHECK_CHARS = 6
 KEY_PATTERN = re.compile(r"svc_[0-9A-Za-z]{49}")
-"""Anything that looks like a key, wherever it stands."""
+"""Matches anything that looks like a key, anywhere in a text."""
 
 
 def make_key() -> str:
-    """A new key. It is shown once and never stored."""
+    """Generate a key. It is shown once and never stored."""
     body = "".join(secrets.choice(_ALPHABET) for _ in range(_BODY_CHARS))
     return f"svc_{body}{_checksum(body)}"
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether the text has a key's form, its checksum included."""
+    """Whether the text has the form of a key, including a valid checksum."""
     return bool(KEY_PATTERN.fullmatch(key)) and key[-_CHECK_CHARS:] == _checksum(key[4:-_CHECK_CHARS])
 
 
 def key_digest(key: str) -> str:
-    """The SHA-256 that stands for the key in the store, as hex. Any text has one."""
+    """The hexadecimal SHA-256 under which a key is stored; defined for any text."""
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -1,7 +1,8 @@
-"""Requests and tokens per minute of each key and those made with it, by the ``limits`` library, in memory.
+"""Requests and tokens per minute, counted in memory by the ``limits`` library; derived keys share their original's
+limits.
 
-Requests: a moving window, so that a minute is any minute. Tokens: a fixed window that counts what a turn really cost
-after its end; a query is refused while the window is used up.
+Requests are counted in a moving window. Tokens are counted in a fixed window after a turn has ended, because its cost
+is unknown before; queries are refused once the window is used up.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from svc.service.store.records import KeyRecord
 
 
 class RateLimits:
-    """Counts for all keys. ``clock`` is the system's: the library reads that, too."""
+    """Counters for all keys. ``clock`` must be the system's, because the library reads that too."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         storage = MemoryStorage()
@@ -27,7 +28,7 @@ class RateLimits:
         self._clock = clock
 
     def count_request(self, key: KeyRecord) -> None:
-        """Count one; raises RateLimitedError over the key's rpm."""
+        """Count a request; raises RateLimitedError over the key's rpm."""
         if not key.rpm:
             return
         item = RateLimitItemPerMinute(key.rpm)
@@ -35,7 +36,7 @@ class RateLimits:
             self._refuse(self._requests.get_window_stats(item, "requests", key.rate_id).reset_time, key.rpm, "requests")
 
     def check_tokens(self, key: KeyRecord) -> None:
-        """Raise RateLimitedError where this minute's tokens are used up."""
+        """Raise RateLimitedError if this minute's tokens are used up."""
         if not key.tpm:
             return
         item = RateLimitItemPerMinute(key.tpm)
@@ -43,12 +44,12 @@ class RateLimits:
             self._refuse(self._tokens.get_window_stats(item, "tokens", key.rate_id).reset_time, key.tpm, "tokens")
 
     def spend_tokens(self, key: KeyRecord, tokens: int) -> None:
-        """Count what a turn cost."""
+        """Count the tokens that a turn cost."""
         if key.tpm and tokens > 0:
             self._tokens.hit(RateLimitItemPerMinute(key.tpm), "tokens", key.rate_id, cost=tokens)
 
     def _refuse(self, reset_time: float, limit: int, what: str) -> None:
         seconds = max(1, math.ceil(reset_time - self._clock()))
         raise RateLimitedError(
-            f"this key may use {limit:,} {what} a minute and has; try again in {seconds} s", retry_after=seconds
+            f"this key has used its limit of {limit:,} {what} per minute; try again in {seconds} s", retry_after=seconds
         )

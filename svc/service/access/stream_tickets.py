@@ -1,6 +1,6 @@
-"""Tickets that open a stream where no header can be set: once, for one session, within half a minute.
+"""Tickets that open a stream for clients that cannot set headers: once, for one session, within 30 seconds.
 
-Kept in this process's memory alone. Facts: docs/wire.md, "Stream tickets".
+Kept in memory only. Facts: docs/wire.md, "Stream tickets".
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from svc.service.store.records import KeyRecord
 
 TICKET_SECONDS = 30  # docs/wire.md, "Stream tickets"
 SUBPROTOCOL_PREFIX = "svc.ticket."
-_BYTES = 32  # 256 bits, as a key has
+_BYTES = 32  # 256 bits, like a key
 
 
-class StreamAdmission(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ticket stands for. ``expires`` is in seconds since the epoch."""
+class IssuedTicket(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ticket allows. ``expires`` is in seconds since the epoch."""
 
     key: KeyRecord
     session_id: str
@@ -28,27 +28,27 @@ class StreamAdmission(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class StreamTickets:
-    """The tickets that were given out and not used yet."""
+    """The tickets that are issued and not used yet."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._open: dict[str, StreamAdmission] = {}
+        self._tickets: dict[str, IssuedTicket] = {}
 
     def issue(self, key: KeyRecord, session_id: str) -> Ticket:
-        """A new ticket; those that have run out are dropped on the way."""
+        """Issue a ticket, and drop expired ones."""
         now = self._clock()
-        self._open = {ticket: entry for ticket, entry in self._open.items() if now < entry.expires}
+        self._tickets = {ticket: entry for ticket, entry in self._tickets.items() if now < entry.expires}
         ticket = secrets.token_urlsafe(_BYTES)
-        self._open[ticket] = StreamAdmission(key=key, session_id=session_id, expires=now + TICKET_SECONDS)
+        self._tickets[ticket] = IssuedTicket(key=key, session_id=session_id, expires=now + TICKET_SECONDS)
         return Ticket(ticket=ticket, expires_in=TICKET_SECONDS)
 
     def redeem(self, ticket: str, session_id: str) -> KeyRecord:
-        """The key behind a ticket, which is used up by it; raises InvalidApiKeyError."""
-        entry = self._open.pop(ticket, None)
+        """Use up a ticket and return its key; raises InvalidApiKeyError."""
+        entry = self._tickets.pop(ticket, None)
         if entry is None or entry.session_id != session_id or self._clock() >= entry.expires:
             raise InvalidApiKeyError(
-                f"the stream's ticket is not valid: it serves once, for one session, within {TICKET_SECONDS} s. "
-                "Get a new one by POST /stream/ticket"
+                f"the stream ticket is not valid: it works once, for one session, within {TICKET_SECONDS} s. "
+                "Request a new one with POST /stream/ticket"
             )
         return entry.key
 

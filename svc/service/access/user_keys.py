@@ -1,8 +1,8 @@
-"""A user's own keys: listed, made and revoked with one of them. Decides what a key that was made so may.
+"""API keys that users manage themselves: list, create and revoke. Decides the rights of a derived key.
 
-It never may more than the key that it was made with: the same user and rights, no longer a life, and a share of the
-same limits. Revoking a key here ends it and the pages that it opened; ``svc keys revoke`` ends what was made with it,
-too.
+A derived key never has more rights than the key it was made with: it has the same user and rights, expires no later,
+and shares the same rate limits. Revoking a key here also revokes the keys of pages that it opened; ``svc keys revoke``
+revokes every key derived from it.
 """
 
 from __future__ import annotations
@@ -18,49 +18,54 @@ from svc.service.access.keys import key_digest, make_key
 from svc.service.store import Store
 from svc.service.store.records import KeyRecord
 
-MAX_KEYS = 50  # of a user, valid at the same time: more are a mistake, and each is looked at every second
+MAX_KEYS = 50  # valid keys per user: more are a mistake, and the stream watch checks each of them
 MAX_NAME_CHARS = 100
 MAX_TTL_SECONDS = 315_360_000  # ten years
 PAGE_SECONDS = 43_200  # 12 hours: a shift
-LOCAL_PREFIX = "local-"  # of the id of the key that a local service keeps in a file
+LOCAL_PREFIX = "local-"  # starts the id of the key in a local service's key file
 
 
 class UserKeys:
-    """The operations on keys. ``clock`` gives seconds since the epoch."""
+    """The operations on a user's keys. ``clock`` gives seconds since the epoch."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
         self._store = store
         self._clock = clock
 
-    async def listed(self, caller: KeyRecord) -> Sequence[Key]:
-        """The caller's keys, oldest first; of pages' keys the valid ones alone."""
+    async def list(self, caller: KeyRecord) -> Sequence[Key]:
+        """The caller's keys, oldest first; keys of pages only while they are valid."""
         now = self._clock()
-        return [wire_key(key, caller) for key in await self._of(caller) if not key.is_page or key.is_valid(now)]
+        return [wire_key(key, caller) for key in await self._keys_of(caller) if not key.is_page or key.is_valid(now)]
 
     async def create(self, caller: KeyRecord, request: CreateKeyRequest) -> NewKey:
-        """A new key of the caller; raises InvalidRequestError, or InvalidApiKeyError where a page's own key is gone."""
-        own, now = await self._of(caller), self._clock()
+        """Create a key for the caller.
+
+        Raises:
+            InvalidRequestError: The name or ttl is not allowed, or the user has too many keys.
+            InvalidApiKeyError: The key that opened the caller's page is no longer valid.
+        """
+        own, now = await self._keys_of(caller), self._clock()
         check_request(request)
         if sum(key.is_valid(now) and not key.is_page for key in own) >= MAX_KEYS:
-            raise InvalidRequestError(f"you have {MAX_KEYS} keys that are valid; revoke one that nobody uses first")
-        behind = _behind(caller, own, now)
-        return await self._add(derived(behind, now=now, ttl=request.ttl, name=request.name.strip()), caller)
+            raise InvalidRequestError(f"you have {MAX_KEYS} valid keys, the maximum; revoke one that is not in use")
+        parent = _parent_key(caller, own, now)
+        return await self._add(derive_key(parent, now=now, ttl=request.ttl, name=request.name.strip()), caller)
 
     async def open_page(self, caller: KeyRecord) -> NewKey:
-        """A short-lived key for a page; raises InvalidApiKeyError where the caller's was revoked meanwhile."""
+        """Create a short-lived key for the page; raises InvalidApiKeyError if the caller's key was revoked."""
         now = self._clock()
-        behind = _behind(caller, await self._of(caller), now)
-        page = derived(behind, now=now, ttl=PAGE_SECONDS, name="a page (svc open)")
+        parent = _parent_key(caller, await self._keys_of(caller), now)
+        page = derive_key(parent, now=now, ttl=PAGE_SECONDS, name="a page (svc open)")
         return await self._add(msgspec.structs.replace(page, is_page=True), caller)
 
     async def revoke(self, caller: KeyRecord, key_id: str) -> None:
-        """Revoke a key of the caller's, with its pages; its streams close within a second."""
-        own = {key.id: key for key in await self._of(caller)}
+        """Revoke one of the caller's keys and its pages' keys; their streams close within a second."""
+        own = {key.id: key for key in await self._keys_of(caller)}
         if key_id not in own:
-            raise InvalidRequestError(f"you have no key {key_id[:64]!r}; /key/list shows those you have", param="id")
+            raise InvalidRequestError(f"no such key: {key_id[:64]!r}; GET /key/list lists yours", param="id")
         if key_id.startswith(LOCAL_PREFIX):
             raise InvalidRequestError(
-                f"{key_id} is the key in this machine's key file, which the local service needs. To replace it, stop "
+                f"{key_id} is the key of the local service's key file and cannot be revoked here. To replace it, stop "
                 "the service and delete the file `key` in its state folder",
                 param="id",
             )
@@ -69,7 +74,7 @@ class UserKeys:
             if key.is_page and key_id in key.lineage:
                 await self._store.revoke_key(key.id, self._clock())
 
-    async def _of(self, caller: KeyRecord) -> Sequence[KeyRecord]:
+    async def _keys_of(self, caller: KeyRecord) -> Sequence[KeyRecord]:
         return [key for key in await self._store.keys() if key.user_id == caller.user_id]
 
     async def _add(self, record: KeyRecord, caller: KeyRecord) -> NewKey:
@@ -79,24 +84,24 @@ class UserKeys:
 
 
 def check_request(request: CreateKeyRequest) -> None:
-    """Raise InvalidRequestError for a name or a ttl that a key cannot have."""
+    """Raise InvalidRequestError for a name or ttl that a key may not have."""
     if len(request.name) > MAX_NAME_CHARS or not request.name.isprintable():
-        raise InvalidRequestError(f"name has to be at most {MAX_NAME_CHARS} printable characters", param="name")
+        raise InvalidRequestError(f"name must be at most {MAX_NAME_CHARS} printable characters", param="name")
     if not 0 <= request.ttl <= MAX_TTL_SECONDS:
         raise InvalidRequestError(
-            f"ttl is {request.ttl:,}; it goes from 0 (as long as the key that asks may) to {MAX_TTL_SECONDS:,} seconds",
+            f"ttl is {request.ttl:,}; it must be 0 (as long as the key it is made with) to {MAX_TTL_SECONDS:,} seconds",
             param="ttl",
         )
 
 
-def derived(behind: KeyRecord, *, now: float, ttl: int, name: str) -> KeyRecord:
-    """A key with the rights of the one behind it, that lives no longer than that one."""
-    ends = [end for end in (behind.expires, now + ttl if ttl else 0.0) if end]
+def derive_key(parent: KeyRecord, *, now: float, ttl: int, name: str) -> KeyRecord:
+    """Build the record of a key with the rights of its parent that expires no later than it."""
+    ends = [end for end in (parent.expires, now + ttl if ttl else 0.0) if end]
     return msgspec.structs.replace(
-        behind,
+        parent,
         id=new_id()[:12],
         name=name,
-        lineage=(*behind.lineage, behind.id),
+        lineage=(*parent.lineage, parent.id),
         is_page=False,
         created=now,
         expires=min(ends, default=0.0),
@@ -105,7 +110,7 @@ def derived(behind: KeyRecord, *, now: float, ttl: int, name: str) -> KeyRecord:
 
 
 def wire_key(key: KeyRecord, caller: KeyRecord) -> Key:
-    """What the caller is told of the key."""
+    """The key as clients see it."""
     return Key(
         id=key.id,
         name=key.name,
@@ -117,10 +122,13 @@ def wire_key(key: KeyRecord, caller: KeyRecord) -> Key:
     )
 
 
-def _behind(caller: KeyRecord, own: Sequence[KeyRecord], now: float) -> KeyRecord:
-    """The caller's key, or for a page's the one that opened it: the page's short life is no limit of what it makes."""
-    wanted = caller.lineage[-1] if caller.is_page else caller.id
-    found = next((key for key in own if key.id == wanted and key.is_valid(now)), None)
+def _parent_key(caller: KeyRecord, own: Sequence[KeyRecord], now: float) -> KeyRecord:
+    """The key to derive from: the caller's, or for a page's key the one that opened the page.
+
+    A page's key is short-lived; that must not limit the keys made on the page.
+    """
+    parent_id = caller.lineage[-1] if caller.is_page else caller.id
+    found = next((key for key in own if key.id == parent_id and key.is_valid(now)), None)
     if found is None:
-        raise InvalidApiKeyError("the key that opened this page is no longer valid; run `svc open` with a valid one")
+        raise InvalidApiKeyError("the key that opened this page is no longer valid; run `svc open` with a valid key")
     return found

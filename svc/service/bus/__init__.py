@@ -1,4 +1,4 @@
-"""Who tells whom that there is news. A bus keeps nothing: what it loses is read from the store."""
+"""Publishes stored messages to the clients of a session. A bus stores nothing: what it loses is read from the store."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from svc.service.store.records import StoredMessage
 
 
 class Listener(Protocol):
-    """A reader of one session. Neither method may block or raise."""
+    """A client of one session. Its methods must not block or raise."""
 
     def offer(self, batch: Sequence[StoredMessage]) -> None:
-        """Messages that were stored, in the order of their seq; some may be missing or known already."""
+        """Messages that were stored, in order of seq; some may be missing or already known."""
 
     def end(self, code: int, reason: str) -> None:
-        """The session is over, or the service stops: a websocket close code and why."""
+        """The session is over or the service is stopping: a websocket close code and the reason."""
 
 
 class Bus(Protocol):
     """Carries stored messages and endings to the listeners of a session."""
 
     def subscribe(self, session_id: str, listener: Listener) -> None:
-        """Tell the listener from now on."""
+        """Publish the session's messages to the listener from now on."""
 
     def unsubscribe(self, session_id: str, listener: Listener) -> None:
-        """Tell it no more; one that is not subscribed is no error."""
+        """Stop publishing to the listener; one that is not subscribed is ignored."""
 
-    def tell(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
-        """Messages that are stored already."""
+    def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
+        """Publish messages that are already stored."""
 
     def end(self, session_id: str, code: int, reason: str) -> None:
-        """Every stream of the session is to close."""
+        """Close every stream of the session."""

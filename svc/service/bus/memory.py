@@ -9,27 +9,27 @@ from svc.service.store.records import StoredMessage
 
 
 class MemoryBus:
-    """A ``Bus`` for a service of one process; used from its loop alone."""
+    """A ``Bus`` for a single process; used only in its event loop."""
 
     def __init__(self) -> None:
         self._listeners: dict[str, list[Listener]] = {}
 
     def subscribe(self, session_id: str, listener: Listener) -> None:
-        """Tell the listener from now on."""
+        """Publish the session's messages to the listener from now on."""
         self._listeners.setdefault(session_id, []).append(listener)
 
     def unsubscribe(self, session_id: str, listener: Listener) -> None:
-        """Tell it no more; one that is not subscribed is no error."""
-        left = [other for other in self._listeners.pop(session_id, []) if other is not listener]
-        if left:
-            self._listeners[session_id] = left
+        """Stop publishing to the listener; one that is not subscribed is ignored."""
+        remaining = [other for other in self._listeners.pop(session_id, []) if other is not listener]
+        if remaining:
+            self._listeners[session_id] = remaining
 
-    def tell(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
-        """Messages that are stored already."""
+    def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
+        """Publish messages that are already stored."""
         for listener in self._listeners.get(session_id, ()):
             listener.offer(batch)
 
     def end(self, session_id: str, code: int, reason: str) -> None:
-        """Every stream of the session is to close."""
+        """Close every stream of the session."""
         for listener in self._listeners.get(session_id, ()):
             listener.end(code, reason)

@@ -1,6 +1,6 @@
-"""What every request passes first: its Host, its Origin, no key in its address; then the line in the log.
+"""Checks before every request: its Host, its Origin, no key in its URL. Then the access log.
 
-Pure rules, and a thin ASGI layer that applies them. Facts: docs/wire.md, "Addresses and authentication".
+Pure rules, and a thin ASGI middleware that applies them. Facts: docs/wire.md, "Addresses and authentication".
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from svc.errors import InvalidRequestError, ServiceError
 from svc.messages import new_id
 from svc.service.access.keys import KEY_PATTERN
 from svc.service.http.replies import error_reply
-from svc.service.observability.idle import Activity
+from svc.service.observability.idle import ActivityTracker
 from svc.service.observability.metrics import Metrics
 
 log = logging.getLogger("svc.access")
-ENTRY = "/"  # of POST: the page, signed in by a one-time code
+SIGN_IN_PATH = "/"  # POST opens the page, signed in with a one-time code
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 
 
 def allowed_hosts(bind_host: str, *, behind_proxy: bool, configured: Sequence[str]) -> tuple[str, ...]:
-    """The host names that a request may ask for; empty is any.
+    """The host names that requests may use; empty is any.
 
-    What is configured counts, and loopback names always do with it. Without it a service on loopback answers to
-    loopback names alone, against DNS rebinding; beyond it or behind a proxy the names are the network's to decide.
+    Configured names count, and loopback names are always added. Without configuration, a service on loopback accepts
+    only loopback names, which prevents DNS rebinding. On another address or behind a proxy, any name is accepted.
     """
     if configured:
         return (*configured, *LOOPBACK_NAMES)
@@ -39,46 +39,46 @@ def allowed_hosts(bind_host: str, *, behind_proxy: bool, configured: Sequence[st
 
 
 def is_loopback(host: str) -> bool:
-    """Whether the address to listen on is this machine's own."""
+    """Whether the listening address belongs to this machine only."""
     return host in LOOPBACK_NAMES or host.startswith("127.")
 
 
 def check_host(host: str, allowed: Sequence[str]) -> None:
     """Raise InvalidRequestError for a Host that is not the service's."""
-    if allowed and _name(host) not in {name.lower() for name in allowed}:
+    if allowed and _host_name(host) not in {name.lower() for name in allowed}:
         raise InvalidRequestError(
-            f"this service does not answer to the host {host[:80]!r}; add it to SVC_ALLOWED_HOSTS if it should",
+            f"the host {host[:80]!r} is not allowed; add it to SVC_ALLOWED_HOSTS if it should be",
             param="Host",
         )
 
 
 def check_origin(origin: str | None, host: str, allowed: Sequence[str]) -> None:
-    """Raise InvalidRequestError for an Origin that is neither the service's own nor on the list; none sent is fine."""
+    """Raise InvalidRequestError for an Origin that is neither the service's own nor allowed; a missing one is fine."""
     if origin is None or origin in allowed or urlsplit(origin).netloc.lower() == host.lower() != "":
         return
     raise InvalidRequestError(
-        f"pages of {origin[:80]!r} may not use this service; add it to SVC_ALLOWED_ORIGINS if they should",
+        f"the origin {origin[:80]!r} is not allowed; add it to SVC_ALLOWED_ORIGINS if it should be",
         param="Origin",
     )
 
 
 def check_address(address: str) -> None:
-    """Raise InvalidRequestError where a key stands in path or query."""
+    """Raise InvalidRequestError if the path or query contains a key."""
     if KEY_PATTERN.search(unquote(address)):
         raise InvalidRequestError(
-            "an API key stands in the address, where logs keep it: revoke it (`svc keys revoke`), and send the new one "
+            "the URL contains an API key, and URLs end up in logs: revoke it (`svc keys revoke`), and send the new one "
             "as `Authorization: Bearer`"
         )
 
 
 def _origin(scope: Scope, headers: Headers) -> str | None:
-    """The request's Origin; a form in a file of the user's (``null``) may bring the page its code."""
+    """The request's Origin; None for the sign-in form, which a local file (origin ``null``) may post."""
     origin = headers.get("origin")
-    is_entry = (scope.get("method"), scope["path"]) == ("POST", ENTRY)
-    return None if is_entry and origin == "null" else origin
+    is_sign_in = (scope.get("method"), scope["path"]) == ("POST", SIGN_IN_PATH)
+    return None if is_sign_in and origin == "null" else origin
 
 
-def _name(host: str) -> str:
+def _host_name(host: str) -> str:
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
@@ -86,10 +86,10 @@ def _name(host: str) -> str:
 
 
 class Guard:
-    """The ASGI layer around the routes."""
+    """The ASGI middleware around the routes."""
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: Activity, metrics: Metrics
+        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: ActivityTracker, metrics: Metrics
     ) -> None:
         self._app = app
         self._hosts = hosts
@@ -98,21 +98,21 @@ class Guard:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Check, pass on, log."""
+        """Check the request, pass it on, log it."""
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        sender = _Sender(send)
-        scope["request_id"] = sender.request_id
+        recorder = _ResponseRecorder(send)
+        scope["request_id"] = recorder.request_id
         started = time.perf_counter()
         try:
             with self._activity.request():
-                await self._serve(scope, receive, sender)
+                await self._serve(scope, receive, recorder)
         finally:
             seconds = time.perf_counter() - started
             method = scope.get("method", "WEBSOCKET")
-            self._metrics.request_ended(method, scope["path"], sender.status, seconds)
-            _log(scope, sender, seconds, self._metrics.known(scope["path"]))
+            self._metrics.request_ended(method, scope["path"], recorder.status, seconds)
+            _log(scope, recorder, seconds, self._metrics.path_label(scope["path"]))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
@@ -127,8 +127,8 @@ class Guard:
         await self._app(scope, receive, send)
 
 
-class _Sender:
-    """Sends on, adds the request's id, and remembers how it was answered."""
+class _ResponseRecorder:
+    """Sends responses, adds the request id, and records the status."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -147,14 +147,14 @@ class _Sender:
         await self._send(message)
 
 
-def _log(scope: Scope, sender: _Sender, seconds: float, path: str) -> None:
+def _log(scope: Scope, recorder: _ResponseRecorder, seconds: float, path: str) -> None:
     log.info(
         "request",
         extra={
-            "request": sender.request_id,
+            "request": recorder.request_id,
             "method": scope.get("method", "WEBSOCKET"),
             "path": path,
-            "status": sender.status,
+            "status": recorder.status,
             "ms": round(seconds * 1000, 1),
             "key": scope.get("state", {}).get("key_id"),
         },

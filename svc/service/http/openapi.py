@@ -1,7 +1,8 @@
-"""The table of routes as an OpenAPI 3.1 document, from the types that the endpoints read and answer. Pure.
+"""The OpenAPI 3.1 document, from the table of routes and the types that the endpoints read and return. Pure.
 
-What is sent has every field, and the values of docs/wire.md alone. What is taken is wider, since unknown values and
-fields are ignored, and narrower where ``sessions.py`` and ``conversation.py`` have rules: ``_rules`` says them again.
+Response schemas have every field and only the values of docs/wire.md. Request schemas allow unknown enum values, since
+the service ignores what it does not know, and repeat the limits that ``sessions/rules.py`` and ``chat_completions.py``
+check (``_field_rules``).
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ from svc.service.settings import Settings
 
 Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
 Schemas = dict[str, dict[str, Json]]
-_PLACE = "#/components/schemas/"
-_TAKEN = "Input"  # ends the name of a type in a request that answers have in their own form
-_AN_ID: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{1,64}$"}
-_COME_BACK = frozenset({429, 503})  # these answers have Retry-After
-_KEYED = (400, 401, 429, 500, 503)  # any operation with a key may answer these, beside its own
-_OPEN = (400, 500, 503)
+_SCHEMAS_PATH = "#/components/schemas/"
+_INPUT_SUFFIX = "Input"  # suffix of a request type whose response form differs
+_ID_RULE: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{1,64}$"}
+_RETRYABLE = frozenset({429, 503})  # these responses have Retry-After
+_KEY_ERRORS = (400, 401, 429, 500, 503)  # any operation with a key may return these
+_PUBLIC_ERRORS = (400, 500, 503)
 _MEANINGS = {
     400: "A field breaks a rule; `param` names it.",
     401: "Missing, malformed, unknown, revoked or expired key.",
-    403: "An experimental model with a key that may not.",
-    404: "No such session, model, file or address.",
-    409: "A turn runs already, or the session id is taken.",
-    410: "The session's time is over.",
+    403: "The key may not use the experimental model.",
+    404: "No such session, model, file or endpoint.",
+    409: "A turn is running, or the session id is taken.",
+    410: "The session has expired.",
     413: "Over a limit; the message gives both figures.",
     429: "Over the key's rpm or tpm; see Retry-After.",
     499: "The turn was cancelled.",
-    500: "A fault of the service; the id in the message is in its log.",
+    500: "A bug in the service; the id in the message is also in its log.",
     502: "The model behind the service failed.",
-    503: "Shutting down, or the store is out of reach; see Retry-After.",
+    503: "Shutting down, or the store is unavailable; see Retry-After.",
 }
 
 
-class Described(Protocol):
-    """What this module needs to know of a row of the table of routes."""
+class OperationRow(Protocol):
+    """The part of a row of the table of routes that this module needs."""
 
     @property
     def method(self) -> str:
@@ -50,10 +51,10 @@ class Described(Protocol):
 
     @property
     def path(self) -> str:
-        """As it stands in the address."""
+        """The URL path."""
 
     @property
-    def is_open(self) -> bool:
+    def is_public(self) -> bool:
         """Whether it needs no key."""
 
     @property
@@ -62,7 +63,7 @@ class Described(Protocol):
 
     @property
     def parameters(self) -> Sequence[str]:
-        """The names of the query's parameters, all required."""
+        """The names of the query parameters, all required."""
 
     @property
     def body(self) -> type | None:
@@ -70,27 +71,27 @@ class Described(Protocol):
 
     @property
     def answer(self) -> type | None:
-        """The type of the JSON answer; None for one that is text."""
+        """The type of the JSON response; None if it is text."""
 
     @property
     def media_type(self) -> str:
-        """The type of an answer that is text."""
+        """The media type of a text response."""
 
     @property
     def data(self) -> type | None:
-        """The type of ``data`` where the answer is an OpResult; None for null."""
+        """The type of ``data`` if the response is an OpResult; None for null."""
 
     @property
     def errors(self) -> Sequence[int]:
-        """The statuses that it may answer beside those that any operation may."""
+        """The error statuses that it may return in addition to the common ones."""
 
 
-def build_document(operations: Sequence[Described], version: str, settings: Settings) -> bytes:
-    """The document as JSON, with the limits of these settings."""
-    sent = {kind for row in operations for kind in (row.answer, row.data) if kind is not None} | {ErrorBody}
-    taken = {row.body for row in operations if row.body not in (None, bytes)}
-    by_type, answers = _sent(sorted(sent, key=str))
-    bodies, requests = _taken(sorted(taken, key=str), answers, settings)
+def build_document(operations: Sequence[OperationRow], version: str, settings: Settings) -> bytes:
+    """Build the document, with the limits of these settings, as JSON."""
+    response_types = {kind for row in operations for kind in (row.answer, row.data) if kind is not None} | {ErrorBody}
+    request_types = {row.body for row in operations if row.body not in (None, bytes)}
+    by_type, answers = _response_schemas(sorted(response_types, key=str))
+    bodies, requests = _request_schemas(sorted(request_types, key=str), answers, settings)
     by_type.update(bodies)
     paths: dict[str, dict[str, Json]] = {}
     for row in operations:
@@ -112,9 +113,9 @@ def build_document(operations: Sequence[Described], version: str, settings: Sett
     return msgspec.json.encode(document)
 
 
-def _sent(kinds: Sequence[type]) -> tuple[dict[type, Json], Schemas]:
-    """Schemas of what the service sends: every field is there."""
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_PLACE}{{name}}")
+def _response_schemas(kinds: Sequence[type]) -> tuple[dict[type, Json], Schemas]:
+    """Schemas of what the service sends: every field is present."""
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_SCHEMAS_PATH}{{name}}")
     for schema in components.values():
         if "properties" in schema:
             schema["required"] = list(schema["properties"])
@@ -122,40 +123,40 @@ def _sent(kinds: Sequence[type]) -> tuple[dict[type, Json], Schemas]:
     return dict(zip(kinds, schemas, strict=True)), components
 
 
-def _taken(kinds: Sequence[type], answers: Schemas, settings: Settings) -> tuple[dict[type, Json], Schemas]:
-    """Schemas of what the service reads, under names that the answers do not have."""
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_PLACE}{{name}}")
+def _request_schemas(kinds: Sequence[type], answers: Schemas, settings: Settings) -> tuple[dict[type, Json], Schemas]:
+    """Schemas of what the service reads; types that also occur in responses get a name of their own."""
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_SCHEMAS_PATH}{{name}}")
     for name, schema in components.items():
-        if "enum" in schema and name != FeedbackType.__name__:  # a newer client's value is no error
+        if "enum" in schema and name != FeedbackType.__name__:  # a newer client may send values that are not known here
             schema |= {"type": "string", "examples": schema.pop("enum")}
-    for (name, field), rule in _rules(settings).items():
+    for (name, field), rule in _field_rules(settings).items():
         properties = components[name]["properties"]
-        properties[field] = _narrowed(properties[field], rule)
+        properties[field] = _apply_rule(properties[field], rule)
     text = msgspec.json.encode(components).decode()
     for name in (shared := components.keys() & answers.keys()):
-        text = text.replace(f'"{_PLACE}{name}"', f'"{_PLACE}{name}{_TAKEN}"')
+        text = text.replace(f'"{_SCHEMAS_PATH}{name}"', f'"{_SCHEMAS_PATH}{name}{_INPUT_SUFFIX}"')
     named: Schemas = msgspec.json.decode(text)
     return (
         dict(zip(kinds, schemas, strict=True)),
-        {f"{name}{_TAKEN}" if name in shared else name: schema for name, schema in named.items()},
+        {f"{name}{_INPUT_SUFFIX}" if name in shared else name: schema for name, schema in named.items()},
     )
 
 
-def _rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]]:
-    """What a field of a request must be, beside its type."""
-    an_id_or_empty: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{0,64}$"}
-    of_a_session = ("GenerateRequest", "UpdateRequest", "DeleteRequest")
-    of_a_key: Mapping[str, Json] = {"maxLength": MAX_NAME_CHARS}
-    in_a_session = ("AttachFileRequest", "DetachFileRequest", "FeedbackRequest", "TicketRequest")
+def _field_rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]]:
+    """The rules for request fields, in addition to their types."""
+    optional_id: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{0,64}$"}
+    by_id = ("GenerateRequest", "UpdateRequest", "DeleteRequest")
+    key_name: Mapping[str, Json] = {"maxLength": MAX_NAME_CHARS}
+    by_session_id = ("AttachFileRequest", "DetachFileRequest", "FeedbackRequest", "TicketRequest")
     ttl: Mapping[str, Json] = {"minimum": settings.min_ttl_seconds, "maximum": settings.max_ttl_seconds}
     name: Mapping[str, Json] = {"maxLength": settings.max_name_chars}
     description: Mapping[str, Json] = {"maxLength": settings.max_description_chars}
     return {
-        **{(kind, "id"): _AN_ID for kind in (*of_a_session, "Message")},
-        **{(kind, "session_id"): _AN_ID for kind in in_a_session},
-        ("CreateKeyRequest", "name"): of_a_key,
+        **{(kind, "id"): _ID_RULE for kind in (*by_id, "Message")},
+        **{(kind, "session_id"): _ID_RULE for kind in by_session_id},
+        ("CreateKeyRequest", "name"): key_name,
         ("CreateKeyRequest", "ttl"): {"minimum": 0, "maximum": MAX_TTL_SECONDS},
-        ("RegisterRequest", "id"): an_id_or_empty,
+        ("RegisterRequest", "id"): optional_id,
         ("RegisterRequest", "ttl"): ttl,
         ("RegisterRequest", "name"): name,
         ("RegisterRequest", "description"): description,
@@ -168,15 +169,7 @@ def _rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]]:
         ("DetachFileRequest", "file_idx"): {"minimum": 0},
         ("FeedbackRequest", "score"): {"minimum": -MAX_SCORE, "maximum": MAX_SCORE},
         ("FeedbackRequest", "comment"): {"maxLength": settings.max_content_bytes},
-        ("FeedbackRequest", "group_id"): an_id_or_empty,
-        ("ChatRequest", "messages"): {"minItems": 1},
-        ("ChatRequest", "n"): {"const": 1},
-        ("ChatRequest", "stream"): {"const": False},
-        ("ChatRequest", "tools"): {"maxItems": 0},
-        ("ChatRequest", "functions"): {"maxItems": 0},
-        ("ChatMessage", "role"): {"enum": ["assistant", "developer", "system", "user"]},
-        ("ChatMessage", "tool_calls"): {"maxItems": 0},
-        ("ChatPart", "type"): {"const": "text"},
+        ("FeedbackRequest", "group_id"): optional_id,
     }
 
 
@@ -184,22 +177,22 @@ def _file_name(settings: Settings) -> Mapping[str, Json]:
     return {"minLength": 1, "maxLength": settings.max_file_name_chars, "pattern": r"^[^\x00-\x1f\x7f/\\]+$"}
 
 
-def _narrowed(schema: dict[str, Json], rule: Mapping[str, Json]) -> dict[str, Json]:
-    """The schema with a rule that does not count for null."""
+def _apply_rule(schema: dict[str, Json], rule: Mapping[str, Json]) -> dict[str, Json]:
+    """Add a rule to the schema; null stays allowed."""
     if not isinstance(choices := schema.get("anyOf"), list):
         return {**schema, **rule}
     return {**schema, "anyOf": [choice if choice == {"type": "null"} else {**choice, **rule} for choice in choices]}
 
 
-def _operation(row: Described, by_type: Mapping[type, Json], settings: Settings) -> Json:
+def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settings) -> Json:
     described: dict[str, Json] = {
         "operationId": row.path.strip("/").replace("/", "_").replace(".", "_") or "page",
         "summary": row.summary,
         "responses": {"200": _success(row, by_type), **_errors(row, by_type)},
     }
-    if row.is_open:
+    if row.is_public:
         described["security"] = []
-    rules: dict[str, Mapping[str, Json]] = {"session_id": _AN_ID, "filename": _file_name(settings)}
+    rules: dict[str, Mapping[str, Json]] = {"session_id": _ID_RULE, "filename": _file_name(settings)}
     if row.parameters:
         described["parameters"] = [
             {"name": name, "in": "query", "required": True, "schema": {"type": "string", **rules[name]}}
@@ -216,7 +209,7 @@ def _body(kind: type, by_type: Mapping[type, Json]) -> Json:
     return {"application/json": {"schema": by_type[kind]}}
 
 
-def _success(row: Described, by_type: Mapping[type, Json]) -> Json:
+def _success(row: OperationRow, by_type: Mapping[type, Json]) -> Json:
     if row.answer is None:
         return {"description": "OK", "content": {row.media_type: {"schema": {"type": "string"}}}}
     schema = by_type[row.answer]
@@ -226,12 +219,12 @@ def _success(row: Described, by_type: Mapping[type, Json]) -> Json:
     return {"description": "OK", "content": {"application/json": {"schema": schema}}}
 
 
-def _errors(row: Described, by_type: Mapping[type, Json]) -> Mapping[str, Json]:
-    statuses = sorted({*row.errors, *(_OPEN if row.is_open else _KEYED)})
+def _errors(row: OperationRow, by_type: Mapping[type, Json]) -> Mapping[str, Json]:
+    statuses = sorted({*row.errors, *(_PUBLIC_ERRORS if row.is_public else _KEY_ERRORS)})
     content: Json = {"application/json": {"schema": by_type[ErrorBody]}}
     described: dict[int, dict[str, Json]] = {
         status: {"description": _MEANINGS[status], "content": content} for status in statuses
     }
-    for status in _COME_BACK & described.keys():
+    for status in _RETRYABLE & described.keys():
         described[status]["headers"] = {"Retry-After": {"required": True, "schema": {"type": "integer", "minimum": 1}}}
     return {str(status): response for status, response in described.items()}

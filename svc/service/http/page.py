@@ -1,8 +1,8 @@
 """The page at ``/`` and the built files under ``/dist/``. Facts: docs/wire.md, "The service's page".
 
-Nothing here needs a key; the page shows what its script fetches with one. A one-time code in the body of POST / gets a
-short-lived key, which stands in that answer alone: not in an address, a cookie or a cache. The files are built by npm
-into ``static/`` (labextension/ship.mjs); a checkout where nobody has built them says so.
+Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST / is
+exchanged for a short-lived key, which appears only in that response: not in a URL, a cookie or a cache. npm builds the
+files into ``static/`` (labextension/ship.mjs).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ FILES = {
     "page.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
 }
-_MAX_FORM_BYTES = 1_000  # a code has 43 characters
-_START = "{{start}}"
+_MAX_FORM_BYTES = 1_000  # a form with a code of 43 characters
+_START_MARK = "{{start}}"
 _POLICY = "; ".join(
     [
         "default-src 'none'",
@@ -50,22 +50,22 @@ _PAGE_HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _FILE_HEADERS = {
-    "Cache-Control": "no-cache",  # kept, and asked for again with its ETag: the name is the same in every version
-    "Cross-Origin-Resource-Policy": "cross-origin",  # other pages show the element
+    "Cache-Control": "no-cache",  # cached but revalidated, because file names do not change between versions
+    "Cross-Origin-Resource-Policy": "cross-origin",  # other pages may embed the element
     "X-Content-Type-Options": "nosniff",
     "Vary": "Accept-Encoding",
 }
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the page's script finds in the page: a key, or why there is none."""
+    """What the page's script finds in the page: a key, or the reason why there is none."""
 
     api_key: str = ""
     notice: str = ""
 
 
 class _File(msgspec.Struct, frozen=True):
-    """A built file, as it is and compressed, and its ETag."""
+    """A built file, plain and compressed, and its ETag."""
 
     plain: bytes
     compressed: bytes
@@ -77,17 +77,17 @@ async def page(service: Service, request: Request) -> Response:
     return _page(Start())
 
 
-async def enter(service: Service, request: Request) -> Response:
-    """POST /: the page, signed in by the one-time code of a form."""
+async def sign_in(service: Service, request: Request) -> Response:
+    """POST /: the page, signed in with the one-time code of a form."""
     form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
-    key = service.page_codes.redeem(form.get("code", [""])[0])
+    key = service.sign_in_codes.redeem(form.get("code", [""])[0])
     if key is None:
-        return _page(Start(notice="This code was used before, or is older than a minute."), 401)
+        return _page(Start(notice="This sign-in code was already used or has expired."), 401)
     try:
-        made = await service.own_keys.open_page(key)
+        page_key = await service.user_keys.open_page(key)
     except InvalidApiKeyError as error:
         return _page(Start(notice=error.message), 401)
-    return _page(Start(api_key=made.api_key))
+    return _page(Start(api_key=page_key.api_key))
 
 
 async def file(service: Service, request: Request) -> Response:
@@ -97,8 +97,7 @@ async def file(service: Service, request: Request) -> Response:
         found = _built(name)
     except FileNotFoundError as error:
         raise AddressNotFoundError(
-            f"{name} was not built in this checkout; `npm ci && npm run build` in labextension/ builds it, "
-            "and so does `pip install .`"
+            f"{name} was not built in this checkout; run `npm ci && npm run build` in labextension/, or `pip install .`"
         ) from error
     headers = {**_FILE_HEADERS, "ETag": found.etag}
     if found.etag in request.headers.get("if-none-match", ""):
@@ -109,9 +108,9 @@ async def file(service: Service, request: Request) -> Response:
 
 
 def _page(start: Start, status: int = 200) -> Response:
-    # JSON in a data block: `<` is all that could end it.
-    told = msgspec.json.encode(start).decode().replace("<", "\\u003c")
-    return Response(_template().replace(_START, told), status, headers=_PAGE_HEADERS, media_type="text/html")
+    # The JSON is in a script element; escaping `<` keeps it from closing that element.
+    data = msgspec.json.encode(start).decode().replace("<", "\\u003c")
+    return Response(_template().replace(_START_MARK, data), status, headers=_PAGE_HEADERS, media_type="text/html")
 
 
 @functools.cache

@@ -1,4 +1,4 @@
-"""What the service answers: JSON of the wire's types, and the one shape of every error. Pure."""
+"""Responses: JSON of the wire's types, and the one format of every error. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
     return Response(_ENCODER.encode(body), media_type="application/json")
 
 
-def done(data: msgspec.Struct | None = None) -> Response:
+def op_result(data: msgspec.Struct | None = None) -> Response:
     """200 with an OpResult."""
     return reply(OpResult() if data is None else OpResult(data=msgspec.Raw(_ENCODER.encode(data))))
 
 
 def error_reply(error: ServiceError) -> Response:
-    """The error in the wire's shape; ``Retry-After`` where it says when to come back."""
+    """The error in the wire's format, with ``Retry-After`` and ``WWW-Authenticate`` where they apply."""
     detail = ErrorDetail(code=error.code, message=error.message, type=error.type, param=error.param)
     headers = {}
     if error.retry_after is not None:

@@ -1,6 +1,6 @@
-"""A fault of ours: an id for the user, and for the log the id with where it happened, never what was being worked on.
+"""Internal errors: the client gets an id, the log the same id with the exception's type and stack frames.
 
-An exception's text may hold what a user wrote, so the log has its type and its frames alone.
+The exception's text is not logged, because it may contain what a user wrote.
 """
 
 from __future__ import annotations
@@ -14,7 +14,12 @@ log = logging.getLogger("svc.failures")
 
 
 def internal_error(error: BaseException, **context: str) -> InternalServiceError:
-    """The error for the wire; logs the fault under the same id."""
+    """Log a bug under a new id, and return the error for the wire, which has only that id.
+
+    Args:
+        error: The exception.
+        **context: Fields for the log line, such as the turn's id.
+    """
     fault = new_id()[:12]
     log.error("internal error", exc_info=error, extra={"fault": fault, **context})
-    return InternalServiceError(f"internal error {fault}: the service's log says where under this id")
+    return InternalServiceError(f"internal error {fault}: see the service's log for this id")

@@ -1,4 +1,4 @@
-"""Whether anything uses the service: open requests and streams, and when the last of them ended."""
+"""Whether the service is in use: open requests and streams, and when the last of them ended."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 
 
-class Activity:
-    """Counts what is open. ``clock`` is monotonic, in seconds."""
+class ActivityTracker:
+    """Counts open requests and streams. ``clock`` is monotonic, in seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
@@ -16,7 +16,7 @@ class Activity:
 
     @contextlib.contextmanager
     def request(self) -> Iterator[None]:
-        """Something is open while this is."""
+        """Count a request while the context is active."""
         self._open += 1
         try:
             yield
@@ -26,11 +26,11 @@ class Activity:
 
     @property
     def open_requests(self) -> int:
-        """How many requests and streams are open."""
+        """The number of open requests and streams."""
         return self._open
 
     def idle_seconds(self, *, running_turns: int) -> float:
-        """For how long nothing has been open; a running turn counts as use."""
+        """How long nothing has been open; a running turn counts as use."""
         if self._open or running_turns:
             self._last = self._clock()
         return self._clock() - self._last

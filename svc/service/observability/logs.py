@@ -1,6 +1,7 @@
-"""Log lines as JSON, one event a line: time, level, event, and its fields. No content, no keys, no exception texts.
+"""Logs as JSON lines: time, level, event and its fields. No content, no keys, no exception texts.
 
-An exception is logged as its type and frames: its text may hold what a user wrote. uvicorn's own loggers go here, too.
+An exception is logged as its type and stack frames, because its text may contain what a user wrote. uvicorn's loggers
+use the same handler.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ _Field = str | int | float | bool | None | list[str]
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """Formats a record as one JSON object."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record's event and its extra fields."""
+        """The record's event and extra fields."""
         line: dict[str, _Field] = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -38,7 +39,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def set_up_logs(stream: TextIO | None = None, *, level: str = "INFO") -> None:
-    """Send everything to the stream, stderr by default; uvicorn's chatter from warnings on."""
+    """Send all logs to the stream (default: stderr); of uvicorn's, warnings and errors only."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger("svc")
@@ -52,7 +53,7 @@ def set_up_logs(stream: TextIO | None = None, *, level: str = "INFO") -> None:
 
 
 def _is_worth_a_line(record: logging.LogRecord) -> bool:
-    """Not what uvicorn says of each upgrade that was refused with an HTTP answer, as if it were a fault."""
+    """Drop uvicorn's error for each upgrade that was refused with an HTTP response."""
     return "without completing handshake" not in record.getMessage()
 
 

@@ -1,7 +1,6 @@
-"""Optional OpenTelemetry: a span a request or stream, exported as OTEL_… in the environment says. Extra ``otel``.
+"""Optional OpenTelemetry tracing: one span per request or stream, exported as the OTEL_… variables say. Extra ``otel``.
 
-A span has the method, the path where it is on the table of routes, and the status; never a query, a header or a word of
-what was asked.
+A span has the method, the path if it has a route, and the status; never a query, a header or content.
 """
 
 from __future__ import annotations
@@ -16,30 +15,36 @@ from svc.errors import ConfigError
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
-Known = Callable[[str], str]
+PathLabel = Callable[[str], str]
 _ADDRESS = "svc.address"
 _HIDDEN = ("path", "raw_path", "query_string")
 
 
-def traced(app: ASGIApp, known: Known, provider: TracerProvider | None = None) -> ASGIApp:
-    """The application with a span around each request; without ``provider``, one that exports by OTLP over HTTP.
+def traced(app: ASGIApp, path_label: PathLabel, provider: TracerProvider | None = None) -> ASGIApp:
+    """Wrap the application with a span around each request.
 
-    ``known`` names a path as it may be shown. Raises ConfigError where the extra is not installed.
+    Args:
+        app: The application.
+        path_label: Returns the form of a path that may be recorded.
+        provider: Where spans go; the default exports by OTLP over HTTP.
+
+    Raises:
+        ConfigError: The extra ``otel`` is not installed.
     """
     try:
         from opentelemetry.instrumentation.asgi import OpenTelemetryMiddleware
 
-        chosen = provider or _exporting()
+        chosen = provider or _otlp_provider()
     except ImportError as error:
         raise ConfigError(
-            f'telemetry is switched on, but {error.name} is not installed: pip install "svc-jupyter[otel]", '
-            "or leave --telemetry (SVC_TELEMETRY) out"
+            f'telemetry is enabled, but {error.name} is not installed. Run: pip install "svc-jupyter[otel]", '
+            "or disable --telemetry (SVC_TELEMETRY)"
         ) from error
-    inner = OpenTelemetryMiddleware(_WithAddress(app), tracer_provider=chosen, exclude_spans=["receive", "send"])
-    return _WithoutAddress(inner, known)
+    inner = OpenTelemetryMiddleware(_RestoreAddress(app), tracer_provider=chosen, exclude_spans=["receive", "send"])
+    return _HideAddress(inner, path_label)
 
 
-def _exporting() -> TracerProvider:
+def _otlp_provider() -> TracerProvider:
     from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import TracerProvider as Provider
@@ -50,23 +55,23 @@ def _exporting() -> TracerProvider:
     return provider
 
 
-class _WithoutAddress:
-    """Hides the address from what is inside, all but a known path."""
+class _HideAddress:
+    """Hides the URL from the tracing middleware, except a path with a route."""
 
-    def __init__(self, app: ASGIApp, known: Known) -> None:
+    def __init__(self, app: ASGIApp, path_label: PathLabel) -> None:
         self._app = app
-        self._known = known
+        self._path_label = path_label
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] in ("http", "websocket"):
-            path = self._known(scope["path"])
+            path = self._path_label(scope["path"])
             hidden = {"path": path, "raw_path": path.encode(), "query_string": b""}
             scope = {**scope, **hidden, _ADDRESS: {name: scope[name] for name in _HIDDEN if name in scope}}
         await self._app(scope, receive, send)
 
 
-class _WithAddress:
-    """Gives the address back to what is inside."""
+class _RestoreAddress:
+    """Restores the URL for the application inside the tracing middleware."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,20 +1,20 @@
-"""A transport that writes all frames of one turn of the loop at once: a system call for each frame costs the most.
+"""A transport that collects writes during one iteration of the event loop, because a system call per frame costs most.
 
 Messages that are ready together also come in one event (``stream/outbox.py``), because an event costs as much as a
-frame. The websocket that uses this is in ``uvicorn_protocols.py``. Decides nothing about frames or flow: a buffer that
-fills is written at once, so that the transport can say that it is full. When the connection closes, a peer that does
-not read the rest is disconnected after ``close_seconds``.
+frame. The websocket that uses this is in ``uvicorn_protocols.py``. Flow control is unchanged: a full buffer is written
+at once, so that the underlying transport can pause the writer. When the connection closes, a peer that does not read
+the rest is disconnected after ``close_seconds``.
 """
 
 from __future__ import annotations
 
 import asyncio
 
-FULL_BYTES = 65_536  # the transport's own mark for "full", by default
+FULL_BYTES = 65_536  # asyncio's default high-water mark of a transport
 
 
 class CoalescingTransport(asyncio.Transport):
-    """A transport that writes later in the same turn of the loop, or before it closes."""
+    """A transport that defers writes to the end of the current loop iteration, or until it closes."""
 
     __slots__ = ("_close_seconds", "_loop", "_parts", "_size", "_transport")
 
@@ -27,7 +27,7 @@ class CoalescingTransport(asyncio.Transport):
         self._size = 0
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Take data to be written; what is mutable must not change afterwards."""
+        """Add data to the pending write; mutable data must not change afterwards."""
         if not self._parts:
             self._loop.call_soon(self._flush)
         self._parts.append(data)
@@ -41,7 +41,7 @@ class CoalescingTransport(asyncio.Transport):
             self._transport.write(b"".join(parts))
 
     def close(self) -> None:
-        """Write what was taken, then close; what the peer has not taken in time is dropped."""
+        """Write pending data, then close; after ``close_seconds``, data that the peer has not read is dropped."""
         if self._transport.is_closing():
             return
         self._flush()
@@ -50,21 +50,21 @@ class CoalescingTransport(asyncio.Transport):
             self._loop.call_later(self._close_seconds, self._transport.abort)
 
     def abort(self) -> None:
-        """Close at once."""
+        """Close at once and drop pending data."""
         self._transport.abort()
 
     def is_closing(self) -> bool:
-        """Whether it is closed or about to be."""
+        """Whether it is closed or closing."""
         return self._transport.is_closing()
 
     def pause_reading(self) -> None:
-        """Take nothing from the peer for now."""
+        """Stop reading from the peer."""
         self._transport.pause_reading()
 
     def resume_reading(self) -> None:
-        """Take from the peer again."""
+        """Read from the peer again."""
         self._transport.resume_reading()
 
     def get_extra_info(self, name: str, default: object = None) -> object:
-        """What the transport knows of itself."""
+        """Information about the underlying transport."""
         return self._transport.get_extra_info(name, default)

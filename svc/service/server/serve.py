@@ -1,8 +1,8 @@
-"""Run the service as a process: options, the socket, locks, the connection file, signals.
+"""Run the service as a process: options, socket, locks, connection file, signals.
 
-Facts: docs/wire.md, "Network and deployment".
-Refuses to start where a key would travel in the clear: plain http beyond loopback needs ``--behind-proxy``. A database
-is served by one process at a time, held by a lock beside it: so a turn of another owner is one whose process died.
+Facts: docs/wire.md, "Network and deployment". Refuses to start if keys would be sent unencrypted: plain http beyond
+loopback needs ``--behind-proxy``. A lock file lets one process at a time serve a database. That is why, at start-up, a
+running turn of any other owner belongs to a process that died.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SQLITE = "sqlite:///"
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What ``svc serve`` was given. ``port`` 0 takes a free one; None stands for what is not wanted."""
+    """The options of ``svc serve``. ``port`` 0 is any free port; None is not set."""
 
     host: str
     port: int
@@ -58,7 +58,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
-    """What the connection file says of the process that serves."""
+    """The content of the connection file: the process and its addresses."""
 
     pid: int
     base_url: str
@@ -68,15 +68,15 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def run(options: Options, settings: Settings) -> None:
-    """Serve until a signal, or until idle; raises ConfigError where the service cannot start as asked."""
+    """Serve until a signal arrives or the service is idle; raises ConfigError if it cannot start with these options."""
     set_up_logs()
     check_transport(options)
     database = database_path(options.database)
     assistant = load_assistant(options.assistant)
     with contextlib.ExitStack() as held:
         if options.connection_file is not None:
-            held.enter_context(_lock(options.connection_file, "another local service runs already"))
-        held.enter_context(_lock(database, "another service serves this database"))
+            held.enter_context(_lock(options.connection_file, "another local service is already running"))
+        held.enter_context(_lock(database, "another service is using this database"))
         listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
         running = build(assistant, database=database, settings=settings)
         server = Server(options, running, listener)
@@ -85,37 +85,41 @@ def run(options: Options, settings: Settings) -> None:
 
 
 def check_transport(options: Options) -> None:
-    """Raise ConfigError where keys would travel in the clear, or half of the TLS pair is missing."""
+    """Raise ConfigError if keys would be sent unencrypted, or half of the TLS pair is missing."""
     if (options.tls_cert is None) != (options.tls_key is None):
-        raise ConfigError("--tls-cert and --tls-key belong together; give both, or neither")
+        raise ConfigError("--tls-cert and --tls-key need each other; give both, or neither")
     is_safe = options.tls_cert is not None or options.behind_proxy or is_loopback(options.host)
     if not is_safe:
         raise ConfigError(
-            f"--host {options.host} is beyond this machine, and plain http would send keys in the clear. "
-            "Give --tls-cert and --tls-key, or --behind-proxy where a proxy in front speaks TLS"
+            f"--host {options.host} is reachable from other machines, and plain http would send keys unencrypted. "
+            "Give --tls-cert and --tls-key, or --behind-proxy if a reverse proxy terminates TLS"
         )
 
 
 def database_path(address: str) -> Path:
-    """The file of a ``sqlite:///PATH`` address; four slashes begin an absolute path. Raises ConfigError."""
+    """The file of a ``sqlite:///PATH`` URL; an absolute path has four slashes. Raises ConfigError."""
     path = address.removeprefix(_SQLITE)
     if path == address or not path:
-        raise ConfigError(f"--database {address} is not understood; write sqlite:///PATH (sqlite:////var/lib/svc.db)")
+        raise ConfigError(
+            f"--database {address} is not valid; it must be sqlite:///PATH (such as sqlite:////var/lib/svc.db)"
+        )
     return Path(path).absolute()
 
 
 def default_assistant(environment: Mapping[str, str]) -> str:
-    """What answers where nothing is asked for: a model where one is configured. Raises ConfigError for half of one."""
-    from svc.assistant.model.configuration import is_configured  # loads the analyst, which another may replace
+    """The assistant if none is given: the model if one is configured, else the analyst. Raises ConfigError."""
+    from svc.assistant.model.configuration import (
+        is_configured,
+    )  # imports the analyst, which another assistant may replace
 
     return MODEL_ASSISTANT if is_configured(environment) else DEFAULT_ASSISTANT
 
 
 def load_assistant(name: str) -> Assistant:
-    """What ``MODULE:NAME`` makes; raises ConfigError."""
+    """Import and create the assistant that ``MODULE:NAME`` names; raises ConfigError."""
     module_name, separator, attribute = name.partition(":")
     if not (module_name and separator and attribute):
-        raise ConfigError(f"--assistant {name} is not understood; write MODULE:NAME, such as {DEFAULT_ASSISTANT}")
+        raise ConfigError(f"--assistant {name} is not valid; it must be MODULE:NAME, such as {DEFAULT_ASSISTANT}")
     try:
         factory: Callable[[], Assistant] = getattr(importlib.import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
@@ -123,11 +127,11 @@ def load_assistant(name: str) -> Assistant:
     try:
         return factory()
     except TypeError as error:
-        raise ConfigError(f"--assistant {name} cannot be made by a call without arguments: {error}") from error
+        raise ConfigError(f"--assistant {name} cannot be called without arguments: {error}") from error
 
 
 class Server(uvicorn.Server):
-    """uvicorn with the service's own beginning and end."""
+    """uvicorn with the service's start-up and shutdown."""
 
     def __init__(self, options: Options, running: RunningService, listener: socket.socket) -> None:
         self._options = options
@@ -137,12 +141,12 @@ class Server(uvicorn.Server):
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
         app: ASGIApp = create_app(running, hosts=hosts)
         if settings.telemetry:
-            app = traced(app, running.service.metrics.known)
+            app = traced(app, running.service.metrics.path_label)
         super().__init__(_uvicorn_config(options, app, settings))
 
     @property
     def connection(self) -> Connection:
-        """Where the service is reached."""
+        """The addresses of the running service."""
         host, port = self._listener.getsockname()[:2]
         reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # a comparison
         address = f"[{reachable}]:{port}" if ":" in reachable else f"{reachable}:{port}"
@@ -156,7 +160,7 @@ class Server(uvicorn.Server):
         )
 
     async def serve_until_stopped(self) -> None:
-        """Start the parts, serve, and close the parts whatever happens; raises ConfigError where one cannot start."""
+        """Start the parts, serve, and always close the parts; raises ConfigError if one cannot start."""
         try:
             await self._running.start()
             if self._options.key_file is not None:
@@ -166,7 +170,7 @@ class Server(uvicorn.Server):
             await self._running.close()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening, then say where."""
+        """Start listening, then write the connection file."""
         await super().startup(sockets=sockets)
         if self.should_exit:
             return
@@ -174,11 +178,11 @@ class Server(uvicorn.Server):
         if self._options.connection_file is not None:
             _write_private(self._options.connection_file, msgspec.json.encode(connection))
         if not await self._running.service.session_stores.logged.keys():
-            log.warning("no key yet", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
+            log.warning("no keys", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
 
     async def on_tick(self, counter: int) -> bool:
-        """Called ten times a second: stop where nobody has used the service for long enough."""
+        """Called ten times a second: stop after ``exit_when_idle`` seconds without use."""
         limit = self._options.exit_when_idle
         turns = len(self._running.service.turns.running)
         if limit is not None and self._running.activity.idle_seconds(running_turns=turns) >= limit:
@@ -187,7 +191,7 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let turns end and streams close in order, before connections are cut."""
+        """Let turns end and streams close in order before connections are cut."""
         log.info("stopping")
         if self._options.connection_file is not None:
             self._options.connection_file.unlink(missing_ok=True)
@@ -198,7 +202,7 @@ class Server(uvicorn.Server):
         log.info("stopped")
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal asks to stop; a second Ctrl-C insists. The process then ends by itself, with 0."""
+        """A signal requests a shutdown; a second Ctrl-C forces it. The process then exits with status 0."""
         self.force_exit = self.should_exit and sig == signal.SIGINT
         self.should_exit = True
 
@@ -224,7 +228,7 @@ def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvico
 
 
 async def register_key_file(path: Path, running: RunningService) -> None:
-    """Make sure that the file's key opens the service, as the user ``local``; the file is made where it is missing."""
+    """Make the key file's key valid for the user ``local``; the file is created if it is missing."""
     key = read_or_make_key(path)
     digest = key_digest(key)
     now = running.service.clock()
@@ -242,7 +246,7 @@ async def register_key_file(path: Path, running: RunningService) -> None:
 
 
 def read_or_make_key(path: Path) -> str:
-    """The key in the file, which is made with mode 0600 where it is missing; raises ConfigError."""
+    """Read the key from the file, which is created with mode 0600 if it is missing; raises ConfigError."""
     try:
         if not path.exists():
             _write_private(path, f"{make_key()}\n".encode())
@@ -251,12 +255,12 @@ def read_or_make_key(path: Path) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the key file {path} cannot be used: {error}") from error
     if not is_well_formed(key):
-        raise ConfigError(f"the key file {path} holds no key; remove it, and a new one is made")
+        raise ConfigError(f"the key file {path} contains no valid key; delete it, and a new key is created")
     return key
 
 
 def _write_private(path: Path, data: bytes) -> None:
-    """Write the file whole or not at all, readable by this user alone."""
+    """Write the file atomically, readable by this user only."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     part.unlink(missing_ok=True)
@@ -268,21 +272,21 @@ def _write_private(path: Path, data: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _lock(path: Path, meaning: str) -> Iterator[None]:
-    """Hold the operating system's lock on ``PATH.lock``; raises ConfigError where another process has it."""
+def _lock(path: Path, problem: str) -> Iterator[None]:
+    """Hold the operating system's lock on ``PATH.lock``; raises ConfigError if another process holds it."""
     lock_path = path.with_name(f"{path.name}.lock")
     try:
         lock_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with filelock.FileLock(lock_path, timeout=0, mode=0o600):
             yield
     except filelock.Timeout as error:
-        raise ConfigError(f"{meaning}: it holds {lock_path}. Use that one, or stop it first") from error
+        raise ConfigError(f"{problem} (it holds {lock_path}). Use that one, or stop it first") from error
     except PermissionError as error:
-        raise ConfigError(f"{lock_path} cannot be made: {error}") from error
+        raise ConfigError(f"{lock_path} cannot be created: {error}") from error
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens there; port 0 takes a free one. Raises ConfigError."""
+    """Open the listening socket; port 0 is any free port. Raises ConfigError."""
     try:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         listener = socket.create_server((host, port), family=family, backlog=2_048)

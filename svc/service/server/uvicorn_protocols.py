@@ -12,7 +12,7 @@ limits on bodies are in ``http/``.
 At most ``max_keyless_connections`` connections may be open without a valid key. One more closes the oldest of them: a
 client with a key sends it at once, and a client that only fills memory does not.
 
-Websockets write all frames of one turn of the loop at once (``frame_batching.py``).
+Websockets write all frames of one iteration of the event loop at once (``frame_batching.py``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from svc.service.server.frame_batching import CoalescingTransport
 from svc.service.settings import Settings
 from svc.service.stream.outbox import TEXTS
 
-MAX_PIPELINED = 16  # requests that wait for an earlier one of their connection: each has its head in memory
+MAX_PIPELINED = 16  # requests queued behind an earlier one of their connection; the head of each is in memory
 
 
 class ProtocolArguments(TypedDict, total=False):
@@ -84,20 +84,20 @@ class _HttpConnection(HttpToolsProtocol):
         super().__init__(**arguments)
         self._settings = settings
         self._keyless = keyless
-        self._beside_bodies = 0  # bytes since the last that counted as progress
+        self._head_bytes = 0  # since the last part of a body: heads, trailers, sizes of chunks
         self._has_progress = False
         self._is_in_head = True
         self._timer: asyncio.TimerHandle | None = None
-        self._reader_timer: asyncio.TimerHandle | None = None  # runs while the client takes nothing of an answer
+        self._write_timer: asyncio.TimerHandle | None = None  # runs while the client does not read its answer
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn has it
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own signature
         super().connection_made(transport)
         self._keyless.add(self)
         self._close_after(self._settings.head_seconds)
 
     @property
     def has_key(self) -> bool:
-        """Whether the request that is being served, or was the last, came with a valid key."""
+        """Whether the current or last request had a valid key."""
         return self.scope is not None and "key_id" in self.scope["state"]
 
     def handle_websocket_upgrade(self) -> None:
@@ -107,31 +107,31 @@ class _HttpConnection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._keyless.discard(self)
         self._stop_timer()
-        self._stop_reader_timer()
+        self._stop_write_timer()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         self._has_progress = False
         super().data_received(data)
-        self._beside_bodies = 0 if self._has_progress else self._beside_bodies + len(data)
-        if self._beside_bodies > self._settings.max_head_bytes and not self.transport.is_closing():
+        self._head_bytes = 0 if self._has_progress else self._head_bytes + len(data)
+        if self._head_bytes > self._settings.max_head_bytes and not self.transport.is_closing():
             self.send_400_response(
-                f"the request's head is more than {self._settings.max_head_bytes:,} bytes; send less in address and "
+                f"the request's head is more than {self._settings.max_head_bytes:,} bytes; shorten the URL and "
                 "headers (SVC_MAX_HEAD_BYTES)"
             )
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stop_reader_timer()
-        self._reader_timer = self.loop.call_later(self._settings.body_idle_seconds, self.transport.abort)
+        self._stop_write_timer()
+        self._write_timer = self.loop.call_later(self._settings.body_idle_seconds, self.transport.abort)
 
     def resume_writing(self) -> None:
-        self._stop_reader_timer()
+        self._stop_write_timer()
         super().resume_writing()
 
     def on_message_begin(self) -> None:
         if len(self.pipeline) >= MAX_PIPELINED:
-            raise ValueError("too many requests at once")  # the parser makes its own error of it
+            raise ValueError("too many requests at once")  # the parser reports it as its own error
         super().on_message_begin()
         self._is_in_head = True
         self._close_after(self._settings.head_seconds)
@@ -154,11 +154,13 @@ class _HttpConnection(HttpToolsProtocol):
         if self.has_key:
             self._keyless.discard(self)
         super().on_response_complete()
+        # Refused early, for example with 413: closing while the client still sends would reset the connection, and the
+        # client would lose the answer. So the rest of the body is read for a while.
         if not self._is_in_head and self.cycle.more_body and self.cycle.response_complete:
             self._close_after(self._settings.body_idle_seconds)
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is no request in the wire's shape, and close."""
+        """Answer a malformed request in the wire's error format, and close."""
         self._stop_timer()
         refusal = error_reply(InvalidRequestError(msg))
         head = [b"HTTP/1.1 400 Bad Request", b"connection: close"]
@@ -168,21 +170,23 @@ class _HttpConnection(HttpToolsProtocol):
 
     def _close_after(self, seconds: float) -> None:
         self._stop_timer()
-        self._timer = self.loop.call_later(seconds, self._time_is_up)
+        self._timer = self.loop.call_later(seconds, self._on_timeout)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
-    def _stop_reader_timer(self) -> None:
-        if self._reader_timer is not None:
-            self._reader_timer.cancel()
-            self._reader_timer = None
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
 
-    def _time_is_up(self) -> None:
+    def _on_timeout(self) -> None:
         if self._is_in_head and self.cycle is not None and not self.cycle.response_complete:
-            self._close_after(self._settings.head_seconds)  # an earlier request of the connection is being answered
+            self._close_after(
+                self._settings.head_seconds
+            )  # an earlier request of this connection is still being answered
         elif not self.transport.is_closing():
             self.transport.close()
             self.loop.call_later(self._settings.close_seconds, self.transport.abort)
@@ -191,7 +195,7 @@ class _HttpConnection(HttpToolsProtocol):
 class _WebsocketConnection(WebSocketsSansIOProtocol):
     def __init__(self, close_seconds: float, **arguments: Unpack[ProtocolArguments]) -> None:
         super().__init__(**arguments)
-        self.close_timeout = close_seconds  # for the peer's own closing frame
+        self.close_timeout = close_seconds  # how long to wait for the peer's close frame
         self._close_seconds = close_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:

@@ -1,7 +1,7 @@
-"""Where the bytes of attached files are: on disk, or in memory for sessions that may not be logged.
+"""The contents of attached files: on disk, or in memory for sessions that may not be logged.
 
-A file is stored under an id that the service makes; the user's name for it never becomes a path. Uploads are streamed:
-at most ``CHUNK_BYTES`` of one are in memory. Facts: docs/wire.md, "Limits".
+A file is stored under a generated id; the user's name for it never becomes a path. Uploads are streamed, with at most
+``CHUNK_BYTES`` of each in memory. Facts: docs/wire.md, "Limits".
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from svc.messages import new_id
 from svc.service.sessions.file_type import HEAD_BYTES
 from svc.service.settings import MIB
 
-CHUNK_BYTES = MIB  # written at once, in a thread
+CHUNK_BYTES = MIB  # per write, which runs in a thread
 
 
 class ReceivedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """Bytes that were taken in: where they are, how many, and how they begin."""
+    """A stored upload: its id, size, digest and first bytes."""
 
     id: str
     size: int
@@ -39,16 +39,21 @@ class DiskFiles:
         self._folder = folder
 
     async def open(self, known: set[str]) -> None:
-        """Make the folder, and erase what a killed process left that no session knows."""
+        """Create the folder, and delete files that no session knows (left behind by a killed process)."""
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            strangers = [path.name for path in self._folder.iterdir() if path.name not in known]
+            orphans = [path.name for path in self._folder.iterdir() if path.name not in known]
         except OSError as error:
-            raise ConfigError(f"the folder for attached files, {self._folder}, cannot be used: {error}") from error
-        await self.remove(strangers)
+            raise ConfigError(f"the folder for attached files {self._folder} cannot be used: {error}") from error
+        await self.remove(orphans)
 
     async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
-        """Write a stream to disk, durable when this returns."""
+        """Write a stream to disk; the file is durable on return.
+
+        Raises:
+            TooLargeError: The stream is larger than ``limit_bytes``.
+            UnavailableError: The disk is full or cannot be written.
+        """
         file_id = new_id()
         path = self._folder / file_id
         try:
@@ -58,7 +63,7 @@ class DiskFiles:
         except OSError as error:
             await self.remove([file_id])
             raise UnavailableError(
-                f"the file could not be written ({error.strerror}); free some space beside the service's database",
+                f"the file could not be written ({error.strerror}); free space on the disk of the service's database",
                 retry_after=60,
             ) from error
         except BaseException:
@@ -66,36 +71,36 @@ class DiskFiles:
             raise
 
     def source(self, file_id: str) -> Path:
-        """The file's path."""
+        """The path of the file."""
         return self._folder / file_id
 
     async def remove(self, file_ids: Iterable[str]) -> None:
-        """Erase the files."""
+        """Delete the files."""
         await asyncio.to_thread(_unlink, [self._folder / file_id for file_id in file_ids])
 
 
 async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int) -> ReceivedFile:
     digest, size, head = hashlib.sha256(), 0, b""
-    waiting = bytearray()
+    buffer = bytearray()
     async for chunk in chunks:
         size += len(chunk)
         check_size(size, limit_bytes)
-        waiting += chunk
-        if len(waiting) >= CHUNK_BYTES:
-            head = head or bytes(waiting[:HEAD_BYTES])
-            await asyncio.to_thread(_write, sink, digest, bytes(waiting))
-            waiting.clear()
-    head = head or bytes(waiting[:HEAD_BYTES])
-    await asyncio.to_thread(_write, sink, digest, bytes(waiting))
+        buffer += chunk
+        if len(buffer) >= CHUNK_BYTES:
+            head = head or bytes(buffer[:HEAD_BYTES])
+            await asyncio.to_thread(_write, sink, digest, bytes(buffer))
+            buffer.clear()
+    head = head or bytes(buffer[:HEAD_BYTES])
+    await asyncio.to_thread(_write, sink, digest, bytes(buffer))
     await asyncio.to_thread(os.fsync, sink.fileno())
     return ReceivedFile(id=file_id, size=size, sha256=digest.hexdigest(), head=head)
 
 
 def _write(sink: IO[bytes], digest: hashlib._Hash, data: bytes) -> None:
     digest.update(data)
-    left = memoryview(data)
-    while left:
-        left = left[sink.write(left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[sink.write(remaining) :]
 
 
 def _unlink(paths: list[Path]) -> None:
@@ -104,7 +109,7 @@ def _unlink(paths: list[Path]) -> None:
 
 
 class MemoryFiles:
-    """Files of sessions that may not be logged: in memory, bounded for all of them together."""
+    """Files of sessions that may not be logged, in memory, with one limit for all of them."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -112,44 +117,49 @@ class MemoryFiles:
         self._used = 0
 
     async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
-        """Keep a stream in memory."""
-        gathered = bytearray()
+        """Keep a stream in memory; raises TooLargeError over either limit."""
+        buffer = bytearray()
         try:
             async for chunk in chunks:
-                check_size(len(gathered) + len(chunk), limit_bytes)
+                check_size(len(buffer) + len(chunk), limit_bytes)
                 self._check_room(len(chunk))
                 self._used += len(chunk)
-                gathered += chunk
+                buffer += chunk
         except BaseException:
-            self._used -= len(gathered)
+            self._used -= len(buffer)
             raise
-        file_id, data = new_id(), bytes(gathered)
+        file_id, data = new_id(), bytes(buffer)
         self._files[file_id] = data
         return ReceivedFile(id=file_id, size=len(data), sha256=hashlib.sha256(data).hexdigest(), head=data[:HEAD_BYTES])
 
     def _check_room(self, more: int) -> None:
         if self._used + more > self._limit_bytes:
             raise TooLargeError(
-                f"files of unlogged sessions would be more than {self._used + more:,} bytes; the service keeps "
-                f"{self._limit_bytes:,} in memory for all of them. Detach some, or use a session that may be logged"
+                f"the files of unlogged sessions would take {self._used + more:,} bytes of memory; the limit is "
+                f"{self._limit_bytes:,} for all of them. Detach some, or use a logged session"
             )
 
     def source(self, file_id: str) -> bytes:
-        """The file's bytes; raises SessionFileNotFoundError for one that was detached meanwhile."""
+        """The content of the file; raises SessionFileNotFoundError if it was detached."""
         if file_id not in self._files:
-            raise SessionFileNotFoundError("a file was detached while it was asked for; ask again")
+            raise SessionFileNotFoundError("the file was detached while it was being read; ask again")
         return self._files[file_id]
 
     async def remove(self, file_ids: Iterable[str]) -> None:
-        """Forget the files."""
+        """Delete the files."""
         for file_id in file_ids:
             self._used -= len(self._files.pop(file_id, b""))
 
 
 def check_size(size: int, limit_bytes: int) -> None:
-    """Raise TooLargeError with both figures where a file is over its limit."""
+    """Raise TooLargeError, with both figures, if a file is over its limit."""
     if size > limit_bytes:
         raise TooLargeError(
-            f"the file is at least {size:,} bytes; the service takes {limit_bytes:,}. Send the part that matters, "
+            f"the file is at least {size:,} bytes; the limit is {limit_bytes:,}. Send only the relevant part, "
             "or raise SVC_MAX_UPLOAD_BYTES"
         )
+
+
+async def one_chunk(data: bytes) -> AsyncIterator[bytes]:
+    """Yield data that is in memory already, for ``receive``."""
+    yield data

@@ -1,6 +1,6 @@
-"""A session's life in pure rules: ttl, logging, names, language, files, queries. No I/O; the clock comes in as a value.
+"""Rules of a session: lifetime, logging, names, language, file names, queries. No I/O; the time is an argument.
 
-Facts: docs/wire.md, "Session", "Message", "Limits"; language tags: BCP 47 by the ``langcodes`` library.
+Facts: docs/wire.md, "Session", "Message", "Limits". Language tags are BCP 47, checked by the ``langcodes`` library.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from svc.service.store.records import FileRecord, KeyRecord, Logging, SessionRec
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ISO_639 = re.compile(r"[A-Za-z]{2,3}")
-MAX_SCORE = 1_000  # of a feedback, either way; clients use stars, thumbs and percents
-_NOT_IN_A_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
+MAX_SCORE = 1_000  # of feedback, in either direction: clients use stars, thumbs or percentages
+_FORBIDDEN_IN_FILE_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
 def new_session(
@@ -46,7 +46,7 @@ def new_session(
     models: Models,
     instructions: str = "",
 ) -> SessionRecord:
-    """The session that a request asks for; raises the wire's error for each field that breaks a rule."""
+    """Build the session that a request asks for; raises the wire's error for the first field that breaks a rule."""
     ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
     return SessionRecord(
         id=check_id(request.id, "id") if request.id else new_id(),
@@ -55,18 +55,18 @@ def new_session(
         model=models.choose(request.model, allow_experimental=key.allow_experimental),
         ttl=ttl,
         language=check_language(request.language or "en"),
-        name=_check_text(request.name or "", "name", settings.max_name_chars) or made_up_name(now),
+        name=_check_text(request.name or "", "name", settings.max_name_chars) or default_session_name(now),
         description=_check_text(request.description or "", "description", settings.max_description_chars),
         create_time=int(now),
         update_time=int(now),
         expire_time=int(now) + ttl,
-        can_log=may_log(key.logging, asked=request.log_session),
+        can_log=can_log_session(key.logging, requested=request.log_session),
         instructions=instructions,
     )
 
 
-def updated(session: SessionRecord, request: UpdateRequest, *, now: float, settings: Settings) -> SessionRecord:
-    """The session after an update: what is missing or empty stays; a ttl counts from now."""
+def apply_update(session: SessionRecord, request: UpdateRequest, *, now: float, settings: Settings) -> SessionRecord:
+    """Apply an update: missing or empty fields stay as they are; a ttl counts from now."""
     ttl = check_ttl(request.ttl, settings) if request.ttl else session.ttl
     return msgspec.structs.replace(
         session,
@@ -79,31 +79,31 @@ def updated(session: SessionRecord, request: UpdateRequest, *, now: float, setti
     )
 
 
-def may_log(logging: Logging, *, asked: bool | None) -> bool:
-    """Whether a session may be logged: the wish counts where the key's logging is optional."""
+def can_log_session(logging: Logging, *, requested: bool | None) -> bool:
+    """Whether a session may be logged; the request decides only if the key's logging is optional."""
     if logging == "optional":
-        return asked is not False
+        return requested is not False
     return logging == "required"
 
 
 def check_alive(session: SessionRecord, now: float) -> None:
-    """Raise SessionExpiredError from the second of its end on."""
+    """Raise SessionExpiredError from the second of ``expire_time`` on."""
     if now >= session.expire_time:
         raise SessionExpiredError(
-            f"session {session.id} expired at {_utc(session.expire_time)}; register a new one "
-            "(a session lives longer with a greater ttl, or an update before its end)"
+            f"session {session.id} expired at {_utc_text(session.expire_time)}; register a new one "
+            "(to extend a session, choose a longer ttl or update it before it expires)"
         )
 
 
 def check_id(value: str, param: str) -> str:
-    """The id, where it is one; raises InvalidRequestError."""
+    """Return the id if it is valid; raises InvalidRequestError."""
     if not _ID.fullmatch(value):
-        raise InvalidRequestError(f"{param} is {_shown(value)}; it must be 1 to 64 of A-Z a-z 0-9 _ -", param=param)
+        raise InvalidRequestError(f"{param} is {_quoted(value)}; it must be 1 to 64 of A-Z a-z 0-9 _ -", param=param)
     return value
 
 
 def check_ttl(ttl: int, settings: Settings) -> int:
-    """The ttl, where it is in range; raises InvalidRequestError."""
+    """Return the ttl if it is in range; raises InvalidRequestError."""
     if not settings.min_ttl_seconds <= ttl <= settings.max_ttl_seconds:
         raise InvalidRequestError(
             f"ttl is {ttl}; it must be {settings.min_ttl_seconds} to {settings.max_ttl_seconds} seconds", param="ttl"
@@ -112,20 +112,20 @@ def check_ttl(ttl: int, settings: Settings) -> int:
 
 
 def check_language(tag: str) -> str:
-    """The tag, where it is valid BCP 47 whose first part is an ISO 639 code; raises InvalidRequestError."""
+    """Return the tag if it is valid BCP 47 and starts with an ISO 639 code; raises InvalidRequestError."""
     is_known = bool(_ISO_639.fullmatch(tag.split("-")[0])) and len(tag) <= 64 and langcodes.tag_is_valid(tag)
     if not is_known:
         raise InvalidRequestError(
-            f"language is {_shown(tag)}; it must be a BCP 47 tag such as en or en-US", param="language"
+            f"language is {_quoted(tag)}; it must be a BCP 47 tag such as en or en-US", param="language"
         )
     return tag
 
 
 def check_feedback(request: FeedbackRequest, settings: Settings) -> None:
-    """Raise InvalidRequestError or TooLargeError where a feedback cannot be kept."""
+    """Raise InvalidRequestError or TooLargeError for feedback that breaks a rule."""
     if request.type not in list(FeedbackType):
         raise InvalidRequestError(
-            f"type is {_shown(request.type)}; it must be one of {', '.join(FeedbackType)}", param="type"
+            f"type is {_quoted(request.type)}; it must be one of {', '.join(FeedbackType)}", param="type"
         )
     if abs(request.score) > MAX_SCORE:
         raise InvalidRequestError(f"score is {request.score}; it must be -{MAX_SCORE} to {MAX_SCORE}", param="score")
@@ -135,36 +135,36 @@ def check_feedback(request: FeedbackRequest, settings: Settings) -> None:
 
 
 def check_file_name(name: str, settings: Settings) -> str:
-    """The name, where it is one and no path; raises InvalidRequestError."""
+    """Return the name if it is valid and not a path; raises InvalidRequestError."""
     if not name or len(name) > settings.max_file_name_chars:
         raise InvalidRequestError(
             f"filename has {len(name)} characters; it must have 1 to {settings.max_file_name_chars}", param="filename"
         )
-    if _NOT_IN_A_NAME.search(name) or name in (".", ".."):
+    if _FORBIDDEN_IN_FILE_NAME.search(name) or name in (".", ".."):
         raise InvalidRequestError(
-            f"filename is {_shown(name)}; it is a name, not a path: leave out slashes and control characters",
+            f"filename is {_quoted(name)}; it must be a name, not a path: remove slashes and control characters",
             param="filename",
         )
     return name
 
 
 def check_query(message: Message, *, now: float, settings: Settings) -> Message:
-    """The query as it is kept: the service's clock, the user's role. Raises the wire's error if it breaks a rule.
+    """Return the query as it is stored, with the service's clock and the user's role; raises the wire's error.
 
-    A ``turn`` or ``group`` that is no id is made anew: other people's clients put words there.
+    A ``turn`` or ``group`` that is not a valid id is replaced, because some clients send other text there.
     """
     check_id(message.id, "id")
     if message.message_type != MessageType.QUERY:
         raise InvalidRequestError(
-            f"message_type is {_shown(message.message_type)}; a client sends query or cancel, "
-            "or answers what it is asked",
+            f"message_type is {_quoted(message.message_type)}; a client may send query, cancel, "
+            "or an answer to a request",
             param="message_type",
         )
     if not message.content or not message.content.strip():
-        raise InvalidRequestError("content is empty; put the question there", param="content")
+        raise InvalidRequestError("content is empty; it must hold the question", param="content")
     if not message.mime_type.is_text:
         raise InvalidRequestError(
-            f"mime_type is {_shown(message.mime_type)}; a question is text: attach a file for the rest",
+            f"mime_type is {_quoted(message.mime_type)}; a question must be text: attach anything else as a file",
             param="mime_type",
         )
     check_content_size(message.content, settings)
@@ -184,11 +184,11 @@ def check_query(message: Message, *, now: float, settings: Settings) -> Message:
 
 
 def check_content_size(content: str, settings: Settings) -> None:
-    """Raise TooLargeError where a message cannot carry the text."""
+    """Raise TooLargeError if a message cannot hold the text."""
     size = len(content.encode())
     if size > settings.max_content_bytes:
         raise TooLargeError(
-            f"content is {size:,} bytes; a message takes {settings.max_content_bytes:,}. "
+            f"content is {size:,} bytes; the limit is {settings.max_content_bytes:,}. "
             "Attach the text as a file and ask about it",
             param="content",
         )
@@ -196,19 +196,18 @@ def check_content_size(content: str, settings: Settings) -> None:
     room = settings.max_message_bytes - 4_096  # for the other fields
     if encoded > room:
         raise TooLargeError(
-            f"content is {encoded:,} bytes when written as JSON; a message takes {room:,}. "
-            "Attach the text as a file and ask about it",
+            f"content is {encoded:,} bytes as JSON; the limit is {room:,}. Attach the text as a file and ask about it",
             param="content",
         )
 
 
-def made_up_name(now: float) -> str:
-    """A name for a session that was given none."""
+def default_session_name(now: float) -> str:
+    """The name of a session whose client gave none."""
     return f"Session of {datetime.fromtimestamp(now, UTC):%Y-%m-%d %H:%M} UTC"
 
 
 def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Session:
-    """The session as the wire has it."""
+    """The session as clients see it."""
     state = State.RUNNING_AGENT if session.is_running else State.AGENT_DONE if session.turns else State.START
     return Session(
         id=session.id,
@@ -241,27 +240,27 @@ def _agents_config(session: SessionRecord) -> dict[str, msgspec.Raw]:
 
 
 def wire_file(file: FileRecord) -> SessionFile:
-    """The file as the wire has it."""
+    """The file as clients see it."""
     return SessionFile(
         name=file.name, size=file.size, sha256=file.sha256, mime_type=file.mime_type, content_type_label=file.label
     )
 
 
-def error_of(message: Message) -> ServiceError:
-    """The error that a turn's closing message stands for."""
+def turn_error(message: Message) -> ServiceError:
+    """The error that a turn's last message stands for."""
     code, status = message.status_message, message.status_code
     return service_error(code, message.content or code, status=status, retry_after=5 if status == 503 else None)
 
 
 def _check_text(text: str, param: str, limit: int) -> str:
     if len(text) > limit:
-        raise InvalidRequestError(f"{param} has {len(text):,} characters; it may have {limit:,}", param=param)
+        raise InvalidRequestError(f"{param} has {len(text):,} characters; the limit is {limit:,}", param=param)
     return text
 
 
-def _shown(text: str) -> str:
+def _quoted(text: str) -> str:
     return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
-def _utc(seconds: float) -> str:
+def _utc_text(seconds: float) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"

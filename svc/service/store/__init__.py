@@ -1,8 +1,11 @@
-"""What the service keeps, and what any store promises. Knows no database and no HTTP.
+"""The interface of the store, and what every implementation guarantees. Knows no database and no HTTP.
 
-Promises: a message is durable before ``begin_turn`` or ``append`` return it; ``seq`` is given in the same transaction,
-from 1 without gaps in each session; an append whose lease is no longer held changes nothing; one RESULT a turn.
-What a store cannot do for want of disk or database is an UnavailableError.
+- Durability: a message is on disk before ``begin_turn`` or ``append`` returns it.
+- Order: ``seq`` is assigned in the same transaction, from 1 without gaps in each session.
+- Fencing: an append by a process that no longer holds the turn's lease changes nothing.
+- Each turn has at most one RESULT.
+
+If the disk or the database fails, the methods raise UnavailableError.
 """
 
 from __future__ import annotations
@@ -27,56 +30,65 @@ from svc.service.store.records import (
 
 
 class Store(Protocol):
-    """Sessions, messages, turns, files' records and keys."""
+    """Sessions, messages, turns, records of files, feedback and API keys."""
 
     async def open(self) -> None:
-        """Bring the schema up to date and start; raises ConfigError where the database is not usable."""
+        """Migrate the schema and start; raises ConfigError if the database cannot be used."""
 
     async def close(self) -> None:
-        """Finish what was accepted, then let go of the database."""
+        """Finish accepted writes, then close the database."""
 
     async def check(self) -> None:
-        """Return where the store answers; raises UnavailableError."""
+        """Return if the store responds; raises UnavailableError."""
 
     async def add_session(self, session: SessionRecord) -> SessionRecord:
-        """Keep it, or return the one that has this id already."""
+        """Store a session, or return the one that already has its id."""
         ...
 
     async def session(self, session_id: str) -> SessionRecord | None:
-        """The session, expired ones included."""
+        """The session, even if expired; None if there is none."""
         ...
 
-    async def sessions_of(self, user_id: str) -> list[SessionRecord]:
+    async def list_sessions(self, user_id: str) -> list[SessionRecord]:
         """The user's sessions, oldest first, expired ones included."""
         ...
 
     async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
-        """Those of the sessions that are there and not expired."""
+        """Those of the sessions that exist and have not expired."""
         ...
 
     async def update_session(self, session: SessionRecord) -> None:
-        """Write name, description, ttl and the times that follow from it."""
+        """Store the name, description, ttl and times of a session."""
 
-    async def keep_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
-        """Write which tools the session's client offers."""
+    async def set_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
+        """Store the tools that the session's client offers."""
 
     async def delete_session(self, session_id: str) -> None:
-        """Erase the session with all it has."""
+        """Delete the session with everything that belongs to it."""
 
     async def purge(self, *, ended_before: float) -> list[str]:
-        """Erase the sessions that expired at or before then; the ids of their files."""
+        """Delete the sessions that expired at or before this time; returns the ids of their files."""
         ...
 
     async def forget(self, *, ended_before: float) -> list[str]:
-        """Erase what sessions hold that expired at or before then, all but id and times; the ids of their files."""
+        """Delete the contents of sessions that expired at or before this time, except their ids and times; returns the
+        ids
+        of their files.
+        """
         ...
 
     async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
-        """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+        """Return messages with a greater seq, in order.
+
+        Args:
+            session_id: The session.
+            seq: The last seq that is known.
+            limit_bytes: Stop once the messages reach this size, but return at least one; None returns all.
+        """
         ...
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[HistoryRow]:
-        """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
+        """Queries, sources and results of answered turns, in order: the newest turns that fit into the limit."""
         ...
 
     async def turn_messages(self, turn: TurnRecord) -> list[Message]:
@@ -86,14 +98,24 @@ class Store(Protocol):
     async def begin_turn(
         self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
     ) -> TurnStart:
-        """Store a query and take its turn. A ``turn`` that the session has is replaced, as is a parent that it has not.
+        """Store a query and begin its turn, or return the turn that the same query id began before.
 
-        The first_batch is stored in the same transaction, unless something was stored since it was made. Raises
-        TurnInProgressError, SessionNotFoundError, or InvalidRequestError for an id that another message has.
+        A ``turn`` id that the session already has is replaced, and so is an unknown ``parent_id``.
+
+        Args:
+            session_id: The session.
+            query: The query; its ``turn``, ``parent_id`` and ``seq`` are set.
+            owner: The process that holds the turn's lease.
+            first_batch: Stored in the same transaction, unless another message was stored since it was made.
+
+        Raises:
+            TurnInProgressError: Another turn of the session is running.
+            SessionNotFoundError: The session does not exist.
+            InvalidRequestError: Another message of the session has the query's id.
         """
         ...
 
-    async def is_asked(self, session_id: str, query_id: str) -> bool:
+    async def has_query(self, session_id: str, query_id: str) -> bool:
         """Whether a turn of the session has this query."""
         ...
 
@@ -106,58 +128,58 @@ class Store(Protocol):
         owner: str,
         first_batch: FirstBatch | None = None,
     ) -> TurnStart:
-        """Keep a new session and the turns that were answered elsewhere, and take its query's turn: all or none."""
+        """Store a new session, turns that were answered elsewhere, and its query's turn, in one transaction."""
         ...
 
     async def append(
         self, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None = None
     ) -> list[StoredMessage]:
-        """Store messages of a turn that is held, which gives them ``seq`` and ``turn``; raises LeaseLostError."""
+        """Store messages of a turn, setting ``seq`` and ``turn``; raises LeaseLostError if the lease is not held."""
         ...
 
     async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
-        """The turn as it stands now."""
+        """The turn as it is now; None if there is none."""
         ...
 
     async def running_turn(self, session_id: str) -> TurnRecord | None:
-        """The one turn that is running, or None."""
+        """The session's running turn, or None."""
         ...
 
-    async def take_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners; ``attempts`` counts this one."""
+    async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
+        """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one."""
         ...
 
     async def release(self, turn: TurnRecord) -> None:
-        """Let go of a turn unfinished; to take it again does not count as an attempt."""
+        """Give up the lease of an unfinished turn; this run does not count as an attempt."""
 
     async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
-        """Keep the record of a file; False where the session has ``limit`` files."""
+        """Store the record of a file; False if the session already has ``limit`` files."""
         ...
 
     async def remove_file(self, session_id: str, file_id: str) -> None:
-        """Drop the record of a file."""
+        """Delete the record of a file."""
 
     async def add_feedback(self, feedback: FeedbackRecord) -> None:
-        """Keep it with its session; raises SessionNotFoundError."""
+        """Store feedback with its session; raises SessionNotFoundError."""
 
     async def file_ids(self) -> set[str]:
         """The ids of all files of all sessions."""
         ...
 
     async def add_key(self, key: KeyRecord, digest: str) -> None:
-        """Keep a key by its digest; one that is known stays as it is."""
+        """Store a key under its digest; a key that exists is left as it is."""
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
-        """The key, revoked and expired ones included."""
+        """The key, even if revoked or expired; None if unknown."""
         ...
 
     async def keys(self) -> list[KeyRecord]:
-        """Every key, oldest first."""
+        """All keys, oldest first."""
         ...
 
-    async def forget_pages(self, *, ended_before: float) -> None:
-        """Erase the keys of pages whose time ended before, or that were revoked before."""
+    async def delete_expired_page_keys(self, *, ended_before: float) -> None:
+        """Delete the keys of pages that expired or were revoked before this time."""
 
     async def revoke_key(self, key_id: str, now: float) -> bool:
-        """Revoke it; False where there is none of that id."""
+        """Revoke a key; False if no valid key has this id."""
         ...

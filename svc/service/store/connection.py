@@ -1,7 +1,10 @@
-"""A SQLite connection as the service wants it, and the schema brought up to date by numbered SQL files.
+"""SQLite connections with the service's pragmas, and migrations from numbered SQL files.
 
-``synchronous=FULL``: a commit survives a power cut. ``secure_delete``: erased text is overwritten.
-``temp_store=MEMORY``: no temporary file ever holds a message. A file is made with mode 0600, and its WAL gets the same.
+- ``synchronous=FULL``: a commit survives a power failure.
+- ``secure_delete``: deleted text is overwritten.
+- ``temp_store=MEMORY``: no temporary file contains a message.
+
+Database files are created with mode 0600; SQLite gives the WAL the same mode.
 """
 
 from __future__ import annotations
@@ -24,14 +27,14 @@ PRAGMA synchronous = FULL;
 
 
 def connect(path: Path | None) -> sqlite3.Connection:
-    """A connection to the file, or to a new private database in memory; transactions are begun by hand."""
+    """Connect to the file, or to a new in-memory database; transactions are begun explicitly."""
     connection = sqlite3.connect(path or ":memory:", isolation_level=None, check_same_thread=False)
     connection.executescript(_PRAGMAS)
     return connection
 
 
 def create_file(path: Path) -> None:
-    """Make folder and file where they are missing, for this user alone, and put the file in WAL mode."""
+    """Create folder and file if they are missing, for this user only, and switch the file to WAL mode."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
@@ -41,18 +44,18 @@ def create_file(path: Path) -> None:
         finally:
             connection.close()
     except (OSError, sqlite3.Error) as error:
-        raise ConfigError(f"the database {path} cannot be opened: {error}. Name another with --database") from error
+        raise ConfigError(f"the database {path} cannot be opened: {error}. Choose another with --database") from error
 
 
 def migrate(connection: sqlite3.Connection, name: str) -> None:
-    """Run the numbered files that the database has not seen; raises ConfigError where it is newer than this program."""
+    """Apply the migrations that the database lacks; raises ConfigError if it is newer than this program."""
     migrations = _migrations()
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     newest = max(migrations)
     if version > newest:
         raise ConfigError(
-            f"{name} has schema {version}, this program knows {newest}: it was used by a newer svc. "
-            "Upgrade svc-jupyter, or name another with --database"
+            f"{name} has schema version {version}, but this program supports up to {newest}: a newer svc used it. "
+            "Upgrade svc-jupyter, or choose another database with --database"
         )
     for number in range(version + 1, newest + 1):
         script = f"BEGIN IMMEDIATE;\n{migrations[number]}\nPRAGMA user_version = {number};\nCOMMIT;"
@@ -61,8 +64,10 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
         except sqlite3.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if int(connection.execute("PRAGMA user_version").fetchone()[0]) < number:  # else another process was faster
-                raise ConfigError(f"{name} could not be brought to schema {number}: {error}") from error
+            if (
+                int(connection.execute("PRAGMA user_version").fetchone()[0]) < number
+            ):  # otherwise another process migrated first
+                raise ConfigError(f"{name} could not be migrated to schema version {number}: {error}") from error
 
 
 def _migrations() -> dict[int, str]:

@@ -13,14 +13,14 @@ from svc.local_tools import LocalTool
 from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
 
 Logging = Literal["required", "optional", "never"]
-"""Whether sessions of a key are kept on disk; ``optional`` leaves it to each session."""
+"""Whether a key's sessions are stored on disk; with ``optional`` each session decides."""
 
 
 class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What the service knows of a key. Several keys may belong to one user. ``rpm``, ``tpm``: 0 is no limit.
+    """An API key without its secret. A user may have several. ``rpm`` and ``tpm``: 0 is unlimited.
 
     ``expires`` and ``revoked`` are seconds since the epoch; 0 is never. ``lineage`` holds the ids of the keys that it
-    was made with, the first of all at the front. A page's key (``is_page``) was made by ``svc open``.
+    was derived from, the original first. ``is_page``: made by ``svc open`` for the service's page.
     """
 
     id: str
@@ -40,21 +40,21 @@ class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     revoked: float = 0.0
 
     def is_valid(self, now: float) -> bool:
-        """Whether the key opens anything at this moment."""
+        """Whether the key is neither revoked nor expired."""
         return not self.revoked and (not self.expires or now < self.expires)
 
     @property
     def rate_id(self) -> str:
-        """Whose limits it uses up: a user's own keys share those of the one that they go back to."""
+        """The key whose rate limits are used: derived keys share those of the original."""
         return self.lineage[0] if self.lineage else self.id
 
 
 class LeaseLostError(SvcError):
-    """The turn is no longer this runner's: it ended, its session was deleted, or another process took it over."""
+    """This process no longer holds the turn: it ended, its session was deleted, or another process took it over."""
 
 
 class TurnState(StrEnum):
-    """Where a turn stands; only a running one can be appended to."""
+    """The state of a turn; messages can be appended only while it is running."""
 
     RUNNING = "running"
     ANSWERED = "answered"
@@ -62,7 +62,7 @@ class TurnState(StrEnum):
 
 
 class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """An attached file. ``id`` is where its bytes are kept; ``name`` is the user's word for it, never a path."""
+    """An attached file. ``id`` names its bytes in the file store; ``name`` is the user's, never a path."""
 
     id: str
     name: str
@@ -76,8 +76,8 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
 
-    ``instructions`` are what an OpenAI-style client sent as system messages, ``local_tools`` what the
-    client offered with its last query.
+    ``instructions`` are the system messages of an OpenAI-style client, ``local_tools`` the tools offered with the last
+    query.
     """
 
     id: str
@@ -102,7 +102,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HistoryRow(msgspec.Struct, frozen=True):
-    """What history needs of a stored message: a long session has thousands, read before each of its turns."""
+    """The fields of a stored message that a history needs: a long session has thousands, read before each turn."""
 
     message_type: MessageType
     group: str
@@ -113,14 +113,18 @@ class HistoryRow(msgspec.Struct, frozen=True):
 
 
 class StoredMessage(msgspec.Struct, frozen=True):
-    """A stored message as it goes to every reader: encoded once, JSON in UTF-8."""
+    """A stored message as every client gets it: JSON in UTF-8, encoded once."""
 
     seq: int
     body: bytes
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A turn and its lease: ``fence`` grows with each taking, and an append with an older one is refused."""
+    """A turn and its lease.
+
+    ``fence`` grows each time the turn is taken over. An append with an older fence is refused, so a process that was
+    paused and lost its lease cannot write.
+    """
 
     session_id: str
     id: str
@@ -133,7 +137,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
-    """How a turn ends, written together with its last messages."""
+    """How a turn ends; stored together with its last messages."""
 
     state: TurnState
     time: float
@@ -141,7 +145,10 @@ class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FirstBatch(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn says at once, and its end where that is all; made from what was stored up to ``after_seq``."""
+    """The first messages of a turn, and its end if that is all.
+
+    It is stored only if the session's last seq is still ``after_seq``: otherwise it was made from an outdated history.
+    """
 
     after_seq: int
     messages: Sequence[Message]
@@ -149,9 +156,10 @@ class FirstBatch(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query led to: a new turn with what was stored of it, or the turn that the same query id made before.
+    """The result of storing a query: a new turn with its first messages, or the turn that the same query id started
+    before.
 
-    ``is_first_batch_stored``: all of what was offered to be stored with the query was.
+    ``is_first_batch_stored``: whether the offered first batch was stored with the query.
     """
 
     turn: TurnRecord
@@ -160,12 +168,12 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_new(self) -> bool:
-        """Whether this query is to be run."""
+        """Whether the query is new and has to be run."""
         return bool(self.stored)
 
 
 class FeedbackRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """What a user said of a session, or of the messages of one ``group``."""
+    """A user's feedback on a session, or on the messages of one ``group``."""
 
     session_id: str
     group_id: str

@@ -1,4 +1,4 @@
-"""Rows of the SQLite store to records and back."""
+"""Convert rows of the SQLite store to records and back."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from svc.messages import Message, ModelInfo, Usage
 from svc.service.store.records import FileRecord, HistoryRow, KeyRecord, SessionRecord, TurnRecord, TurnState
 
 MESSAGE_DECODER = msgspec.json.Decoder(Message)
-SAID_DECODER = msgspec.json.Decoder(HistoryRow)
+HISTORY_DECODER = msgspec.json.Decoder(HistoryRow)
 KEY_DECODER = msgspec.json.Decoder(KeyRecord)
 FILE_DECODER = msgspec.json.Decoder(FileRecord)
 USAGE_DECODER = msgspec.json.Decoder(Usage)
@@ -33,7 +33,7 @@ _SESSION_COLUMNS = (
 
 
 def session_number(connection: sqlite3.Connection, session_id: str) -> int | None:
-    """The session's number in this database, or None."""
+    """The session's row number in this database, or None."""
     row = connection.execute("SELECT number FROM sessions WHERE id = ?", [session_id]).fetchone()
     return None if row is None else int(row[0])
 
@@ -73,7 +73,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
 
 
 def files_of(connection: sqlite3.Connection, condition: str, value: float) -> list[str]:
-    """The ids of the files of the sessions that meet a condition."""
+    """The ids of the files of the sessions that meet an SQL condition."""
     numbers = f"(SELECT number FROM sessions WHERE {condition})"  # noqa: S608
     rows = connection.execute(f"SELECT id FROM files WHERE session_number IN {numbers}", [value])  # noqa: S608
     return [row[0] for row in rows]
@@ -100,7 +100,7 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
 
 
 def turn_row(row: Row) -> TurnRecord:
-    """The turn that a row of ``TURN_COLUMNS`` stands for."""
+    """Convert a row of ``TURN_COLUMNS``."""
     return TurnRecord(
         session_id=row[0],
         id=row[1],

@@ -1,8 +1,9 @@
-"""The store on SQLite: a file in WAL mode, or a private database in memory for sessions that may not be logged.
+"""The store on SQLite: a file in WAL mode, or an in-memory database for sessions that may not be logged.
 
-Writes go through one thread with group commit (``writer.py``), reads through connections apart: a few rows by an index
-at once, in the caller's thread, since a hop to another costs ten times what they do; the rest in threads. The private
-database has one connection, so its reads queue with its writes. Decides nothing about who may do what.
+Writes go through one thread with group commit (``writer.py``). Reads use connections of their own: lookups of a few
+rows run in the caller's thread, because handing them to another thread costs ten times as much; longer reads run in a
+thread pool. The in-memory database has a single connection, so its reads queue with its writes. Permissions are not
+checked here.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ from svc.service.store.records import (
     TurnState,
 )
 from svc.service.store.rows import (
+    HISTORY_DECODER,
     KEY_DECODER,
     MESSAGE_DECODER,
-    SAID_DECODER,
     TURN_COLUMNS,
     files_of,
     session_number,
@@ -51,11 +52,11 @@ from svc.service.store.writer import Writer, unavailable
 
 T = TypeVar("T")
 BUSY_MILLISECONDS = 5_000
-READERS = 2  # threads; reads are short, and the cores are shared with the tools
+READERS = 2  # threads: reads are short, and the tools need the cores
 
 
 class SqliteStore:
-    """A ``Store``. ``path`` None is the private database in memory, gone with ``close`` or the process."""
+    """A ``Store``. ``path`` None is an in-memory database that is lost with ``close`` or the process."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -63,12 +64,14 @@ class SqliteStore:
         self._writer: Writer | None = None
         self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="svc-store-reader")
         self._local = threading.local()
-        self._glance: sqlite3.Connection | None = None  # of the loop's thread
+        self._loop_connection: sqlite3.Connection | None = (
+            None  # for _read_inline, used only in the event loop's thread
+        )
         self._connections: list[sqlite3.Connection] = []
-        self._has_erased = False  # since the WAL was last emptied
+        self._has_erased = False  # since the WAL was last truncated
 
     async def open(self) -> None:
-        """Make the file where it is missing, bring the schema up to date, start the writer."""
+        """Create the file if it is missing, migrate the schema, start the writer."""
         await asyncio.to_thread(self._open)
 
     def _open(self) -> None:
@@ -78,10 +81,10 @@ class SqliteStore:
             connection = connect(self._path)
             migrate(connection, self._name)
         except sqlite3.Error as error:
-            raise ConfigError(f"{self._name} is not a database that svc can use: {error}") from error
+            raise ConfigError(f"{self._name} cannot be used as the database: {error}") from error
         self._writer = Writer(lambda: connection)
         if self._path is not None:
-            self._glance = self._reader(busy_milliseconds=0)
+            self._loop_connection = self._reader(busy_milliseconds=0)
 
     def _reader(self, *, busy_milliseconds: int) -> sqlite3.Connection:
         connection = connect(self._path)
@@ -91,7 +94,7 @@ class SqliteStore:
         return connection
 
     async def close(self) -> None:
-        """Finish what was accepted, empty the WAL, close every connection."""
+        """Finish accepted writes, truncate the WAL, close every connection."""
         self._readers.shutdown(wait=True)
         for connection in self._connections:
             connection.close()
@@ -108,38 +111,38 @@ class SqliteStore:
             return await self._write(operation)
         loop = asyncio.get_running_loop()
         try:
-            return await loop.run_in_executor(self._readers, self._read_here, operation)
+            return await loop.run_in_executor(self._readers, self._run_read, operation)
         except sqlite3.Error as error:
             raise unavailable(error) from error
 
-    def _read_here(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    def _run_read(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             connection = self._local.connection = self._reader(busy_milliseconds=BUSY_MILLISECONDS)
-        connection.execute("BEGIN")  # one snapshot for all that the operation reads
+        connection.execute("BEGIN")  # one snapshot for all statements of the operation
         try:
             return operation(connection)
         finally:
             connection.execute("COMMIT")
 
-    async def _look(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Read a few rows by an index without leaving the thread; where the database is busy, wait for it elsewhere.
+    async def _read_inline(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        """Read a few rows by index in the event loop's thread; fall back to a reader thread if the database is busy.
 
-        Each statement sees a snapshot of its own: two of them are two more statements to begin and end one for both.
+        Each statement sees its own snapshot: a transaction around them would cost two more statements.
         """
-        if self._glance is not None:
+        if self._loop_connection is not None:
             with contextlib.suppress(sqlite3.OperationalError):
-                return operation(self._glance)
+                return operation(self._loop_connection)
         return await self._read(operation)
 
     async def check(self) -> None:
-        """Return where the database can be read."""
+        """Return if the database can be read."""
         await self._read(lambda c: c.execute("SELECT count(*) FROM keys").fetchone())
 
     # sessions
 
     async def add_session(self, session: SessionRecord) -> SessionRecord:
-        """Keep it, or return the one that has this id already."""
+        """Store a session, or return the one that already has its id."""
 
         def operation(connection: sqlite3.Connection) -> SessionRecord:
             if (known := session_row(connection, session.id)) is not None:
@@ -150,11 +153,11 @@ class SqliteStore:
         return await self._write(operation)
 
     async def session(self, session_id: str) -> SessionRecord | None:
-        """The session, expired ones included."""
-        return await self._look(lambda c: session_row(c, session_id))
+        """The session, even if expired; None if there is none."""
+        return await self._read_inline(lambda c: session_row(c, session_id))
 
-    async def sessions_of(self, user_id: str) -> list[SessionRecord]:
-        """The user's sessions, oldest first."""
+    async def list_sessions(self, user_id: str) -> list[SessionRecord]:
+        """The user's sessions, oldest first, expired ones included."""
 
         def operation(connection: sqlite3.Connection) -> list[SessionRecord]:
             rows = connection.execute(
@@ -166,31 +169,31 @@ class SqliteStore:
         return await self._read(operation)
 
     async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
-        """Those of the sessions that are there and not expired."""
+        """Those of the sessions that exist and have not expired."""
         sql = "SELECT id FROM sessions WHERE expire_time > ? AND id IN (SELECT value FROM json_each(?))"
         values = [now, msgspec.json.encode(list(session_ids)).decode()]
         rows = await self._read(lambda c: c.execute(sql, values).fetchall())
         return {row[0] for row in rows}
 
     async def update_session(self, session: SessionRecord) -> None:
-        """Write name, description, ttl and the times that follow from it."""
+        """Store the name, description, ttl and times of a session."""
         sql = "UPDATE sessions SET name = ?, description = ?, ttl = ?, update_time = ?, expire_time = ? WHERE id = ?"
         values = [session.name, session.description, session.ttl, session.update_time, session.expire_time, session.id]
         await self._write(lambda c: c.execute(sql, values).rowcount)
 
-    async def keep_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
-        """Write which tools the session's client offers."""
+    async def set_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
+        """Store the tools that the session's client offers."""
         values = [msgspec.json.encode(tools).decode(), session_id]
         await self._write(lambda c: c.execute("UPDATE sessions SET local_tools = ? WHERE id = ?", values).rowcount)
 
     async def delete_session(self, session_id: str) -> None:
-        """Erase the session with all it has, from the WAL, too."""
+        """Delete the session with everything that belongs to it, from the WAL too."""
         await self._write(lambda c: c.execute("DELETE FROM sessions WHERE id = ?", [session_id]).rowcount)
         self._has_erased = True
         await self.empty_wal()
 
     async def purge(self, *, ended_before: float) -> list[str]:
-        """Erase the sessions that expired at or before then, from the WAL, too; the ids of their files."""
+        """Delete the sessions that expired at or before this time, from the WAL too; returns the ids of their files."""
 
         def operation(connection: sqlite3.Connection) -> tuple[int, list[str]]:
             ended = "expire_time <= ?"
@@ -204,9 +207,9 @@ class SqliteStore:
         return files
 
     async def forget(self, *, ended_before: float) -> list[str]:
-        """Erase turns, messages, files and words of sessions that expired at or before then; the ids of their files.
+        """Delete the contents of sessions that expired at or before this time; returns the ids of their files.
 
-        A session that was forgotten has -1 as its last seq.
+        Such a session keeps its id and times and has -1 as its last seq.
         """
 
         def operation(connection: sqlite3.Connection) -> list[str]:
@@ -226,7 +229,7 @@ class SqliteStore:
         return await self._write(operation)
 
     async def empty_wal(self) -> None:
-        """Remove erased text from the WAL, where there is any; what a reader prevents is done the next time."""
+        """Truncate the WAL if it may hold deleted text; if a reader prevents it, the next call tries again."""
         if self._path is not None and self._has_erased:
             self._has_erased = not await asyncio.get_running_loop().run_in_executor(self._readers, self._truncate_wal)
 
@@ -240,15 +243,17 @@ class SqliteStore:
     # messages and turns
 
     async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
-        """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+        """Return messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
         return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes))
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[HistoryRow]:
-        """Queries, sources and results of answered turns, in order, the newest turns within the limit."""
+        """Queries, sources and results of answered turns, in order: the newest turns that fit into the limit."""
 
         def operation(connection: sqlite3.Connection) -> list[HistoryRow]:
             bodies = turn_rows.exchange_bodies(connection, session_id, limit_bytes)
-            return [SAID_DECODER.decode(body) for body in bodies]  # here: a long session has megabytes of them
+            return [
+                HISTORY_DECODER.decode(body) for body in bodies
+            ]  # in the reader thread: a long session has megabytes
 
         return await self._read(operation)
 
@@ -261,13 +266,13 @@ class SqliteStore:
     async def begin_turn(
         self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
     ) -> TurnStart:
-        """Store a query and take its turn, or return the turn that this query id made before."""
+        """Store a query and begin its turn, or return the turn that the same query id began before."""
         return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, first_batch))
 
-    async def is_asked(self, session_id: str, query_id: str) -> bool:
+    async def has_query(self, session_id: str, query_id: str) -> bool:
         """Whether a turn of the session has this query."""
         sql = "SELECT 1 FROM turns t JOIN sessions s ON s.number = t.session_number WHERE s.id = ? AND t.query_id = ?"
-        return await self._look(lambda c: c.execute(sql, [session_id, query_id]).fetchone()) is not None
+        return await self._read_inline(lambda c: c.execute(sql, [session_id, query_id]).fetchone()) is not None
 
     async def begin_session(
         self,
@@ -278,13 +283,13 @@ class SqliteStore:
         owner: str,
         first_batch: FirstBatch | None = None,
     ) -> TurnStart:
-        """Keep a new session with the turns that were answered elsewhere, and take the turn of its query."""
+        """Store a new session with turns that were answered elsewhere and begin its query's turn."""
 
         def operation(connection: sqlite3.Connection) -> TurnStart:
             _insert_session(connection, session)
             turn_end = TurnEnd(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
-            for asked, answers in exchanges:
-                turn = turn_rows.begin(connection, session.id, asked, owner).turn
+            for earlier_query, answers in exchanges:
+                turn = turn_rows.begin(connection, session.id, earlier_query, owner).turn
                 turn_rows.append(connection, turn, answers, turn_end)
             return turn_rows.begin(connection, session.id, query, owner, first_batch)
 
@@ -293,27 +298,31 @@ class SqliteStore:
     async def append(
         self, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None = None
     ) -> list[StoredMessage]:
-        """Store messages of a turn that is held."""
+        """Store messages of a turn whose lease is held."""
         return await self._write(lambda c: turn_rows.append(c, turn, messages, turn_end))
 
     async def turn(self, session_id: str, turn_id: str) -> TurnRecord | None:
-        """The turn as it stands now."""
+        """The turn as it is now; None if there is none."""
         return await self._turn("s.id = ? AND t.id = ?", [session_id, turn_id])
 
     async def running_turn(self, session_id: str) -> TurnRecord | None:
-        """The one turn that is running, or None."""
+        """The session's running turn, or None."""
         return await self._turn("s.id = ? AND t.state = 'running'", [session_id])
 
     async def _turn(self, condition: str, values: list[str]) -> TurnRecord | None:
-        row = await self._look(lambda c: c.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone())
+        row = await self._read_inline(
+            lambda c: c.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone()
+        )
         return None if row is None else turn_row(row)
 
-    async def take_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners; ``attempts`` counts this one."""
-        return await self._write(lambda c: turn_rows.take_orphans(c, owner))
+    async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
+        """Take over every running turn of other owners."""
+        return await self._write(lambda c: turn_rows.claim_orphans(c, owner))
 
     async def release(self, turn: TurnRecord) -> None:
-        """Let go of a turn unfinished."""
+        """Give up the lease of an unfinished turn; this run does not count as an attempt."""
+        # Without an owner the turn is an orphan, which the next process claims. The fence makes this a no-op if
+        # another process has claimed it already.
         sql = (
             "UPDATE turns SET owner = '', attempts = attempts - 1 WHERE number = ? AND fence = ? AND state = 'running'"
         )
@@ -322,13 +331,13 @@ class SqliteStore:
     # files
 
     async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
-        """Keep the record of a file; False where the session has ``limit`` files."""
+        """Store the record of a file; False if the session already has ``limit`` files."""
 
         def operation(connection: sqlite3.Connection) -> bool:
             if (number := session_number(connection, session_id)) is None:
-                raise SessionNotFoundError(f"there is no session {session_id}: it was deleted meanwhile")
-            have = connection.execute("SELECT count(*) FROM files WHERE session_number = ?", [number]).fetchone()[0]
-            if have >= limit:
+                raise SessionNotFoundError(f"no such session: {session_id} (it was deleted)")
+            count = connection.execute("SELECT count(*) FROM files WHERE session_number = ?", [number]).fetchone()[0]
+            if count >= limit:
                 return False
             connection.execute(
                 "INSERT INTO files (session_number, id, record) VALUES (?, ?, ?)",
@@ -339,16 +348,16 @@ class SqliteStore:
         return await self._write(operation)
 
     async def remove_file(self, session_id: str, file_id: str) -> None:
-        """Drop the record of a file."""
+        """Delete the record of a file."""
         sql = "DELETE FROM files WHERE id = ? AND session_number = (SELECT number FROM sessions WHERE id = ?)"
         await self._write(lambda c: c.execute(sql, [file_id, session_id]).rowcount)
 
     async def add_feedback(self, feedback: FeedbackRecord) -> None:
-        """Keep it with its session."""
+        """Store feedback with its session."""
 
         def operation(connection: sqlite3.Connection) -> None:
             if (number := session_number(connection, feedback.session_id)) is None:
-                raise SessionNotFoundError(f"there is no session {feedback.session_id}: it was deleted meanwhile")
+                raise SessionNotFoundError(f"no such session: {feedback.session_id} (it was deleted)")
             connection.execute(
                 "INSERT INTO feedback (session_number, group_id, type, score, comment, created)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
@@ -365,27 +374,27 @@ class SqliteStore:
     # keys
 
     async def add_key(self, key: KeyRecord, digest: str) -> None:
-        """Keep a key by its digest; one that is known stays as it is."""
+        """Store a key under its digest; a key that exists is left as it is."""
         sql = "INSERT INTO keys (id, digest, created, record) VALUES (?, ?, ?, ?) ON CONFLICT (digest) DO NOTHING"
         values = [key.id, digest, key.created, msgspec.json.encode(key).decode()]
         await self._write(lambda c: c.execute(sql, values).rowcount)
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
-        """The key, revoked and expired ones included."""
-        found = await self._look(lambda c: _keys(c, "WHERE digest = ?", [digest]))
+        """The key, even if revoked or expired; None if unknown."""
+        found = await self._read_inline(lambda c: _keys(c, "WHERE digest = ?", [digest]))
         return found[0] if found else None
 
     async def keys(self) -> list[KeyRecord]:
-        """Every key, oldest first."""
+        """All keys, oldest first."""
         return await self._read(lambda c: _keys(c, "ORDER BY created", []))
 
     async def revoke_key(self, key_id: str, now: float) -> bool:
-        """Revoke it; False where there is none of that id that still was valid."""
+        """Revoke a key; False if no valid key has this id."""
         sql = "UPDATE keys SET revoked = ? WHERE id = ? AND revoked = 0"
         return await self._write(lambda c: c.execute(sql, [now, key_id]).rowcount) > 0
 
-    async def forget_pages(self, *, ended_before: float) -> None:
-        """Erase the keys of pages whose time ended before, or that were revoked before."""
+    async def delete_expired_page_keys(self, *, ended_before: float) -> None:
+        """Delete the keys of pages that expired or were revoked before this time."""
         sql = """
             DELETE FROM keys WHERE json_extract(record, '$.is_page') = 1
             AND (json_extract(record, '$.expires') < :end OR revoked BETWEEN 1 AND :end)

@@ -1,4 +1,4 @@
-"""The append path in SQL: a turn is begun, appended to under its lease, taken over; each inside a transaction."""
+"""The append path in SQL: begin a turn, append under its lease, take over turns. Callers provide the transaction."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from svc.service.store.records import (
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
 
 _ENCODER = msgspec.json.Encoder()
-# Each statement gives the interpreter's lock away and has to get it back: many rows in one cost a fraction.
-_ROWS_AT_ONCE = (64, 16, 4, 2, 1)
+# Each statement releases and re-acquires the GIL, so inserting many rows per statement costs a fraction.
+_INSERT_SIZES = (64, 16, 4, 2, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
 _WIDTH = 6
 _INSERTS = {
     size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
-    for size in _ROWS_AT_ONCE
+    for size in _INSERT_SIZES
 }
 
-# What a new query needs to know, in one statement: the session, and which of the query's ids are there already.
-_STATE = """
+# Everything that storing a query depends on, in one statement: the session, and which of the query's ids exist.
+_QUERY_STATE = """
 SELECT number, last_seq, usage,
   EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND query_id = ?)
     OR EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND state = 'running'),
@@ -45,33 +45,33 @@ FROM sessions s WHERE id = ?
 def begin(
     connection: sqlite3.Connection, session_id: str, query: Message, owner: str, first_batch: FirstBatch | None = None
 ) -> TurnStart:
-    """Store the query, its opening with it, and take its turn, or return the turn that this query id made before."""
-    row = connection.execute(_STATE, [query.id, query.id, query.turn, query.parent_id, session_id]).fetchone()
+    """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
+    row = connection.execute(_QUERY_STATE, [query.id, query.id, query.turn, query.parent_id, session_id]).fetchone()
     if row is None:
-        raise SessionNotFoundError(f"there is no session {session_id}; register a new one")
+        raise SessionNotFoundError(f"no such session: {session_id}; register a new one")
     number, last_seq, usage, has_turn, is_taken, has_turn_id, has_parent = row
     if has_turn and (known := _known_turn(connection, number, query)) is not None:
         return TurnStart(turn=known)
     if is_taken:
-        raise InvalidRequestError(f"another message of the session has the id {query.id}; take a new one", param="id")
+        raise InvalidRequestError(f"another message of the session has the id {query.id}; choose a new id", param="id")
     if has_turn_id or not query.turn:
         query.turn = new_id()
     if not has_parent:
         query.parent_id = ROOT_ID
     is_first_batch_stored = first_batch is not None and first_batch.after_seq == last_seq
-    said, turn_end = (
+    messages, turn_end = (
         (first_batch.messages, first_batch.turn_end)
         if first_batch is not None and is_first_batch_stored
         else ((), None)
     )
     turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end)
-    stored = _insert(connection, number, turn, [query, *said], last_seq + 1)
+    stored = _insert_messages(connection, number, turn, [query, *messages], last_seq + 1)
     connection.execute(
         "UPDATE sessions SET turns = turns + 1, last_seq = ?, update_time = ?, usage = ? WHERE number = ?",
         [
             stored[-1].seq,
             query.timestamp if turn_end is None else int(turn_end.time),
-            usage if turn_end is None else _sum(usage, turn_end.usage),
+            usage if turn_end is None else _add_usage(usage, turn_end.usage),
             number,
         ],
     )
@@ -79,7 +79,7 @@ def begin(
 
 
 def _known_turn(connection: sqlite3.Connection, number: int, query: Message) -> TurnRecord | None:
-    """The turn that the query's id made before; raises TurnInProgressError where another one runs."""
+    """The turn that the query's id began before; raises TurnInProgressError if another one is running."""
     sql = f"SELECT {TURN_COLUMNS} WHERE t.session_number = ? AND (t.query_id = ? OR t.state = 'running')"
     found = [turn_row(row) for row in connection.execute(sql, [number, query.id]).fetchall()]
     for turn in found:
@@ -87,7 +87,7 @@ def _known_turn(connection: sqlite3.Connection, number: int, query: Message) -> 
             return turn
     if found:
         raise TurnInProgressError(
-            f"turn {found[0].id} of this session is still running; wait for its end, or cancel it first"
+            f"turn {found[0].id} of this session is still running; wait until it ends, or cancel it"
         )
     return None
 
@@ -100,7 +100,7 @@ def _insert_turn(
     seq: int,
     turn_end: TurnEnd | None,
 ) -> TurnRecord:
-    """The new turn, ended already where its ending is known."""
+    """Insert the new turn, already ended if its end is known."""
     state, ended = (TurnState.RUNNING, 0.0) if turn_end is None else (turn_end.state, turn_end.time)
     inserted = connection.execute(
         "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended)"
@@ -123,22 +123,25 @@ def append(
     connection: sqlite3.Connection, turn: TurnRecord, messages: Sequence[Message], turn_end: TurnEnd | None
 ) -> list[StoredMessage]:
     """Store messages of a turn whose lease is held; with ``turn_end`` the turn ends in the same transaction."""
+    # The fence is checked in the same transaction as the insert, so a process that has lost its lease, for example
+    # while it was suspended, cannot add a message.
     row = connection.execute(
         "SELECT session_number FROM turns WHERE number = ? AND id = ? AND fence = ? AND state = 'running'",
         [turn.number, turn.id, turn.fence],
     ).fetchone()
     if row is None:
-        raise LeaseLostError(f"turn {turn.id} is no longer run here")
+        raise LeaseLostError(f"another process holds turn {turn.id}, or it has ended")
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last_seq = connection.execute(sql, [len(messages), row[0]]).fetchone()[0]
-    stored = _insert(connection, row[0], turn, messages, last_seq - len(messages) + 1)
+    stored = _insert_messages(connection, row[0], turn, messages, last_seq - len(messages) + 1)
     if turn_end is not None:
-        _end(connection, row[0], turn, turn_end)
+        _end_turn(connection, row[0], turn, turn_end)
     return stored
 
 
-def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]:
+def claim_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]:
     """Take over every running turn of other owners."""
+    # The new fence invalidates the previous owner's lease, even if that process is still alive.
     connection.execute(
         "UPDATE turns SET owner = ?, fence = fence + 1, attempts = attempts + 1 WHERE state = 'running' AND owner <> ?",
         [owner, owner],
@@ -153,7 +156,7 @@ def take_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord]
 def messages_after(
     connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None
 ) -> list[StoredMessage]:
-    """Messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+    """Return messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
     rows = connection.execute(
         "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq",
         [session_number(connection, session_id), seq],
@@ -191,25 +194,25 @@ def exchange_bodies(connection: sqlite3.Connection, session_id: str, limit_bytes
     return (chosen + turn_bodies)[::-1]
 
 
-def _insert(
+def _insert_messages(
     connection: sqlite3.Connection, number: int, turn: TurnRecord, messages: Sequence[Message], first_seq: int
 ) -> list[StoredMessage]:
     stored = []
-    values: list[int | str | bytes] = []  # of one row after the other
+    values: list[int | str | bytes] = []  # row after row
     for seq, message in enumerate(messages, start=first_seq):
         message.seq, message.turn = seq, turn.id
         body = _ENCODER.encode(message)
         values += (number, seq, turn.number, message.message_type.value, message.id, body)
         stored.append(StoredMessage(seq, body))
     done = 0
-    for size in _ROWS_AT_ONCE:
+    for size in _INSERT_SIZES:
         while len(values) - done >= size * _WIDTH:
             connection.execute(_INSERTS[size], values[done : done + size * _WIDTH])
             done += size * _WIDTH
     return stored
 
 
-def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, turn_end: TurnEnd) -> None:
+def _end_turn(connection: sqlite3.Connection, number: int, turn: TurnRecord, turn_end: TurnEnd) -> None:
     connection.execute(
         "UPDATE turns SET state = ?, ended = ?, owner = '' WHERE number = ?",
         [TurnState(turn_end.state).value, turn_end.time, turn.number],
@@ -217,9 +220,9 @@ def _end(connection: sqlite3.Connection, number: int, turn: TurnRecord, turn_end
     usage = connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
     connection.execute(
         "UPDATE sessions SET usage = ?, update_time = ? WHERE number = ?",
-        [_sum(usage, turn_end.usage), int(turn_end.time), number],
+        [_add_usage(usage, turn_end.usage), int(turn_end.time), number],
     )
 
 
-def _sum(usage: str, more: Usage) -> str:
+def _add_usage(usage: str, more: Usage) -> str:
     return _ENCODER.encode(USAGE_DECODER.decode(usage) + more).decode()

@@ -1,7 +1,8 @@
-"""One thread that writes: whatever waits goes into one transaction, and each caller hears after the commit.
+"""The thread that writes to SQLite: waiting operations share a transaction, and callers get results after its commit.
 
-Decides the grouping alone; an operation that fails is undone by its savepoint and does not spoil its neighbours. Where
-the commit fails, all of the group fail. Measured: 12,000 to 37,000 durable appends a second with ``synchronous=FULL``.
+With ``synchronous=FULL`` a commit waits for the disk, so operations that arrive while one is in progress are committed
+together. Measured: 12,000 to 37,000 durable appends per second. An operation that fails is undone by its savepoint, so
+the others of its group are not affected. If the commit fails, all of them fail.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from typing import TypeVar, cast
 from svc.errors import UnavailableError
 
 T = TypeVar("T")
-MAX_GROUP = 512  # operations in one transaction: bounds how long the first of them waits
+MAX_GROUP = 512  # operations per transaction: limits how long the first one waits
 
 
 class _Job:
-    """One operation and the future of its caller."""
+    """An operation and its caller's future."""
 
     def __init__(self, operation: Callable[[sqlite3.Connection], object], future: asyncio.Future[object]) -> None:
         self.operation = operation
@@ -30,7 +31,7 @@ class _Job:
         self.error: Exception | None = None
 
     def resolve(self) -> None:
-        """Tell the caller; runs in its loop. A caller that went away is no error: the operation stands."""
+        """Set the caller's future, in its event loop. If the caller was cancelled, the operation still counts."""
         if self.future.done():
             return
         if self.error is None:
@@ -40,41 +41,50 @@ class _Job:
 
 
 class Writer:
-    """Runs operations one after the other on a connection of its own; start it once, close it once."""
+    """Runs operations one after the other on its own connection."""
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connection = connect()
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="svc-store-writer", daemon=True)
+        self._thread = threading.Thread(target=self._write_groups, name="svc-store-writer", daemon=True)
         self._is_closed = False
         self._thread.start()
 
     async def run(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """The operation's result once it is durable; its error where it failed; UnavailableError after ``close``."""
+        """Run an operation in the writer thread.
+
+        Returns:
+            The operation's result, once it is durable.
+
+        Raises:
+            UnavailableError: The database cannot be written, or ``close`` was called.
+            Exception: What the operation itself raised; its changes are undone.
+        """
         if self._is_closed:
-            raise UnavailableError("the service is stopping; try again in some seconds", retry_after=5)
+            raise UnavailableError("the service is stopping; try again in a few seconds", retry_after=5)
         job = _Job(operation, asyncio.get_running_loop().create_future())
         self._jobs.put(job)
         return cast(T, await job.future)
 
     def close(self) -> None:
-        """Finish everything that was accepted, then close the connection. Blocks."""
+        """Finish accepted operations, then close the connection. Blocks."""
         if not self._is_closed:
             self._is_closed = True
             self._jobs.put(None)
             self._thread.join()
             self._connection.close()
 
-    def _work(self) -> None:
+    def _write_groups(self) -> None:
         while (first := self._jobs.get()) is not None:
+            # Whatever queued up during the previous commit joins this one.
             group = [first]
             is_last = False
             while len(group) < MAX_GROUP and not is_last and not self._jobs.empty():
-                following = self._jobs.get()
-                if following is None:
+                job = self._jobs.get()
+                if job is None:
                     is_last = True
                 else:
-                    group.append(following)
+                    group.append(job)
             self._commit(group)
             _resolve(group)
             if is_last:
@@ -87,7 +97,7 @@ class Writer:
                 self._run_alone(group[0])
             else:
                 for job in group:
-                    self._run_one(job)
+                    self._run_in_savepoint(job)
             if self._connection.in_transaction:
                 self._connection.execute("COMMIT")
         except sqlite3.Error as error:
@@ -97,20 +107,22 @@ class Writer:
                 job.error = job.error or unavailable(error)
 
     def _run_alone(self, job: _Job) -> None:
-        """Without a savepoint: whatever fails undoes the transaction, which is its own."""
+        """Run the only operation of a group. It needs no savepoint, because a failure undoes the whole transaction
+        anyway.
+        """
         try:
             job.result = job.operation(self._connection)
-        except Exception as error:  # noqa: BLE001  # the caller's
+        except Exception as error:  # noqa: BLE001  # passed to the caller
             job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
-    def _run_one(self, job: _Job) -> None:
+    def _run_in_savepoint(self, job: _Job) -> None:
         self._connection.execute("SAVEPOINT operation")
         try:
             job.result = job.operation(self._connection)
         except Exception as error:
-            if not self._connection.in_transaction:  # a full disk: SQLite undid the whole group
+            if not self._connection.in_transaction:  # disk full: SQLite has rolled back the whole group
                 raise
             job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
             self._connection.execute("ROLLBACK TO operation")
@@ -118,9 +130,9 @@ class Writer:
 
 
 def unavailable(error: sqlite3.Error) -> UnavailableError:
-    """The wire's error for a database that cannot be read or written now."""
+    """The error for a database that cannot be read or written at the moment."""
     return UnavailableError(
-        f"the service's database is out of reach ({error}); try again in some seconds", retry_after=5
+        f"the service's database is unavailable ({error}); try again in a few seconds", retry_after=5
     )
 
 
@@ -131,7 +143,7 @@ def _resolve(group: list[_Job]) -> None:
     for loop, jobs in by_loop.items():
         try:
             loop.call_soon_threadsafe(_resolve_in_loop, jobs)
-        except RuntimeError:  # the loop is closed: nobody waits there any more
+        except RuntimeError:  # the loop is closed, so nobody waits for the result
             continue
 
 

@@ -1,6 +1,6 @@
-"""The websocket: queries and cancels in, stored messages out. Facts: docs/wire.md, "Websocket".
+"""The websocket endpoint: queries and cancels in, stored messages out. Facts: docs/wire.md, "Websocket".
 
-One task sends what the outbox holds, one receives. An unreadable frame gets an ``error`` and the stream goes on.
+One task sends from the outbox, one receives. An unreadable frame is answered with an ``error``; the stream stays open.
 """
 
 from __future__ import annotations
@@ -28,25 +28,26 @@ from svc.service.turns.message_builder import refusal
 from svc.service.validation import decode
 
 log = logging.getLogger("svc.stream")
-PAGE_BYTES = 65_536  # sent at once: the mark above which uvicorn waits for the reader
+PAGE_BYTES = 65_536  # per event: uvicorn's write buffer limit, above which a send waits for the client
 SUBPROTOCOL = "svc"
 
 
 async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -> None:
-    """Serve one connection; what refuses it before it is open is raised as a ServiceError."""
+    """Serve one connection; errors before it is accepted are raised as ServiceError."""
     query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
-    key = await service.admitted(websocket.headers.get("authorization"), offered, session_id)
+    key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id)
     service.rates.count_request(key)
-    after = _after(session_id, query.get("after", [""])[-1])
-    handle = await service.handle(key, session_id)
+    after = _parse_after(session_id, query.get("after", [""])[-1])
+    handle = await service.live_session(key, session_id)
     settings = service.settings
     outbox = Outbox(
         handle.session.last_seq if after is None else after,
         limit_messages=settings.stream_behind_messages,
         limit_bytes=settings.stream_behind_bytes,
     )
+    # Subscribed before the store is read: what is stored in between is published to the outbox and not missed.
     service.bus.subscribe(session_id, outbox)
     try:
         if after is None:
@@ -58,25 +59,27 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         service.bus.unsubscribe(session_id, outbox)
 
 
-def _after(session_id: str, after: str) -> int | None:
-    """Where the reader goes on; None where it does not say."""
+def _parse_after(session_id: str, after: str) -> int | None:
+    """The client's last seq; None if it gives none."""
     if not session_id:
         raise InvalidRequestError("session_id is missing; open /stream?session_id=ID", param="session_id")
     if not after:
         return None
     if not (after.isascii() and after.isdigit() and len(after) <= 15):
-        raise InvalidRequestError(f"after is {after[:40]!r}; it must be the last seq seen, 0 for all", param="after")
+        raise InvalidRequestError(
+            f"after is {after[:40]!r}; it must be the last seq received, or 0 for all messages", param="after"
+        )
     return int(after)
 
 
 async def _start_of_running_turn(handle: SessionHandle, position: int) -> int:
-    """Where a reader without ``after`` begins: before the query of the turn that runs, or at the end."""
+    """Where a client without ``after`` starts: before the running turn's query, or at the end of the session."""
     turn = await handle.store.running_turn(handle.session.id)
     return position if turn is None else turn.query_seq - 1
 
 
 class _Connection:
-    """One open websocket."""
+    """An open websocket."""
 
     def __init__(
         self,
@@ -91,23 +94,23 @@ class _Connection:
         self._websocket = websocket
         self._service = service
         self._key = key
-        self._place = handle
+        self._handle = handle
         self._session_id = handle.session.id
         self._outbox = outbox
-        self._is_fresh = not is_resumed  # nothing was sent yet, and the client did not say what it has
+        self._is_fresh = not is_resumed  # connected without ``after`` and nothing sent yet
 
     async def run(self) -> None:
-        """Until the client goes, or the stream is to close."""
+        """Serve until the client disconnects or the stream is closed."""
         receiver = asyncio.create_task(self._receive_all())
         sender = asyncio.create_task(self._send_all())
         closer = asyncio.create_task(
-            self._outbox.overrun.wait()
-        )  # then the sender waits for the reader: not seen there
+            self._outbox.is_too_slow.wait()
+        )  # a sender blocked on a slow client cannot notice this itself
         tasks: set[asyncio.Task[None] | asyncio.Task[bool]] = {receiver, sender, closer}
         try:
             finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if sender in finished and isinstance(sender.exception(), WebSocketDisconnect):
-                # the client has gone; what it sent before that, such as a cancel, still counts
+                # The client has gone, but frames it sent before, such as a cancel, still count.
                 await asyncio.wait([receiver], timeout=self._service.settings.close_seconds)
             for task in finished:
                 task.result()
@@ -135,23 +138,25 @@ class _Connection:
                 await self._send_page()
             if outbox.close_code is not None:
                 return
-            outbox.news.clear()
+            outbox.pending.clear()
             if outbox.is_live and not outbox.has_queued:
-                await outbox.news.wait()
+                await outbox.pending.wait()
 
     async def _send_queued(self) -> None:
-        while batch := self._outbox.take(PAGE_BYTES):
+        while batch := self._outbox.pop(PAGE_BYTES):
             await self._send(batch)
 
     async def _send_page(self) -> None:
         outbox = self._outbox
-        told = outbox.latest
-        page = await self._place.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
+        latest = outbox.latest
+        page = await self._handle.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
         if page:
             outbox.position = page[-1].seq
             await self._send(page)
-        elif outbox.position < told:
-            outbox.end(CLOSED_SESSION, "the session was deleted")  # what was told is erased again
+        elif outbox.position < latest:
+            outbox.end(
+                CLOSED_SESSION, "the session was deleted"
+            )  # messages were published that the store no longer has
         else:
             outbox.try_live()
 
@@ -164,34 +169,36 @@ class _Connection:
             event = await self._websocket.receive()
             if event["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(event.get("code", 1005))
-            await self._take(event.get("text"))
+            await self._handle_frame(event.get("text"))
 
-    async def _take(self, text: str | None) -> None:
+    async def _handle_frame(self, text: str | None) -> None:
         message: QueryFrame | None = None
         try:
             if text is None:
-                raise InvalidRequestError("the frame is binary; send a message as JSON text")
+                raise InvalidRequestError("binary frames are not supported; send JSON text")
             message = decode(text.encode("utf-8", "replace"), QueryFrame)
-            await self._act(message)
+            await self._dispatch(message)
         except ServiceError as error:
             await self._refuse(error, message)
         except (WebSocketDisconnect, OSError):
             raise
-        except Exception as error:  # noqa: BLE001  # one frame's fault does not end the stream
+        except Exception as error:  # noqa: BLE001  # a bug in handling one frame must not end the stream
             await self._refuse(internal_error(error), message)
 
-    async def _act(self, message: QueryFrame) -> None:
+    async def _dispatch(self, message: QueryFrame) -> None:
         if message.message_type == MessageType.CANCEL:
-            await self._service.handle(self._key, self._session_id)
+            await self._service.live_session(self._key, self._session_id)
             await self._service.cancel(self._session_id, message.turn)
             return
         if message.message_type in ANSWERS.values():
             await self._service.answer(self._key, self._session_id, message)
             return
         self._service.rates.count_request(self._key)
-        _, begun = await self._service.ask(self._key, self._session_id, message, message.local_tools)
-        if not begun.is_new and self._is_fresh and begun.turn.query_seq <= self._outbox.position:
-            self._outbox.rewind(begun.turn.query_seq - 1)  # it asked before, and saw nothing of the answer
+        _, turn_start = await self._service.ask(self._key, self._session_id, message, message.local_tools)
+        if not turn_start.is_new and self._is_fresh and turn_start.turn.query_seq <= self._outbox.position:
+            self._outbox.rewind(
+                turn_start.turn.query_seq - 1
+            )  # a repeated query after a lost connection: send its turn from the start
 
     async def _refuse(self, error: ServiceError, query: Message | None) -> None:
         message = refusal(error, now=self._service.clock(), query=query)

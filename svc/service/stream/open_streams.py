@@ -1,4 +1,4 @@
-"""The streams that are open in this process, so that those can be closed whose key or session is no longer valid."""
+"""The open streams of this process, and the watch that closes those whose key or session is no longer valid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("svc.stream")
 
 
 class OpenStream(msgspec.Struct, frozen=True, eq=False):
-    """A connection, whose key it came with, and what it reads."""
+    """A connection: the key it was opened with, and its outbox."""
 
     key_id: str
     session_id: str
@@ -25,7 +25,7 @@ class OpenStream(msgspec.Struct, frozen=True, eq=False):
 
 
 class OpenStreams:
-    """All open streams; ``watch`` looks after them."""
+    """All open streams."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -38,7 +38,7 @@ class OpenStreams:
 
     @contextlib.contextmanager
     def opened(self, stream: OpenStream) -> Iterator[None]:
-        """Count it while it is open."""
+        """Register the stream while the context is active."""
         self._open.add(stream)
         self._none_open.clear()
         try:
@@ -49,7 +49,7 @@ class OpenStreams:
                 self._none_open.set()
 
     async def watch(self) -> None:
-        """Close what must not stay open, for ever; a failure is logged and tried again."""
+        """Close invalid streams at intervals until cancelled; a failure is logged and tried again."""
         while True:
             await asyncio.sleep(self._service.settings.watch_seconds)
             try:
@@ -61,18 +61,18 @@ class OpenStreams:
     async def _close_invalid(self) -> None:
         if not self._open:
             return
-        bad_keys = await self._service.auth.invalid_of({stream.key_id for stream in self._open})
-        over = await self._service.expired_of({stream.session_id for stream in self._open})
+        bad_keys = await self._service.auth.invalid_keys({stream.key_id for stream in self._open})
+        expired = await self._service.expired_sessions({stream.session_id for stream in self._open})
         for stream in list(self._open):
             if stream.key_id in bad_keys:
                 stream.outbox.end(BAD_KEY, "the key is no longer valid")
-            elif stream.session_id in over:
+            elif stream.session_id in expired:
                 stream.outbox.end(CLOSED_SESSION, "the session expired")
 
     async def close(self) -> None:
-        """Tell every reader that the service stops, and wait until they are gone, within a bound."""
+        """Close every stream because the service stops, and wait for the clients, up to ``close_seconds``."""
         for stream in list(self._open):
-            stream.outbox.end(STOPPING, "the service stops; come back with after")
+            stream.outbox.end(STOPPING, "the service is stopping; reconnect with after")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._service.settings.close_seconds):
                 await self._none_open.wait()

@@ -1,7 +1,8 @@
-"""What one reader of a session has to be sent, in order, from the store and then live. Pure: no sockets, no clock.
+"""The messages that one client still has to receive, in order: first from the store, then live. Pure: no sockets, no
+clock.
 
-A reader begins by catching up: what is told meanwhile is in the store, so the outbox notes its seq alone. Once there is
-nothing more to read it goes live and queues what is told. A gap in what is told sends it back to catching up.
+An outbox starts by catching up: published messages are in the store anyway, so it only notes their seq. Once the store
+has nothing newer it goes live and queues published messages. A gap in these makes it catch up again.
 """
 
 from __future__ import annotations
@@ -18,14 +19,14 @@ TEXTS = "svc.texts"
 
 
 class Outbox:
-    """A ``Listener`` of the bus. ``position`` is the last seq that was taken to be sent."""
+    """A ``Listener`` of the bus. ``position`` is the last seq that was taken for sending."""
 
     def __init__(self, position: int, *, limit_messages: int, limit_bytes: int) -> None:
         self.position = position
         self.close_code: int | None = None
         self.close_reason = ""
-        self.news = asyncio.Event()
-        self.overrun = asyncio.Event()  # set where it is too far behind
+        self.pending = asyncio.Event()
+        self.is_too_slow = asyncio.Event()  # set once it exceeds a limit
         self._limit_messages = limit_messages
         self._limit_bytes = limit_bytes
         self._latest = 0
@@ -35,24 +36,25 @@ class Outbox:
 
     @property
     def is_live(self) -> bool:
-        """Whether the queue holds everything after ``position`` that was told."""
+        """Whether the queue holds every published message after ``position``."""
         return self._is_live
 
     @property
     def latest(self) -> int:
-        """The last seq that was told, or taken when it went live."""
+        """The last seq that was published, or the position when it went live."""
         return self._latest
 
     @property
     def has_queued(self) -> bool:
-        """Whether ``take`` would give messages."""
+        """Whether ``pop`` would return messages."""
         return bool(self._queue)
 
     def offer(self, batch: Sequence[StoredMessage]) -> None:
-        """Take what was stored, without a gap in itself; a reader that is too far behind is to be closed."""
+        """Queue stored messages; a client that is too far behind is to be disconnected."""
         new = batch[max(0, self._latest + 1 - batch[0].seq) :] if batch else ()
         if not new:
             return
+        # Live and no gap: queue. Otherwise the store is read up to here, so that nothing is skipped or sent twice.
         if self._is_live and new[0].seq == self._latest + 1:
             self._queue.extend(new)
             self._queued_bytes += sum(len(message.body) for message in new)
@@ -60,32 +62,32 @@ class Outbox:
             self._catch_up()
         self._latest = new[-1].seq
         if len(self._queue) > self._limit_messages or self._queued_bytes > self._limit_bytes:
-            self.end(TOO_SLOW, f"{len(self._queue)} messages behind; come back with after={self.position}")
-            self.overrun.set()
+            self.end(TOO_SLOW, f"{len(self._queue)} messages behind; reconnect with after={self.position}")
+            self.is_too_slow.set()  # frees the queue's memory now, even if the sender is blocked on the client
             self._catch_up()
-        self.news.set()
+        self.pending.set()
 
     def end(self, code: int, reason: str) -> None:
-        """The stream is to close; the first reason counts."""
+        """Close the stream with this code; the first call counts."""
         if self.close_code is None:
             self.close_code, self.close_reason = code, reason
-        self.news.set()
+        self.pending.set()
 
     def try_live(self) -> bool:
-        """Go live where everything that was told is taken already."""
+        """Go live if every published message was taken."""
         if self.position >= self._latest:
             self._latest = self.position
             self._is_live = True
         return self._is_live
 
     def rewind(self, position: int) -> None:
-        """Go back to an earlier position: only where nothing was sent yet."""
+        """Go back to an earlier position; allowed only before anything was sent."""
         self.position = min(position, self.position)
         self._catch_up()
-        self.news.set()
+        self.pending.set()
 
-    def take(self, limit_bytes: int) -> list[StoredMessage]:
-        """The next messages of the queue: the first that reach the limit, at least one; none where it is empty."""
+    def pop(self, limit_bytes: int) -> list[StoredMessage]:
+        """Take messages from the queue until they reach the limit, at least one; empty if the queue is."""
         taken: list[StoredMessage] = []
         size = 0
         while self._queue and size < limit_bytes:

@@ -1,7 +1,8 @@
-"""What was said in sessions before, in memory for those used last, so that a turn need not read it from the store.
+"""Conversation histories in memory, for the sessions used last, so that a turn need not read them from the store.
 
-Pure. A history stands for a session as it is at one ``last_seq``; for any other the store is asked. Sizes are reckoned,
-not counted: six bytes a character, the most that JSON takes. So a history kept here is never one that the store cuts.
+Pure. A cached history is valid for one ``last_seq`` of its session; if the session has moved on, the store is read.
+Sizes are estimated at six bytes per character, the most that JSON needs, so the store would never cut a history that is
+cached.
 """
 
 from __future__ import annotations
@@ -17,74 +18,84 @@ from svc.service.store.records import HistoryRow, SessionRecord
 from svc.service.turns.message_builder import exchanges_of
 
 _CHARACTER_BYTES = 6
-_FIELDS_BYTES = 1_024  # of a stored message beside its content
+_FIELDS_BYTES = 1_024  # the other fields of a stored message
 
 
 class History(msgspec.Struct, frozen=True, kw_only=True):
-    """Answered turns, oldest first. ``asked`` is when the newest of their queries came, in seconds since the epoch."""
+    """Answered turns, oldest first.
+
+    ``last_query_time`` is when the newest of their queries arrived, in seconds since the epoch.
+    """
 
     exchanges: tuple[Exchange, ...] = ()
-    asked: float = 0.0
+    last_query_time: float = 0.0
     size_bytes: int = 0
 
-    def plus(self, exchange: Exchange, asked: float) -> History:
-        """With one more."""
+    def with_exchange(self, exchange: Exchange, query_time: float) -> History:
+        """Return the history with one more exchange, whose query arrived at ``query_time``."""
         texts = (exchange.prompt, exchange.answer, *exchange.sources)
         return History(
             exchanges=(*self.exchanges, exchange),
-            asked=max(self.asked, asked),
-            size_bytes=self.size_bytes + sum(map(reckoned_bytes, texts)),
+            last_query_time=max(self.last_query_time, query_time),
+            size_bytes=self.size_bytes + sum(map(estimated_bytes, texts)),
         )
 
 
 def history_of(messages: Sequence[HistoryRow | Message]) -> History:
-    """The history that queries, sources and results of answered turns make, in their order."""
+    """Build the history from the queries, sources and results of answered turns, in order."""
     return History(
         exchanges=exchanges_of(messages),
-        asked=max((said.created_at for said in messages if said.message_type == MessageType.QUERY), default=0.0),
-        size_bytes=sum(reckoned_bytes(said.content or "") for said in messages),
+        last_query_time=max(
+            (message.created_at for message in messages if message.message_type == MessageType.QUERY), default=0.0
+        ),
+        size_bytes=sum(estimated_bytes(message.content or "") for message in messages),
     )
 
 
-def reckoned_bytes(content: str) -> int:
-    """What a message of this content takes in the store at the most."""
+def estimated_bytes(content: str) -> int:
+    """The most that a message with this content takes in the store."""
     return len(content) * _CHARACTER_BYTES + _FIELDS_BYTES
 
 
 class HistoryCache:
-    """Those of the sessions used last, within ``limit_bytes``; one beyond ``history_bytes`` is not kept."""
+    """Least-recently-used cache of histories.
+
+    Args:
+        limit_bytes: Size of all cached histories together.
+        history_bytes: Size beyond which a single history is not cached.
+    """
 
     def __init__(self, *, limit_bytes: int, history_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._history_bytes = history_bytes
-        self._kept: OrderedDict[str, tuple[int, History]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[int, History]] = OrderedDict()
         self._size_bytes = 0
 
     @property
     def session_ids(self) -> set[str]:
-        """Whose history is kept."""
-        return set(self._kept)
+        """The sessions with a cached history."""
+        return set(self._entries)
 
     def find(self, session: SessionRecord) -> History | None:
-        """The history of the session as it is; None where it is not kept."""
-        last_seq, history = self._kept.get(session.id, (None, None))
+        """Return the history of the session as it is now, or None if it is not cached."""
+        last_seq, history = self._entries.get(session.id, (None, None))
         if last_seq != session.last_seq:
             return None
-        self._kept.move_to_end(session.id)
+        self._entries.move_to_end(session.id)
         return history
 
-    def keep(self, session_id: str, last_seq: int, history: History) -> None:
-        """Keep what the session's history is at this seq; those used longest ago make room."""
+    def put(self, session_id: str, last_seq: int, history: History) -> None:
+        """Cache the session's history at this ``last_seq``; the least recently used ones make room."""
         self.forget([session_id])
         if history.size_bytes > min(self._history_bytes, self._limit_bytes):
             return
-        self._kept[session_id] = (last_seq, history)
+        self._entries[session_id] = (last_seq, history)
         self._size_bytes += history.size_bytes
         while self._size_bytes > self._limit_bytes:
-            self.forget([next(iter(self._kept))])
+            self.forget([next(iter(self._entries))])
 
     def forget(self, session_ids: Iterable[str]) -> None:
-        """Keep these no longer; one that is not kept is no error."""
+        """Drop these sessions; unknown ids are ignored."""
         for session_id in session_ids:
-            _, history = self._kept.pop(session_id, (0, None))
+            _, history = self._entries.pop(session_id, (0, None))
             self._size_bytes -= history.size_bytes if history is not None else 0

@@ -1,7 +1,8 @@
-"""Calls of one turn to tools that its client runs: asked one after the other, allowed by the user before the first.
+"""Calls of one turn to tools that its client runs. Facts: docs/wire.md, "Local tools".
 
-Decides what is asked, which answer counts, and what the assistant is told where none comes in time. Does no I/O: what
-is said goes into the turn's production, as all that the assistant says. Facts: ``svc/local_tools.py``.
+Calls run one after the other, and the user allows each tool before its first call. Decides what the client is asked,
+which answer counts, and what the assistant gets if no answer arrives in time. Does no I/O: requests and answers are
+messages in the turn's ``StepBuffer``.
 """
 
 from __future__ import annotations
@@ -30,22 +31,22 @@ from svc.service.settings import Settings
 from svc.service.turns.step_buffer import StepBuffer
 from svc.service.validation import decode
 
-MAX_ARGUMENTS_BYTES = 100_000  # of one call, as JSON: what a model writes is bounded, a message is, too
-MAX_SESSIONS = 10_000  # whose consents are kept; others are asked again
+MAX_ARGUMENTS_BYTES = 100_000  # of one call, as JSON; keeps the message that carries them below its own limit
+MAX_SESSIONS = 10_000  # with consents in memory; users of older sessions are asked again
 _NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
 
 
 def check_local_tools(tools: Sequence[LocalTool], settings: Settings) -> tuple[LocalTool, ...]:
-    """The tools, where they can be offered; raises InvalidRequestError, which names the field."""
+    """Return the tools if a query may offer them; raises InvalidRequestError with ``param`` otherwise."""
     if len(tools) > settings.max_local_tools:
         raise InvalidRequestError(
-            f"local_tools has {len(tools)} tools; a query takes {settings.max_local_tools}. Offer fewer",
+            f"local_tools has {len(tools)} tools; a query may offer {settings.max_local_tools}. Offer fewer",
             param="local_tools",
         )
     size = len(msgspec.json.encode(tools)) if tools else 0
     if size > settings.max_local_tools_bytes:
         raise InvalidRequestError(
-            f"local_tools is {size:,} bytes; a query takes {settings.max_local_tools_bytes:,}. Describe them in less",
+            f"local_tools is {size:,} bytes; the limit is {settings.max_local_tools_bytes:,}. Shorten the descriptions",
             param="local_tools",
         )
     names: set[str] = set()
@@ -56,7 +57,9 @@ def check_local_tools(tools: Sequence[LocalTool], settings: Settings) -> tuple[L
                 f"{where}.name is {tool.name[:80]!r}; it must be 1 to 64 of A-Z a-z 0-9 _", param=f"{where}.name"
             )
         if tool.name in names:
-            raise InvalidRequestError(f"{where}.name is {tool.name!r}, as another one's", param=f"{where}.name")
+            raise InvalidRequestError(
+                f"{where}.name is {tool.name!r}; another tool has this name", param=f"{where}.name"
+            )
         if tool.parameters.get("type") != "object":
             raise InvalidRequestError(
                 f"{where}.parameters must be a JSON schema whose type is object", param=f"{where}.parameters"
@@ -66,30 +69,33 @@ def check_local_tools(tools: Sequence[LocalTool], settings: Settings) -> tuple[L
 
 
 class Consents:
-    """Which tools the users of the sessions used last have allowed. One that is offered in another form is another."""
+    """The tools that users have allowed, for the sessions used last.
+
+    A tool that is offered in a different form (schema, description, version) needs permission again.
+    """
 
     def __init__(self) -> None:
         self._allowed: OrderedDict[str, set[bytes]] = OrderedDict()
 
-    def has(self, session_id: str, tool: LocalTool) -> bool:
-        """Whether the session's user has allowed it for the session."""
+    def is_granted(self, session_id: str, tool: LocalTool) -> bool:
+        """Whether the user has allowed the tool for the session."""
         return _digest(tool) in self._allowed.get(session_id, ())
 
-    def add(self, session_id: str, tool: LocalTool) -> None:
-        """It is allowed from now on."""
+    def grant(self, session_id: str, tool: LocalTool) -> None:
+        """Allow the tool for the rest of the session."""
         self._allowed.setdefault(session_id, set()).add(_digest(tool))
         self._allowed.move_to_end(session_id)
         while len(self._allowed) > MAX_SESSIONS:
             self._allowed.popitem(last=False)
 
     def forget(self, session_ids: Iterable[str]) -> None:
-        """These sessions are over."""
+        """Drop the consents of these sessions."""
         for session_id in session_ids:
             self._allowed.pop(session_id, None)
 
     @property
     def session_ids(self) -> set[str]:
-        """Whose consents are kept."""
+        """The sessions with consents."""
         return set(self._allowed)
 
 
@@ -99,14 +105,14 @@ def _digest(tool: LocalTool) -> bytes:
 
 @dataclass(frozen=True)
 class _PendingToolCall:
-    """What waits for an answer."""
+    """A request to the client that has no answer yet."""
 
     message: Message
     answer: asyncio.Future[ConfirmationResponse | LocalToolResult]
 
 
 class LocalToolCalls:
-    """The calls of one turn. Used from the service's loop alone."""
+    """The local tool calls of one turn; used only in the service's event loop."""
 
     def __init__(
         self,
@@ -120,101 +126,116 @@ class LocalToolCalls:
         self.offered = tuple(tools)
         self._session_id = session_id
         self._consents = consents
-        self._production = step_buffer
+        self._step_buffer = step_buffer
         self._settings = settings
-        self._one_at_a_time = asyncio.Lock()
-        self._asked: _PendingToolCall | None = None
-        self._answer_ids: dict[str, str] = {}  # what was asked, by id: which message answered it
-        self._refused: set[str] = set()  # names of tools, for this turn
+        self._request_lock = asyncio.Lock()
+        self._pending_call: _PendingToolCall | None = None
+        self._answer_ids: dict[str, str] = {}  # request id -> id of the message that answered it
+        self._refused: set[str] = set()  # names of tools that the user refused in this turn
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> LocalToolResult:
-        """Have the client run a tool that it offered, where its user allows it. What goes wrong is an error's text."""
+        """Have the client run a tool that it offered, if its user allows it.
+
+        Returns:
+            The client's result. A refusal, a timeout or arguments that are too large give a result with ``ok`` false.
+        """
         tool = next(tool for tool in self.offered if tool.name == name)
         size = len(msgspec.json.encode(arguments))
         if size > MAX_ARGUMENTS_BYTES:
-            return LocalToolResult(ok=False, error=f"the arguments are {size:,} bytes; {MAX_ARGUMENTS_BYTES:,} may be")
-        async with self._one_at_a_time:
+            return LocalToolResult(
+                ok=False, error=f"the arguments are {size:,} bytes; the limit is {MAX_ARGUMENTS_BYTES:,}"
+            )
+        async with self._request_lock:
             refusal = await self._refusal(tool, dict(arguments))
             if refusal:
                 return LocalToolResult(ok=False, error=refusal)
-            called = LocalToolCall(name=name, arguments=dict(arguments))
+            call = LocalToolCall(name=name, arguments=dict(arguments))
             seconds = self._settings.local_call_seconds
-            result = await self._ask(MessageType.LOCAL_TOOL_CALL, called, seconds)
+            result = await self._request(MessageType.LOCAL_TOOL_CALL, call, seconds)
         if isinstance(result, LocalToolResult):
             return result
-        return LocalToolResult(ok=False, error=f"no result came within {seconds:g} s")
+        return LocalToolResult(ok=False, error=f"no result within {seconds:g} s")
 
     def answer(self, message: Message) -> None:
-        """Take the client's answer. Raises InvalidRequestError where nothing waits for it, or it cannot be read.
+        """Accept the client's answer to the pending request.
 
-        The first answer counts. The same one again (the same id) is no error: a client may repeat it.
+        The first answer counts. Repeating it with the same id is allowed, since a client may resend after a lost
+        connection.
+
+        Raises:
+            InvalidRequestError: No request is pending for it, or it cannot be decoded.
+            TooLargeError: It does not fit into a message.
         """
         check_id(message.id, "id")
         if self._answer_ids.get(message.parent_id) == message.id:
             return
-        if message.id == self._production.query.id or message.id in self._answer_ids.values():
+        if message.id == self._step_buffer.query.id or message.id in self._answer_ids.values():
             raise InvalidRequestError(
-                f"another message of the turn has the id {message.id}; take a new one", param="id"
+                f"another message of the turn has the id {message.id}; choose a new id", param="id"
             )
-        asked = self._asked
-        if asked is None or asked.message.id != message.parent_id:
-            raise nothing_waits(message)
-        wanted = ANSWERS[asked.message.message_type]
-        if message.message_type != wanted:
+        pending_call = self._pending_call
+        if pending_call is None or pending_call.message.id != message.parent_id:
+            raise not_pending(message)
+        expected = ANSWERS[pending_call.message.message_type]
+        if message.message_type != expected:
             raise InvalidRequestError(
-                f"message_type is {message.message_type}; a {asked.message.message_type} is answered by a {wanted}",
+                f"message_type is {message.message_type}; the request needs a {expected}",
                 param="message_type",
             )
         check_content_size(message.content or "", self._settings)
-        read = _read(message, ConfirmationResponse if wanted == MessageType.CONFIRMATION_RESPONSE else LocalToolResult)
+        parsed = _parse_answer(
+            message, ConfirmationResponse if expected == MessageType.CONFIRMATION_RESPONSE else LocalToolResult
+        )
         self._answer_ids[message.parent_id] = message.id
-        self._asked = None
-        self._production.keep_answer(message)
-        asked.answer.set_result(read)
+        self._pending_call = None
+        self._step_buffer.add_reply(message)
+        pending_call.answer.set_result(parsed)
 
     async def _refusal(self, tool: LocalTool, arguments: dict[str, object]) -> str:
-        """Why the tool is not called; empty where the user allows it."""
-        if self._consents.has(self._session_id, tool):
+        """Why the tool may not be called; empty if the user allows it."""
+        if self._consents.is_granted(self._session_id, tool):
             return ""
         if tool.name not in self._refused:
             request = ConfirmationRequest(tool=tool.name, description=tool.description, arguments=arguments)
             seconds = self._settings.confirmation_seconds
-            response = await self._ask(MessageType.CONFIRMATION_REQUEST, request, seconds)
+            response = await self._request(MessageType.CONFIRMATION_REQUEST, request, seconds)
             if isinstance(response, ConfirmationResponse) and response.is_allowed:
                 if not response.is_once:
-                    self._consents.add(self._session_id, tool)
+                    self._consents.grant(self._session_id, tool)
                 return ""
             self._refused.add(tool.name)
             if response is None:
-                return f"nobody said within {seconds:g} s whether it may be called"
+                return f"the user did not answer within {seconds:g} s whether it may be called"
         return "the user does not allow it; do not call it again in this turn"
 
-    async def _ask(
+    async def _request(
         self, kind: MessageType, content: ConfirmationRequest | LocalToolCall, seconds: float
     ) -> ConfirmationResponse | LocalToolResult | None:
-        """The answer, or None where none comes in time."""
+        """Send a request to the client; None if no answer arrives in time."""
         text = msgspec.json.encode(content).decode()
-        asked = _PendingToolCall(self._production.ask_client(kind, text), asyncio.get_running_loop().create_future())
-        self._asked = asked
+        pending_call = _PendingToolCall(
+            self._step_buffer.add_request(kind, text), asyncio.get_running_loop().create_future()
+        )
+        self._pending_call = pending_call
         try:
             async with asyncio.timeout(seconds):
-                return await asked.answer
+                return await pending_call.answer
         except TimeoutError:
             return None
         finally:
-            if self._asked is asked:
-                self._asked = None
+            if self._pending_call is pending_call:
+                self._pending_call = None
 
 
-def nothing_waits(message: Message) -> InvalidRequestError:
-    """What refuses an answer to nothing."""
+def not_pending(message: Message) -> InvalidRequestError:
+    """The error for an answer to a request that is not pending."""
     return InvalidRequestError(
-        f"nothing waits for an answer to {message.parent_id[:64]!r}: it was answered, is over, or never was",
+        f"no request {message.parent_id[:64]!r} is pending: it was answered, timed out or never existed",
         param="parent_id",
     )
 
 
-def _read(
+def _parse_answer(
     message: Message, kind: type[ConfirmationResponse] | type[LocalToolResult]
 ) -> ConfirmationResponse | LocalToolResult:
     try:

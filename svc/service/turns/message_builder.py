@@ -1,7 +1,7 @@
-"""Make messages of what an assistant yields: who speaks, in what role, cut to the wire's size. Pure.
+"""Build messages from what an assistant yields: actor, role, and content cut to the wire's limits. Pure.
 
-Facts: docs/wire.md, "Message", "Limits". Tokens are counted roughly: four bytes of UTF-8 are one, rounded up, which is
-what common tokenizers make of English text; an assistant that counts for itself says so in its Answer.
+Facts: docs/wire.md, "Message", "Limits". Tokens are estimated at four bytes of UTF-8 each, rounded up, which is close
+to common tokenizers on English text. An assistant that counts for itself sets ``Answer.usage``.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from svc.messages import Message, MessageType, MimeType, Role, State, Usage, new
 from svc.service.settings import Settings
 from svc.service.store.records import HistoryRow
 
-SPEAKER = "service"  # the actor of what the service itself says
+SERVICE_ACTOR = "service"  # the actor of what the service itself says
 _STEP_TYPES = {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.DEBUG}
 _CUT = "… [cut: the whole answer is the session's file "
-_FIELDS_BYTES = 4_096  # room for the fields beside content in an encoded message
+_FIELDS_BYTES = 4_096  # the other fields of an encoded message
 
 
 class MessageBuilder:
-    """Writes the messages of one run of a turn: all answer the query, all in one group."""
+    """Builds the messages of one run of a turn: all answer the query and share one group."""
 
     def __init__(self, query: Message, settings: Settings) -> None:
         self.query = query
@@ -32,28 +32,28 @@ class MessageBuilder:
         self._number = 0
 
     def fits(self, content: str) -> bool:
-        """Whether a message can carry the content whole."""
+        """Whether the content fits into one message."""
         limit = min(self._settings.max_content_bytes, self._settings.max_message_bytes - _FIELDS_BYTES)
-        if len(content) * 6 <= limit:  # no character takes more than six bytes in JSON
+        if len(content) * 6 <= limit:  # cheap test first: no character takes more than six bytes in JSON
             return True
         is_small = len(content.encode()) <= self._settings.max_content_bytes
         return is_small and len(msgspec.json.encode(content)) <= self._settings.max_message_bytes - _FIELDS_BYTES
 
     def cut(self, content: str, note: str) -> str:
-        """The content, or the start of it that fits together with the note."""
+        """Return the content, or the longest start of it that fits together with the note."""
         if self.fits(content):
             return content
-        kept = content[: self._settings.max_content_bytes]
-        while not self.fits(kept + note):
-            kept = kept[: len(kept) * 9 // 10]
-        return kept + note
+        start = content[: self._settings.max_content_bytes]
+        while not self.fits(start + note):
+            start = start[: len(start) * 9 // 10]
+        return start + note
 
     def step(self, step: Step, now: float) -> Message:
-        """The message of a step that fits. Raises TypeError for a type that is not a step's."""
+        """Build the message of a step. Raises TypeError for a message type that steps may not have."""
         if step.message_type not in _STEP_TYPES:
             raise TypeError(f"an assistant yields info, thinking, source or debug steps, not {step.message_type}")
         role = Role.AGENT if step.message_type == MessageType.SOURCE else Role.SYSTEM
-        state = State.UNDEFINED if step.state == State.END else step.state  # `end` closes a turn: the service's to say
+        state = State.UNDEFINED if step.state == State.END else step.state  # only the service ends a turn
         content = self.cut(step.content, "… [cut]") if step.mime_type.is_text else step.content
         message = self._message(step.message_type, role, step.actor, state, content, now)
         message.title = step.title
@@ -61,37 +61,44 @@ class MessageBuilder:
         return message
 
     def info(self, content: str, now: float) -> Message:
-        """Something that the service itself says while the turn runs."""
-        return self._message(MessageType.INFO, Role.SYSTEM, SPEAKER, State.UNDEFINED, content, now)
+        """Build a progress message of the service itself."""
+        return self._message(MessageType.INFO, Role.SYSTEM, SERVICE_ACTOR, State.UNDEFINED, content, now)
 
     def request(self, kind: MessageType, content: str, now: float) -> Message:
-        """What the service asks of the client while the turn runs: JSON that fits."""
-        message = self._message(kind, Role.SYSTEM, SPEAKER, State.CALLING_TOOL, content, now)
+        """Build a request to the client; ``content`` is JSON that fits into a message."""
+        message = self._message(kind, Role.SYSTEM, SERVICE_ACTOR, State.CALLING_TOOL, content, now)
         message.mime_type = MimeType.JSON
         return message
 
     def reply(self, answer: Message, now: float) -> Message:
-        """What the client answered to that; the id is the client's."""
+        """Build the stored form of a client's answer; it keeps the client's id."""
         message = self._message(answer.message_type, Role.USER, "user", State.TOOL_RESULT, answer.content or "", now)
         message.id, message.parent_id, message.mime_type = answer.id, answer.parent_id, MimeType.JSON
         return message
 
-    def answer(self, answer: Answer, usage: Usage, now: float, *, whole_is_in: str | None) -> list[Message]:
-        """The RESULT and the ``info`` that closes the turn; ``whole_is_in`` names the file with all of a cut answer."""
-        note = f"\n\n{_CUT}{whole_is_in}]"
+    def answer(self, answer: Answer, usage: Usage, now: float, *, full_text_file: str | None) -> list[Message]:
+        """Build the RESULT and the ``info`` that ends the turn.
+
+        Args:
+            answer: The assistant's answer.
+            usage: The tokens that the turn cost.
+            now: Seconds since the epoch.
+            full_text_file: Name of the session file with the whole answer, if the message has to cut it.
+        """
+        note = f"\n\n{_CUT}{full_text_file}]"
         content = self.cut(answer.markdown, note)
         result = self._message(MessageType.RESULT, Role.AGENT, answer.actor, State.AGENT_DONE, content, now)
         result.usage = usage
         seconds = max(0.0, now - self.query.created_at)
         closing = self._message(
-            MessageType.INFO, Role.SYSTEM, SPEAKER, State.END, f"Answered after {seconds:.1f} s.", now
+            MessageType.INFO, Role.SYSTEM, SERVICE_ACTOR, State.END, f"Answered after {seconds:.1f} s.", now
         )
         return [result, closing]
 
     def failure(self, error: ServiceError, usage: Usage, now: float) -> Message:
-        """The error that ends the turn."""
+        """Build the error that ends the turn."""
         content = self.cut(error.message, "… [cut]")
-        message = self._message(MessageType.ERROR, Role.AGENT, SPEAKER, State.END, content, now)
+        message = self._message(MessageType.ERROR, Role.AGENT, SERVICE_ACTOR, State.END, content, now)
         message.status_code = error.status
         message.status_message = error.code
         message.usage = usage
@@ -101,7 +108,7 @@ class MessageBuilder:
         self._number += 1
         return Message(
             message_type=kind,
-            id=f"{self.group[:24]}{self._number:08x}",  # unique as its group is, without asking the system each time
+            id=f"{self.group[:24]}{self._number:08x}",  # the group is random; a counter saves a system call per message
             parent_id=self.query.id,
             turn=self.query.turn,
             group=self.group,
@@ -114,10 +121,10 @@ class MessageBuilder:
 
 
 def refusal(error: ServiceError, *, now: float, query: Message | None = None) -> Message:
-    """The error that refuses a query or an unreadable frame: not kept, so its seq is 0."""
+    """Build the error that refuses a query or an unreadable frame. It is not stored, so its seq is 0."""
     message = Message(
         message_type=MessageType.ERROR,
-        actor=SPEAKER,
+        actor=SERVICE_ACTOR,
         role=Role.AGENT,
         created_at=now,
         state=State.END,
@@ -137,12 +144,12 @@ def is_cut(answer: str) -> bool:
 
 
 def count_tokens(text: str) -> int:
-    """Roughly how many tokens the text is."""
+    """Estimate the tokens of a text."""
     return -(-len(text.encode()) // 4)
 
 
 def count_usage(prompt: str, answer: Answer | None) -> Usage:
-    """The assistant's own count, or the rough one of prompt and answer."""
+    """The assistant's own count, or an estimate from prompt and answer."""
     if answer is not None and answer.usage is not None:
         return answer.usage
     prompt_tokens = count_tokens(prompt)
@@ -151,7 +158,10 @@ def count_usage(prompt: str, answer: Answer | None) -> Usage:
 
 
 def exchanges_of(messages: Sequence[HistoryRow | Message]) -> tuple[Exchange, ...]:
-    """Earlier answered turns from their queries, sources and results, in order; of a turn run twice the last run."""
+    """Collect answered turns from their queries, sources and results, in order; for a turn that ran twice, the sources
+    of
+    the last run.
+    """
     exchanges = []
     prompt = ""
     sources: dict[str, list[str]] = {}
@@ -161,6 +171,6 @@ def exchanges_of(messages: Sequence[HistoryRow | Message]) -> tuple[Exchange, ..
         elif message.message_type == MessageType.SOURCE and message.mime_type == MimeType.JSON:
             sources.setdefault(message.group, []).append(message.content or "")
         elif message.message_type == MessageType.RESULT:
-            of_this_run = tuple(sources.get(message.group, ()))
-            exchanges.append(Exchange(prompt=prompt, answer=message.content or "", sources=of_this_run))
+            run_sources = tuple(sources.get(message.group, ()))
+            exchanges.append(Exchange(prompt=prompt, answer=message.content or "", sources=run_sources))
     return tuple(exchanges)

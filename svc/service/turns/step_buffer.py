@@ -1,7 +1,7 @@
-"""What the assistant says in one turn, made to messages that wait to be stored, until the turn's one end is decided.
+"""Messages of one turn between the assistant that produces them and the store, until the turn's end is decided.
 
-Knows no store: ``turn_run.py`` takes batches from here. Where nobody takes them the assistant waits once one is full.
-Decides no texts (``transcript.py``).
+Knows no store: ``turn_run.py`` takes batches from here. The assistant is paused when a full batch is waiting, so that a
+slow disk limits memory. Texts are built by ``message_builder.py``.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from svc.messages import Message, MessageType, MimeType, Usage
 from svc.service.observability.failures import internal_error
 from svc.service.settings import Settings
 from svc.service.store.records import TurnEnd, TurnState
-from svc.service.turns.history_cache import History, reckoned_bytes
+from svc.service.turns.history_cache import History, estimated_bytes
 from svc.service.turns.message_builder import MessageBuilder, count_usage
 
 log = logging.getLogger("svc.turns")
-CLOSE_SECONDS = 10.0  # how long a cancelled assistant may take to let go before the log complains
+CLOSE_SECONDS = 10.0  # for a cancelled assistant to stop; after that an error is logged
 
-Work = Callable[[], Awaitable[AsyncIterator[Step | Answer]]]
-Keep = Callable[[str, bytes], Awaitable[str]]
+OpenSteps = Callable[[], Awaitable[AsyncIterator[Step | Answer]]]
+SaveText = Callable[[str, bytes], Awaitable[str]]
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What is to be stored next, in one transaction; ``end`` holds the messages that end the turn."""
+    """What to store next, in one transaction; ``end`` holds the messages that end the turn."""
 
     steps: list[Message]
     end: list[Message]
@@ -38,179 +38,179 @@ class Batch(msgspec.Struct, frozen=True):
 
     @property
     def messages(self) -> list[Message]:
-        """All of it, in order."""
+        """Steps and end, in order."""
         return self.steps + self.end
 
 
 class StepBuffer:
-    """One run of an assistant. ``news`` is set where there may be something to take."""
+    """The messages of one run of an assistant. ``pending`` is set while there may be a batch to take."""
 
     def __init__(
-        self, transcript: MessageBuilder, *, settings: Settings, clock: Callable[[], float], keep: Keep
+        self, builder: MessageBuilder, *, settings: Settings, clock: Callable[[], float], save_text: SaveText
     ) -> None:
-        self.news = asyncio.Event()
+        self.pending = asyncio.Event()
         self.usage = Usage()
-        self.query = transcript.query
-        self._transcript = transcript
+        self.query = builder.query
+        self._builder = builder
         self._settings = settings
         self._clock = clock
-        self._keep = keep  # stores a text among the session's files and returns its name
-        self._pending: deque[Message] = deque()
+        self._save_text = save_text  # stores a text among the session's files and returns its name
+        self._messages: deque[Message] = deque()
         self._end: list[Message] = []
         self._state = TurnState.FAILED
         self._sources: list[str] = []
         self._sources_bytes = 0
         self._room = asyncio.Event()
         self._room.set()
-        self._producer: asyncio.Task[None] | None = None
+        self._task: asyncio.Task[None] | None = None
 
     @property
-    def is_decided(self) -> bool:
-        """Whether the turn's end is."""
+    def has_end(self) -> bool:
+        """Whether the turn's end is decided; nothing is added after it."""
         return bool(self._end)
 
     @property
     def state(self) -> TurnState:
-        """How the turn ended, once that is decided."""
+        """How the turn ended, once its end is decided."""
         return self._state
 
-    def start(self, work: Work) -> None:
-        """Have the assistant begin in the next turn of the loop, unless it has, or the end is decided."""
-        if self._producer is None and not self._end:
-            self._producer = asyncio.create_task(self._produce(work))
+    def start(self, open_steps: OpenSteps) -> None:
+        """Start the assistant in the next iteration of the event loop, unless it was started or the end is decided."""
+        if self._task is None and not self._end:
+            self._task = asyncio.create_task(self._run_assistant(open_steps))
 
-    def say(self, text: str) -> None:
-        """An ``info`` of the service's own."""
-        self._pending.append(self._transcript.info(text, self._clock()))
-        self.news.set()
+    def add_info(self, text: str) -> None:
+        """Add a progress message of the service itself."""
+        self._add(self._builder.info(text, self._clock()))
 
-    def ask_client(self, kind: MessageType, content: str) -> Message:
-        """Ask the client something, as JSON; returns the message, which its answer names."""
-        return self._tell(self._transcript.request(kind, content, self._clock()))
+    def add_request(self, kind: MessageType, content: str) -> Message:
+        """Add a request to the client, as JSON; returns the message, whose id the answer names."""
+        return self._add(self._builder.request(kind, content, self._clock()))
 
-    def keep_answer(self, answer: Message) -> None:
-        """What the client answered, as a message of the turn."""
-        self._tell(self._transcript.reply(answer, self._clock()))
+    def add_reply(self, answer: Message) -> None:
+        """Add the client's answer to a request."""
+        self._add(self._builder.reply(answer, self._clock()))
 
-    def _tell(self, message: Message) -> Message:
+    def _add(self, message: Message) -> Message:
         if not self._end:
-            self._pending.append(message)
-            self.news.set()
+            self._messages.append(message)
+            self.pending.set()
         return message
 
     def stop(self, error: ServiceError) -> None:
-        """End the turn with this error, unless its end is decided already. What was gathered is stored before it."""
+        """End the turn with an error, unless its end is decided; messages added before are stored first."""
         if not self._end:
             self.usage = count_usage(self.query.content or "", None)
-            self._finish([self._transcript.failure(error, self.usage, self._clock())], TurnState.FAILED)
-            if self._producer is not None:
-                self._producer.cancel()
+            self._finish([self._builder.failure(error, self.usage, self._clock())], TurnState.FAILED)
+            if self._task is not None:
+                self._task.cancel()
 
-    def give_up(self, error: ServiceError) -> None:
-        """End the turn with this error and without what was gathered."""
-        self._pending.clear()
+    def abandon(self, error: ServiceError) -> None:
+        """End the turn with an error and drop the messages that are not stored yet."""
+        self._messages.clear()
         self.stop(error)
 
-    def take(self) -> Batch:
-        """The next batch, maybe empty; ``news`` is set again where more is left."""
+    def next_batch(self) -> Batch:
+        """Take the next batch, which may be empty; ``pending`` is set again if more is left."""
         steps: list[Message] = []
         size = 0
-        while self._pending and len(steps) < self._settings.batch_messages and size < self._settings.batch_bytes:
-            message = self._pending.popleft()
+        while self._messages and len(steps) < self._settings.batch_messages and size < self._settings.batch_bytes:
+            message = self._messages.popleft()
             size += len(message.content or "")
             steps.append(message)
         self._room.set()
-        if self._end and not self._pending:
+        if self._end and not self._messages:
             return Batch(steps, self._end, TurnEnd(state=self._state, time=self._clock(), usage=self.usage))
-        if self._end or self._pending:
-            self.news.set()
+        if self._end or self._messages:
+            self.pending.set()
         return Batch(steps, [], None)
 
     def put_back(self, batch: Batch) -> None:
-        """It was not stored: the next ``take`` begins with it."""
-        self._pending.extendleft(reversed(batch.steps))
-        self.news.set()
+        """Return a batch that could not be stored; the next one starts with it."""
+        self._messages.extendleft(reversed(batch.steps))
+        self.pending.set()
 
-    def add_to(self, history: History) -> History | None:
-        """The history with this turn, where it was answered; None where it is too long to be kept."""
+    def extend_history(self, history: History) -> History | None:
+        """Add this turn to a history if it was answered; None if the result is too long to cache."""
         if self._state != TurnState.ANSWERED:
             return history
         if self._sources_bytes > self._settings.max_history_bytes:
             return None
         answer = self._end[0].content or ""
         exchange = Exchange(prompt=self.query.content or "", answer=answer, sources=tuple(self._sources))
-        return history.plus(exchange, self.query.created_at)
+        return history.with_exchange(exchange, self.query.created_at)
 
-    async def let_go(self) -> None:
-        """Wait until the assistant has closed its iterator, so that nothing of the turn goes on."""
-        if self._producer is None or self._producer.done():
+    async def aclose(self) -> None:
+        """Stop the assistant and wait until its iterator is closed, so that nothing of the turn keeps running."""
+        if self._task is None or self._task.done():
             return
-        self._producer.cancel()
-        finished, _ = await asyncio.wait([self._producer], timeout=CLOSE_SECONDS)
+        self._task.cancel()
+        finished, _ = await asyncio.wait([self._task], timeout=CLOSE_SECONDS)
         if not finished:
-            log.error("assistant does not let go", extra={"turn": self.query.turn, "seconds": CLOSE_SECONDS})
+            log.error("assistant did not stop in time", extra={"turn": self.query.turn, "seconds": CLOSE_SECONDS})
 
     def _finish(self, messages: list[Message], state: TurnState) -> None:
         self._end = messages
         self._state = state
-        self.news.set()
+        self.pending.set()
 
-    async def _produce(self, work: Work) -> None:
+    async def _run_assistant(self, open_steps: OpenSteps) -> None:
         try:
-            steps = await work()
+            steps = await open_steps()
             try:
-                await self._take(steps)
+                await self._consume(steps)
             finally:
-                await _close(steps)
+                await _close_steps(steps)
         except ServiceError as error:
             self.stop(error)
         except asyncio.CancelledError:
-            self.stop(UnavailableError("the service is stopping; ask again in some seconds", retry_after=5))
-        except Exception as error:  # noqa: BLE001  # an assistant's fault is told and logged, never the service's end
+            self.stop(UnavailableError("the service is stopping; try again in a few seconds", retry_after=5))
+        except Exception as error:  # noqa: BLE001  # an assistant's bug fails its turn, not the service
             self.stop(internal_error(error, turn=self.query.turn))
 
-    async def _take(self, steps: AsyncIterator[Step | Answer]) -> None:
+    async def _consume(self, steps: AsyncIterator[Step | Answer]) -> None:
         async for item in steps:
             if isinstance(item, Answer):
-                await self._answer(item)
+                await self._add_answer(item)
                 return
-            message = await self._message(item)
-            self._remember(message)
-            self._pending.append(message)
-            self.news.set()
-            if len(self._pending) >= self._settings.batch_messages:
+            message = await self._step_message(item)
+            self._collect_source(message)
+            self._messages.append(message)
+            self.pending.set()
+            if len(self._messages) >= self._settings.batch_messages:
+                # Back-pressure: the assistant waits here until next_batch has made room.
                 self._room.clear()
                 await self._room.wait()
         raise RuntimeError("the assistant ended without an answer")
 
-    def _remember(self, message: Message) -> None:
-        """Keep a source for the next turn's history, as long as there may be one."""
+    def _collect_source(self, message: Message) -> None:
+        """Remember a source for the next turn's history, within the history's limit."""
         if message.message_type == MessageType.SOURCE and message.mime_type == MimeType.JSON:
-            self._sources_bytes += reckoned_bytes(message.content or "")
+            self._sources_bytes += estimated_bytes(message.content or "")
             if self._sources_bytes <= self._settings.max_history_bytes:
                 self._sources.append(message.content or "")
             else:
                 self._sources.clear()
 
-    async def _message(self, step: Step) -> Message:
-        if (step.mime_type.is_text and step.mime_type != "application/json") or self._transcript.fits(step.content):
-            return self._transcript.step(step, self._clock())
+    async def _step_message(self, step: Step) -> Message:
+        if (step.mime_type.is_text and step.mime_type != "application/json") or self._builder.fits(step.content):
+            return self._builder.step(step, self._clock())
         suffix = step.mime_type.rpartition("/")[2].partition("+")[0]
-        name = await self._keep(f"{step.message_type}-{self.query.turn[:8]}.{suffix}", step.content.encode())
+        name = await self._save_text(f"{step.message_type}-{self.query.turn[:8]}.{suffix}", step.content.encode())
         size = len(step.content.encode())
-        return self._transcript.info(f"{size:,} bytes of {step.mime_type} are the session's file {name}", self._clock())
+        return self._builder.info(f"{size:,} bytes of {step.mime_type} are the session's file {name}", self._clock())
 
-    async def _answer(self, answer: Answer) -> None:
+    async def _add_answer(self, answer: Answer) -> None:
         name = None
-        if not self._transcript.fits(answer.markdown):
-            name = await self._keep(f"answer-{self.query.turn[:8]}.md", answer.markdown.encode())
+        if not self._builder.fits(answer.markdown):
+            name = await self._save_text(f"answer-{self.query.turn[:8]}.md", answer.markdown.encode())
         if not self._end:
             self.usage = count_usage(self.query.content or "", answer)
-            messages = self._transcript.answer(answer, self.usage, self._clock(), whole_is_in=name)
+            messages = self._builder.answer(answer, self.usage, self._clock(), full_text_file=name)
             self._finish(messages, TurnState.ANSWERED)
 
 
-async def _close(steps: AsyncIterator[Step | Answer]) -> None:
+async def _close_steps(steps: AsyncIterator[Step | Answer]) -> None:
     close: Callable[[], Awaitable[None]] | None = getattr(steps, "aclose", None)
     if close is not None:
         await close()

@@ -1,11 +1,11 @@
-"""Turns of all sessions: a query is admitted and started once; a turn is cancelled, waited for, taken up again.
+"""The turns of all sessions: start each query once; cancel, wait for and recover turns.
 
-Decides which turns run; how one runs is in ``turn_run.py``. A turn runs to its end whether or not anybody reads it.
+Decides which turns run; ``turn_run.py`` runs one. A turn runs to its end whether or not a client is connected.
 
-Where a session's history is in memory, the assistant begins before the query is stored: what it says at once goes into
-the query's commit. Nobody is told of anything before that; where the query is refused, nothing was ever said. A query
-that kills the process so early is not known after the restart; but then nothing is in memory, so the same query is
-stored first when it comes again, and its deaths are counted.
+If a session's history is cached, the assistant starts before the query is stored, and its first steps share the query's
+commit. Nothing is published before that commit; if the query is refused, the steps are dropped. A query that kills the
+process this early is unknown after the restart. The cache is then empty, so when the client repeats the query it is
+stored first, and its attempts are counted.
 """
 
 from __future__ import annotations
@@ -28,31 +28,38 @@ from svc.service.settings import Settings
 from svc.service.store import Store
 from svc.service.store.records import FirstBatch, TurnRecord, TurnStart, TurnState
 from svc.service.turns.history_cache import History, HistoryCache, history_of
-from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, nothing_waits
+from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pending
 from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.step_buffer import Batch, StepBuffer
 from svc.service.turns.turn_run import TurnRun
 
 log = logging.getLogger("svc.turns")
-AGAIN = "started again after a restart"  # the wire of a turn whose process died
+RESTART_NOTICE = "started again after a restart"  # docs/wire.md, "Turns"
 
 Spend = Callable[[int], None]
-Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and what answered it
-KeepText = Callable[[SessionHandle, str, bytes], Awaitable[str]]
+Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
+SaveSessionText = Callable[[SessionHandle, str, bytes], Awaitable[str]]
 
 
-class Begin(Protocol):
-    """Stores a query and takes its turn, with the first batch where it can."""
+class BeginTurn(Protocol):
+    """Stores a query and begins its turn, with the first batch if possible."""
 
     async def __call__(self, query: Message, *, owner: str, first_batch: FirstBatch | None = None) -> TurnStart:
-        """As the store's ``begin_turn`` and ``begin_session``."""
+        """As ``Store.begin_turn`` and ``Store.begin_session``."""
         ...
 
 
 class PendingTurn:
-    """A query while its turn begins and runs. ``history`` is what was said up to ``after_seq``; None: to be read.
+    """A query while its turn begins and runs.
 
-    ``is_remembered``: whether the history is worth keeping for a next query.
+    Args:
+        handle: The session.
+        query: The query; ``Turns`` sets its ``turn``.
+        after_seq: The session's last seq when ``history`` was read.
+        history: The conversation up to ``after_seq``; None if it is still to be read.
+        is_cached: Whether the history is worth caching for a next query.
+        spend: Called with the tokens that the turn cost.
+        local_tools: The tools that the client offers.
     """
 
     def __init__(
@@ -62,7 +69,7 @@ class PendingTurn:
         *,
         after_seq: int = 0,
         history: History | None = None,
-        is_remembered: bool = True,
+        is_cached: bool = True,
         spend: Spend | None = None,
         local_tools: Sequence[LocalTool] = (),
     ) -> None:
@@ -70,7 +77,7 @@ class PendingTurn:
         self.query = query
         self.after_seq = after_seq
         self.history = history
-        self.is_remembered = is_remembered
+        self.is_cached = is_cached
         self.spend = spend
         self.local_tools = local_tools
         self.local_calls: LocalToolCalls | None = None
@@ -78,7 +85,7 @@ class PendingTurn:
 
 
 class Turns:
-    """Starts turns and knows those that run in this process."""
+    """Starts turns and keeps track of those that run in this process."""
 
     def __init__(
         self,
@@ -87,102 +94,126 @@ class Turns:
         bus: Bus,
         settings: Settings,
         clock: Callable[[], float],
-        keep: KeepText,
+        save_text: SaveSessionText,
         metrics: Metrics,
     ) -> None:
         self._assistant = assistant
         self._bus = bus
         self._settings = settings
         self._clock = clock
-        self._keep = keep
+        self._save_text = save_text
         self._metrics = metrics
         self.histories = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
         )
         self.consents = Consents()
-        self.owner = new_id()  # whose leases are this process's
+        self.owner = new_id()  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
-        self._calls: dict[str, LocalToolCalls] = {}  # of the turns that run, where there may be some
+        self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
         self._tasks: set[asyncio.Task[None]] = set()
-        self.is_stopping = False  # then queries are refused, and running turns have their time to end
+        self.is_stopping = False  # queries are refused, running turns may finish
 
     @property
     def running(self) -> list[str]:
-        """The ids of the sessions that have a turn running."""
+        """The ids of the sessions with a running turn."""
         return list(self._runs)
 
     async def ask(
         self, handle: SessionHandle, query: Message, *, spend: Spend, local_tools: Sequence[LocalTool] = ()
     ) -> TurnStart:
-        """Store the query and start its turn, or find the turn that this query's id made before.
+        """Store a query and start its turn, or find the turn that the same query id started before.
 
-        Once stored it is started, even where the caller goes away meanwhile.
+        Once the query is stored, its turn starts even if the caller is cancelled.
+
+        Raises:
+            UnavailableError: The service is stopping, or the store is out of reach.
+            TurnInProgressError: Another turn of the session is running.
         """
         history, after_seq = self.histories.find(handle.session), handle.session.last_seq
-        ask = PendingTurn(handle, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
+        pending = PendingTurn(handle, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
         if tuple(local_tools) != handle.session.local_tools and not handle.session.is_running:
-            await handle.store.keep_local_tools(handle.session.id, local_tools)
-        begun, _ = await self._admit(ask, partial(handle.store.begin_turn, handle.session.id))
-        return begun
+            await handle.store.set_local_tools(handle.session.id, local_tools)
+        turn_start, _ = await self._admit(pending, partial(handle.store.begin_turn, handle.session.id))
+        return turn_start
 
-    async def open(self, handle: SessionHandle, exchanges: Exchanges, query: Message, *, spend: Spend) -> list[Message]:
-        """Store a new session, what was said in it elsewhere, and its first query; the last messages of its turn."""
-        said = [message for asked, answers in exchanges for message in (asked, *answers)]
-        ask = PendingTurn(
-            handle, query, after_seq=len(said), history=history_of(said), is_remembered=False, spend=spend
-        )  # few of such sessions are asked again
-        begun, run = await self._admit(ask, partial(handle.store.begin_session, handle.session, exchanges))
+    async def ask_in_new_session(
+        self, handle: SessionHandle, exchanges: Exchanges, query: Message, *, spend: Spend
+    ) -> list[Message]:
+        """Store a new session, the conversation so far and its first query, in one transaction.
+
+        Args:
+            handle: The session, not stored yet.
+            exchanges: Turns that were answered elsewhere, oldest first.
+            query: The query to run.
+            spend: Called with the tokens that the turn cost.
+
+        Returns:
+            The last messages of the turn, once it has ended.
+        """
+        messages = [message for earlier_query, answers in exchanges for message in (earlier_query, *answers)]
+        pending = PendingTurn(
+            handle, query, after_seq=len(messages), history=history_of(messages), is_cached=False, spend=spend
+        )  # few such sessions get a second question
+        turn_start, run = await self._admit(pending, partial(handle.store.begin_session, handle.session, exchanges))
         if run is not None:
             await run.done.wait()
             if run.turn_end:
                 return run.turn_end
-        return await handle.store.turn_messages(await self.wait(handle.store, begun.turn))
+        return await handle.store.turn_messages(await self.wait(handle.store, turn_start.turn))
 
-    async def _admit(self, ask: PendingTurn, begin: Begin) -> tuple[TurnStart, TurnRun | None]:
+    async def _admit(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         if self.is_stopping:
-            raise UnavailableError("the service is stopping; ask again in some seconds", retry_after=5)
-        return await asyncio.shield(asyncio.create_task(self._begin(ask, begin)))
+            raise UnavailableError("the service is stopping; try again in a few seconds", retry_after=5)
+        # Shielded, because a client that disconnects must not leave a stored query whose turn never starts.
+        return await asyncio.shield(asyncio.create_task(self._begin(pending, begin)))
 
-    async def _begin(self, ask: PendingTurn, begin: Begin) -> tuple[TurnStart, TurnRun | None]:
-        ask.query.turn = ask.query.turn or new_id()
-        step_buffer = self._production(ask)
+    async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
+        pending.query.turn = pending.query.turn or new_id()
+        step_buffer = self._new_step_buffer(pending)
         batch = Batch([], [], None)
-        if await self._may_begin_ahead(ask):
-            step_buffer.start(partial(self._steps, ask))
-            await asyncio.sleep(0)  # the assistant's first turn of the loop
-            batch = step_buffer.take()
-        first_batch = FirstBatch(after_seq=ask.after_seq, messages=batch.messages, turn_end=batch.turn_end)
-        begun = None
+        if await self._can_start_early(pending):
+            step_buffer.start(partial(self._open_steps, pending))
+            await asyncio.sleep(0)  # lets the assistant run up to its first await
+            batch = step_buffer.next_batch()
+        first_batch = FirstBatch(after_seq=pending.after_seq, messages=batch.messages, turn_end=batch.turn_end)
+        turn_start = None
         try:
-            begun = await begin(ask.query, owner=self.owner, first_batch=first_batch)
+            turn_start = await begin(pending.query, owner=self.owner, first_batch=first_batch)
         finally:
-            if begun is None or not begun.is_first_batch_stored:
-                await step_buffer.let_go()
-        if not begun.is_new:
-            return begun, None
-        if not begun.is_first_batch_stored:  # something was stored between the reading of the session and the query
-            ask.history, step_buffer, batch = None, self._production(ask), Batch([], [], None)
-        run = self._run_of(ask, begun.turn, step_buffer)
-        run.tell(batch, begun.stored)
-        self._start(ask, run)
-        return begun, run
+            if turn_start is None or not turn_start.is_first_batch_stored:
+                await step_buffer.aclose()
+        if not turn_start.is_new:
+            return turn_start, None
+        if (
+            not turn_start.is_first_batch_stored
+        ):  # a message was stored since the session was read: start again with the current history
+            pending.history, step_buffer, batch = None, self._new_step_buffer(pending), Batch([], [], None)
+        run = self._new_run(pending, turn_start.turn, step_buffer)
+        run.publish(batch, turn_start.stored)
+        self._start(pending, run)
+        return turn_start, run
 
-    async def _may_begin_ahead(self, ask: PendingTurn) -> bool:
-        """Whether nothing speaks against the query so far, and what was said before it is known."""
-        session = ask.handle.session
-        if ask.history is None or session.is_running or session.id in self._runs:
+    async def _can_start_early(self, pending: PendingTurn) -> bool:
+        """Whether the assistant may start before the query is stored: the history is cached, no other turn is known."""
+        session = pending.handle.session
+        if pending.history is None or session.is_running or session.id in self._runs:
             return False
-        return not session.turns or not await ask.handle.store.is_asked(session.id, ask.query.id)
+        return not session.turns or not await pending.handle.store.has_query(session.id, pending.query.id)
 
     def answer(self, session_id: str, message: Message) -> None:
-        """Take what the client answers to a turn's question; raises InvalidRequestError where nothing waits for it."""
-        calls = self._calls.get(session_id)
+        """Accept a client's answer to a request of the running turn; raises InvalidRequestError if none is pending."""
+        calls = self._local_calls.get(session_id)
         if calls is None:
-            raise nothing_waits(message)
+            raise not_pending(message)
         calls.answer(message)
 
     async def wait(self, store: Store, turn: TurnRecord) -> TurnRecord:
-        """The turn when it has ended; raises UnavailableError where the service stops before."""
+        """Return the turn once it has ended.
+
+        Raises:
+            TurnCancelledError: The session was deleted.
+            UnavailableError: The service stops before the turn's end.
+        """
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
             await run.done.wait()
         now = await store.turn(turn.session_id, turn.id)
@@ -190,12 +221,12 @@ class Turns:
             raise TurnCancelledError("the session was deleted while the turn ran")
         if now.state == TurnState.RUNNING:
             raise UnavailableError(
-                "the service stopped before the turn's end; ask again with the same id", retry_after=5
+                "the service stopped before the turn ended; send the query again with the same id", retry_after=5
             )
         return now
 
     async def stop(self, session_id: str, error: ServiceError, *, turn_id: str | None = None) -> bool:
-        """End the session's running turn with this error; False where none (of that id) runs."""
+        """End the session's running turn with an error; False if no turn (of that id) is running."""
         run = self._runs.get(session_id)
         if run is None or (turn_id and run.turn.id != turn_id):
             return False
@@ -204,30 +235,30 @@ class Turns:
         return True
 
     async def recover(self, store: Store, find: Callable[[str], Awaitable[SessionHandle | None]]) -> None:
-        """Run the turns again whose process died, each once; end those that died twice."""
-        for turn in await store.take_orphans(owner=self.owner):
+        """Run the turns of a dead process again; end those without attempts left or with an expired session."""
+        for turn in await store.claim_orphans(owner=self.owner):
             handle = await find(turn.session_id)
             messages = await store.turn_messages(turn)
             if handle is None or not messages:
                 continue
-            ask = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
-            run = self._run_of(ask, turn, self._production(ask))
+            pending = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
+            run = self._new_run(pending, turn, self._new_step_buffer(pending))
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
                 await self._end(run, fault)
             elif self._clock() >= handle.session.expire_time:
                 await self._end(run, SessionExpiredError("the session expired while the turn ran"))
             else:
-                log.info("turn taken up", extra={"turn": turn.id, "attempt": turn.attempts})
-                run.step_buffer.say(AGAIN)
-                self._start(ask, run)
+                log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
+                run.step_buffer.add_info(RESTART_NOTICE)
+                self._start(pending, run)
 
     async def _end(self, run: TurnRun, error: ServiceError) -> None:
         run.stop(error)
         await run.run()
 
     async def close(self) -> None:
-        """Admit nothing more, give running turns their time, hand back the rest."""
+        """Refuse new turns, give the running ones time to end, release the rest for the next process."""
         self.is_stopping = True
         waiting = [asyncio.create_task(run.done.wait()) for run in self._runs.values()]
         if waiting:
@@ -235,90 +266,90 @@ class Turns:
         for task in waiting:
             task.cancel()
         for run in list(self._runs.values()):
-            log.info("turn handed back", extra={"turn": run.turn.id})
+            log.info("turn released", extra={"turn": run.turn.id})
             run.release()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self._settings.stop_seconds)
 
-    def _production(self, ask: PendingTurn) -> StepBuffer:
+    def _new_step_buffer(self, pending: PendingTurn) -> StepBuffer:
         step_buffer = StepBuffer(
-            MessageBuilder(ask.query, self._settings),
+            MessageBuilder(pending.query, self._settings),
             settings=self._settings,
             clock=self._clock,
-            keep=partial(self._keep_once_stored, ask),
+            save_text=partial(self._save_text_once_stored, pending),
         )
-        if ask.local_tools:
-            ask.local_calls = LocalToolCalls(
-                ask.local_tools,
+        if pending.local_tools:
+            pending.local_calls = LocalToolCalls(
+                pending.local_tools,
                 step_buffer,
-                session_id=ask.handle.session.id,
+                session_id=pending.handle.session.id,
                 consents=self.consents,
                 settings=self._settings,
             )
         return step_buffer
 
-    async def _keep_once_stored(self, ask: PendingTurn, name: str, data: bytes) -> str:
-        await ask.is_stored.wait()  # a session may be stored with its query
-        return await self._keep(ask.handle, name, data)
+    async def _save_text_once_stored(self, pending: PendingTurn, name: str, data: bytes) -> str:
+        await pending.is_stored.wait()  # files belong to a stored session; a new one is stored with its query
+        return await self._save_text(pending.handle, name, data)
 
-    def _run_of(self, ask: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
-        return TurnRun(turn, step_buffer, store=ask.handle.store, bus=self._bus, settings=self._settings)
+    def _new_run(self, pending: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
+        return TurnRun(turn, step_buffer, store=pending.handle.store, bus=self._bus, settings=self._settings)
 
-    def _start(self, ask: PendingTurn, run: TurnRun) -> None:
-        ask.is_stored.set()
-        run.step_buffer.start(partial(self._steps, ask))
+    def _start(self, pending: PendingTurn, run: TurnRun) -> None:
+        pending.is_stored.set()
+        run.step_buffer.start(partial(self._open_steps, pending))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
-            if ask.local_calls is not None:
-                self._calls[run.turn.session_id] = ask.local_calls
-        task = asyncio.create_task(self._supervise(ask, run))
+            if pending.local_calls is not None:
+                self._local_calls[run.turn.session_id] = pending.local_calls
+        task = asyncio.create_task(self._supervise(pending, run))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _supervise(self, ask: PendingTurn, run: TurnRun) -> None:
+    async def _supervise(self, pending: PendingTurn, run: TurnRun) -> None:
         try:
             if run.done.is_set():
-                await asyncio.sleep(0)  # first let its readers have it
+                await asyncio.sleep(0)  # let the clients have the answer before the bookkeeping
             else:
                 await run.run()
-        except Exception as error:  # noqa: BLE001  # a turn's fault must not take others with it
+        except Exception as error:  # noqa: BLE001  # one turn's bug must not affect the others
             internal_error(error, turn=run.turn.id)
         finally:
-            self._forget(ask, run)
-            await run.step_buffer.let_go()
+            self._on_run_end(pending, run)
+            await run.step_buffer.aclose()
 
-    def _forget(self, ask: PendingTurn, run: TurnRun) -> None:
+    def _on_run_end(self, pending: PendingTurn, run: TurnRun) -> None:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
-            self._calls.pop(run.turn.session_id, None)
-        self._remember(ask, run)
-        seconds = self._clock() - ask.query.created_at
+            self._local_calls.pop(run.turn.session_id, None)
+        self._update_history_cache(pending, run)
+        seconds = self._clock() - pending.query.created_at
         tokens = run.step_buffer.usage.total_tokens
-        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored, tokens=tokens)
-        if ask.spend is not None:
-            ask.spend(tokens)
+        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored_count, tokens=tokens)
+        if pending.spend is not None:
+            pending.spend(tokens)
 
-    def _remember(self, ask: PendingTurn, run: TurnRun) -> None:
-        if not ask.is_remembered:
+    def _update_history_cache(self, pending: PendingTurn, run: TurnRun) -> None:
+        if not pending.is_cached:
             return
         history = None
-        if run.last_seq is not None and ask.history is not None:
-            history = run.step_buffer.add_to(ask.history)
+        if run.last_seq is not None and pending.history is not None:
+            history = run.step_buffer.extend_history(pending.history)
         if run.last_seq is None or history is None:
             self.histories.forget([run.turn.session_id])
         else:
-            self.histories.keep(run.turn.session_id, run.last_seq, history)
+            self.histories.put(run.turn.session_id, run.last_seq, history)
 
     async def _read_history(self, handle: SessionHandle) -> History:
         if not handle.session.turns:
             return History()
         return history_of(await handle.store.exchanges(handle.session.id, self._settings.max_history_bytes))
 
-    async def _steps(self, ask: PendingTurn) -> AsyncIterator[Step | Answer]:
-        handle, session = ask.handle, ask.handle.session
-        if ask.history is None:
-            ask.history = await self._read_history(ask.handle)
-        history = ask.history
+    async def _open_steps(self, pending: PendingTurn) -> AsyncIterator[Step | Answer]:
+        handle, session = pending.handle, pending.handle.session
+        if pending.history is None:
+            pending.history = await self._read_history(pending.handle)
+        history = pending.history
         files = [
             TurnFile(
                 name=file.name,
@@ -327,29 +358,29 @@ class Turns:
                 mime_type=file.mime_type,
                 label=file.label,
                 source=handle.files.source(file.id),
-                is_new=file.attached > history.asked,
+                is_new=file.attached > history.last_query_time,
             )
             for file in session.files
         ]
         turn = Turn(
             session_id=session.id,
-            prompt=ask.query.content or "",
+            prompt=pending.query.content or "",
             files=tuple(files),
             history=history.exchanges,
             instructions=session.instructions,
             language=session.language,
             model=session.model.model_string,
             use_experimental=session.model.use_experimental,
-            local_tools=ask.local_calls,
+            local_tools=pending.local_calls,
         )
         return self._assistant.answer(turn)
 
 
 def cancelled() -> TurnCancelledError:
-    """What ends a turn that the client cancelled."""
+    """The error of a turn that the client cancelled."""
     return TurnCancelledError("the turn was cancelled by the client")
 
 
 def deleted() -> TurnCancelledError:
-    """What ends a turn whose session is deleted."""
+    """The error of a turn whose session was deleted."""
     return TurnCancelledError("the turn was cancelled: its session was deleted")

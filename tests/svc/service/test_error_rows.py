@@ -181,7 +181,7 @@ class Row(NamedTuple):
 
 BAD_KEY = ("missing or not valid", "Authorization: Bearer", "svc keys create")
 ROWS = {
-    "not JSON": Row(400, "invalid_request", lambda w: raw(w, "/session/register", b"{"), ("not JSON",)),
+    "not JSON": Row(400, "invalid_request", lambda w: raw(w, "/session/register", b"{"), ("malformed JSON",)),
     "a wrong type": Row(400, "invalid_request", lambda w: post(w, "/session/register", ttl="x"), ("ttl", "int"), "ttl"),
     "a rule broken": Row(
         400, "invalid_request", lambda w: post(w, "/session/register", ttl=299), ("299", "300 to 2592000"), "ttl"
@@ -236,7 +236,7 @@ ROWS = {
     "no model of OpenAI's": Row(
         404, "model_not_found", lambda w: chat(w, model="gpt-9"), ("'gpt-9'", r"svc-1\.1"), "model"
     ),
-    "no address": Row(404, "not_found", lambda w: get(w, "/nope"), ("GET /nope",)),
+    "no address": Row(404, "not_found", lambda w: get(w, "/nope"), ("unknown endpoint: GET /nope",)),
     "no method": Row(
         405, "method_not_allowed", lambda w: get(w, "/session/register"), ("GET /session/register", "POST")
     ),
@@ -270,9 +270,11 @@ ROWS = {
     "a large message": Row(
         413, "too_large", lambda w: generate(w, w.own, "x" * 5_001), ("5,001", "5,000", "Attach"), "content"
     ),
-    "a file too many": Row(413, "too_large", lambda w: upload(w, w.full, b"y"), ("1 files", "may have 1", "Detach")),
-    "over rpm": Row(429, "rate_limited", over_rpm, ("1 requests a minute", r"try again in \d+ s")),
-    "over tpm": Row(429, "rate_limited", over_tpm, ("10 tokens a minute", r"try again in \d+ s")),
+    "a file too many": Row(
+        413, "too_large", lambda w: upload(w, w.full, b"y"), ("1 files", "the limit is 1", "Detach")
+    ),
+    "over rpm": Row(429, "rate_limited", over_rpm, ("1 requests per minute", r"try again in \d+ s")),
+    "over tpm": Row(429, "rate_limited", over_tpm, ("10 tokens per minute", r"try again in \d+ s")),
     "cancelled": Row(499, "cancelled", cancelled_meanwhile, ("cancelled", "deleted")),
     "a fault of ours": Row(
         500,
@@ -284,7 +286,7 @@ ROWS = {
         502, "upstream_error", lambda w: generate(w, register(w.service), "upstream"), ("500 three times",)
     ),
     "stopping": Row(503, "unavailable", while_stopping, ("stopping", "again")),
-    "no store": Row(503, "unavailable", while_the_store_is_held, ("out of reach", "locked", "again")),
+    "no store": Row(503, "unavailable", while_the_store_is_held, ("unavailable", "locked", "again")),
 }
 
 
@@ -359,7 +361,7 @@ UPGRADES = {
         400, "invalid_request", lambda w: (f"/stream?session_id={w.own}&k={w.service.key}", {}), ("revoke",)
     ),
     "over rpm": Row(
-        429, "rate_limited", lambda w: ("/stream?session_id=" + w.own, bearer(used_up(w))), ("1 requests a minute",)
+        429, "rate_limited", lambda w: ("/stream?session_id=" + w.own, bearer(used_up(w))), ("1 requests per minute",)
     ),
     "no address": Row(404, "not_found", lambda w: ("/nope", w.service.headers), ("/nope",)),
     "an operation's address": Row(404, "not_found", lambda w: ("/session/list", w.service.headers), ("/session/list",)),
@@ -389,8 +391,8 @@ async def test_a_refused_upgrade_is_the_http_error(world: World, row: Row):
 
 
 FRAMES = {
-    "not JSON": ("{", 400, "invalid_request", "not JSON"),
-    "an unknown type": ('{"message_type": "zork"}', 400, "invalid_request", "query or cancel"),
+    "not JSON": ("{", 400, "invalid_request", "malformed JSON"),
+    "an unknown type": ('{"message_type": "zork"}', 400, "invalid_request", "query, cancel"),
     "no content": ('{"message_type": "query"}', 400, "invalid_request", "content is empty"),
     "a large message": (json.dumps({"message_type": "query", "content": "x" * 5_001}), 413, "too_large", "5,000"),
 }
@@ -425,7 +427,7 @@ async def test_a_query_over_the_keys_rate_is_429(world: World):
     session_id = await asyncio.to_thread(register, world.service, key)
     async with opened(world.service, session_id, key=key) as socket:
         await send(socket, message_type="query", content="x")
-        check_refusal(await read(socket), 429, "rate_limited", "2 requests a minute")
+        check_refusal(await read(socket), 429, "rate_limited", "2 requests per minute")
 
 
 async def test_a_query_while_the_service_stops_is_503(world: World):

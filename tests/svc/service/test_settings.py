@@ -6,7 +6,7 @@ import pytest
 
 from svc.errors import ConfigError
 from svc.messages import DEFAULT_TTL, MAX_CONTENT_BYTES, MAX_TTL, MIN_TTL
-from svc.service.settings import Settings, settings_from
+from svc.service.settings import Settings, describe, settings_from
 
 
 def test_the_defaults_are_those_of_the_sdk():
@@ -41,5 +41,30 @@ def test_a_value_that_is_no_number_of_0_or_more_is_named(text: str):
 
 
 def test_a_count_that_is_no_whole_number_is_refused():
-    with pytest.raises(ConfigError, match=r"SVC_MAX_SESSION_FILES.*int"):
+    with pytest.raises(
+        ConfigError, match=r"SVC_MAX_SESSION_FILES='1\.5' is not valid: it must be a whole number of at least 0"
+    ):
         settings_from({"SVC_MAX_SESSION_FILES": "1.5"})
+
+
+def test_a_number_may_be_written_as_it_is_shown():
+    shown = {row.variable: row.value for row in describe(Settings(max_ttl_seconds=5_184_000, turn_seconds=2_400.5))}
+    assert shown["SVC_MAX_TTL_SECONDS"] == "5,184,000"
+    assert settings_from(shown) == Settings(max_ttl_seconds=5_184_000, turn_seconds=2_400.5)
+
+
+@pytest.mark.parametrize("text", ["1,2", "1,0000", "1,000,00", ",100", "1,,000"])
+def test_commas_elsewhere_are_refused(text: str):
+    with pytest.raises(ConfigError, match="it must be a whole number"):
+        settings_from({"SVC_MAX_TTL_SECONDS": text})
+
+
+def test_a_switch_is_yes_or_no():
+    assert settings_from({"SVC_METRICS": "On"}).metrics
+    with pytest.raises(ConfigError, match="SVC_METRICS='maybe' is not valid: it must be yes or no"):
+        settings_from({"SVC_METRICS": "maybe"})
+
+
+def test_an_error_names_the_option_that_was_given():
+    with pytest.raises(ConfigError, match="--turn-seconds='soon' is not valid: it must be a number greater than 0"):
+        settings_from({"SVC_TURN_SECONDS": "60"}, {"turn_seconds": "soon"})

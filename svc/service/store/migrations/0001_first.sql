@@ -30,7 +30,7 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id, create_time);
 CREATE INDEX sessions_by_end ON sessions (expire_time);
 
--- `owner` holds the lease (empty: handed back), `fence` grows with each taking and is checked by every append.
+-- `owner` holds the lease (empty: released), `fence` grows with each takeover, and every append checks it.
 CREATE TABLE turns (
   number INTEGER PRIMARY KEY,
   session_number INTEGER NOT NULL REFERENCES sessions (number) ON DELETE CASCADE,
@@ -58,7 +58,7 @@ CREATE TABLE messages (
   PRIMARY KEY (session_number, seq)
 );
 CREATE INDEX messages_of_turn ON messages (turn_number);
--- What the next question of a session is told of the earlier ones: few among many that only showed progress.
+-- The messages of a session's history: few among many that only show progress.
 CREATE INDEX messages_of_history ON messages (session_number, seq) WHERE message_type IN ('query', 'source', 'result');
 CREATE UNIQUE INDEX one_result ON messages (turn_number) WHERE message_type = 'result';
 

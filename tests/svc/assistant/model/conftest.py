@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from svc.assistant.analyst import Analyst
 from svc.assistant.model import ModelAssistant
-from svc.assistant.model.configuration import Configuration, Limits
+from svc.assistant.model.configuration import Configuration, ModelLimits
 from tests.support.fake_upstream import KEY, Upstream, UpstreamServer
 
 
@@ -29,7 +29,7 @@ def start_upstream(upstream_server: UpstreamServer) -> Callable[..., Upstream]:
 @pytest.fixture(scope="session")
 def configuration_of() -> Callable[..., Configuration]:
     def configure(upstream: Upstream, *, key: str = KEY, **limits: object) -> Configuration:
-        return Configuration(url=upstream.url, name="tiny", key=key, limits=Limits(**{"retries": 1} | limits))
+        return Configuration(url=upstream.url, name="tiny", key=key, limits=ModelLimits(**{"retries": 1} | limits))
 
     return configure
 

@@ -3,7 +3,7 @@
 import pytest
 from rich.pretty import pretty_repr
 
-from svc.assistant.model.configuration import Configuration, Limits, configuration_from, describe, is_configured
+from svc.assistant.model.configuration import Configuration, ModelLimits, configuration_from, describe, is_configured
 from svc.errors import ConfigError
 from svc.service.server.serve import default_assistant
 
@@ -13,7 +13,7 @@ MODEL = {"SVC_MODEL_URL": "http://127.0.0.1:11434/v1/", "SVC_MODEL_NAME": "tiny"
 def test_url_name_key_and_limits_come_from_the_environment():
     environment = MODEL | {"SVC_MODEL_KEY": "k" * 20, "SVC_MODEL_REQUESTS": "3", "SVC_MODEL_FALLBACK": "no"}
     assert configuration_from(environment) == Configuration(
-        url="http://127.0.0.1:11434/v1", name="tiny", key="k" * 20, limits=Limits(requests=3, fallback=False)
+        url="http://127.0.0.1:11434/v1", name="tiny", key="k" * 20, limits=ModelLimits(requests=3, fallback=False)
     )
 
 
@@ -27,43 +27,43 @@ def test_the_address_of_the_operation_is_taken_for_that_of_the_service():
     [
         pytest.param(
             {"SVC_MODEL_URL": "http://a/v1"},
-            "SVC_MODEL_URL is set, SVC_MODEL_NAME is not; set both to ask a model, or neither",
+            "SVC_MODEL_URL is set, but SVC_MODEL_NAME is not; set both to use a model, or neither",
             id="a URL alone",
         ),
         pytest.param(
             {"SVC_MODEL_NAME": "tiny"},
-            "SVC_MODEL_NAME is set, SVC_MODEL_URL is not; set both to ask a model, or neither",
+            "SVC_MODEL_NAME is set, but SVC_MODEL_URL is not; set both to use a model, or neither",
             id="a name alone",
         ),
         pytest.param(
             MODEL | {"SVC_MODEL_URL": "models.example/v1"},
-            "SVC_MODEL_URL is no http(s) address; write it like http://127.0.0.1:11434/v1",
+            "SVC_MODEL_URL is not an http(s) URL; it must look like http://127.0.0.1:11434/v1",
             id="no scheme",
         ),
         pytest.param(
             MODEL | {"SVC_MODEL_URL": "https://me:secret@models.example/v1"},
-            "SVC_MODEL_URL holds more than an address (a user, a query or a fragment); put the key into SVC_MODEL_KEY",
+            "SVC_MODEL_URL must not contain a user, a query or a fragment; put the key into SVC_MODEL_KEY",
             id="a password in it",
         ),
         pytest.param(
             MODEL | {"SVC_MODEL_URL": "https://models.example/v1?key=secret"},
-            "SVC_MODEL_URL holds more than an address (a user, a query or a fragment); put the key into SVC_MODEL_KEY",
+            "SVC_MODEL_URL must not contain a user, a query or a fragment; put the key into SVC_MODEL_KEY",
             id="a key in it",
         ),
         pytest.param(
             MODEL | {"SVC_MODEL_REQUESTS": "0"},
-            "SVC_MODEL_REQUESTS='0' cannot be used: Expected `int` >= 1; correct it, or leave it out",
+            "SVC_MODEL_REQUESTS='0' is not valid: it must be a whole number of at least 1",
             id="a limit that is too small",
         ),
         pytest.param(
             MODEL | {"SVC_MODEL_SECONDS": "nan"},
-            "SVC_MODEL_SECONDS='nan' cannot be used: it must be a number; correct it, or leave it out",
+            "SVC_MODEL_SECONDS='nan' is not valid: it must be a number greater than 0",
             id="a limit that is no number",
         ),
         pytest.param({}, "no model is configured; set SVC_MODEL_URL and SVC_MODEL_NAME", id="nothing"),
     ],
 )
-def test_what_cannot_be_used_is_said_and_what_to_do(environment, text):
+def test_an_unusable_value_is_named_with_what_to_do(environment, text):
     with pytest.raises(ConfigError) as refused:
         configuration_from(environment)
     assert str(refused.value) == text
@@ -86,7 +86,7 @@ def test_the_key_is_in_no_text_of_a_configuration():
     ids=["beyond this machine", "this machine", "TLS", "no key"],
 )
 def test_a_key_that_others_can_read_on_its_way_is_noticed(url, key, is_told):
-    assert Configuration(url=url, name="tiny", key=key).is_key_in_the_clear is is_told
+    assert Configuration(url=url, name="tiny", key=key).sends_key_unencrypted is is_told
 
 
 def test_a_service_asks_the_model_where_one_is_configured_and_else_the_analyst():
@@ -98,7 +98,7 @@ def test_a_service_asks_the_model_where_one_is_configured_and_else_the_analyst()
 
 
 def test_every_limit_is_a_variable_with_its_reason():
-    rows = describe(Limits(requests=3))
-    assert [row.variable for row in rows] == [f"SVC_MODEL_{name.upper()}" for name in Limits.__struct_fields__]
-    assert all(row.reason for row in rows)
+    rows = describe(ModelLimits(requests=3))
+    assert [row.variable for row in rows] == [f"SVC_MODEL_{name.upper()}" for name in ModelLimits.__struct_fields__]
+    assert all(row.description for row in rows)
     assert (rows[0].value, rows[0].default) == ("3", "12")

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from svc.assistant.findings import Evidence, Finding
 from svc.assistant.model import evidence
-from svc.assistant.model.evidence import MARK, Claim, Ledger, check, claims
+from svc.assistant.model.evidence import MARK, EvidenceIndex, Reference, check, references
 from tests.support.facts import SOURCE
 
 SHOWN = (
@@ -15,8 +15,8 @@ SHOWN = (
 )
 
 
-def ledger(text=SHOWN):
-    made = Ledger()
+def evidence_index(text=SHOWN):
+    made = EvidenceIndex()
     made.add(text)
     return made
 
@@ -46,7 +46,7 @@ def ledger(text=SHOWN):
     ],
 )
 def test_what_the_evidence_shows_is_not_marked(said):
-    checked = check(f"It was {said} today.", ledger())
+    checked = check(f"It was {said} today.", evidence_index())
     assert checked.markdown == f"It was {said} today.\n"
     assert checked.missing == ()
 
@@ -71,25 +71,25 @@ def test_what_the_evidence_shows_is_not_marked(said):
     ],
 )
 def test_what_the_evidence_does_not_show_is_marked_where_it_stands_and_listed(said, kind):
-    checked = check(f"It was {said} today.", ledger())
-    assert checked.markdown.startswith(f"It was {said} ({MARK}) today.\n\n**1 thing")
-    assert [claim.kind for claim in checked.missing] == [kind]
+    checked = check(f"It was {said} today.", evidence_index())
+    assert checked.markdown.startswith(f"It was {said} ({MARK}) today.\n\n**1 item")
+    assert [reference.kind for reference in checked.missing] == [kind]
     assert checked.markdown.count("\n- `") == 1
 
 
 def test_every_mention_is_marked_and_none_is_broken_by_it():
-    checked = check("Block 9.9.9.9, and again `9.9.9.9`.\n\n| 9[.]9[.]9[.]9 | x |\n", ledger())
-    text = checked.markdown.partition("**1 thing")[0]
+    checked = check("Block 9.9.9.9, and again `9.9.9.9`.\n\n| 9[.]9[.]9[.]9 | x |\n", evidence_index())
+    text = checked.markdown.partition("**1 item")[0]
     assert text == f"Block 9.9.9.9 ({MARK}), and again `9.9.9.9` ({MARK}).\n\n| 9[.]9[.]9[.]9 ({MARK}) | x |\n\n"
 
 
 def test_a_block_of_code_is_marked_after_its_end():
-    checked = check("Run:\n\n```sh\niptables -A INPUT -s 9.9.9.9 -j DROP\n```\n\nThen rest.", ledger())
+    checked = check("Run:\n\n```sh\niptables -A INPUT -s 9.9.9.9 -j DROP\n```\n\nThen rest.", evidence_index())
     assert f"-s 9.9.9.9 -j DROP\n```\n\n({MARK}: `9.9.9.9`)\n\nThen rest." in checked.markdown.replace("\n\n\n", "\n\n")
 
 
 def test_findings_are_evidence_with_their_facts_excerpts_and_techniques():
-    made = Ledger()
+    made = EvidenceIndex()
     finding = Finding(
         title="a thing",
         evidence=(Evidence(source="a.log", excerpt="GET /x from 198.51.100.7"),),
@@ -98,24 +98,24 @@ def test_findings_are_evidence_with_their_facts_excerpts_and_techniques():
     )
     made.add_findings([finding])
     checked = check("198.51.100.7 asked evil.example (T1190), see a.log; not 198.51.100.8.", made)
-    assert checked.missing == (Claim("ipv4", "198.51.100.8"),)
+    assert checked.missing == (Reference("ipv4", "198.51.100.8"),)
 
 
 def test_a_quoted_text_is_known_however_it_is_broken_into_lines():
-    made = ledger("powershell -enc\n  AAAA BBBB")
+    made = evidence_index("powershell -enc\n  AAAA BBBB")
     assert made.has_text("POWERSHELL -enc AAAA\nBBBB")
     assert not made.has_text("powershell -enc CCCC")
 
 
 def test_evidence_is_bounded(monkeypatch):
     monkeypatch.setattr(evidence, "MAX_EVIDENCE_CHARS", 10)
-    assert not ledger("0123456789 9.9.9.9").has(Claim("ipv4", "9.9.9.9"))
+    assert not evidence_index("0123456789 9.9.9.9").shows(Reference("ipv4", "9.9.9.9"))
 
 
 def test_more_claims_than_are_looked_up_are_said(monkeypatch):
-    monkeypatch.setattr(evidence, "MAX_CLAIMS", 2)
-    checked = check("CVE-2024-1000, CVE-2024-1001, CVE-2024-1002", ledger())
-    assert (checked.claims, checked.unchecked) == (2, 1)
+    monkeypatch.setattr(evidence, "MAX_REFERENCES", 2)
+    checked = check("CVE-2024-1000, CVE-2024-1001, CVE-2024-1002", evidence_index())
+    assert (checked.reference_count, checked.unchecked) == (2, 1)
     assert "⚠ 1 further indicator or id not checked." in checked.markdown
 
 
@@ -132,8 +132,8 @@ def test_more_claims_than_are_looked_up_are_said(monkeypatch):
     ],
 )
 def test_the_outcome_is_said_with_figures(answer, words):
-    assert check(answer, ledger()).in_words() == words
+    assert check(answer, evidence_index()).summary() == words
 
 
 def test_the_host_of_a_url_is_not_a_claim_of_its_own():
-    assert claims("see hxxp://evil[.]com/x") == [Claim("url", "http://evil.com/x")]
+    assert references("see hxxp://evil[.]com/x") == [Reference("url", "http://evil.com/x")]

@@ -77,7 +77,7 @@ async def test_the_model_is_offered_the_tool_calls_it_and_gets_its_value(start_u
     assert (value, again) == ('{"owner":"ops","pager":"198.51.100.7"}', mark)
     assert answer_of(messages) == "**ops** owns it, reach them at `198[.]51[.]100[.]7`.\n"
     infos = [message.content for message in messages if message.actor == "owner_of"]
-    assert infos == ["owner_of (a tool of yours) gave 38 characters"]
+    assert infos == ["owner_of (your tool) returned 38 characters"]
 
 
 async def test_a_model_is_told_of_no_tools_where_none_are_offered(start_upstream, ask_model):

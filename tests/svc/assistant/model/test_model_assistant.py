@@ -332,22 +332,27 @@ async def test_an_upstream_that_obeys_what_it_reads_neither_acts_nor_leaks(start
 
 
 FAILURES = [
-    pytest.param([refuses(500)], "it answered 500", 2, id="500"),
-    pytest.param([refuses(429, retry_after="0")], "it is asked too often, or its quota is used up (429)", 2, id="429"),
+    pytest.param([refuses(500)], "it returned status 500", 2, id="500"),
+    pytest.param([refuses(429, retry_after="0")], "too many requests, or its quota is used up (429)", 2, id="429"),
     pytest.param([refuses(401, f"{KEY} is wrong")], "it does not accept the key of SVC_MODEL_KEY (401)", 1, id="401"),
     pytest.param([refuses(404)], "it has no model 'tiny' at this address (404)", 1, id="404"),
-    pytest.param([refuses(400, f"ouch {KEY}")], "it answered 400", 1, id="400"),
-    pytest.param([breaks_off("It was")], "the connection broke off", 1, id="cut in mid-stream"),
-    pytest.param([trails_off("It was")], "its answer is not whole, or cannot be read", 1, id="an end too early"),
-    pytest.param([babbles()], "its answer is not whole, or cannot be read", 1, id="no JSON"),
-    pytest.param([sends("<html>", "text/html")], "its answer is not whole, or cannot be read", 1, id="a web page"),
-    pytest.param([sends("", "text/event-stream")], "its answer is not whole, or cannot be read", 1, id="nothing"),
-    pytest.param([sends('{"a": 1}', "application/json")], "its answer is not whole", 1, id="other JSON"),
+    pytest.param([refuses(400, f"ouch {KEY}")], "it returned status 400", 1, id="400"),
     pytest.param(
-        [sends(b"no", "text/event-stream", content_encoding="gzip")], "the connection broke off", 1, id="no gzip"
+        [breaks_off("It was")], "the connection broke, or the response is unreadable", 1, id="cut in mid-stream"
     ),
-    pytest.param([sends(b"data: \xff\xfe\n\n", "text/event-stream")], "its answer is not whole", 1, id="no UTF-8"),
-    pytest.param([says("")], "its answer is not whole, or cannot be read", 2, id="an empty answer"),
+    pytest.param([trails_off("It was")], "its response is incomplete or unreadable", 1, id="an end too early"),
+    pytest.param([babbles()], "its response is incomplete or unreadable", 1, id="no JSON"),
+    pytest.param([sends("<html>", "text/html")], "its response is incomplete or unreadable", 1, id="a web page"),
+    pytest.param([sends("", "text/event-stream")], "its response is incomplete or unreadable", 1, id="nothing"),
+    pytest.param([sends('{"a": 1}', "application/json")], "its response is incomplete", 1, id="other JSON"),
+    pytest.param(
+        [sends(b"no", "text/event-stream", content_encoding="gzip")],
+        "the connection broke, or the response is unreadable",
+        1,
+        id="no gzip",
+    ),
+    pytest.param([sends(b"data: \xff\xfe\n\n", "text/event-stream")], "its response is incomplete", 1, id="no UTF-8"),
+    pytest.param([says("")], "its response is incomplete or unreadable", 2, id="an empty answer"),
 ]
 
 
@@ -411,12 +416,12 @@ async def test_an_address_where_nobody_listens_is_a_failure_like_any_other(start
     upstream = start_upstream(says("never"))
     upstream.url = "http://127.0.0.1:9/v1"  # discard: nothing listens there
     _, answer = await ask(assistant_for(upstream, retries=0), "who was brute-forced?", file_of())
-    assert answer.markdown.startswith("*The model at 127.0.0.1:9 did not answer (there is no connection);")
+    assert answer.markdown.startswith("*The model at 127.0.0.1:9 did not answer (no connection);")
 
 
 async def test_an_upstream_that_wants_a_key_where_none_is_set_is_told(start_upstream, assistant_for):
     _, answer = await ask(assistant_for(start_upstream(refuses(401)), key=""), "who was brute-forced?", file_of())
-    assert "(it wants a key (401); set SVC_MODEL_KEY)" in answer.markdown
+    assert "(it needs a key (401); set SVC_MODEL_KEY)" in answer.markdown
 
 
 @pytest.mark.parametrize("first", [refuses(429, retry_after="0"), refuses(503)], ids=["429", "503"])
@@ -429,7 +434,7 @@ async def test_a_request_that_is_refused_for_now_is_sent_again(start_upstream, a
 
 async def test_where_no_fallback_is_wanted_the_turn_fails_with_upstream_error(start_upstream, assistant_for):
     assistant = assistant_for(start_upstream(refuses(500)), fallback=False)
-    with pytest.raises(UpstreamError, match=r"did not answer \(it answered 500\)") as failed:
+    with pytest.raises(UpstreamError, match=r"did not answer \(it returned status 500\)") as failed:
         await ask(assistant, "who?", file_of())
     assert (failed.value.status, failed.value.code) == (502, "upstream_error")
 
@@ -442,12 +447,10 @@ async def test_an_answer_that_was_asked_for_as_data_is_not_broken_by_a_sentence(
 
 
 BOUNDS = [
-    pytest.param(
-        [READ_LOG], {"requests": 3}, "it gave no answer within 3 requests, the limit of a turn", id="requests"
-    ),
-    pytest.param([READ_LOG], {"tokens": 1_000}, "tokens, the limit of a turn is 1,000", id="tokens"),
+    pytest.param([READ_LOG], {"requests": 3}, "it gave no answer within 3 requests, the limit per turn", id="requests"),
+    pytest.param([READ_LOG], {"tokens": 1_000}, "tokens; the limit per turn is 1,000", id="tokens"),
     pytest.param([hangs("It was")], {"seconds": 0.5}, "it took longer than 0.5 s", id="seconds"),
-    pytest.param([hangs("It was")], {"idle_seconds": 0.3}, "it said nothing for 0.3 s", id="silence"),
+    pytest.param([hangs("It was")], {"idle_seconds": 0.3}, "it sent nothing for 0.3 s", id="silence"),
 ]
 
 

@@ -71,7 +71,7 @@ def test_the_next_question_brings_the_first_with_it(start_upstream, ask_model):
 
 def test_without_fallback_the_turn_ends_with_upstream_error(start_upstream, ask_model):
     session = ask_model(start_upstream(refuses(500)), fallback=False, retries=0)
-    with pytest.raises(UpstreamError, match=r"did not answer \(it answered 500\)"):
+    with pytest.raises(UpstreamError, match=r"did not answer \(it returned status 500\)"):
         session.query("who was it?")
 
 
@@ -133,7 +133,7 @@ def test_without_the_extra_the_service_says_what_to_install(start_upstream, tmp_
 def test_half_of_a_model_is_refused_at_the_start(tmp_path):
     done = serve(tmp_path, SVC_MODEL_NAME="tiny")
     assert done.returncode != 0
-    assert "SVC_MODEL_NAME is set, SVC_MODEL_URL is not" in done.stderr
+    assert "SVC_MODEL_NAME is set, but SVC_MODEL_URL is not" in done.stderr
 
 
 def test_without_a_model_its_library_is_not_imported():
@@ -146,8 +146,20 @@ MODEL_CHECKS = [
     pytest.param(
         [says("x")], {"SVC_MODEL_NAME": "huge"}, "note", "{host} responds, but does not list huge", id="no such"
     ),
-    pytest.param([says("x")], {"SVC_MODEL_URL": "http://127.0.0.1:9/v1"}, "wrong", "no usable list", id="out of reach"),
-    pytest.param([says("x")], {"SVC_MODEL_REQUESTS": "x"}, "wrong", "SVC_MODEL_REQUESTS='x' cannot be used", id="bad"),
+    pytest.param(
+        [says("x")],
+        {"SVC_MODEL_URL": "http://127.0.0.1:9/v1"},
+        "wrong",
+        "the list of models is unusable",
+        id="out of reach",
+    ),
+    pytest.param(
+        [says("x")],
+        {"SVC_MODEL_REQUESTS": "x"},
+        "wrong",
+        "SVC_MODEL_REQUESTS='x' is not valid: it must be a whole number",
+        id="bad",
+    ),
 ]
 
 

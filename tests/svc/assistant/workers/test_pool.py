@@ -190,7 +190,7 @@ async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, kind):
         pytest.param("raises", Limits(), "ValueError: bad thing", id="raises"),
         pytest.param("killed", Limits(), "SIGSEGV", id="segmentation fault"),
         pytest.param("hungry", Limits(memory_bytes=300_000_000), "300,000,000 bytes of memory", id="memory"),
-        pytest.param("endless", Limits(cpu_seconds=1), "1 s of processor time", id="processor time"),
+        pytest.param("endless", Limits(cpu_seconds=1), "1 s of CPU time", id="processor time"),
         pytest.param("asleep", Limits(wall_seconds=0.5), "after 0.5 s", id="wall time"),
         pytest.param("missing", Limits(), "missing", id="no such tool"),
     ],
@@ -260,10 +260,10 @@ async def test_a_job_that_waits_says_so_and_a_full_queue_refuses():
     await workers.start()
     async with aclosing(workers.run(job("asleep"))) as first, aclosing(workers.run(job("echo"))) as second:
         await anext(first)
-        assert "waiting" in (await anext(second)).text
+        assert "queued: 1 worker busy, 0 jobs ahead" in (await anext(second)).text
         waiting = asyncio.create_task(anext(second))
         await until(lambda: workers.waiting == 1)
-        with pytest.raises(UnavailableError, match="1 jobs wait for 1 workers"):
+        with pytest.raises(UnavailableError, match=r"the workers are busy \(1\) and the queue is full \(1 job\)"):
             await anext(workers.run(job("echo")))
         await first.aclose()
         assert (await waiting).text == "evidence: x"

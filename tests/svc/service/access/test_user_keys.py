@@ -105,7 +105,10 @@ def test_the_number_of_valid_keys_is_bounded(service: ThreadService):
         for _ in range(MAX_KEYS - 1):
             make(http)
         refused = http.post("/key/create", json={})
-    assert (refused.status_code, f"{MAX_KEYS} keys" in refused.json()["error"]["message"]) == (400, True)
+    assert (
+        refused.status_code,
+        f"you have {MAX_KEYS} valid keys, the maximum" in refused.json()["error"]["message"],
+    ) == (400, True)
 
 
 @pytest.mark.parametrize(
@@ -165,5 +168,5 @@ async def test_a_pages_key_ends_after_its_hours_and_is_forgotten(start_service: 
         assert [key["is_page"] for key in listed(http)] == [False]
     now[0] += 1
     store = service.running.service.session_stores.logged
-    await store.forget_pages(ended_before=now[0])
+    await store.delete_expired_page_keys(ended_before=now[0])
     assert [key.is_page for key in await store.keys()] == [False, False]

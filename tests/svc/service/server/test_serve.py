@@ -144,8 +144,8 @@ def test_a_second_process_on_the_same_files_is_refused_and_the_first_goes_on(tmp
         register(service)
 
     assert (same_database.returncode, same_connection.returncode) == (1, 1)
-    assert "another service serves this database" in same_database.stderr
-    assert "another local service runs already" in same_connection.stderr
+    assert "another service is using this database" in same_database.stderr
+    assert "another local service is already running" in same_connection.stderr
     assert "Traceback" not in same_database.stderr + same_connection.stderr
 
 
@@ -179,7 +179,7 @@ REFUSALS = {
     "no assistant": (["--assistant", "nowhere:Nothing"], "nowhere"),
     "assistant without a name": (["--assistant", "scripted"], "MODULE:NAME"),
     "a database that is none": (["--database", f"sqlite:///{__file__}"], "database"),
-    "a key file that holds none": (["--key-file", __file__], "holds no key"),
+    "a key file that holds none": (["--key-file", __file__], "contains no valid key"),
 }
 
 

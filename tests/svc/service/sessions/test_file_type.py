@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.service.sessions.file_type import read_type
+from svc.service.sessions.file_type import detect_type
 
 PE_HEAD = b"MZ" + bytes(58) + (64).to_bytes(4, "little") + b"PE\0\0" + bytes(40)
 PE = "application/vnd.microsoft.portable-executable"
@@ -43,15 +43,15 @@ FILES = {
 def test_the_content_decides_and_the_hint_only_where_it_does_not(
     head: bytes, name: str, hint: str | None, mime: str, label: str
 ):
-    assert read_type(head, name, hint) == (mime, label)
+    assert detect_type(head, name, hint) == (mime, label)
 
 
 def test_office_documents_are_told_from_other_archives():
-    assert read_type(zip_of("[Content_Types].xml", "xl/workbook.xml"), "a")[1] == "xlsx"
+    assert detect_type(zip_of("[Content_Types].xml", "xl/workbook.xml"), "a")[1] == "xlsx"
 
 
 @given(st.binary(max_size=200), st.text(max_size=40), st.one_of(st.none(), st.text(max_size=40)))
 def test_any_bytes_have_a_type(head: bytes, name: str, hint: str | None):
-    mime, label = read_type(head, name, hint)
+    mime, label = detect_type(head, name, hint)
     assert "/" in mime
     assert label

@@ -95,7 +95,7 @@ async def test_an_ended_turn_takes_nothing_more(store: SqliteStore):
 
 async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: SqliteStore):
     before = await begun(store)
-    (after,) = await store.take_orphans(owner="other")
+    (after,) = await store.claim_orphans(owner="other")
     with pytest.raises(LeaseLostError):
         await store.append(before, [info()])
     await store.append(after, [info()])
@@ -104,13 +104,13 @@ async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: S
 
 async def test_a_turn_that_was_handed_back_does_not_count_the_attempt(store: SqliteStore):
     await store.release(await begun(store))
-    (taken,) = await store.take_orphans(owner="other")
+    (taken,) = await store.claim_orphans(owner="other")
     assert taken.attempts == 1
 
 
 async def test_an_ended_turn_is_no_orphan(store: SqliteStore):
     await store.append(await begun(store), [info()], END)
-    assert await store.take_orphans(owner="other") == []
+    assert await store.claim_orphans(owner="other") == []
 
 
 async def test_the_same_query_id_gives_the_same_turn(store: SqliteStore):
@@ -237,7 +237,7 @@ async def test_a_database_of_a_newer_program_is_refused(tmp_path: Path):
     connection = sqlite3.connect(tmp_path / "a.db")
     connection.execute("PRAGMA user_version = 99")
     connection.close()
-    with pytest.raises(ConfigError, match="schema 99"):
+    with pytest.raises(ConfigError, match="schema version 99"):
         await SqliteStore(tmp_path / "a.db").open()
 
 
@@ -246,6 +246,6 @@ async def test_two_processes_may_open_a_new_database_at_once(tmp_path: Path):
     await asyncio.gather(*(store.open() for store in stores))
     for number, store in enumerate(stores):
         await store.add_session(session(f"s{number}"))
-    assert len(await stores[0].sessions_of("u")) == 4
+    assert len(await stores[0].list_sessions("u")) == 4
     for store in stores:
         await store.close()

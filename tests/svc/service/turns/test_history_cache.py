@@ -21,7 +21,7 @@ def session(name: str = "s", last_seq: int = 6) -> SessionRecord:
 
 
 def told(answer: str, asked: float = 1.0) -> History:
-    return History().plus(Exchange(prompt="?", answer=answer), asked)
+    return History().with_exchange(Exchange(prompt="?", answer=answer), asked)
 
 
 ROOM = told("x" * 1_000).size_bytes
@@ -29,7 +29,7 @@ ROOM = told("x" * 1_000).size_bytes
 
 def test_a_history_is_of_a_session_as_it_was_at_one_seq():
     kept = HistoryCache(limit_bytes=10 * ROOM, history_bytes=10 * ROOM)
-    kept.keep("s", 6, told("one"))
+    kept.put("s", 6, told("one"))
     assert kept.find(session(last_seq=6)) == told("one")
     assert kept.find(session(last_seq=7)) is None
     assert kept.find(session("other")) is None
@@ -38,25 +38,25 @@ def test_a_history_is_of_a_session_as_it_was_at_one_seq():
 def test_the_sessions_used_longest_ago_make_room():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     for name in "abc":
-        kept.keep(name, 6, told("x" * 1_000))
+        kept.put(name, 6, told("x" * 1_000))
     assert kept.find(session("a")) is not None
-    kept.keep("d", 6, told("x" * 1_000))
+    kept.put("d", 6, told("x" * 1_000))
     assert kept.session_ids == {"a", "c", "d"}
 
 
 def test_a_history_that_grows_takes_its_room_once():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
-    kept.keep("other", 6, told("x" * 1_000))
+    kept.put("other", 6, told("x" * 1_000))
     for seq in range(20):
-        kept.keep("s", seq, told("x" * 1_000))
+        kept.put("s", seq, told("x" * 1_000))
     assert kept.session_ids == {"other", "s"}
 
 
 @pytest.mark.parametrize("limit", ["history_bytes", "limit_bytes"])
 def test_a_history_beyond_a_limit_is_not_kept(limit: str):
     kept = HistoryCache(**{"history_bytes": 10 * ROOM, "limit_bytes": 10 * ROOM, limit: ROOM - 1})
-    kept.keep("s", 5, told("short"))
-    kept.keep("s", 6, told("x" * 1_000))
+    kept.put("s", 5, told("short"))
+    kept.put("s", 6, told("x" * 1_000))
     assert kept.session_ids == set()
 
 

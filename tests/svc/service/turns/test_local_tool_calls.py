@@ -159,14 +159,14 @@ async def test_where_nobody_answers_in_time_the_assistant_goes_on_without(start_
     async with opened(service, register(service)) as socket:
         await offer(socket, "lookup=x")
         frames = await read_turn(socket)
-        assert frames[-2]["content"] == "error: nobody said within 0.05 s whether it may be called"
+        assert frames[-2]["content"] == "error: the user did not answer within 0.05 s whether it may be called"
         late = next(frame for frame in frames if frame["message_type"] == "confirmation_request")
         await answer(socket, late, is_allowed=True)
-        assert "nothing waits for an answer" in (await refused(socket))["content"]
+        assert "is pending: it was answered, timed out or never existed" in (await refused(socket))["content"]
 
         await offer(socket, "other=x")
         await allow(socket)
-        assert (await read_turn(socket))[-2]["content"] == "error: no result came within 0.05 s"
+        assert (await read_turn(socket))[-2]["content"] == "error: no result within 0.05 s"
 
 
 async def test_the_first_answer_wins_and_the_same_again_is_no_error(calling):
@@ -186,13 +186,15 @@ async def test_the_first_answer_wins_and_the_same_again_is_no_error(calling):
 
 
 BAD_ANSWERS = [
-    pytest.param({"content": "no"}, "this is not JSON", id="no JSON"),
+    pytest.param({"content": "no"}, "malformed JSON", id="no JSON"),
     pytest.param({"content": "{}"}, "content.is_allowed", id="a field is missing"),
     pytest.param({"content": '{"is_allowed": "yes"}'}, "content.is_allowed", id="a field of another type"),
-    pytest.param({"message_type": "local_tool_result"}, "is answered by a confirmation_response", id="of another type"),
+    pytest.param(
+        {"message_type": "local_tool_result"}, "the request needs a confirmation_response", id="of another type"
+    ),
     pytest.param({"id": "ä"}, "id is 'ä'", id="no id"),
     pytest.param({"id": "q1"}, "another message of the turn has the id q1", id="the id of the query"),
-    pytest.param({"parent_id": "zork"}, "nothing waits for an answer to 'zork'", id="to nothing"),
+    pytest.param({"parent_id": "zork"}, "no request 'zork' is pending", id="to nothing"),
 ]
 
 
@@ -221,7 +223,7 @@ async def test_only_the_sessions_user_may_answer(calling):
         await offer(socket, "lookup=x")
         request = await read_until(socket, "confirmation_request")
         await answer(stranger, request, is_allowed=True)
-        assert "nothing waits for an answer" in (await refused(stranger))["content"]
+        assert "is pending: it was answered, timed out or never existed" in (await refused(stranger))["content"]
         await answer(socket, request, is_allowed=False)
         assert await read_turn(socket)
 
@@ -238,8 +240,10 @@ BAD_OFFERS = [
     pytest.param([{"description": "x"}], "local_tools[0].name", id="without a name"),
     pytest.param([{"name": "a"}, {"name": "a"}], "local_tools[1].name", id="twice the same"),
     pytest.param([{"name": "a", "parameters": {"type": "array"}}], "local_tools[0].parameters", id="no object"),
-    pytest.param([{"name": f"a{n}"} for n in range(33)], "local_tools has 33 tools; a query takes 32", id="too many"),
-    pytest.param([{"name": "a", "description": "x" * 66_000}], "a query takes 65,536", id="too large"),
+    pytest.param(
+        [{"name": f"a{n}"} for n in range(33)], "local_tools has 33 tools; a query may offer 32", id="too many"
+    ),
+    pytest.param([{"name": "a", "description": "x" * 66_000}], "the limit is 65,536", id="too large"),
 ]
 
 
@@ -275,7 +279,7 @@ async def test_a_cancel_ends_a_turn_that_waits_for_its_client(calling):
         await send(socket, message_type="cancel", turn="t1")
         assert (await refused(socket))["status_message"] == "cancelled"
         await answer(socket, request, is_allowed=True)
-        assert "nothing waits for an answer" in (await refused(socket))["content"]
+        assert "is pending: it was answered, timed out or never existed" in (await refused(socket))["content"]
 
 
 async def test_a_result_over_the_limit_is_refused_and_a_smaller_one_may_follow(start_service):

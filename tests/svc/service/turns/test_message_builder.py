@@ -33,7 +33,7 @@ def test_whatever_is_said_fits_its_frame_and_is_kept_where_it_fits(text: str, na
 
 def test_an_answer_is_a_plain_text_result_and_the_closing_info():
     result, closing = MessageBuilder(QUERY, SMALL).answer(
-        Answer(markdown="# it"), Usage(total_tokens=3), 101.5, whole_is_in=None
+        Answer(markdown="# it"), Usage(total_tokens=3), 101.5, full_text_file=None
     )
     assert (result.message_type, result.mime_type, result.content) == ("result", MimeType.TEXT, "# it")
     assert result.usage == Usage(total_tokens=3)

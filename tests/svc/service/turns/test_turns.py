@@ -26,7 +26,7 @@ async def read_until_silent(socket) -> list[dict[str, object]]:
 async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it(
     start_service, monkeypatch: pytest.MonkeyPatch, is_given_up: bool
 ):
-    monkeypatch.setattr("svc.service.turns.turn_run.PATIENCE", 1 if is_given_up else 100)
+    monkeypatch.setattr("svc.service.turns.turn_run.MAX_WRITE_TRIES", 1 if is_given_up else 100)
     service = start_service(Steady)
     async with opened(service, register(service), max_queue=None) as socket:
         await send(socket, message_type="query", content=str(STEPS))
