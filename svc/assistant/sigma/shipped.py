@@ -1,4 +1,4 @@
-"""Compile our own rules from the shipped YAML files into one table next to them. Needs the extra ``sigma``."""
+"""Compile our own rules, ``rules/*.yml``, into one table next to them. Needs the extra ``sigma``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svc.assistant.sigma.compile import Rejected, RuleError, compile_text
 from svc.assistant.sigma.engine import LEVELS, Rule
 from svc.assistant.sigma.tables import OURS, RuleTable
 
-_FOLDER = "svc.assistant.knowledge"
+_FOLDER = resources.files(__package__).joinpath("rules")
 _DATE = re.compile(r"^(?:date|modified): (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 
 
@@ -22,8 +22,7 @@ def compile_ours() -> bytes:
     Raises:
         RuleError: One of our own rules cannot be compiled.
     """
-    folder = resources.files(_FOLDER).joinpath("rules")
-    texts = {file.name: file.read_text("utf-8") for file in folder.iterdir() if file.name.endswith(".yml")}
+    texts = {file.name: file.read_text("utf-8") for file in _FOLDER.iterdir() if file.name.endswith(".yml")}
     rules: list[Rule] = []
     for name, text in sorted(texts.items()):
         for compiled in compile_text(text, file=name):
@@ -40,4 +39,4 @@ def compile_ours() -> bytes:
 
 def path_of_ours() -> str:
     """Return the path of the compiled table in this installation."""
-    return str(resources.files(_FOLDER).joinpath("rules", f"{OURS}.json"))
+    return str(_FOLDER.joinpath(f"{OURS}.json"))

@@ -32,7 +32,7 @@ class UnreadableSet(msgspec.Struct, frozen=True):
 
 def load_tables() -> dict[str, RuleTable | UnreadableSet]:
     """Return every set by name, our own first."""
-    tables: dict[str, RuleTable | UnreadableSet] = {OURS: load(f"rules/{OURS}.json", RuleTable)}
+    tables: dict[str, RuleTable | UnreadableSet] = {OURS: load(f"rules/{OURS}.json", RuleTable, __package__)}
     for file in sorted((user_folder() / "rules").glob("*.json")):
         if file.stem == OURS:
             continue

@@ -21,7 +21,7 @@ SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
 
 def test_the_table_that_ships_is_what_the_rules_compile_to():
-    shipped = resources.files("svc.assistant.knowledge").joinpath("rules", f"{OURS}.json").read_bytes()
+    shipped = resources.files("svc.assistant.sigma").joinpath("rules", f"{OURS}.json").read_bytes()
 
     assert shipped == compile_ours(), "the rules were changed: run svc rules compile"
 
