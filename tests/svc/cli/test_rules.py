@@ -103,7 +103,7 @@ def test_an_added_rule_runs_beside_ours_and_its_author_is_shown(rules: Path, log
 
     assert "critical           2 x  Tried" in said
     assert "[Somebody, MIT]" in said
-    assert "User account made" in said
+    assert "User account created (event 4720)" in said
     assert "\x1b" not in said
 
 
@@ -146,7 +146,7 @@ def test_a_damaged_set_is_said_to_be_damaged_and_ours_run(rules: Path, knowledge
     (knowledge / "rules" / "team-rules.json").write_text("{")
 
     assert "team-rules: unreadable" in run("list").stdout
-    assert "User account made" in run("test", log).stdout
+    assert "User account created (event 4720)" in run("test", log).stdout
     with log.open("rb") as feed:
         gaps = [item.text for item in inspect(feed, source="events.json") if isinstance(item, Gap)]
     assert any("rule set team-rules cannot be read and did not run" in gap for gap in gaps)
