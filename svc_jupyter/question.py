@@ -28,7 +28,7 @@ class AskOptions:
     log_session: bool
     base_url: str | None = None
     answers: str | None = None  # as the environment says
-    asker: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
+    caller: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
     consent: Consent = NOBODY  # to calls of the kernel's tools
     offers_tools: bool = True
     as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored

@@ -16,17 +16,17 @@ PANEL = "panel"  # who asks, where it is no cell
 class Observer(Protocol):
     """Who watches a kernel."""
 
-    def message(self, session_id: str, message: Message) -> None:
+    def on_message(self, session_id: str, message: Message) -> None:
         """The session's next message: each once, in the order of ``seq``, whoever asked."""
 
-    def session(self, session: Session | None) -> None:
+    def on_session(self, session: Session | None) -> None:
         """The session has changed, or is another one; None where the next question makes one."""
 
-    def busy(self, *, is_busy: bool) -> None:
+    def on_busy(self, *, is_busy: bool) -> None:
         """A question is being asked, or the last one that waited has ended."""
 
-    def waiting(self, asker: str, holder: str | None) -> None:
-        """The question of ``asker`` waits for the holder's to end; None when it no longer waits."""
+    def on_waiting(self, caller: str, waiting_for: str | None) -> None:
+        """The question of ``caller`` waits for the holder's to end; None when it no longer waits."""
 
 
 class Observers:
@@ -46,22 +46,22 @@ class Observers:
         with self._lock:
             self._all = tuple(other for other in self._all if other is not observer)
 
-    def message(self, session_id: str, message: Message) -> None:
+    def on_message(self, session_id: str, message: Message) -> None:
         """As in ``Observer``."""
         for observer in self._all:
-            observer.message(session_id, message)
+            observer.on_message(session_id, message)
 
-    def session(self, session: Session | None) -> None:
+    def on_session(self, session: Session | None) -> None:
         """As in ``Observer``."""
         for observer in self._all:
-            observer.session(session)
+            observer.on_session(session)
 
-    def busy(self, *, is_busy: bool) -> None:
+    def on_busy(self, *, is_busy: bool) -> None:
         """As in ``Observer``."""
         for observer in self._all:
-            observer.busy(is_busy=is_busy)
+            observer.on_busy(is_busy=is_busy)
 
-    def waiting(self, asker: str, holder: str | None) -> None:
+    def on_waiting(self, caller: str, waiting_for: str | None) -> None:
         """As in ``Observer``."""
         for observer in self._all:
-            observer.waiting(asker, holder)
+            observer.on_waiting(caller, waiting_for)

@@ -63,7 +63,7 @@ class KernelSession:
         self.tools = ToolCallHandler()
         self._kernel_id = kernel_id
         self._turn = asyncio.Lock()  # of the loop thread
-        self._holder = ""  # whose question has the turn
+        self._running_caller = ""  # whose question has the turn
         self._watch: Watch | None = None
         self._told: Message | None = None  # the session's last message that was told
         self._changing = threading.RLock()  # held while the client or the session is looked up or changed
@@ -160,9 +160,9 @@ class KernelSession:
             self.client(ask_options)
             return self._session or self._resume(say)
 
-    def tell_session(self) -> None:
+    def publish_session(self) -> None:
         """What was changed in the session itself is told to who watches."""
-        self.observers.session(self._session.info if self._session else None)
+        self.observers.on_session(self._session.info if self._session else None)
 
     def create_session(
         self, ask_options: AskOptions, say: Callable[[str], None], name: str | None = None
@@ -203,34 +203,34 @@ class KernelSession:
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         """One question at a time, from the service or the store."""
         if self._turn.locked():
-            before = "panel's question" if self._holder == PANEL else "question before"
+            before = "panel's question" if self._running_caller == PANEL else "question before"
             yield StatusNote(f"waiting for the {before} to end")
-        async with self._turn_of(ask_options.asker):
+        async with self._turn_of(ask_options.caller):
             turn = self._answers.ask(self._ask, question, files, ask_options, self._session_id)
             async with aclosing(turn) as items:
                 async for item in items:
                     yield item
 
     @asynccontextmanager
-    async def _turn_of(self, asker: str) -> AsyncIterator[None]:
-        """The turn, as soon as it is this asker's; who watches is told of the wait, the turn and its end."""
+    async def _turn_of(self, caller: str) -> AsyncIterator[None]:
+        """The turn, as soon as it is this caller's; who watches is told of the wait, the turn and its end."""
         if self._turn.locked():
-            self.observers.waiting(asker, self._holder or "a cell")
+            self.observers.on_waiting(caller, self._running_caller or "a cell")
             try:
                 await self._turn.acquire()
             finally:
-                self.observers.waiting(asker, None)
+                self.observers.on_waiting(caller, None)
         else:
             await self._turn.acquire()
-        self._holder = asker
-        self.observers.busy(is_busy=True)
+        self._running_caller = caller
+        self.observers.on_busy(is_busy=True)
         try:
             yield
         finally:
             self._turn.release()
             self._catch_up()
-            self.tell_session()
-            self.observers.busy(is_busy=self._turn.locked())
+            self.publish_session()
+            self.observers.on_busy(is_busy=self._turn.locked())
 
     def _session_id(self) -> str | None:
         return self._session.session_id if self._session else None
@@ -296,12 +296,12 @@ class KernelSession:
         self._watch = session.watch(lambda message: self._tell(session, message)) if session else None
         if session is not was:
             self._told = None
-            self.tell_session()
+            self.publish_session()
 
     def _tell(self, session: InteractiveSession, message: Message) -> None:
         if session is self._session and (self._told is None or message.seq > self._told.seq):
             self._told = message
-            self.observers.message(session.session_id, message)
+            self.observers.on_message(session.session_id, message)
 
     def _catch_up(self) -> None:
         """Where the reader of a turn left before its end, an interrupted cell's, look how it ended."""

@@ -156,7 +156,7 @@ class SvcMagics(Magics):
             log_session=self.log_session,
             base_url=self.base_url,
             answers=answers,
-            asker=f"In [{len(self.shell.history_manager.input_hist_parsed) - 1}]",  # execution_count may be the next
+            caller=f"In [{len(self.shell.history_manager.input_hist_parsed) - 1}]",  # execution_count may be the next
             consent=Consent(can_ask=not self.is_batch, names=tuple(self.allow_tools)),
         )
 

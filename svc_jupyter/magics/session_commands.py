@@ -98,13 +98,13 @@ class SessionCommands:
     def _rename(self, name: str) -> str:
         session = self._current()
         session.update(name=name)
-        self._kernel.tell_session()
+        self._kernel.publish_session()
         return f"The session is called {session.name!r} now."
 
     def _extend(self, duration: str | None) -> str:
         session = self._current()
         session.update(ttl=seconds_of(duration) if duration else session.ttl)
-        self._kernel.tell_session()
+        self._kernel.publish_session()
         return f"The session ends at {_moment(session.expire_time)} UTC, in {_left(session.expire_time)}."
 
     def _delete(self) -> str:

@@ -95,11 +95,11 @@ class Outbox:
         part: list[Json] = []
         size = 0
         for message in messages:
-            if part and size + _size(message) > EVENT_BYTES:
+            if part and size + message_size(message) > EVENT_BYTES:
                 self._add({"id": request, "part": part})
                 part, size = [], 0
             part.append(compact(message))
-            size += _size(message)
+            size += message_size(message)
         if part:
             self._add({"id": request, "part": part})
 
@@ -164,7 +164,7 @@ class Outbox:
         messages: list[Json] = []
         size = 0
         while self._queue and isinstance(item := self._queue[0], _Waiting) and item.session_id == first.session_id:
-            size += _size(item.message)
+            size += message_size(item.message)
             if messages and size > EVENT_BYTES:
                 break
             messages.append(compact(item.message))
@@ -181,5 +181,6 @@ def is_step(message: Message) -> bool:
     return message.message_type in _STEPS and message.state != State.END
 
 
-def _size(message: Message) -> int:
+def message_size(message: Message) -> int:
+    """Return the approximate size of a message as JSON, in bytes."""
     return 300 + len(message.content or "")

@@ -111,7 +111,7 @@ class _Transcript:
         display(self._bundle(), raw=True, display_id=self._display_id)
         self._is_shown = True
 
-    def message(self, session_id: str, message: Message) -> None:
+    def on_message(self, session_id: str, message: Message) -> None:
         """An event of the kernel's."""
         with self._lock:
             self._session_id = session_id
@@ -120,7 +120,7 @@ class _Transcript:
         if message.ends_turn:
             self._draw()
 
-    def session(self, session: Session | None) -> None:
+    def on_session(self, session: Session | None) -> None:
         """An event of the kernel's: another session is another transcript."""
         session_id = session.id if session is not None else ""
         if self._session_id in ("", session_id):
@@ -130,10 +130,10 @@ class _Transcript:
             self._session_id, self._messages = session_id, {}
         self._draw()
 
-    def busy(self, *, is_busy: bool) -> None:
+    def on_busy(self, *, is_busy: bool) -> None:
         """An event of the kernel's; nothing of it stays."""
 
-    def waiting(self, asker: str, holder: str | None) -> None:
+    def on_waiting(self, caller: str, waiting_for: str | None) -> None:
         """An event of the kernel's; nothing of it stays."""
 
     def _draw(self) -> None:

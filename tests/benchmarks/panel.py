@@ -37,11 +37,11 @@ from comm import get_comm_manager
 from svc_jupyter.extension import loaded_extension
 class Naive:
     def __init__(self, comm): self.comm = comm
-    def message(self, session_id, message):
+    def on_message(self, session_id, message):
         self.comm.send({"event": "message", "message": msgspec.to_builtins(message)})
-    def session(self, session): pass
-    def busy(self, *, is_busy): pass
-    def waiting(self, asker, holder): pass
+    def on_session(self, session): pass
+    def on_busy(self, *, is_busy): pass
+    def on_waiting(self, caller, waiting_for): pass
 get_comm_manager().register_target("svc_jupyter", lambda comm, _: loaded_extension().kernel.observers.add(Naive(comm)))
 """
 

@@ -289,12 +289,12 @@ from dataclasses import replace
 magics = get_ipython().magics_manager.registry["SvcMagics"]
 heard = []
 class Watch:
-    def message(self, session_id, message): heard.append(message)
-    def session(self, session): pass
-    def busy(self, *, is_busy): pass
-    def waiting(self, asker, holder): pass
+    def on_message(self, session_id, message): heard.append(message)
+    def on_session(self, session): pass
+    def on_busy(self, *, is_busy): pass
+    def on_waiting(self, caller, waiting_for): pass
 magics.kernel.observers.add(Watch())
-wanted = replace(magics.ask_options(), asker=PANEL)
+wanted = replace(magics.ask_options(), caller=PANEL)
 future = magics.kernel.ask_in_background('call lookup {"host": "web1"}', wanted, lambda item: None)
 """)
     assert begun.error == ""

@@ -11,7 +11,7 @@ import pytest
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.live_output import BatchScreen, LiveArea
-from svc_jupyter.panel.channel import MAX_UPLOAD_BYTES, PanelChannel, bounded
+from svc_jupyter.panel.channel import MAX_UPLOAD_BYTES, PanelChannel, without_oldest_steps
 from svc_jupyter.panel.outbox import BURST_SECONDS, BYTES_PER_SECOND, Json
 from svc_jupyter.question import AskOptions
 from tests.support.assistants.scripted import Chatty, Echo, Reading, Slow
@@ -83,7 +83,7 @@ def ask_options(monkeypatch: pytest.MonkeyPatch) -> Callable[[ThreadService], Ca
         monkeypatch.setenv("SVC_API_KEY", service.key)
         return lambda: AskOptions(
             is_new=False, model=None, default_model=None, language="en", ttl=3_600, log_session=True,
-            base_url=service.base_url, asker="In [7]",
+            base_url=service.base_url, caller="In [7]",
         )  # fmt: skip
 
     return of
@@ -163,7 +163,7 @@ def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage,
     wait_until(lambda: page.events("waiting"), "the page to be told")
     assert page.events("waiting") == [{"event": "waiting", "for": "panel"}]
     page.ask("cancel", request=waiting)
-    assert page.answer(waiting)["error"] == {"code": "cancelled", "text": "The question was taken back."}
+    assert page.answer(waiting)["error"] == {"code": "cancelled", "text": "The question was cancelled."}
     wait_until(lambda: len(page.events("waiting")) == 2, "the end of the wait")
     assert page.events("waiting")[1]["for"] is None
     assert kernel.is_asking
@@ -208,10 +208,10 @@ def test_a_file_comes_in_parts_and_is_attached_whole(open_page: OpenPage):
 @pytest.mark.parametrize(
     ("fields", "text"),
     [
-        pytest.param({"offset": 3, "size": 6, "upload": "u"}, "a part is missing", id="out-of-order"),
-        pytest.param({"offset": 0, "size": MAX_UPLOAD_BYTES + 1, "upload": "u"}, "a panel takes", id="too-large"),
-        pytest.param({"path": "../../etc/passwd"}, "is no file below", id="elsewhere"),
-        pytest.param({"path": "not_there.log"}, "is no file below", id="not-there"),
+        pytest.param({"offset": 3, "size": 6, "upload": "u"}, "a part of the upload is missing", id="out-of-order"),
+        pytest.param({"offset": 0, "size": MAX_UPLOAD_BYTES + 1, "upload": "u"}, "the limit", id="too-large"),
+        pytest.param({"path": "../../etc/passwd"}, "is not a file in the kernel's working folder", id="elsewhere"),
+        pytest.param({"path": "not_there.log"}, "is not a file in the kernel's working folder", id="not-there"),
     ],
 )
 def test_what_cannot_be_attached_is_refused(
@@ -251,7 +251,7 @@ def test_an_error_has_the_wires_code_and_what_to_do(open_page: OpenPage):
     assert error["code"] == "session_not_found"
     assert page.answer(page.post("dance"))["error"] == {
         "code": "",
-        "text": "'dance' is nothing that a panel can ask for.",
+        "text": "unknown panel request: 'dance'",
     }
     assert "empty" in page.answer(page.post("send", content="  "))["error"]["text"]
     assert "no session yet" in page.answer(page.post("update", name="x"))["error"]["text"]
@@ -315,7 +315,7 @@ def test_a_long_past_is_told_without_the_steps_of_its_oldest_turns():
         steps = [Message(message_type="info", content="x" * 10_000) for _ in range(100)]
         return [Message(message_type="query", content=f"{number}"), *steps, Message(message_type="result", content="a")]
 
-    kept = bounded([message for number in range(5) for message in turn(number)])
+    kept = without_oldest_steps([message for number in range(5) for message in turn(number)])
     assert [message.content for message in kept if message.message_type == "query"] == ["0", "1", "2", "3", "4"]
     assert len(kept) < 310
     assert [message.message_type for message in kept[-102:]] == ["query", *["info"] * 100, "result"]
