@@ -1,8 +1,10 @@
-"""Ask from a notebook cell: ``%load_ext svc_jupyter``, then ``%%svc`` over a question. Uses svc's public names only.
+"""Ask security questions from a notebook: ``%load_ext svc_jupyter``, then ``%%svc`` above a question.
 
-Loading registers the magics and Tab's offers, and imports nothing else; the SDK is imported with the first question.
-``session`` asks from Python: ``from svc_jupyter import session``, then ``await session.ask("...")``. ``ChatPanel()`` is
-the chat below a cell. ``@tool`` offers a function to the model; ``tools`` are all that are offered.
+Loading registers the magics and completion only; the SDK is imported with the first question.
+
+- ``session`` asks from Python code: ``await session.ask("...")``.
+- ``ChatPanel()`` shows the chat below a cell.
+- ``@tool`` offers a function to the model; ``tools`` are the offered functions.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ _MATCHER = "svc"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """What ``%load_ext svc_jupyter`` calls. Where a front end's panel has loaded it already, all stays as it is."""
+    """Register the magics and completion (``%load_ext``). Does nothing if a panel has already loaded them."""
     from svc_jupyter.magics.completion import matcher
     from svc_jupyter.magics.magics import SvcMagics
     from svc_jupyter.magics.question_line import QuestionLine
@@ -34,17 +36,17 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
     shell.register_magics(SvcMagics)
     shell.input_transformer_manager.token_transformers.append(QuestionLine)
     shell.Completer.custom_matchers.append(matcher(shell, lambda: shell.magics_manager.registry.get("SvcMagics")))
-    _take_comms(shell)
+    _register_comm_target(shell)
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """What ``%unload_ext svc_jupyter`` calls; the kernel's session lives on."""
+    """Unregister the magics and completion (``%unload_ext``). The kernel's session continues on the service."""
     from svc_jupyter.magics.question_line import QuestionLine
 
     for kind in ("line", "cell"):
         shell.magics_manager.magics[kind].pop("svc", None)
     if (magics := shell.magics_manager.registry.pop("SvcMagics", None)) is not None:
-        shell.configurables.remove(magics)  # else %config would set the one that is gone
+        shell.configurables.remove(magics)  # otherwise %config would set the removed one
         magics.close()
     transformers = shell.input_transformer_manager.token_transformers
     if QuestionLine in transformers:
@@ -53,14 +55,14 @@ def unload_ipython_extension(shell: InteractiveShell) -> None:
     matchers[:] = [known for known in matchers if getattr(known, "matcher_identifier", "") != _MATCHER]
 
 
-def _take_comms(shell: InteractiveShell) -> None:
-    """A front end that comes while a cell runs cannot ask for it: it is read in a subshell, and finds this."""
+def _register_comm_target(shell: InteractiveShell) -> None:
+    """Register the comm target, so that a page can open a comm while a cell runs: it is opened in a subshell."""
     if getattr(shell, "kernel", None) is None:
         return
     from comm import get_comm_manager
 
     def open_panel(comm: object, message: object) -> None:
-        from svc_jupyter.panel import comm_target as panel_target  # loaded with the first panel
+        from svc_jupyter.panel import comm_target as panel_target  # imported with the first panel
 
         panel_target.opened(comm, message)  # type: ignore[arg-type]
 

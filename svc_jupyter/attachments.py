@@ -1,7 +1,7 @@
-"""What ``--attach`` names: a file on disk, or a variable whose value is sent. Reads names and values, opens nothing.
+"""Resolve ``--attach``: a file on disk, or a variable whose value is sent.
 
-A string in a variable is its text, never a path: what came from a log must not choose a file of this machine. A table
-goes as CSV, a list of texts as lines, a list of dicts as JSON Lines, other lists and dicts as JSON.
+A string in a variable is sent as text and never used as a path, so that text from a log cannot choose a file of this
+machine. Tables are sent as CSV, lists of strings as lines, lists of dicts as JSON Lines, other lists and dicts as JSON.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import msgspec
 from svc.untrusted.characters import one_line
 from svc_jupyter.errors import AskError
 
-MAX_VARIABLE_BYTES = 100_000_000  # it is built in the kernel's memory, and once more on its way; a file is streamed
+MAX_VARIABLE_BYTES = 100_000_000  # built in the kernel's memory, and copied once for sending; files are streamed
 PREVIEW_CHARS = 100
 
 _VARIABLE = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
@@ -30,14 +30,14 @@ _VARIABLE = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
 
 @dataclass(frozen=True)
 class Attachment:
-    """Something to attach under ``name``; a Path is read when it is sent. ``kind`` says what a variable held."""
+    """Something to attach as ``name``. A Path is read when it is sent. ``kind`` describes a variable's value."""
 
     name: str
     content: bytes | Path
     kind: str = field(default="", compare=False)
 
     def preview(self) -> str:
-        """What is sent, in a line: of a variable its kind, size and beginning; of a file nothing but its name."""
+        """Describe it in a line: a variable's kind, size and beginning, or a file's name."""
         if isinstance(self.content, Path):
             return self.name
         beginning = self.content[: PREVIEW_CHARS * 4].decode("utf-8", errors="replace")
@@ -45,7 +45,7 @@ class Attachment:
         return f"{size}, begins {one_line(beginning, limit=PREVIEW_CHARS)}" if beginning else size
 
     def sha256(self) -> str:
-        """Hex digest of the content as it is now. Raises OSError where a file cannot be read."""
+        """Return the hex digest of the current content. Raises OSError if a file cannot be read."""
         if isinstance(self.content, bytes):
             return hashlib.sha256(self.content).hexdigest()
         with self.content.open("rb") as file:
@@ -54,20 +54,20 @@ class Attachment:
 
 @runtime_checkable
 class Table(Protocol):
-    """A pandas DataFrame or Series, known by what it can do: pandas is never imported here."""
+    """A pandas DataFrame or Series, recognised by its attributes, so that pandas is not imported here."""
 
     index: object
     shape: tuple[int, ...]
 
     def to_csv(self, path: io.StringIO, *, index: bool) -> None:
-        """Write it as CSV."""
+        """Write the table as CSV."""
 
 
 def find(values: Sequence[str], names: Mapping[str, object]) -> list[Attachment]:
-    """What the values of ``--attach`` name, in order. Raises AskError where one is not there or cannot be sent."""
+    """Resolve the values of ``--attach``, in order. Raises AskError if one does not exist or cannot be sent."""
     found = [_from_variable(value, names) if value.startswith("{") else _from_path(value) for value in values]
     twice = {name for name, count in Counter(item.name for item in found).items() if count > 1}
-    return [_told_apart(item) if item.name in twice else item for item in dict.fromkeys(found)]
+    return [_with_folder_name(item) if item.name in twice else item for item in dict.fromkeys(found)]
 
 
 def _from_path(value: str) -> Attachment:
@@ -75,18 +75,18 @@ def _from_path(value: str) -> Attachment:
     if path.is_file():
         return Attachment(path.name, path.absolute())
     if path.is_dir():
-        raise AskError(f"{path} is a folder. Attach its files one by one: --attach {path / 'FILE'}")
+        raise AskError(f"{path} is a folder. Attach its files individually: --attach {path / 'FILE'}")
     hint = ""
     if path.parent.is_dir():
         near = get_close_matches(path.name, [entry.name for entry in os.scandir(path.parent)], n=1)
         hint = f" Did you mean {path.parent / near[0]}?" if near else ""
-    raise AskError(f"there is no file {path} (looked in {Path.cwd()}).{hint} A variable is attached as {{name}}.")
+    raise AskError(f"no such file: {path} (in {Path.cwd()}).{hint} To attach a variable, write {{name}}.")
 
 
 def _from_variable(value: str, names: Mapping[str, object]) -> Attachment:
     match = _VARIABLE.fullmatch(value)
     if match is None:
-        raise AskError(f"--attach {value}: braces hold the name of a variable, nothing else.")
+        raise AskError(f"--attach {value}: braces may only contain the name of a variable.")
     name = match[1]
     if name not in names:
         raise AskError(_no_variable(name, names))
@@ -94,7 +94,7 @@ def _from_variable(value: str, names: Mapping[str, object]) -> Attachment:
 
 
 def from_value(name: str, value: object) -> Attachment:
-    """The value as it is sent. Raises AskError where it cannot be, or is over ``MAX_VARIABLE_BYTES``."""
+    """Encode a value for sending. Raises AskError if it cannot be sent or exceeds ``MAX_VARIABLE_BYTES``."""
     if isinstance(value, os.PathLike):
         return _from_path(os.fspath(value))
     ending, content, kind = _encoded(name, value)
@@ -104,7 +104,7 @@ def from_value(name: str, value: object) -> Attachment:
 
 
 def _encoded(name: str, value: object) -> tuple[str, bytes, str]:
-    """The ending of the file's name, the bytes, and what they were."""
+    """Return the file name's extension, the bytes, and a description of the value."""
     match value:
         case bytes() | bytearray() | memoryview():
             return "", bytes(value), "bytes"
@@ -122,7 +122,7 @@ def _encoded(name: str, value: object) -> tuple[str, bytes, str]:
             return ".json", _json(name, value), f"{type(value).__name__} of {len(value):,}"
         case _:
             raise AskError(
-                f"{{{name}}} is of type {type(value).__name__}. Attach a DataFrame, list, dict, bytes, str or path."
+                f"{{{name}}} has the type {type(value).__name__}. Attach a DataFrame, list, dict, bytes, str or path."
             )
 
 
@@ -137,20 +137,20 @@ def _text(text: str) -> bytes:
 def _refuse_file_name(name: str, text: str) -> None:
     if "\n" not in text and 0 < len(text) < 4_096 and _is_file(text):
         raise AskError(
-            f"{{{name}}} holds the text {text!r}, which is also the name of a file. "
-            f"--attach {text} sends the file; bytes ({name}.encode()) send the text."
+            f"{{{name}}} is the text {text!r}, which is also the name of a file. "
+            f"To attach the file, use --attach {text}; to attach the text, use bytes ({name}.encode())."
         )
 
 
 def _is_file(text: str) -> bool:
     try:
         return Path(text).expanduser().is_file()
-    except (OSError, ValueError, RuntimeError):  # too long, a zero byte, no such home: no path at all
+    except (OSError, ValueError, RuntimeError):  # too long, a zero byte or an unknown home: not a path
         return False
 
 
 class _Bounded(io.StringIO):
-    """Text that may not grow over the limit: a table is not built to its end to find out."""
+    """Text with a size limit, so that a table that is too large is not built completely."""
 
     def write(self, text: str) -> int:
         if self.tell() + len(text) > MAX_VARIABLE_BYTES:
@@ -159,7 +159,7 @@ class _Bounded(io.StringIO):
 
 
 def _csv(name: str, table: Table) -> bytes:
-    is_numbered = type(table.index).__name__ == "RangeIndex"  # an index that says something is a column, too
+    is_numbered = type(table.index).__name__ == "RangeIndex"  # another index has information, so it becomes a column
     text = _Bounded()
     try:
         table.to_csv(text, index=not is_numbered)
@@ -176,13 +176,19 @@ def _shape(table: Table) -> str:
 def _json(name: str, value: object) -> bytes:
     try:
         return msgspec.json.encode(value, enc_hook=plain)
-    except (TypeError, ValueError, RecursionError) as error:  # ValueError: half a character, a number of no JSON
-        problem = "itself" if isinstance(error, RecursionError) else one_line(str(error))
-        raise AskError(f"{{{name}}} holds what is no JSON: {problem}. Attach a text or bytes made of it.") from None
+    except (
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: a lone surrogate, or a number that JSON does not have
+        problem = "it contains itself" if isinstance(error, RecursionError) else one_line(str(error))
+        raise AskError(
+            f"{{{name}}} cannot be converted to JSON: {problem}. Convert it to text or bytes first."
+        ) from None
 
 
 def plain(value: object) -> object:
-    """What msgspec does not know: a number of numpy's or a Timestamp of pandas', a path; anything else is refused."""
+    """Convert what msgspec cannot: NumPy numbers, pandas Timestamps, paths and mappings. Raises TypeError otherwise."""
     item = getattr(value, "item", None)
     if callable(item):
         return item()
@@ -190,31 +196,31 @@ def plain(value: object) -> object:
         return os.fspath(value)
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"something of type {type(value).__name__}")
+    raise TypeError(f"a value of type {type(value).__name__}")
 
 
 def _too_large(name: str, size: str) -> str:
     return (
-        f"{{{name}}} is {size}; a variable may have {MAX_VARIABLE_BYTES:,} bytes. Attach a part of it, or write it "
-        "into a file and attach that: a file is not held in memory."
+        f"{{{name}}} is {size}; the limit for variables is {MAX_VARIABLE_BYTES:,} bytes. Attach a part of it, or save "
+        "it to a file and attach the file."
     )
 
 
-def _told_apart(item: Attachment) -> Attachment:
-    """Two files of one name get their folder's name with it."""
+def _with_folder_name(item: Attachment) -> Attachment:
+    """Add the folder's name, to distinguish files of the same name."""
     if isinstance(item.content, bytes):
         return item
-    return replace(item, name=f"{item.content.parent.name}-{item.name}")  # a slash is for paths, not for names
+    return replace(item, name=f"{item.content.parent.name}-{item.name}")  # names must not contain a slash
 
 
 def _no_variable(name: str, names: Mapping[str, object]) -> str:
     near = get_close_matches(name, [other for other in names if not other.startswith("_")], n=1)
     hint = f" Did you mean {{{near[0]}}}?" if near else ""
-    return f"there is no variable {name}.{hint} Run the cell that makes it first."
+    return f"no variable {name}.{hint} Run the cell that defines it first."
 
 
 def text_of(name: str, names: Mapping[str, object]) -> str:
-    """A variable's value as it goes into a question. Raises AskError where there is none."""
+    """Return a variable's value as text for a question. Raises AskError if there is no such variable."""
     if name not in names:
         raise AskError(f"--fill: {_no_variable(name, names)} Nothing was sent.")
     value = names[name]

@@ -1,7 +1,7 @@
-"""``session.ask`` for cells that are Python: the kernel's one session, awaited at a cell's top level.
+"""``await session.ask(…)``: ask in the kernel's session from Python code in a cell.
 
-It is the session that ``%svc`` asks in, with the same settings, live area and errors. An interrupt of the cell cancels
-the turn, and a cancelled task does. Facts: docs/notebook.md, "Running a stream inside a cell", point 4.
+It uses the same session, settings, live area and errors as ``%svc``. Interrupting the cell, or cancelling the task,
+cancels the turn; how: docs/notebook.md, "Running a stream inside a cell", point 4.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Attached = Sequence[str | os.PathLike[str]] | Mapping[str, object]
 
 
 class NotebookSession:
-    """``from svc_jupyter import session``: usable in every notebook and in IPython."""
+    """The kernel's session for Python code: ``from svc_jupyter import session``."""
 
     async def ask(
         self,
@@ -35,10 +35,21 @@ class NotebookSession:
         model: str | None = None,
         timeout_seconds: float | None = None,
     ) -> Answer:
-        """Ask, and show the steps below the cell; the answer shows itself where it is the cell's last value.
+        """Ask a question and show its progress below the cell. Concurrent questions run one after the other.
 
-        ``attach`` names files, or maps names to values (DataFrame, list, dict, bytes, str, path). Several questions at
-        once wait for each other: they share the session. Raises AskError; AskCancelled after an interrupt.
+        Args:
+            question: The question.
+            attach: Paths of files, or names with values: DataFrame, list, dict, bytes, str or path.
+            new: Ask in a new session.
+            model: As ``--model``; a different model than the session's starts a new session.
+            timeout_seconds: Cancel the turn after this time; None uses the setting ``timeout``.
+
+        Returns:
+            The answer. As a cell's last value it displays itself.
+
+        Raises:
+            AskError: There is no answer; its text says why.
+            AskCancelled: The cell was interrupted, or the task cancelled.
         """
         magics = _magics()
         files = _files(attach)
@@ -46,25 +57,31 @@ class NotebookSession:
         area = magics.area()
         area.tick()
         with reporting_outcome(area):
-            if getattr(magics.shell, "kernel", None) is None:  # a terminal's interrupt reaches no coroutine that waits
+            if (
+                getattr(magics.shell, "kernel", None) is None
+            ):  # in a terminal, an interrupt does not reach a waiting coroutine
                 return magics.kernel.ask(question, files, ask_options, area, limit)
-            return await magics.kernel.ask_here(question, files, ask_options, area, limit)
+            return await magics.kernel.ask_async(question, files, ask_options, area, limit)
 
 
 def _files(attach: Attached) -> list[attachments.Attachment]:
     if isinstance(attach, Mapping):
         return [attachments.from_value(name, value) for name, value in attach.items()]
     if isinstance(attach, str):
-        raise AskError(f"attach takes several: attach=[{attach!r}] for a file, attach={{'name': value}} for a value.")
+        raise AskError(
+            f"attach takes a list or a dict: attach=[{attach!r}] for a file, attach={{'name': value}} for a value."
+        )
     names = [os.fspath(path) for path in attach]
     return attachments.find([f"./{name}" if name.startswith("{") else name for name in names], {})
 
 
 def _magics() -> SvcMagics:
-    """The loaded extension; it is loaded where it is not."""
+    """Return the extension; load it if it is not loaded yet."""
     shell = get_ipython()
     if shell is None:
-        raise AskError("session.ask is for notebooks and IPython. Elsewhere: svc.Svc().create_session().query(...)")
+        raise AskError(
+            "session.ask works in notebooks and IPython. Elsewhere, use svc.Svc().create_session().query(...)"
+        )
     shell.extension_manager.load_extension("svc_jupyter")
     magics: SvcMagics = shell.magics_manager.registry["SvcMagics"]
     return magics

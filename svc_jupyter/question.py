@@ -1,4 +1,4 @@
-"""What a question carries into the kernel's session, and what comes back while its turn runs. Decides nothing.
+"""The options of a question, and the events of its turn.
 
 Cells, the panel and ``session.ask`` fill in ``AskOptions``; the session, the stored answers and the panel read
 ``TurnEvent``.
@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from svc import Message
-from svc_jupyter.kernel_tools.tools import NOBODY, Consent, ToolRequest
+from svc_jupyter.kernel_tools.tools import NO_CONSENT, Consent, ToolRequest
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskOptions:
-    """The service and session that a question wants.
+    """The service, the session and the rules of a question.
 
-    ``base_url`` None is the environment's service, else the local one. ``model`` None takes what the session has.
+    ``base_url`` None means the environment's service, or the local one. ``model`` None means the session's.
     """
 
     is_new: bool
@@ -27,33 +27,35 @@ class AskOptions:
     ttl: int
     log_session: bool
     base_url: str | None = None
-    answers: str | None = None  # as the environment says
-    caller: str = ""  # "In [12]" or "panel": what whoever waits for the question is told
-    consent: Consent = NOBODY  # to calls of the kernel's tools
+    answers: str | None = None  # None: as the environment says
+    caller: str = ""  # "In [12]" or "panel", as shown to callers that wait for this question
+    consent: Consent = NO_CONSENT  # to calls of the kernel's tools; by default none
     offers_tools: bool = True
-    as_written: str | None = None  # the question with names in braces, where values stand in it: what may be stored
+    as_written: str | None = (
+        None  # with --fill: the question before the names in braces were replaced; only this may be stored
+    )
 
 
 class Area(Protocol):
-    """What shows the turn while it runs."""
+    """Shows the progress of a turn."""
 
     def add(self, text: str) -> None:
-        """A step, or a word about the session."""
+        """Add a step, or a remark about the session."""
 
     def tick(self) -> None:
-        """Time has passed."""
+        """Redraw if necessary; called often."""
 
 
 @dataclass(frozen=True)
 class StatusNote:
-    """A word of the kernel's own about the session or a file."""
+    """A remark of the kernel about the session or a file."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class QuestionSent:
-    """The question goes to this session now; what came before belongs to an attempt that failed."""
+    """The question is being sent to this session; earlier messages belong to a failed attempt."""
 
     session_id: str
     model: str

@@ -1,4 +1,4 @@
-"""How a question ends in its cell: the live area's last state, and what the cell fails with. Loaded with a question."""
+"""How a question ends in its cell: the live area's final state, and the error that the cell raises."""
 
 from __future__ import annotations
 
@@ -10,26 +10,29 @@ from typing import Protocol
 from svc import SvcError, UnavailableError, UnreachableError
 from svc_jupyter.errors import AskError, AskInterrupted, ServiceUnreachableError
 
-_CANCELLED = "a turn that ran is cancelled on the service, and the session goes on."
+_CANCELLED = "the turn was cancelled on the service; the session continues."
 
 
 class AskCancelled(asyncio.CancelledError):
-    """■, where the question was awaited: that is how Jupyter ends a cell that awaits. Its task ends as cancelled."""
+    """The cell was interrupted while it awaited the question, or its task was cancelled.
+
+    Jupyter interrupts such a cell by cancelling its task, so this is a CancelledError.
+    """
 
     def _render_traceback_(self) -> list[str]:
         return [f"Interrupted: {self}"]
 
 
 class Area(Protocol):
-    """What shows how a turn ended."""
+    """Shows how a turn ended."""
 
     def finish(self, outcome: str = "") -> None:
-        """``outcome`` is empty where there is an answer."""
+        """Draw the final state; ``outcome`` is empty if there is an answer."""
 
 
 @contextmanager
 def reporting_outcome(area: Area) -> Iterator[None]:
-    """Finish the area however the question ends; what the SDK and the disk raise becomes one line."""
+    """Finish the area however the question ends; translate errors of the SDK and the file system to ours."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,6 +1,6 @@
-"""The answer to a question: shows itself as Markdown, as text and as data, and knows where it came from.
+"""The answer to a question, which displays itself as Markdown, text and JSON.
 
-What may differ between two runs of a notebook (session, time) stands in the output's metadata, never in its data.
+Values that differ between two runs of a notebook (session, time) are in the output's metadata, not in its data.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Bundle = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where an answer comes from. ``key`` names question, options, evidence and what was asked before."""
+    """Where an answer comes from. ``key`` identifies the question with its options, evidence and earlier questions."""
 
     key: str = ""
     question: str = ""
@@ -35,9 +35,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class Answer:
-    """What ``--into`` puts into a variable.
+    """An answer, as ``--into`` assigns it to a variable.
 
-    ``messages`` are the turn's as they came: INFOs, sources, the RESULT. ``model`` is the id of what answered.
+    ``messages`` are the turn's in order: INFOs, sources, the RESULT. ``model`` is the ID of the model that answered.
     """
 
     messages: tuple[Message, ...] = field(repr=False)
@@ -51,26 +51,26 @@ class Answer:
 
     @cached_property
     def raw(self) -> str:
-        """The RESULT as the service sent it: Markdown that quotes what attackers wrote. Not safe to render."""
+        """The RESULT as the service sent it: Markdown that quotes attacker-controlled text. Not safe to render."""
         return "".join(str(m.get_content()) for m in self.messages if m.message_type == "result")
 
     @cached_property
     def markdown(self) -> str:
         """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged."""
-        from svc.untrusted.markdown import safe_markdown  # loaded with the first answer
+        from svc.untrusted.markdown import safe_markdown  # imported with the first answer
 
         return safe_markdown(self.raw)
 
     @cached_property
     def text(self) -> str:
         """The answer without markup, for a ticket or a terminal; indicators outside code are defanged."""
-        from svc.untrusted.markdown import plain_text  # loaded with the first answer
+        from svc.untrusted.markdown import plain_text  # imported with the first answer
 
         return plain_text(self.raw)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
-        """What the turn drew; each shows itself as an image."""
+        """The turn's pictures; each displays itself as an image."""
         return tuple(
             Picture(title=one_line(message.title or "picture"), mime_type=str(message.mime_type), content=content)
             for message in self.messages
@@ -81,20 +81,20 @@ class Answer:
 
     @cached_property
     def findings(self) -> pandas.DataFrame | list[Row]:
-        """What was found, worst first: a DataFrame where pandas is installed, else a list of dicts.
+        """The findings, most severe first: a DataFrame if pandas is installed, otherwise a list of dicts.
 
-        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and what a finding of its kind has.
+        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind.
         """
         return frame_of(rows_of(self.messages))
 
     @cached_property
     def indicators(self) -> pandas.DataFrame | list[Row]:
-        """The findings that are indicators, in the same form: type, value (as it works), defanged, count, scope …"""
+        """The indicators among the findings, in the same form: type, value (not defanged), defanged, count, scope …"""
         return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"])
 
     @cached_property
     def usage(self) -> Usage:
-        """The tokens of the turn."""
+        """The tokens that the turn used."""
         from svc import Usage
 
         return sum((m.usage for m in self.messages if m.message_type == "result" and m.usage), start=Usage())

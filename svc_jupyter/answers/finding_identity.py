@@ -1,6 +1,6 @@
-"""What makes a finding the same one tomorrow: its kind and what it names, not its counts, times or words. Pure.
+"""Identify a finding across runs: by its kind and the names in it, not by its counts, times or wording.
 
-Numbers and moments change from night to night while the thing found does not; a name, an address, a rule's id stay.
+Numbers and times change from night to night for the same finding; names, addresses and rule IDs do not.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 
-MAX_SUMMARIES = 1_000  # in a notebook's output; the worst come first
+MAX_SUMMARIES = 1_000  # in a notebook's output; the most severe come first
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d")
 _COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
 
 
 def summaries(rows: Iterable[Mapping[str, object]]) -> list[dict[str, str]]:
-    """Each finding once: its kind, severity, title, and an ``id`` that is the same where it is the same finding."""
+    """Return each finding once: its kind, severity, title, and an ``id`` that is stable across runs."""
     found: dict[str, dict[str, str]] = {}
     for row in rows:
         summary = {name: str(row[name]) for name in ("kind", "severity", "title")}
@@ -28,7 +28,7 @@ def summaries(rows: Iterable[Mapping[str, object]]) -> list[dict[str, str]]:
 
 
 def identity(row: Mapping[str, object]) -> str:
-    """A short hash of the finding's kind and names; of its title without digits where it names nothing."""
+    """Return a short hash of the finding's kind and names, or of its title without digits if it has no names."""
     names = {
         name: value
         for name, value in row.items()

@@ -1,7 +1,7 @@
-"""What an answer's turn found, as rows: read from its ``source`` messages, one row a finding. Pure.
+"""The findings of a turn as rows, one per finding, from its ``source`` messages.
 
-A finding has the columns of ``COLUMNS`` and its attributes, which differ from kind to kind.
-A source message of another form (another assistant's) has no rows.
+A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). Source messages of other assistants, in
+other forms, have no rows.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class _Finding(msgspec.Struct):
 
 
 def rows_of(messages: Iterable[Message]) -> list[Row]:
-    """The findings of a turn, in the order in which they were told."""
+    """Return the findings of a turn, in the order in which they arrived."""
     return [_row(finding) for message in messages for finding in _findings(message)]
 
 
 def frame_of(rows: list[Row]) -> pandas.DataFrame | list[Row]:
-    """The rows as a DataFrame where pandas is installed, else as they are."""
+    """Convert the rows to a DataFrame if pandas is installed."""
     try:
         import pandas
     except ImportError:

@@ -1,6 +1,6 @@
-"""The last answer of a session, for a front end that writes it into a notebook. Pure.
+"""The last answer of a session, for a front end that inserts it into a notebook.
 
-It is the Markdown that ``%%svc`` writes: safe to render anywhere. What the service sent is not.
+It is the same Markdown that ``%%svc`` displays and safe to render anywhere, unlike the RESULT of the service.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from svc_jupyter.answers.answer import Answer
 
 @dataclass(frozen=True)
 class LastAnswer:
-    """An answer and the turn that it ended; both "" where nothing was answered."""
+    """An answer and its turn; both are empty if there is none."""
 
     turn: str = ""
     markdown: str = ""
 
 
 def last_answer(messages: Iterable[Message]) -> LastAnswer:
-    """Of the last turn in the history that was answered to its end."""
+    """Return the answer of the last turn that was answered completely."""
     turns: dict[str, list[Message]] = {}
     answered = ""
     for message in messages:

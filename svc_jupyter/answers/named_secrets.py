@@ -1,6 +1,6 @@
-"""What this kernel was told never to write: values of secret parameters and of ``--redact``. In memory alone.
+"""The secrets that this kernel must not write: values of secret parameters and of ``--redact``. In memory only.
 
-``svc report run`` tells each kernel before its first cell; a kernel that nobody told has none.
+``svc report run`` sets them in each kernel before the first cell; other kernels have none.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ _values: list[str] = []
 
 
 def remember(values: str) -> None:
-    """Take a JSON list of texts, in place of those of before."""
+    """Set the secrets, a JSON list of strings; replaces earlier ones."""
     _values[:] = [str(value) for value in json.loads(values)]
 
 
 def known() -> tuple[str, ...]:
-    """The values."""
+    """Return the secrets."""
     return tuple(_values)

@@ -1,6 +1,6 @@
-"""A picture of a turn as a display of its own: an image in every front end, never markup in the page.
+"""A picture of a turn, displayed as an image and never as markup of the page.
 
-The bytes go into a ``data:`` address of an ``img``: there a browser runs no script of an SVG and loads nothing for it.
+The bytes become a ``data:`` URL of an ``img``, in which a browser does not run an SVG's scripts or load its references.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ KINDS = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 
 @dataclass(frozen=True)
 class Picture:
-    """One drawing. ``title`` is shown where no image can be; ``content`` are the bytes as they came: untrusted."""
+    """A picture. ``title`` is its alternative text; ``content`` are the untrusted bytes from the service."""
 
     title: str
     mime_type: str

@@ -1,6 +1,6 @@
-"""Take keys and named secrets out of whatever is written: text, or a notebook's cells, outputs and metadata. Pure.
+"""Remove API keys and named secrets from text, and from a notebook's cells, outputs and metadata.
 
-A secret is found as it is, and as JSON, Python, HTML and addresses write it, in drawings (SVG), too. Shape of a key:
+A secret is also found as JSON, Python, HTML and URLs encode it, and inside SVG pictures. Format of an API key:
 docs/wire.md, "Keys".
 """
 
@@ -18,24 +18,24 @@ from urllib.parse import quote
 T = TypeVar("T")
 
 REDACTED = "svc_[redacted]"
-MIN_CHARACTERS = 4  # a shorter secret stands in half of all words; a report without them could not be read
+MIN_CHARACTERS = 4  # a shorter secret occurs in so many words that the report would be unreadable
 
 _KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # docs/wire.md, "Keys": 43 characters and 6 of checksum
 _DRAWING = re.compile(r"(data:image/svg\+xml;base64,)([0-9A-Za-z+/]+=*)")
 
 
 def redact(text: str, secrets: Sequence[str] = ()) -> str:
-    """The text without anything that looks like a key, and without ``secrets`` of at least MIN_CHARACTERS."""
+    """Replace everything that looks like an API key, and ``secrets`` of at least MIN_CHARACTERS."""
     return _without(text, _forms(secrets))
 
 
 def redact_drawing(content: str, secrets: Sequence[str] = ()) -> str:
-    """The same of an SVG in base64; what is none stays."""
+    """Redact an SVG in base64; other content is returned unchanged."""
     return _drawing_without(content, _forms(secrets))
 
 
 def redact_all(value: T, secrets: Sequence[str] = ()) -> T:
-    """The same structure of dicts and lists with every string in it redacted, names of entries too. Changes nothing."""
+    """Return a copy of nested dicts and lists with every string redacted, including keys of dicts."""
     forms = _forms(secrets)
 
     def walk(part: object) -> object:
@@ -69,7 +69,7 @@ def _drawing_without(content: str, forms: Sequence[str]) -> str:
 
 
 def _forms(secrets: Sequence[str]) -> list[str]:
-    """Each secret in each way it may be written, longest first, so that no form cuts into another."""
+    """Return every encoding of the secrets, longest first, so that no replacement breaks another."""
     forms = {
         form
         for secret in secrets

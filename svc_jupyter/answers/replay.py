@@ -1,13 +1,14 @@
-"""Where the answers of one kernel come from: the service, or the store.
+"""Answer the questions of one kernel from the service or from stored answers.
 
-    live     asks each time; the store is not touched
+    live     always asks; does not use the store
     replay   asks only what is not stored, and stores it
-    pin      never asks, and fails where there is no answer
-    refresh  asks each time, stores, and says what changed
+    pin      never asks; fails if the answer is not stored
+    refresh  always asks, stores, and reports changes
 
 Set by ``%%svc --answers MODE`` or the environment: ``SVC_ANSWERS``, ``SVC_ANSWERS_STORE`` (a folder; ``.answers``),
-``SVC_ANSWERS_KEEP_UNLOGGED``. A question that follows answers from the store has a session that never heard of them:
-these are asked again first. A session that was resumed by hand has a past that nothing here knows: never stored.
+``SVC_ANSWERS_KEEP_UNLOGGED``. A question that follows stored answers goes to a session that does not have them,
+so they are asked again first. The history of a session that the user resumed is unknown here, so its answers are not
+stored.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from svc_jupyter.attachments import Attachment
     from svc_jupyter.question import AskOptions, StatusNote, TurnEvent
 
-    CommandLine = Callable[[str, Sequence[Attachment], AskOptions], AsyncGenerator[TurnEvent, None]]
+    AskService = Callable[[str, Sequence[Attachment], AskOptions], AsyncGenerator[TurnEvent, None]]
 
 MODES = ("live", "replay", "pin", "refresh")
 DEFAULT_FOLDER = ".answers"
@@ -51,7 +52,7 @@ class Policy:
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked, with the hashes of what is attached."""
+    """A question with the hashes of its attachments."""
 
     text: str
     files: tuple[Attachment, ...]
@@ -60,15 +61,15 @@ class _Question:
 
     @property
     def as_written(self) -> str:
-        """What may be stored and shown of it: names in braces where values stand in it."""
+        """The text that may be stored and shown: with --fill, before the names in braces were replaced."""
         return self.ask_options.as_written or self.text
 
 
-def policy(mode: str | None) -> Policy:
-    """What the option and the environment say now. Raises AskError for a mode that is none."""
+def read_policy(mode: str | None) -> Policy:
+    """Read the policy from the option and the environment. Raises AskError for an unknown mode."""
     named = mode or os.environ.get("SVC_ANSWERS") or "live"
     if named not in MODES:
-        raise AskError(f"answers: there is no mode {named}. There are: {', '.join(MODES)}.")
+        raise AskError(f"--answers: unknown mode {named}. Modes: {', '.join(MODES)}.")
     return Policy(
         mode=named,
         folder=Path(os.environ.get("SVC_ANSWERS_STORE") or DEFAULT_FOLDER).absolute(),
@@ -77,27 +78,36 @@ def policy(mode: str | None) -> Policy:
 
 
 class AnswerCache:
-    """The questions of one kernel, each with its key; asks, or takes the answer from the store. One at a time."""
+    """Answers the questions of one kernel, one at a time, from the service or the store."""
 
     def __init__(self) -> None:
-        self._before = ""  # the key of the question before
+        self._before = ""  # the key of the previous question
         self._model = ""
-        self._session_id: str | None = None  # that the service knows the questions in; None: none was asked
-        self._unasked: list[_Question] = []  # answered from the store since
+        self._session_id: str | None = None  # the session that has the questions; None: none was asked
+        self._replayed: list[_Question] = []  # answered from the store since then
 
     async def ask(
         self,
-        ask: CommandLine,
+        ask: AskService,
         text: str,
         files: Sequence[Attachment],
         ask_options: AskOptions,
         session_id: Callable[[], str | None],
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
-        """The turn as it comes, then its Origin. ``session_id`` tells the kernel's session; None where there is none.
+        """Yield the events of the turn, then its Origin.
 
-        Raises AnswerMissingError where answers are pinned and this one is not there; else what ``ask`` raises.
+        Args:
+            ask: Asks the service.
+            text: The question.
+            files: Its attachments.
+            ask_options: Its options.
+            session_id: Returns the ID of the kernel's session, or None.
+
+        Raises:
+            AnswerMissingError: Answers are pinned, and this one is not stored.
+            Exception: Whatever ``ask`` raises.
         """
-        how = policy(ask_options.answers)
+        policy = read_policy(ask_options.answers)
         question = await asyncio.to_thread(_hashed, text, files, ask_options)
         self._follow_session(session_id(), ask_options)
         key = answer_store.key_of(
@@ -107,83 +117,87 @@ class AnswerCache:
             files=question.digests,
             before=self._before,
         )
-        entry = await asyncio.to_thread(answer_store.load, how.folder, key) if how.mode != "live" else None
-        if how.mode == "pin" and entry is None:
-            raise AnswerMissingError(_missing(how, key, question.as_written))
-        if entry is not None and how.mode in ("pin", "replay"):
-            items = self._stored(entry, question, how)
+        entry = await asyncio.to_thread(answer_store.load, policy.folder, key) if policy.mode != "live" else None
+        if policy.mode == "pin" and entry is None:
+            raise AnswerMissingError(_missing(policy, key, question.as_written))
+        if entry is not None and policy.mode in ("pin", "replay"):
+            items = self._replay(entry, question, policy)
         else:
-            items = self._asked(ask, question, key, entry, how)
+            items = self._ask_and_store(ask, question, key, entry, policy)
         async with aclosing(items):
             async for item in items:
                 yield item
         self._before = key
 
     def _follow_session(self, session_id: str | None, ask_options: AskOptions) -> None:
-        """Begin anew where the question goes to another session than the one before."""
+        """Forget the previous questions if this one goes to a different session."""
         model = ask_options.model or self._model or ask_options.default_model or ""
         if ask_options.is_new or (self._before and model != self._model):
-            self._before, self._session_id, self._unasked = "", None, []
+            self._before, self._session_id, self._replayed = "", None, []
         elif session_id != self._session_id and session_id is not None:
-            self._before, self._session_id, self._unasked = f"session {session_id}", session_id, []
+            self._before, self._session_id, self._replayed = f"session {session_id}", session_id, []
         self._model = model
 
-    async def _stored(self, entry: Entry, question: _Question, how: Policy) -> AsyncGenerator[TurnEvent | Origin, None]:
+    async def _replay(
+        self, entry: Entry, question: _Question, policy: Policy
+    ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
-        await asyncio.to_thread(answer_store.touch, how.folder, entry.key)
+        await asyncio.to_thread(answer_store.touch, policy.folder, entry.key)
         for note in entry.notes:
             yield StatusNote(note)
         yield QuestionSent(entry.session_id, entry.model)
         for message in entry.messages:
             yield message
-        self._unasked.append(question)
+        self._replayed.append(question)
         yield Origin(key=entry.key, question=question.text, is_stored=True)
 
-    async def _asked(
-        self, ask: CommandLine, question: _Question, key: str, known: Entry | None, how: Policy
+    async def _ask_and_store(
+        self, ask: AskService, question: _Question, key: str, known: Entry | None, policy: Policy
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
-        is_first = how.mode != "live" and self._session_id is None  # a session of before a restart has another past
-        async with aclosing(self._told_again(ask, is_first=is_first)) as notes:
+        is_first = (
+            policy.mode != "live" and self._session_id is None
+        )  # the session before a restart has an unknown history
+        async with aclosing(self._ask_again(ask, is_first=is_first)) as notes:
             async for note in notes:
                 yield note
         is_new = question.ask_options.is_new or (is_first and self._session_id is None)
-        heard = _Recorder()
+        recorder = _Recorder()
         async with aclosing(ask(question.text, question.files, replace(question.ask_options, is_new=is_new))) as items:
             async for item in items:
-                heard.take(item)
+                recorder.on_item(item)
                 if isinstance(item, QuestionSent):
                     self._session_id = item.session_id
                 yield item
-        entry = heard.entry(question, key=key, before=self._before, asked_model=self._model)
-        if _may_store(entry, question, how):
-            problem = await asyncio.to_thread(_save, how.folder, entry)
+        entry = recorder.entry(question, key=key, before=self._before, asked_model=self._model)
+        if _may_store(entry, question, policy):
+            problem = await asyncio.to_thread(_save, policy.folder, entry)
             if problem:
                 yield StatusNote(problem)
         has_changed = known is not None and known.text != entry.text
         yield Origin(key=key, question=question.text, has_changed=has_changed)
 
-    async def _told_again(self, ask: CommandLine, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:
-        """Ask what was answered from the store, in the session that the next question goes to; only that is said."""
+    async def _ask_again(self, ask: AskService, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:
+        """Ask the service what the store answered before, so that the session has it. Yields only notes."""
         from svc_jupyter.question import QuestionSent, StatusNote
 
-        while self._unasked:
-            missed = self._unasked[0]
-            yield StatusNote(f"asks again what was answered from the store: {missed.as_written[:60]}")
+        while self._replayed:
+            earlier = self._replayed[0]
+            yield StatusNote(f"asking again what was answered from the store: {earlier.as_written[:60]}")
             is_new = is_first and self._session_id is None
             async with aclosing(
-                ask(missed.text, missed.files, replace(missed.ask_options, is_new=is_new, offers_tools=False))
+                ask(earlier.text, earlier.files, replace(earlier.ask_options, is_new=is_new, offers_tools=False))
             ) as items:
                 async for item in items:
                     if isinstance(item, QuestionSent):
                         self._session_id = item.session_id
-            self._unasked.pop(0)
+            self._replayed.pop(0)
 
 
 class _Recorder:
-    """What came of a question: what an attempt that failed had shown is forgotten."""
+    """Records the events of a question, without those of a failed attempt."""
 
     def __init__(self) -> None:
         self._session_id = ""
@@ -191,7 +205,7 @@ class _Recorder:
         self._notes: list[str] = []
         self._messages: list[Message] = []
 
-    def take(self, item: TurnEvent) -> None:
+    def on_item(self, item: TurnEvent) -> None:
         from svc_jupyter.question import QuestionSent, StatusNote
 
         match item:
@@ -203,7 +217,7 @@ class _Recorder:
                 self._messages.append(item)
 
     def entry(self, question: _Question, *, key: str, before: str, asked_model: str) -> Entry:
-        """As it is stored: without what must not be written."""
+        """Return the entry to store, redacted."""
         entry = Entry(
             key=key,
             before=before,
@@ -225,13 +239,13 @@ def _hashed(text: str, files: Sequence[Attachment], ask_options: AskOptions) -> 
     return _Question(text, tuple(files), ask_options, digests)
 
 
-def _may_store(entry: Entry, question: _Question, how: Policy) -> bool:
+def _may_store(entry: Entry, question: _Question, policy: Policy) -> bool:
     is_known = not entry.before.startswith("session ")
-    return how.mode != "live" and is_known and (question.ask_options.log_session or how.keeps_unlogged)
+    return policy.mode != "live" and is_known and (question.ask_options.log_session or policy.keeps_unlogged)
 
 
 def _save(folder: Path, entry: Entry) -> str:
-    """Store it; returns what went wrong: the answer is there all the same."""
+    """Store the entry; return the problem if that failed, since the answer itself is fine."""
     try:
         answer_store.save(folder, entry)
     except OSError as error:
@@ -239,9 +253,9 @@ def _save(folder: Path, entry: Entry) -> str:
     return ""
 
 
-def _missing(how: Policy, key: str, text: str) -> str:
+def _missing(policy: Policy, key: str, text: str) -> str:
     asked = text if len(text) <= 60 else f"{text[:59]}…"
     return (
-        f"no answer is pinned for this question ({asked!r}, key {key[:12]}…) in {how.folder}. The question, what is "
-        "attached or a question before it is another than when answers were stored; --answers replay asks what is new."
+        f"no stored answer for this question ({asked!r}, key {key[:12]}…) in {policy.folder}: the question, its "
+        "attachments or an earlier question differ from the recording. Use --answers replay to ask what is missing."
     )

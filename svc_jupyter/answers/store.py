@@ -1,8 +1,8 @@
-"""Stored answers: one file for each, named by its key, written whole or not at all, shared by runs side by side.
+"""Stored answers: one file each, named by its key and written atomically, so that parallel runs may share a folder.
 
-The key is SHA-256 over everything that the answer follows from: the model as asked for, the options, the prompt, names
-and hashes of what was attached, and the key of the question before in the session. Decides nothing about when an
-answer is taken from here (``answer_book.py``).
+The key is the SHA-256 of everything that determines the answer: the requested model, the language, the question, the
+names and hashes of the attachments, and the key of the previous question of the session. ``replay.py`` decides when to
+use a stored answer.
 """
 
 from __future__ import annotations
@@ -26,14 +26,15 @@ _KEY_CHARACTERS = 64
 
 
 class StoreError(Exception):
-    """A key that names no stored answer, or more than one."""
+    """A key that matches no stored answer, or more than one."""
 
 
 class Entry(msgspec.Struct, kw_only=True, frozen=True):
-    """A stored answer. ``model`` is what answered, ``asked_model`` what was asked for, ``""`` the service's choice.
+    """A stored answer.
 
-    ``notes`` are the words of the kernel's own that were shown before the messages. ``question`` is as it was written:
-    with ``--fill`` the names in braces, not what stood in for them; the key tells the one asked from others.
+    ``model`` answered; ``asked_model`` was requested, ``""`` for the service's choice. ``notes`` are the kernel's
+    remarks before the messages. ``question`` is the text as written: with ``--fill``, before the names in braces were
+    replaced.
     """
 
     version: int = VERSION
@@ -56,13 +57,13 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
 
 
 def key_of(*, model: str, language: str, question: str, files: Sequence[tuple[str, str]], before: str) -> str:
-    """The key. ``files`` are names with the hex SHA-256 of what is in them, in any order."""
+    """Compute the key. ``files`` are names with the hex SHA-256 of their content, in any order."""
     parts = [VERSION, model, language, question, sorted(files), before]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
 
 def load(folder: Path, key: str) -> Entry | None:
-    """The answer; None where there is none, or it cannot be read, or says that it is another."""
+    """Return the answer, or None if it is missing, unreadable or has another key."""
     try:
         entry = msgspec.json.decode(_path(folder, key).read_bytes(), type=Entry)
     except (OSError, msgspec.MsgspecError, StoreError):
@@ -71,7 +72,7 @@ def load(folder: Path, key: str) -> Entry | None:
 
 
 def redacted(entry: Entry, secrets: Sequence[str] = ()) -> Entry:
-    """The answer without keys and ``secrets`` in any text that came from outside."""
+    """Return the answer without API keys and ``secrets`` in its texts."""
     return msgspec.structs.replace(
         entry,
         question=redact(entry.question, secrets),
@@ -82,7 +83,7 @@ def redacted(entry: Entry, secrets: Sequence[str] = ()) -> Entry:
 
 
 def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
-    """Store the answer, redacted. The same key twice is the same file; the later stays. Raises OSError."""
+    """Store the answer, redacted; replaces one with the same key. Raises OSError."""
     path = _path(folder, entry.key)
     path.parent.mkdir(parents=True, exist_ok=True)
     text = msgspec.json.format(msgspec.json.encode(redacted(entry, secrets)), indent=1).decode()
@@ -97,25 +98,25 @@ def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
 
 
 def entries(folder: Path) -> Iterator[Entry]:
-    """All answers that can be read, the oldest first."""
+    """Yield all readable answers, oldest first."""
     found = [entry for path in folder.glob(f"??/*{_SUFFIX}") if (entry := load(folder, path.stem)) is not None]
     yield from sorted(found, key=lambda entry: entry.saved)
 
 
 def find(folder: Path, start: str) -> Entry:
-    """The one answer whose key begins so. Raises StoreError."""
+    """Return the one answer whose key begins with ``start``. Raises StoreError."""
     found = [entry for entry in entries(folder) if entry.key.startswith(start.lower())]
     if len(found) == 1:
         return found[0]
     raise StoreError(
-        f"{len(found)} answers in {folder} have a key that begins with {start}. `svc report answers list` shows all."
+        f"the keys of {len(found)} answers in {folder} begin with {start}. List them with `svc report answers list`."
         if found
-        else f"no answer in {folder} has a key that begins with {start}. `svc report answers list` shows all."
+        else f"no key of an answer in {folder} begins with {start}. List the answers with `svc report answers list`."
     )
 
 
 def prune(folder: Path, *, unused_since: float) -> list[Entry]:
-    """Remove the answers that nobody took or stored since then; returns them. A question keeps the ones before it."""
+    """Delete the answers unused since then, except those that a used answer follows; return the deleted ones."""
     known = {entry.key: entry for entry in entries(folder)}
     kept: set[str] = set()
     for key in known:
@@ -131,7 +132,7 @@ def prune(folder: Path, *, unused_since: float) -> list[Entry]:
 
 
 def touch(folder: Path, key: str) -> None:
-    """Note that the answer was used: ``prune`` goes by it. Where the folder is read-only, nothing is noted."""
+    """Record that the answer was used, for ``prune``. Does nothing if the folder is read-only."""
     try:
         os.utime(_path(folder, key), (time.time(), time.time()))
     except OSError:
@@ -139,7 +140,7 @@ def touch(folder: Path, key: str) -> None:
 
 
 def size(folder: Path, key: str) -> int:
-    """Bytes of the stored answer; 0 where it is gone."""
+    """Return the size of the stored answer in bytes; 0 if it is missing."""
     try:
         return _path(folder, key).stat().st_size
     except OSError:
@@ -164,5 +165,5 @@ def _used(folder: Path, key: str) -> float:
 
 def _path(folder: Path, key: str) -> Path:
     if len(key) != _KEY_CHARACTERS or not all(c in "0123456789abcdef" for c in key):
-        raise StoreError(f"{key[:80]!r} is no key of an answer.")
+        raise StoreError(f"not an answer's key: {key[:80]!r}")
     return folder / key[:2] / f"{key}{_SUFFIX}"

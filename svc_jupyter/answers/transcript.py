@@ -1,4 +1,4 @@
-"""A conversation as it stays in a notebook: questions and answers, safe to show anywhere, bounded, no keys. Pure."""
+"""The transcript of a conversation for a notebook: questions and answers, safe to render, bounded, without keys."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from svc.untrusted.markdown import plain_text, safe_markdown
 from svc_jupyter.answers.redaction import redact
 
 MAX_TURNS = 50
-MAX_CHARACTERS = 100_000  # of questions and answers together; the first turns go first
-_TOLD = (MessageType.QUERY, MessageType.RESULT, MessageType.ERROR)
+MAX_CHARACTERS = 100_000  # of questions and answers together; the oldest turns are left out
+_KINDS = (MessageType.QUERY, MessageType.RESULT, MessageType.ERROR)
 
 
-def is_told(message: Message) -> bool:
-    """Whether a transcript needs it."""
-    return message.message_type in _TOLD or (message.message_type == MessageType.INFO and message.state == State.END)
+def is_shown(message: Message) -> bool:
+    """Whether a transcript shows the message."""
+    return message.message_type in _KINDS or (message.message_type == MessageType.INFO and message.state == State.END)
 
 
 def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
-    """The transcript as Markdown and as text. A page hides the Markdown by ``css_class``; "" marks nothing."""
+    """Build the transcript as Markdown and text. The live panel hides the Markdown by ``css_class``, if not empty."""
     turns = _turns(messages)
     title = f"Chat panel: {len(turns):,} question{'' if len(turns) == 1 else 's'}"
     kept = _last(turns)
-    left_out = f"The first {len(turns) - len(kept):,} are left out." if len(kept) < len(turns) else ""
+    left_out = f"The first {len(turns) - len(kept):,} are omitted." if len(kept) < len(turns) else ""
     first = len(turns) - len(kept) + 1
     heads = [f"Question {number:,}" for number in range(first, len(turns) + 1)]
     parts = [f"**{head}**\n\n{_fenced(question)}\n\n{_safe(answer)}"
@@ -41,7 +41,7 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
 
 
 def _turns(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """Each question with its answer, or with what came in its place."""
+    """Return each question with its answer, or with the reason why there is none."""
     questions: dict[str, str] = {}
     answers: dict[str, str] = {}
     ends: dict[str, str] = {}
@@ -61,7 +61,7 @@ def _turns(messages: Sequence[Message]) -> list[tuple[str, str]]:
 
 
 def _last(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """As many of the last ones as a notebook should hold; one at least, cut where it alone is too long."""
+    """Return the last turns within the limits; at least one, which is cut if it is too long."""
     kept: list[tuple[str, str]] = []
     room = MAX_CHARACTERS
     for question, answer in reversed(turns[-MAX_TURNS:]):
@@ -74,12 +74,12 @@ def _last(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
 
 
 def _cut(text: str, limit: int) -> str:
-    return text if len(text) <= limit else f"{text[:limit]}\n\n… cut: {len(text) - limit:,} characters more."
+    return text if len(text) <= limit else f"{text[:limit]}\n\n… {len(text) - limit:,} more characters omitted."
 
 
 @lru_cache(MAX_TURNS)
 def _safe(answer: str) -> str:
-    """Kept: the transcript is written again with each turn."""
+    """Cached, because the transcript is rebuilt after each turn."""
     return safe_markdown(answer)
 
 

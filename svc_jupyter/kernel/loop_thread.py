@@ -1,7 +1,8 @@
-"""Follow a stream in a loop of its own thread; hand what comes to the thread that asked. Knows nothing of questions.
+"""Run an async stream in a background event loop and deliver its items to the calling thread.
 
-Facts: docs/notebook.md, "Running a stream inside a cell": other ways miss the interrupt, or leave the service's side
-of a cancelled stream open for seconds.
+Why this way: docs/notebook.md, "Running a stream inside a cell". Other ways miss the interrupt, or leave the service's
+side of a cancelled stream open for seconds. The SDK's blocking ``query`` runs one coroutine in a thread and returns its
+result; here the caller draws between items and the loop outlives the call, so the two share no code.
 """
 
 from __future__ import annotations
@@ -18,58 +19,66 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-POLL_SECONDS = 0.1  # how often the caller hears that time passes
-HERE_POLL_SECONDS = 0.02  # in a running loop: Jupyter's interrupt is seen when the loop wakes, and does not wake it
-LEAVE_SECONDS = 2.0  # for a cancelled stream to say so to its source
+POLL_SECONDS = 0.1  # how often the caller may redraw
+ASYNC_POLL_SECONDS = 0.02  # Jupyter's interrupt does not wake a running loop; it is noticed at the next wake-up
+CLOSE_SECONDS = 2.0  # for a cancelled stream to tell the service
 
 
 class LoopThread:
-    """One daemon thread with one event loop; started at its first use, and again in a forked process."""
+    """A daemon thread with an event loop, started at the first use, and again in a forked process."""
 
     def __init__(self) -> None:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._pid = 0
 
-    def follow(self, stream: AsyncGenerator[T, None], *, take: Callable[[T], None], tick: Callable[[], None]) -> None:
-        """Hand each item to ``take`` and call ``tick`` often, both in this thread, until the stream ends.
-
-        Raises what the stream raises. Whatever ends it early (an interrupt, what ``take`` or ``tick`` raise) closes the
-        stream first, within ``LEAVE_SECONDS``.
-        """
-        pump = _Pump(stream, self._running_loop())
-        try:
-            while not pump.is_over():
-                pump.take_next(take)
-                tick()
-        except BaseException:
-            pump.leave()
-            raise
-        pump.raise_failure()
-
-    async def follow_here(
-        self, stream: AsyncGenerator[T, None], *, take: Callable[[T], None], tick: Callable[[], None]
+    def follow(
+        self, stream: AsyncGenerator[T, None], *, on_item: Callable[[T], None], on_tick: Callable[[], None]
     ) -> None:
-        """As ``follow``, in a coroutine: the loop that runs it goes on meanwhile, and a cancelled task closes the
-        stream.
+        """Run the stream to its end; call ``on_item`` with each item and ``on_tick`` often, both in this thread.
+
+        Raises:
+            Exception: Whatever the stream raises.
+            BaseException: An interrupt, or whatever ``on_item`` or ``on_tick`` raises. The stream is closed first,
+                which takes ``CLOSE_SECONDS`` at most.
         """
-        pump = _Pump(stream, self._running_loop())
-        ended = pump.ended_here()
+        running = _RunningStream(stream, self._running_loop())
         try:
-            while not pump.is_over():
-                await asyncio.wait([ended], timeout=HERE_POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
-                pump.take_all(take)
-                tick()
+            while not running.is_over():
+                running.deliver_next(on_item)
+                on_tick()
         except BaseException:
-            pump.leave()
+            running.cancel()
             raise
-        pump.raise_failure()
+        running.raise_failure()
 
-    def submit(self, stream: AsyncGenerator[T, None], take: Callable[[T], None]) -> Future[None]:
-        """Follow the stream beside whoever runs; ``take`` is called in the loop's thread and must not wait.
+    async def follow_async(
+        self, stream: AsyncGenerator[T, None], *, on_item: Callable[[T], None], on_tick: Callable[[], None]
+    ) -> None:
+        """Like ``follow``, without blocking the running event loop. Cancelling the task closes the stream."""
+        running = _RunningStream(stream, self._running_loop())
+        ended = running.ended_future()
+        try:
+            while not running.is_over():
+                await asyncio.wait([ended], timeout=ASYNC_POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
+                running.deliver_all(on_item)
+                on_tick()
+        except BaseException:
+            running.cancel()
+            raise
+        running.raise_failure()
 
-        The future is done when the stream has ended, with what it raised; cancelling it closes the stream.
+    def submit(self, stream: AsyncGenerator[T, None], on_item: Callable[[T], None]) -> Future[None]:
+        """Run the stream in the background.
+
+        Args:
+            stream: The stream.
+            on_item: Called with each item in the loop's thread; must not block.
+
+        Returns:
+            A future that is done when the stream has ended, with the exception if there was one. Cancelling it closes
+            the stream.
         """
-        return asyncio.run_coroutine_threadsafe(_drain(stream, take), self._running_loop())
+        return asyncio.run_coroutine_threadsafe(_drain(stream, on_item), self._running_loop())
 
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
@@ -79,63 +88,63 @@ class LoopThread:
         return self._loop
 
 
-async def _drain(stream: AsyncGenerator[T, None], take: Callable[[T], None]) -> None:
+async def _drain(stream: AsyncGenerator[T, None], on_item: Callable[[T], None]) -> None:
     async with aclosing(stream) as items:
         async for item in items:
-            take(item)
+            on_item(item)
 
 
-class _Pump(Generic[T]):
-    """A stream that runs in the other thread, and the queue between."""
+class _RunningStream(Generic[T]):
+    """A stream that runs in the loop's thread, and the queue of its undelivered items."""
 
     def __init__(self, stream: AsyncGenerator[T, None], loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._inbox: queue.SimpleQueue[T | None] = queue.SimpleQueue()  # None wakes who waits at the end
+        self._items: queue.SimpleQueue[T | None] = queue.SimpleQueue()  # None wakes the waiting caller at the end
         self._ended = threading.Event()
         self._task = asyncio.run_coroutine_threadsafe(self._start(stream), loop).result()
 
     def is_over(self) -> bool:
-        """Whether the stream has ended and all of it was taken."""
-        return self._ended.is_set() and self._inbox.empty()
+        """Whether the stream has ended and all its items were delivered."""
+        return self._ended.is_set() and self._items.empty()
 
-    def ended_here(self) -> asyncio.Future[None]:
-        """A future of the running loop, done once the stream has ended."""
-        here = asyncio.get_running_loop()
-        ended = here.create_future()
+    def ended_future(self) -> asyncio.Future[None]:
+        """Return a future of the running loop that is done once the stream has ended."""
+        loop = asyncio.get_running_loop()
+        ended = loop.create_future()
 
-        def tell() -> None:
+        def set_ended() -> None:
             if not ended.done():
                 ended.set_result(None)
 
-        def pass_on(_: asyncio.Task[None]) -> None:
-            with contextlib.suppress(RuntimeError):  # that loop closed meanwhile: nobody waits
-                here.call_soon_threadsafe(tell)
+        def forward(_: asyncio.Task[None]) -> None:
+            with contextlib.suppress(RuntimeError):  # that loop was closed meanwhile
+                loop.call_soon_threadsafe(set_ended)
 
-        self._loop.call_soon_threadsafe(self._task.add_done_callback, pass_on)
+        self._loop.call_soon_threadsafe(self._task.add_done_callback, forward)
         return ended
 
-    def take_next(self, take: Callable[[T], None]) -> None:
-        """Wait for one item, ``POLL_SECONDS`` at most."""
+    def deliver_next(self, on_item: Callable[[T], None]) -> None:
+        """Wait up to ``POLL_SECONDS`` for an item and deliver it."""
         try:
-            item = self._inbox.get(timeout=POLL_SECONDS)
+            item = self._items.get(timeout=POLL_SECONDS)
         except queue.Empty:
             return
         if item is not None:
-            take(item)
+            on_item(item)
 
-    def take_all(self, take: Callable[[T], None]) -> None:
-        """Whatever is there."""
-        while not self._inbox.empty():
-            if (item := self._inbox.get()) is not None:
-                take(item)
+    def deliver_all(self, on_item: Callable[[T], None]) -> None:
+        """Deliver the items that have arrived, without waiting."""
+        while not self._items.empty():
+            if (item := self._items.get()) is not None:
+                on_item(item)
 
-    def leave(self) -> None:
-        """Cancel the stream and give it ``LEAVE_SECONDS`` to close."""
+    def cancel(self) -> None:
+        """Cancel the stream and wait up to ``CLOSE_SECONDS`` until it is closed."""
         self._loop.call_soon_threadsafe(self._task.cancel)
-        self._ended.wait(LEAVE_SECONDS)
+        self._ended.wait(CLOSE_SECONDS)
 
     def raise_failure(self) -> None:
-        """What the stream raised, if it did."""
+        """Raise the stream's exception if there was one."""
         self._task.result()
 
     async def _start(self, stream: AsyncGenerator[T, None]) -> asyncio.Task[None]:
@@ -145,9 +154,9 @@ class _Pump(Generic[T]):
 
     def _end(self, _: asyncio.Task[None]) -> None:
         self._ended.set()
-        self._inbox.put(None)
+        self._items.put(None)
 
     async def _run(self, stream: AsyncGenerator[T, None]) -> None:
         async with aclosing(stream) as items:
             async for item in items:
-                self._inbox.put(item)
+                self._items.put(item)

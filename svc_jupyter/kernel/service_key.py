@@ -1,7 +1,7 @@
-"""The key of a service: the environment's, else the one that was typed in this kernel, else the system's key store's.
+"""The API key of a service: from the environment, from ``%svc key`` in this kernel, or from the system's keyring.
 
-``%svc key`` asks for it in a field that shows nothing; it goes to the service and into the store, nowhere else. Without
-the optional package ``keyring``, or a store that it can use, the key lives as long as the kernel.
+``%svc key`` prompts for it without echo and sends it to the service and the keyring only. Without the optional package
+``keyring``, or a keyring that it can use, the key is kept until the kernel ends.
 """
 
 from __future__ import annotations
@@ -11,57 +11,57 @@ from dataclasses import dataclass, field
 
 from svc import DEFAULT_BASE_URL, Svc
 
-STORE_NAME = "svc"  # the store files our keys under this; a key's user is the address of its service
+STORE_NAME = "svc"  # the keyring's service name; the user name is the address of the service
 
 
 @dataclass(frozen=True)
 class Key:
-    """A key that no traceback shows. ``text`` is empty where the SDK's own rules decide."""
+    """An API key whose repr does not show it. ``text`` is empty if the SDK should choose."""
 
     text: str = field(default="", repr=False)
 
 
 def address(base_url: str | None) -> str | None:
-    """The service that questions go to, None for the local one. ``base_url`` is the setting, which goes first."""
+    """Return the service's address, or None for the local one. The setting ``base_url`` takes precedence."""
     found = base_url or os.environ.get("SVC_BASE_URL") or (DEFAULT_BASE_URL if os.environ.get("SVC_API_KEY") else None)
     return None if found in (None, "local") else str(found).rstrip("/")
 
 
 def is_in_environment() -> bool:
-    """Whether the environment brings a key, which goes before every other."""
+    """Whether the environment sets a key, which takes precedence."""
     return bool(os.environ.get("SVC_API_KEY"))
 
 
 def user_of(key: Key, base_url: str | None) -> str:
-    """Whom the key belongs to, as the service says. Raises SvcError where it is no key of that service."""
+    """Ask the service who owns the key. Raises SvcError if the service rejects it."""
     with Svc(key.text, base_url) as client:
         user = client.get_user_info().user
     return user.email or user.id
 
 
 class KeyRing:
-    """The keys that this kernel knows beside the environment's."""
+    """The keys of this kernel, by service."""
 
     def __init__(self) -> None:
-        self._typed: dict[str, Key] = {}
+        self._entered: dict[str, Key] = {}
 
     def find(self, service: str) -> Key:
-        """The service's key; an empty one where there is none. The environment's goes first, as in the SDK."""
+        """Return the service's key, or an empty one. The environment takes precedence, as in the SDK."""
         if environment := os.environ.get("SVC_API_KEY"):
             return Key(environment)
-        if service not in self._typed:
-            self._typed[service] = _load(service)
-        return self._typed[service]
+        if service not in self._entered:
+            self._entered[service] = _load(service)
+        return self._entered[service]
 
     def keep(self, service: str, key: Key) -> str:
-        """Use the key from now on; returns where it is kept."""
-        self._typed[service] = key
+        """Use the key from now on, save it, and return where it was saved, as text for the user."""
+        self._entered[service] = key
         return _save(service, key)
 
     def forget(self, service: str) -> bool:
-        """Whether there was one, here or in the store."""
-        was_typed = bool(self._typed.pop(service, Key()).text)
-        return _delete(service) or was_typed
+        """Delete the key here and in the keyring. Returns whether there was one."""
+        was_entered = bool(self._entered.pop(service, Key()).text)
+        return _delete(service) or was_entered
 
 
 def _load(service: str) -> Key:
@@ -72,7 +72,7 @@ def _load(service: str) -> Key:
         return Key()
     try:
         return Key(keyring.get_password(STORE_NAME, service) or "")
-    except KeyringError:  # locked, or none on this machine: as if it held nothing
+    except KeyringError:  # locked or missing: treated as empty
         return Key()
 
 
@@ -81,12 +81,12 @@ def _save(service: str, key: Key) -> str:
         import keyring
         from keyring.errors import KeyringError
     except ImportError:
-        return 'this kernel alone, until it ends; `pip install "svc-jupyter[keyring]"` keeps it in the system\'s store'
+        return 'this kernel only, until it ends; `pip install "svc-jupyter[keyring]"` saves it in the system keyring'
     try:
         keyring.set_password(STORE_NAME, service, key.text)
     except KeyringError as error:
-        return f"this kernel alone, until it ends: the system's key store cannot be used ({type(error).__name__})"
-    return f"the system's key store ({keyring.get_keyring().name})"
+        return f"this kernel only, until it ends: the system keyring is not available ({type(error).__name__})"
+    return f"the system keyring ({keyring.get_keyring().name})"
 
 
 def _delete(service: str) -> bool:
@@ -97,6 +97,6 @@ def _delete(service: str) -> bool:
         return False
     try:
         keyring.delete_password(STORE_NAME, service)
-    except KeyringError:  # it held none
+    except KeyringError:  # it had none
         return False
     return True

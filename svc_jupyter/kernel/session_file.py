@@ -1,7 +1,7 @@
-"""Which session a kernel had, so that a restarted kernel finds it again: ``kernels.json`` in the state folder.
+"""``kernels.json`` in the state folder: which session each kernel had, so that a restarted kernel finds it again.
 
-The file is for this user alone, written whole or not at all, and a cache: one that cannot be read counts as empty.
-It holds session ids and a prefix of the key's hash, never a key. Rows that nobody used for 30 days are dropped.
+Only the user can read the file. It is written atomically, and treated as empty if it cannot be read. It contains
+session IDs and a prefix of the key's hash, never a key. Records unused for 30 days are dropped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LOCK_SECONDS = 10.0
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """Whose session it is: a kernel, at a service, with a key."""
+    """A kernel that uses a service with a key."""
 
     kernel_id: str
     service: str
@@ -29,7 +29,7 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A kernel's session. ``model`` is what was asked for, None for the service's own choice."""
+    """A kernel's session. ``model`` is the requested model, or None for the service's choice."""
 
     owner: Owner
     session_id: str
@@ -38,23 +38,23 @@ class Record(msgspec.Struct, frozen=True):
 
 
 def key_id(key: str) -> str:
-    """What tells one key from another and says nothing about either; ``""`` for none."""
+    """Return a short hash that distinguishes keys without revealing them; ``""`` for an empty key."""
     return hashlib.sha256(key.encode()).hexdigest()[:12] if key else ""
 
 
 def load(folder: Path, owner: Owner) -> Record | None:
-    """The session that the owner had, if any."""
+    """Return the owner's record, if there is one."""
     return next((record for record in _read(folder / FILE_NAME) if record.owner == owner), None)
 
 
 def save(folder: Path, owner: Owner, session_id: str, model: str | None) -> None:
-    """Remember the owner's session. Raises OSError where the folder cannot be written."""
+    """Record the owner's session. Raises OSError if the folder cannot be written."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     _replace(folder, owner, [Record(owner, session_id, model, time.time())])
 
 
 def forget(folder: Path, owner: Owner) -> None:
-    """The owner has no session any more. Raises OSError where the folder cannot be written."""
+    """Drop the owner's record. Raises OSError if the folder cannot be written."""
     _replace(folder, owner, [])
 
 

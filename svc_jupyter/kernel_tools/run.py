@@ -1,6 +1,6 @@
-"""Run a function for a limited time: in the kernel's main thread where that may be, else in a thread of its own.
+"""Run a function with a time limit: in the kernel's main thread if possible, otherwise in a new thread.
 
-A function that the clock interrupts ends as one that Ctrl-C interrupts; one in a thread of its own is left behind.
+At the limit, a function in the main thread is interrupted as by Ctrl-C; one in another thread is abandoned.
 """
 
 from __future__ import annotations
@@ -20,21 +20,23 @@ from types import FrameType
 from typing import cast
 
 Call = Callable[[], object]
-POLL_SECONDS = 0.1  # so that an interrupt is seen while a thread is waited for
+POLL_SECONDS = 0.1  # between checks for an interrupt while waiting for a thread
 
 
 class ToolTimeoutError(Exception):
-    """The function took longer than it may."""
+    """The function exceeded its time limit."""
 
 
 class _TimeIsUp(BaseException):
-    """Ends a function in the main thread; no Exception, so that a function's own handlers let it pass."""
+    """Ends a function in the main thread. Not an Exception, so that the function's own handlers do not catch it."""
 
 
 def run(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
-    """What the function gives, called in this thread; a coroutine function runs in a loop and thread of its own.
+    """Call the function in this thread, or a coroutine function in a new thread, and return its result.
 
-    Raises ToolTimeoutError, and what the function raises.
+    Raises:
+        ToolTimeoutError: The time limit passed.
+        BaseException: Whatever the function raises.
     """
 
     def call() -> object:
@@ -51,15 +53,15 @@ def run(function: Callable[..., object], arguments: dict[str, object], seconds: 
         raise ToolTimeoutError from None
 
 
-def run_beside(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
-    """As ``run``, where no cell runs it: what it prints goes to no cell."""
+def run_in_background(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
+    """Like ``run``, in a background thread; the function's output appears in no cell."""
 
     def call() -> object:
-        _print_nowhere()
+        _detach_output()
         return function(**arguments)
 
     async def call_async() -> object:
-        _print_nowhere()
+        _detach_output()
         return await _awaited(function, arguments, seconds)
 
     if inspect.iscoroutinefunction(function):
@@ -81,7 +83,7 @@ async def _awaited(function: Callable[..., object], arguments: dict[str, object]
 
 @contextmanager
 def _alarm(seconds: float) -> Iterator[None]:
-    """Raise _TimeIsUp in the main thread when the time is over, also out of a system call."""
+    """Raise _TimeIsUp in the main thread at the limit, even during a system call."""
     is_running = True
 
     def ring(_: int, __: FrameType | None) -> None:
@@ -124,7 +126,7 @@ def _in_thread(call: Call, seconds: float) -> object:
     return outcome.result()
 
 
-def _print_nowhere() -> None:
+def _detach_output() -> None:
     """In this thread: else what is printed goes to whichever cell ran last."""
     for stream in (sys.stdout, sys.stderr):
         header = getattr(stream, "_parent_header", None)

@@ -1,4 +1,4 @@
-"""A function as a tool: what it does and takes, from signature, type hints and docstring; and a call's arguments.
+"""Describe a function as a tool, from its signature, type hints and docstring, and read a call's arguments.
 
 Decides what may be a tool; runs none. A type that JSON has no form for is refused when the function is offered, not
 when a model calls it.
@@ -31,12 +31,12 @@ _ONE_BY_ONE = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWOR
 
 
 class ArgumentsError(Exception):
-    """A call's arguments are not what the function takes."""
+    """A call's arguments do not match the function's parameters."""
 
 
 @dataclass(frozen=True)
 class Tool:
-    """A function that is offered. ``timeout_seconds`` is how long a call may take."""
+    """An offered function. ``timeout_seconds`` is the time limit of a call."""
 
     function: Function
     offer: LocalTool
@@ -44,7 +44,7 @@ class Tool:
     _arguments: type[msgspec.Struct]
 
     def arguments(self, given: Mapping[str, object]) -> dict[str, object]:
-        """What the function is called with; raises ArgumentsError."""
+        """Convert a call's arguments to the parameters' types. Raises ArgumentsError."""
         try:
             read = msgspec.convert(dict(given), self._arguments, strict=False)
         except (msgspec.ValidationError, TypeError, RecursionError) as error:
@@ -54,37 +54,39 @@ class Tool:
 
 
 def read_tool(function: Function, *, name: str | None, timeout_seconds: float) -> Tool:
-    """The function as a tool; raises AskError where it cannot be one."""
+    """Describe the function as a tool. Raises AskError if it cannot be one."""
     if not callable(function) or isinstance(function, type):
-        raise AskError(f"@tool is for functions, not for {type(function).__name__}.")
+        raise AskError(f"@tool is for functions, not for {type(function).__name__}")
     name = name or str(getattr(function, "__name__", ""))
     if not _NAME.fullmatch(name):
-        raise AskError(f"a tool is called by 1 to 64 of A-Z a-z 0-9 _, not {name!r}: @tool(name=...) names it.")
+        raise AskError(f"invalid tool name {name!r}: use 1 to 64 of A-Z a-z 0-9 _. Set it with @tool(name=...).")
     if not timeout_seconds > 0:
-        raise AskError(f"{name}: timeout_seconds is {timeout_seconds:g}; a call takes some time.")
+        raise AskError(f"{name}: timeout_seconds must be above 0, not {timeout_seconds:g}")
     words = docstring_parser.parse(inspect.getdoc(function) or "")
-    said = {param.arg_name: param.description or "" for param in words.params}
-    arguments, parameters = _form(name, function, said)
-    told = "\n\n".join(part for part in (words.short_description, words.long_description) if part)
+    descriptions = {param.arg_name: param.description or "" for param in words.params}
+    arguments, parameters = _form(name, function, descriptions)
+    description = "\n\n".join(part for part in (words.short_description, words.long_description) if part)
     if words.returns is not None and words.returns.description:
-        told += f"\n\nReturns: {words.returns.description}"
+        description += f"\n\nReturns: {words.returns.description}"
     offer = LocalTool(
         name=name,
-        description=told.strip()[:MAX_DESCRIPTION_CHARS],
+        description=description.strip()[:MAX_DESCRIPTION_CHARS],
         parameters=parameters,
         version=_version(function),
     )
     return Tool(function, offer, float(timeout_seconds), arguments)
 
 
-def _form(name: str, function: Function, said: Mapping[str, str]) -> tuple[type[msgspec.Struct], dict[str, object]]:
-    """What reads the arguments, and the JSON schema of it."""
+def _form(
+    name: str, function: Function, descriptions: Mapping[str, str]
+) -> tuple[type[msgspec.Struct], dict[str, object]]:
+    """Return the struct type of the arguments, and its JSON schema."""
     try:
         signature = inspect.signature(function)
         hints = typing.get_type_hints(function, include_extras=True)
     except (TypeError, ValueError, NameError) as error:
-        raise AskError(f"{name} cannot be read: {error}.") from None
-    fields = [_field(name, parameter, hints, said) for parameter in signature.parameters.values()]
+        raise AskError(f"{name} cannot be inspected: {error}") from None
+    fields = [_field(name, parameter, hints, descriptions) for parameter in signature.parameters.values()]
     try:
         arguments = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
         (_,), components = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
@@ -98,32 +100,32 @@ def _form(name: str, function: Function, said: Mapping[str, str]) -> tuple[type[
 
 
 def _field(
-    name: str, parameter: inspect.Parameter, hints: Mapping[str, Any], said: Mapping[str, str]
+    name: str, parameter: inspect.Parameter, hints: Mapping[str, Any], descriptions: Mapping[str, str]
 ) -> tuple[str, Any] | tuple[str, Any, Any]:
     if parameter.kind not in _ONE_BY_ONE:
         place = " before /" if parameter.kind is parameter.POSITIONAL_ONLY else ""
         raise AskError(
-            f"{name}: a model gives every argument by its name, so {parameter}{place} cannot be. "
-            "Write each parameter out."
+            f"{name}: a model passes every argument by name, so {parameter}{place} is not allowed. "
+            "Use named parameters."
         )
     if parameter.name not in hints:
-        raise AskError(f"{name}: {parameter.name} has no type. Write one: {parameter.name}: str")
+        raise AskError(f"{name}: {parameter.name} has no type. Add one, for example {parameter.name}: str")
     hint = hints[parameter.name]
     if typing.get_origin(hint) is Annotated:  # a text says what it is
         hint, *notes = typing.get_args(hint)
         texts = [note for note in notes if isinstance(note, str)]
         kept = [note for note in notes if isinstance(note, Meta)]
-        said = {parameter.name: " ".join(texts) or said.get(parameter.name, "")}
+        descriptions = {parameter.name: " ".join(texts) or descriptions.get(parameter.name, "")}
         hint = Annotated[hint, *kept] if kept else hint
-    if said.get(parameter.name):
-        hint = Annotated[hint, Meta(description=said[parameter.name][:MAX_DESCRIPTION_CHARS])]
+    if descriptions.get(parameter.name):
+        hint = Annotated[hint, Meta(description=descriptions[parameter.name][:MAX_DESCRIPTION_CHARS])]
     if parameter.default is parameter.empty:
         return parameter.name, hint
     return parameter.name, Union[hint, UnsetType], UNSET  # noqa: UP007  # the function's own default is used
 
 
 def _show_default(schema: dict[str, object], default: object) -> None:
-    """Tell the model what is taken where it gives nothing, where JSON can say it."""
+    """Add the default to the schema if JSON can represent it."""
     if default is not inspect.Parameter.empty:
         try:
             schema["default"] = msgspec.to_builtins(default)
@@ -132,21 +134,21 @@ def _show_default(schema: dict[str, object], default: object) -> None:
 
 
 def _no_json(name: str, problem: str, signature: inspect.Signature, hints: Mapping[str, Any]) -> str:
-    """Which parameter is of a type that JSON has no form for."""
+    """Say which parameter has a type that JSON cannot represent."""
     for parameter in signature.parameters:
         try:
             msgspec.json.schema(hints[parameter])
         except TypeError:
             shown = one_line(inspect.formatannotation(hints[parameter]), limit=80)
             return (
-                f"{name}: {parameter} is {shown}, which a model cannot write. Take str, int, float, bool, list, dict, "
-                "Literal, Enum, datetime or a dataclass of such."
+                f"{name}: {parameter} has the type {shown}, which JSON cannot represent. Use str, int, float, bool, "
+                "list, dict, Literal, Enum, datetime or a dataclass of these."
             )
     return f"{name} cannot be offered: {one_line(problem)}"
 
 
 def _version(function: Function) -> str:
-    """Another function of the same name and words is another tool: who allowed one has not allowed the other."""
+    """Hash the code, so that permission for a function does not extend to another of the same name."""
     try:
         text = inspect.getsource(function)
     except (OSError, TypeError):

@@ -1,4 +1,4 @@
-"""What a tool gives back, as JSON that fits: a table as ``--attach`` would send it, long texts cut and said to be."""
+"""Convert a tool's result to JSON of a limited size: tables as CSV, long texts cut and marked."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from svc_jupyter import attachments
 from svc_jupyter.attachments import Table
 from svc_jupyter.errors import AskError
 
-MAX_VALUE_BYTES = 100_000  # of one result; a model is told a part of it all the same
+MAX_VALUE_BYTES = 100_000  # of one result; a model is converted a part of it all the same
 
 
 def read_value(value: object) -> object:
-    """The value as one of JSON's types. Raises AskError where it is none."""
+    """Convert the value to JSON types. Raises AskError if that is impossible."""
     match value:
         case Table() | bytes() | bytearray() | memoryview():
             return _read_attached(value)
@@ -32,22 +32,24 @@ def _read_attached(value: object) -> object:
     try:
         text = attachment.content.decode()
     except UnicodeDecodeError:
-        raise AskError(f"{attachment.kind} that are no text; return what they mean") from None
+        raise AskError(f"{attachment.kind} that are not text; return text instead") from None
     if not isinstance(value, Table):
         return _cut(text)
     kept = _whole_lines(text)
-    told = {"what": attachment.kind, "csv": kept}
+    converted = {"what": attachment.kind, "csv": kept}
     if kept != text:
-        told["cut"] = f"the first {kept.count(chr(10)) - 1:,} rows, {len(kept):,} of {len(text):,} characters"
-    return told
+        converted["cut"] = f"the first {kept.count(chr(10)) - 1:,} rows, {len(kept):,} of {len(text):,} characters"
+    return converted
 
 
 def _read_json(value: object) -> object:
     try:
         encoded = msgspec.json.encode(value, enc_hook=attachments.plain)
     except (TypeError, ValueError, RecursionError) as error:
-        problem = "it holds itself" if isinstance(error, RecursionError) else str(error)
-        raise AskError(f"a {type(value).__name__} that is no JSON ({problem}); return text, lists, dicts") from None
+        problem = "it contains itself" if isinstance(error, RecursionError) else str(error)
+        raise AskError(
+            f"a {type(value).__name__} cannot be converted to JSON ({problem}); return text, lists or dicts"
+        ) from None
     if len(encoded) > MAX_VALUE_BYTES:
         return _cut(encoded.decode())
     read: object = msgspec.json.decode(encoded)

@@ -1,16 +1,16 @@
-"""``--cell``: the answer as a Markdown cell of its own, below the cell that asked.
+"""``--cell``: insert the answer as a Markdown cell below the asking cell.
 
-A kernel cannot write cells, a front end can. The answer is displayed as always; under our MIME type its metadata say
-``"place": "cell_below"``. A front end that knows the word does this when such a display comes from the kernel while the
-cell runs, never when it opens a saved notebook:
+A kernel cannot insert cells, but a front end can. The answer is displayed as usual, with ``"place": "cell_below"`` in
+the metadata of our MIME type. A front end that supports it does the following when the kernel sends such a display
+while the cell runs, but not when it opens a saved notebook:
 
-1. It takes the cell whose metadata say ``{"svc": {"answer_of": ID}}``, ID being the asking cell's id; where there is
-   none, it makes a Markdown cell below the asking one. So asking again replaces the answer and never piles up.
-2. Its source becomes the display's ``text/markdown``, which is safe to render, its metadata ``{"svc": {"answer_of": ID,
-   "turn": TURN}}``, with the turn from the display's metadata.
-3. It takes the display out of the asking cell's outputs.
+1. It finds the cell with the metadata ``{"svc": {"answer_of": ID}}``, where ID is the asking cell's, or inserts a
+   Markdown cell below the asking one. So asking again replaces the answer.
+2. It sets the cell's source to the display's ``text/markdown``, which is safe to render, and its metadata to
+   ``{"svc": {"answer_of": ID, "turn": TURN}}``, with the turn of the display's metadata.
+3. It removes the display from the asking cell's outputs.
 
-Everywhere else, in a batch run, an export or another front end, the display is the answer, and nothing is lost.
+Elsewhere (batch runs, exports, other front ends) the display stays.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ PLACE = "cell_below"
 
 
 def show(answer: Answer) -> None:
-    """Display the answer for the cell below."""
+    """Display the answer and ask the front end to move it to a cell below."""
     from IPython.display import display
 
     display(answer, metadata={MIME_TYPE: {"place": PLACE}})

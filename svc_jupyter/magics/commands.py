@@ -1,7 +1,7 @@
-"""Which ``%svc`` lines are commands. A line is one only where the whole of it fits a form; else it is a question. Pure.
+"""Parse ``%svc`` commands. A line is a command only if all of it matches one; otherwise it is a question.
 
-``%svc session hijacking in this log?`` asks; ``%svc session list`` lists. What options precede, or ``--``, asks always.
-``session_commands.py`` carries them out.
+``%svc session hijacking in this log?`` asks; ``%svc session list`` lists. A line that begins with an option or ``--``
+always asks. ``session_commands.py`` runs the commands.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from functools import cache
 
 _QUOTED = r"\"[^\"\n]+\"|'[^'\n]+'"
 _NAME = rf"{_QUOTED}|[\w.:-]+"
-_ID = rf"{_QUOTED}|[0-9a-f]{{6,32}}"  # as `session list` shows them; 32 hex digits are a whole one
+_ID = rf"{_QUOTED}|[0-9a-f]{{6,32}}"  # a full ID has 32 hex digits
 _DURATION = r"\d{1,7}[smhd]?"
 _MODEL = r"stable|experimental|[a-z][\w.]*(?:-[a-z][\w.]*)*-\d[\w.]*(?:-experimental)?"
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -20,49 +20,54 @@ _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 
 @dataclass(frozen=True)
 class Form:
-    """A command's form: its words, then a value. ``value`` is None where it takes none."""
+    """A command: its words, then a value, whose ``value`` is its name in the help, or None. ``pattern`` matches it."""
 
     words: str
     help: str
     value: str | None = None
-    look: str = ""
+    pattern: str = ""
     is_value_needed: bool = False
 
 
 FORMS = (
-    Form("session", "the kernel's session: what answers, how long it lives, what is attached"),
-    Form("session show", "the same"),
-    Form("session list", "all sessions of your key; * marks the kernel's"),
-    Form("session new", "a fresh one, for this kernel", "NAME", _NAME),
+    Form("session", "show this kernel's session: model, expiry, files"),
+    Form("session show", "same as session"),
+    Form("session list", "list all sessions of your API key (* = this kernel's)"),
+    Form("session new", "start a new session in this kernel", "NAME", _NAME),
     Form(
         "session resume",
-        "go on with one of the list: its id, the id's beginning, or its name",
+        "resume a session by ID, ID prefix or name",
         "ID",
         _ID,
         is_value_needed=True,
     ),
-    Form("session rename", "another name; quotes hold several words", "NAME", _NAME, is_value_needed=True),
-    Form("session extend", "let it live that long from now (300 s to 30 d), or as long as at first", "2h", _DURATION),
-    Form("session delete", "end it: messages and files are erased"),
-    Form("files", "what is attached to the session"),
-    Form("history", "the session's last questions and how each was answered", "NUMBER", r"\d{1,4}"),
-    Form("model", "the models there are, or another one: it answers in a fresh session", "NAME", _MODEL),
-    Form("panel", "the chat panel, below this cell: it asks in the same session, also while cells run"),
-    Form("key", "type the service's key; it is shown nowhere and kept in the system's key store"),
-    Form("key delete", "take it out of the store"),
+    Form("session rename", "rename the session (quote names with spaces)", "NAME", _NAME, is_value_needed=True),
+    Form(
+        "session extend",
+        "set the time until it expires (300 s to 30 d; default: its initial lifetime)",
+        "2h",
+        _DURATION,
+    ),
+    Form("session delete", "delete the session with its messages and files"),
+    Form("files", "list the attached files"),
+    Form("history", "show the last questions and answers", "NUMBER", r"\d{1,4}"),
+    Form("model", "list the models, or start a new session with another model", "NAME", _MODEL),
+    Form("panel", "show the chat panel below this cell; it uses the same session"),
+    Form("key", "prompt for the API key (hidden) and save it in the keyring"),
+    Form("key delete", "delete the saved API key"),
 )
 
 
 @dataclass(frozen=True)
 class Command:
-    """A line that is a command: the words of its form, and its value without quotes, or None."""
+    """A parsed command: its words, and its value without quotes, or None."""
 
     words: str
     value: str | None = None
 
 
 def parse(line: str) -> Command | None:
-    """The command that the line is; None where it is a question."""
+    """Return the command, or None if the line is a question."""
     for form in FORMS:
         match = _pattern(form).fullmatch(line)
         if match is not None:
@@ -72,13 +77,13 @@ def parse(line: str) -> Command | None:
 
 
 def seconds_of(duration: str) -> int:
-    """``90``, ``90s``, ``5m``, ``2h`` or ``1d`` in seconds."""
+    """Convert ``90``, ``90s``, ``5m``, ``2h`` or ``1d`` to seconds."""
     number, unit = (duration[:-1], duration[-1]) if duration[-1] in _UNIT_SECONDS else (duration, "s")
     return int(number) * _UNIT_SECONDS[unit]
 
 
 def help_lines() -> list[str]:
-    """A line for each form."""
+    """Return a line of help for each command."""
     usages = [f"%svc {form.words}{_usage(form)}" for form in FORMS]
     width = max(map(len, usages))
     return [f"{usage:{width}}  {form.help}" for usage, form in zip(usages, FORMS, strict=True)]
@@ -95,5 +100,5 @@ def _pattern(form: Form) -> re.Pattern[str]:
     words = r"[ \t]+".join(form.words.split())
     if form.value is None:
         return re.compile(rf"\s*{words}\s*")
-    value = rf"[ \t]+(?P<value>{form.look})"
+    value = rf"[ \t]+(?P<value>{form.pattern})"
     return re.compile(rf"\s*{words}(?:{value}){'' if form.is_value_needed else '?'}\s*")

@@ -1,7 +1,7 @@
-"""What Tab offers on a ``%svc`` or ``%%svc`` line: options, their values, commands, and variables in braces.
+"""Tab completion on ``%svc`` and ``%%svc`` lines: options, their values, commands, and variables in braces.
 
-Decides from the text before the cursor and from what is known already; never asks the service. A file's name is left to
-IPython's own completion. Facts: ``IPython.core.completer``, "Matcher API v2".
+It uses the text before the cursor and what is already known; it never asks the service. File names are left to
+IPython's own completion. API: ``IPython.core.completer``, "Matcher API v2".
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _WITH_VALUE = {option.name for option in OPTIONS if option.metavar}
 
 @dataclass(frozen=True)
 class Known:
-    """What values may be offered. ``variables`` are the user's names that do not begin with an underscore."""
+    """Known values. ``variables`` are the user's names that do not begin with an underscore."""
 
     variables: tuple[str, ...] = ()
     models: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Offer:
 
 
 def offers(line: str, known: Known) -> Offer | None:
-    """What may follow the line's text; None where it is no line of ours, or what follows is the question."""
+    """Return what may follow the line's text; None if it is not our line, or the question follows."""
     match = _LINE.fullmatch(line)
     if match is None:
         return None
@@ -67,7 +67,7 @@ def offers(line: str, known: Known) -> Offer | None:
 
 
 def matcher(shell: InteractiveShell, find: Callable[[], SvcMagics | None]) -> Callable[..., SimpleMatcherResult]:
-    """The offers as IPython's completer takes them, in a terminal and for Jupyter; ``find`` gives the loaded magics."""
+    """Return a matcher for IPython's completer; ``find`` returns the loaded magics."""
 
     @completion_matcher(identifier="svc", priority=100, api_version=2)
     def match(context: CompletionContext) -> SimpleMatcherResult:
@@ -96,7 +96,7 @@ def _known(names: Mapping[str, object], magics: SvcMagics) -> Known:
 
 
 def _has_question(before: list[str]) -> bool:
-    """Whether a word that is neither an option nor a value has come, or ``--``."""
+    """Whether the question has begun: after ``--``, or a word that is neither an option nor a value."""
     is_value = False
     for word in before:
         if word == "--" or (not is_value and not word.startswith("-")):
@@ -122,8 +122,8 @@ def _values(option: str, known: Known) -> list[str]:
 
 
 def _command_words(before: list[str], known: Known) -> list[str]:
-    """The words that may follow where the line is still a command."""
-    from svc_jupyter.magics.commands import FORMS  # read with the first Tab
+    """Return the words that may follow if the line is still a command."""
+    from svc_jupyter.magics.commands import FORMS  # imported with the first Tab
 
     place = len(before)
     forms = [form.words.split() for form in FORMS]

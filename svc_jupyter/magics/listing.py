@@ -1,4 +1,4 @@
-"""A table that shows itself: HTML in a notebook, aligned text in a terminal. Every cell is text, whatever it holds."""
+"""A table that displays itself: HTML in a notebook, aligned text in a terminal. All cells are shown as inert text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CELL_CHARS = 100
 
 @dataclass(frozen=True)
 class Listing:
-    """Rows under a header; an empty header is left out. Indicators are defanged: some front ends make links of them."""
+    """Rows with an optional header. Indicators are defanged, because some front ends turn them into links."""
 
     title: str
     header: Sequence[str]

@@ -1,7 +1,7 @@
-"""The live area: what a turn is doing, in one display, never faster than people or front ends can take it.
+"""The live area: a turn's progress in one display, redrawn at a limited rate.
 
-``Steps`` decides what stands there (pure); a screen puts it there: a notebook's one display, a batch run's final form
-alone, a terminal's lines. Only the cell's thread calls. Facts: docs/notebook.md, "Live area".
+``Steps`` builds the content; a screen shows it: in one display of a notebook, only at the end in a batch run, as lines
+in a terminal. All calls come from the cell's thread. Why: docs/notebook.md, "Live area".
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Protocol
 
 from svc.untrusted.characters import one_line
 
-REDRAW_SECONDS = 0.1  # Jupyter Server drops messages over 1,000/s; the eye sees no more than this anyway
-CLOCK_SECONDS = 1.0  # between redraws that only show that time passes
-KEPT_LINES = 100  # that a finished area unfolds
+REDRAW_SECONDS = 0.1  # Jupyter Server drops messages above 1,000/s, and nobody reads faster
+CLOCK_SECONDS = 1.0  # between redraws that only update the clock
+KEPT_LINES = 100  # in a finished area, when unfolded
 Bundle = dict[str, str]
 
 
@@ -28,27 +28,29 @@ class _Line:
 
 
 class Steps:
-    """The steps of one turn: the last ones as text, all of them as a count."""
+    """The steps of one turn: the text of the last ones, and the number of all."""
 
     def __init__(self) -> None:
         self.count = 0
         self._kept: deque[_Line] = deque(maxlen=KEPT_LINES)
 
     def add(self, text: str, seconds: float) -> str:
-        """Take a step that came ``seconds`` after the question; returns it as the one safe line that is shown."""
+        """Add a step that came ``seconds`` after the question; return it as one safe line."""
         line = one_line(text)
         self.count += 1
         self._kept.append(_Line(seconds, line))
         return line
 
     def running(self, seconds: float, *, max_lines: int) -> Bundle:
-        """The area while the turn runs."""
+        """Build the area of a running turn."""
         return _bundle(f"working, {seconds:.0f} s", self._shown(max_lines, timed=True), is_folded=False)
 
     def finished(self, outcome: str, seconds: float | None) -> Bundle:
-        """The area at its end; without ``seconds`` nothing in it depends on how fast the machine is.
+        """Build the final area.
 
-        ``outcome`` is empty for an answer; else it says what happened, and the steps stay unfolded.
+        Args:
+            outcome: Empty for an answer; otherwise what happened, and the steps stay unfolded.
+            seconds: The duration; None leaves out all times, so that the output is reproducible.
         """
         title = f"{self.count:,} step{'' if self.count == 1 else 's'}"
         title = f"{title}, {seconds:.1f} s" if seconds is not None else title
@@ -72,22 +74,22 @@ def _bundle(title: str, lines: list[str], *, is_folded: bool, is_final: bool = F
 
 
 class Screen(Protocol):
-    """Where an area stands."""
+    """Shows an area."""
 
     is_timed: bool
 
     def draw(self, bundle: Bundle) -> None:
-        """The area as it is now; called at most ten times a second."""
+        """Show the current state; called at most ten times a second."""
 
     def step(self, line: str) -> None:
-        """One step, as it comes."""
+        """Show a step as soon as it comes."""
 
     def finish(self, bundle: Bundle) -> None:
-        """The area as it stays."""
+        """Show the final state."""
 
 
 class NotebookScreen:
-    """One display, drawn again in its place."""
+    """One display that is updated in place."""
 
     is_timed = True
 
@@ -96,7 +98,7 @@ class NotebookScreen:
         self._is_shown = False
 
     def draw(self, bundle: Bundle) -> None:
-        """Show it, or show it again in its place."""
+        """Create the display, or update it."""
         from IPython.display import display, update_display
 
         put = update_display if self._is_shown else display
@@ -104,50 +106,50 @@ class NotebookScreen:
         self._is_shown = True
 
     def step(self, line: str) -> None:
-        """Drawn with the next ``draw``."""
+        """Do nothing: the next ``draw`` shows it."""
 
     def finish(self, bundle: Bundle) -> None:
-        """The last drawing is always made."""
+        """Update the display."""
         self.draw(bundle)
 
 
 class BatchScreen:
-    """The final form alone, and nothing in it that differs from run to run: nbval compares it."""
+    """One display of the final state, without times, so that nbval can compare two runs."""
 
     is_timed = False
 
     def draw(self, bundle: Bundle) -> None:
-        """Nobody looks."""
+        """Do nothing: only the final state is shown."""
 
     def step(self, line: str) -> None:
-        """Nobody looks."""
+        """Do nothing: only the final state is shown."""
 
     def finish(self, bundle: Bundle) -> None:
-        """The one display."""
+        """Display the final state."""
         from IPython.display import display
 
         display(bundle, raw=True)
 
 
 class TerminalScreen:
-    """Lines, printed as they come: a terminal cannot draw in place."""
+    """Prints lines as they come, because a terminal cannot update a display."""
 
     is_timed = True
 
     def draw(self, bundle: Bundle) -> None:
-        """The lines are there already."""
+        """Do nothing: the lines are already printed."""
 
     def step(self, line: str) -> None:
-        """Print it."""
+        """Print the step."""
         print(f"  {line}", flush=True)
 
     def finish(self, bundle: Bundle) -> None:
-        """Print how many there were."""
+        """Print the number of steps."""
         print(bundle["text/plain"], flush=True)
 
 
 class LiveArea:
-    """Follows one turn on one screen."""
+    """Shows one turn on one screen."""
 
     def __init__(self, screen: Screen, *, max_lines: int, clock: Callable[[], float]) -> None:
         self._screen = screen
@@ -159,20 +161,20 @@ class LiveArea:
         self._steps = Steps()
 
     def add(self, text: str) -> None:
-        """A step has come; it is drawn with the next ``tick`` that may draw."""
+        """Add a step; the next ``tick`` that may redraw shows it."""
         self._screen.step(self._steps.add(text, self._clock() - self._started))
         self._is_stale = True
         if self._steps.count == 1:
-            self._drawn = float("-inf")  # the first step is drawn at once: it tells that somebody works
+            self._drawn = float("-inf")  # draw the first step at once, to show that work has begun
 
     def tick(self) -> None:
-        """Draw if there is something new and it is not too soon."""
+        """Redraw if something changed and enough time has passed."""
         now = self._clock()
         if now - self._drawn >= (REDRAW_SECONDS if self._is_stale else CLOCK_SECONDS):
             self._drawn, self._is_stale = now, False
             self._screen.draw(self._steps.running(now - self._started, max_lines=self._max_lines))
 
     def finish(self, outcome: str = "") -> None:
-        """Draw the last state, whatever was drawn when. ``outcome`` is empty where the question was answered."""
+        """Draw the final state; ``outcome`` is empty if the question was answered."""
         seconds = self._clock() - self._started if self._screen.is_timed else None
         self._screen.finish(self._steps.finished(outcome, seconds))

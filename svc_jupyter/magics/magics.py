@@ -1,6 +1,7 @@
-"""``%svc`` and ``%%svc``: parse, ask once, show. Reads options and the user's variables; ``kernel.py`` runs the turn.
+"""The magics ``%svc`` and ``%%svc``, and their settings. ``kernel/kernel.py`` runs the questions.
 
-Facts: docs/notebook.md, "What a cell shows and raises". The SDK is imported with the first question.
+Rules: docs/notebook.md, "What a cell shows and raises". The SDK is imported with the first question, so that
+``%load_ext`` stays fast.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Method = Callable[..., None]
 
 
 def _with_options(method: Method) -> Method:
-    """The magic's help, made from the table of options."""
+    """Document the magic from the table of options."""
     for option in reversed(OPTIONS):
         form = {"metavar": option.metavar} if option.metavar else {"action": "store_true"}
         method = argument(option.name, help=option.help, **form)(method)
@@ -44,29 +45,31 @@ class SvcMagics(Magics):
     """Ask the security analyst from a cell. Settings: ``%config SvcMagics.NAME = VALUE``, or ipython_config.py."""
 
     base_url = Unicode(
-        None, allow_none=True, help="Address of the service; None: SVC_BASE_URL, else the local one. Its key: %svc key."
+        None,
+        allow_none=True,
+        help="Address of the service. None: SVC_BASE_URL, or the local service. Enter its key with %svc key.",
     ).tag(config=True)
-    model = Unicode(None, allow_none=True, help="Model of new sessions: stable, experimental or an id.").tag(
+    model = Unicode(None, allow_none=True, help="Model of new sessions: stable, experimental or a model's ID.").tag(
         config=True
     )
-    language = Unicode("en", help="Language of new sessions, a BCP 47 tag.").tag(config=True)
-    ttl = Int(86_400, help="Seconds that a session lives without use, 300 to 2,592,000.").tag(config=True)
+    language = Unicode("en", help="Language of new sessions (BCP 47 tag).").tag(config=True)
+    ttl = Int(86_400, help="Lifetime of unused sessions in seconds, 300 to 2,592,000.").tag(config=True)
     log_session = Bool(
-        default_value=True, help="Whether the service may keep new sessions on disk, where the key leaves it."
+        default_value=True, help="Whether the service logs new sessions, if the API key allows a choice."
     ).tag(config=True)
-    timeout = CFloat(None, allow_none=True, help="Seconds after which a turn is cancelled; None: no limit.").tag(
+    timeout = CFloat(None, allow_none=True, help="Time limit of a question in seconds; None: no limit.").tag(
         config=True
     )
     allow_tools = List(
-        Unicode(), help="Tools of this kernel (@svc_jupyter.tool) that are called without asking, by name."
+        Unicode(), help="Names of tools (@svc_jupyter.tool) that may be called without confirmation."
     ).tag(config=True)
-    live_lines = Int(8, min=1, help="Steps that the live area shows while a turn runs.").tag(config=True)
+    live_lines = Int(8, min=1, help="Progress lines shown while a question runs.").tag(config=True)
 
     _kernel: KernelSession | None = None
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
-        self.front_end_settings: dict[str, object] = {}  # what a front end set, where the user has not
+        self.front_end_settings: dict[str, object] = {}  # set by a front end and not by the user
 
     @_with_options
     @no_var_expand
@@ -75,8 +78,8 @@ class SvcMagics(Magics):
     def svc(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> None:
         """Ask a security question, with the evidence attached.
 
-        The question is the cell below %%svc, or the rest of the %svc line, to the letter: braces, quotes, $ and
-        backslashes are text. Options stand before it; -- ends them.
+        The question is the cell below %%svc, or the rest of the %svc line. It is sent verbatim: braces, quotes, $ and
+        backslashes have no special meaning. Options come first; -- ends them.
 
             %%svc --attach /var/log/auth.log --into answer
             Which accounts were brute-forced, and did anyone get in?
@@ -85,9 +88,9 @@ class SvcMagics(Magics):
             %svc --attach {frame} which of these logins are unusual?
             %svc --fill is {address} in the log?
 
-        Each kernel has one session: a question knows the ones before. Interrupting the cell cancels the turn.
+        Each kernel has one session, so follow-up questions have context. Interrupting the cell cancels the question.
 
-        A line that is one of these, whole, is a command; any other is a question:
+        A line is a command if all of it matches one of these; otherwise it is a question:
 
             %svc session [show]             %svc session rename NAME      %svc files
             %svc session list               %svc session extend [2h]      %svc history [NUMBER]
@@ -99,18 +102,18 @@ class SvcMagics(Magics):
         if cell is None and (command := _command(line)) is not None:
             self._run(command)
             return
-        ask = parse(line, cell)
-        if ask.is_help:
+        command_line = parse(line, cell)
+        if command_line.is_help:
             self._help()
             return
-        answer = self._answer(ask, ChainMap(dict(local_ns or {}), self.shell.user_ns))
-        _show(answer, in_cell_below=ask.is_cell)
-        if ask.into is not None:
-            self.shell.push({ask.into: answer})
+        answer = self._answer(command_line, ChainMap(dict(local_ns or {}), self.shell.user_ns))
+        _show(answer, in_cell_below=command_line.is_cell)
+        if command_line.into is not None:
+            self.shell.push({command_line.into: answer})
 
     @property
     def kernel(self) -> KernelSession:
-        """What asks; made with the first question."""
+        """The session of this kernel; created with the first question."""
         from svc_jupyter.kernel.kernel import KernelSession
 
         if self._kernel is None:
@@ -119,11 +122,11 @@ class SvcMagics(Magics):
 
     @property
     def known_kernel(self) -> KernelSession | None:
-        """What asks, where it was made already."""
+        """The session of this kernel, or None before the first question."""
         return self._kernel
 
     def close(self) -> None:
-        """Close idle connections; the session lives on."""
+        """Close idle connections; the session continues."""
         if self._kernel is not None:
             self._kernel.close()
 
@@ -134,7 +137,7 @@ class SvcMagics(Magics):
         return kernel is not None and not getattr(kernel, "_allow_stdin", True)
 
     def area(self) -> LiveArea:
-        """A live area below the cell that runs."""
+        """Return a live area below the running cell."""
         from svc_jupyter.magics.live_output import BatchScreen, LiveArea, NotebookScreen, TerminalScreen
 
         if getattr(self.shell, "kernel", None) is None:
@@ -143,7 +146,7 @@ class SvcMagics(Magics):
         return LiveArea(screen, max_lines=self.live_lines, clock=time.monotonic)
 
     def ask_options(self, *, is_new: bool = False, model: str | None = None, answers: str | None = None) -> AskOptions:
-        """What the settings say, and the question."""
+        """Return the options that the settings and these arguments give a question."""
         from svc_jupyter.kernel_tools.tools import Consent
         from svc_jupyter.question import AskOptions
 
@@ -160,28 +163,30 @@ class SvcMagics(Magics):
             consent=Consent(can_ask=not self.is_batch, names=tuple(self.allow_tools)),
         )
 
-    def _answer(self, ask: CommandLine, names: Mapping[str, object]) -> Answer:
-        """Find what is named, then ask; every way in which that can fail is one line."""
+    def _answer(self, command_line: CommandLine, names: Mapping[str, object]) -> Answer:
+        """Resolve files and variables, then ask."""
         from svc_jupyter import attachments
         from svc_jupyter.turn_end import reporting_outcome
 
-        question = ask.question
-        if ask.is_filled:
+        question = command_line.question
+        if command_line.is_filled:
             question = fill(question, {name: attachments.text_of(name, names) for name in braced_names(question)})
-        files = attachments.find(ask.attach, names)
-        ask_options = self.ask_options(is_new=ask.is_new, model=ask.model, answers=ask.answers)
-        if ask.is_filled:
-            ask_options = replace(ask_options, as_written=ask.question)
+        files = attachments.find(command_line.attach, names)
+        ask_options = self.ask_options(
+            is_new=command_line.is_new, model=command_line.model, answers=command_line.answers
+        )
+        if command_line.is_filled:
+            ask_options = replace(ask_options, as_written=command_line.question)
         area = self.area()
         area.tick()
         with reporting_outcome(area):
-            return self.kernel.ask(question, files, ask_options, area, ask.timeout_seconds or self.timeout)
+            return self.kernel.ask(question, files, ask_options, area, command_line.timeout_seconds or self.timeout)
 
     def _run(self, command: Command) -> None:
         from IPython.display import display
 
         if command.words == "panel":
-            from svc_jupyter.panel.widget import ChatPanel  # widgets are loaded with the first panel
+            from svc_jupyter.panel.widget import ChatPanel  # ipywidgets is imported with the first panel
 
             display(ChatPanel())
             return
@@ -190,13 +195,13 @@ class SvcMagics(Magics):
         from svc_jupyter.errors import AskError
         from svc_jupyter.magics.session_commands import SessionCommands
 
-        commands = SessionCommands(self.kernel, self.ask_options(), print, can_type=not self.is_batch)
+        commands = SessionCommands(self.kernel, self.ask_options(), print, can_prompt=not self.is_batch)
         try:
             shown = commands.run(command)
         except SvcError as error:
             raise AskError(str(error)) from None
         if command.words == "model" and command.value:
-            self.model = command.value  # new sessions are answered by it, too
+            self.model = command.value  # also used by later sessions
         if isinstance(shown, str):
             print(shown)
         else:
@@ -229,7 +234,7 @@ def _show(answer: Answer, *, in_cell_below: bool) -> None:
 
 
 def _kernel_id(shell: object) -> str | None:
-    """The kernel's connection file, which a restart keeps; None where nothing can restart."""
+    """Return the path of the kernel's connection file, which survives a restart; None outside of ipykernel."""
     if getattr(shell, "kernel", None) is None or "ipykernel.kernelapp" not in sys.modules:
         return None
     app = sys.modules["ipykernel.kernelapp"].IPKernelApp

@@ -1,6 +1,6 @@
-"""The comm target ``svc_jupyter``: by it the JupyterLab plugin reaches the kernel's session (``panel_channel.py``).
+"""The comm target ``svc_jupyter``, over which JupyterLab reaches the kernel's session.
 
-A front end runs ``import svc_jupyter.panel.comm_target as _t; _t.register()`` silently, then opens comms.
+The front end registers it by a silent request: docs/panel.md, "Opening a channel".
 """
 
 from __future__ import annotations
@@ -25,24 +25,22 @@ TARGET = "svc_jupyter"
 
 
 def register() -> None:
-    """Load the extension where it is not loaded, and take comms from now on. Twice is as once."""
+    """Load the extension if necessary and register the target. May be repeated."""
     loaded_extension()
     get_comm_manager().register_target(TARGET, opened)
 
 
 def channel(send: Callable[[Json], None]) -> PanelChannel:
-    """A channel to the kernel's session as the extension has it, for whoever carries its messages."""
+    """Create a channel to the kernel's session that sends its messages with ``send``."""
     extension = loaded_extension()
     return PanelChannel(extension.kernel, extension.ask_options, send, partial(front_end_settings.apply, extension))
 
 
 def publish(comm: BaseComm, content: Json) -> None:
-    """Send on the comm as nobody's answer: from ipykernel 7.4 on, what a page says next goes to the subshell of the
-    request that the kernel last answered, and a thread's answers count as the running cell's (``route_freely``).
-    """
+    """Send a message that is not a reply to any request. Why: docs/panel.md, "Subshells and busy kernels"."""
     kernel = getattr(get_ipython(), "kernel", None)
     session, socket = getattr(kernel, "session", None), getattr(kernel, "iopub_socket", None)
-    if session is None or socket is None:  # another kernel than ipykernel
+    if session is None or socket is None:  # not ipykernel
         comm.send(content)
     else:
         message = {"data": content, "comm_id": comm.comm_id}
@@ -50,12 +48,12 @@ def publish(comm: BaseComm, content: Json) -> None:
 
 
 def route_freely(comm: BaseComm) -> None:
-    """Forget what was answered on the comm: what a page says goes to the subshell that the page names."""
+    """Undo the effect of a reply, so that the page's messages go to the subshell that the page names."""
     vars(comm).pop("_reply_subshell_id", None)
 
 
 def opened(comm: BaseComm, _: MessageType) -> None:
-    """What a page's comm is joined to."""
+    """Connect a comm that a page opened to a new channel."""
     opened = channel(partial(publish, comm))
 
     def receive(message: MessageType) -> None:

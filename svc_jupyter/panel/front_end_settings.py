@@ -1,4 +1,4 @@
-"""A front end's settings are defaults of ``SvcMagics``: what the user sets by %config or a file wins. None is a key."""
+"""Apply a front end's settings as defaults of ``SvcMagics``. The user's own settings take precedence; none is a key."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ NAMES = ("model", "language", "ttl", "log_session", "base_url")
 
 
 def apply(extension: Extension, settings: Mapping[str, object]) -> None:
-    """Take what is given; an empty text or None is the setting's own default. Raises AskError for a value that is none.
+    """Apply the settings. An empty string or None restores the built-in default.
 
-    A setting that the user has set, or changed since a front end set it, stays as it is.
+    A setting that the user set, or changed since a front end set it, stays as it is. Raises AskError for an invalid
+    value.
     """
     given = extension.front_end_settings
     for name in NAMES:

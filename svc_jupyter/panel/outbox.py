@@ -1,8 +1,8 @@
-"""What goes to a page, at a pace that Jupyter's server lets through: messages are gathered, replies go at once.
+"""Send messages to a page below the rate limits of Jupyter Server: messages in batches, replies at once.
 
-Jupyter Server drops what a kernel publishes beyond 1,000 messages or 1,000,000 bytes a second, counted over 3 s
-(``iopub_msg_rate_limit``, ``iopub_data_rate_limit``, ``rate_limit_window``). All pages of a kernel together stay below
-four fifths of it; the rest is for what cells show.
+Jupyter Server drops what a kernel publishes above 1,000 messages or 1,000,000 bytes per second, averaged over 3 s
+(``iopub_msg_rate_limit``, ``iopub_data_rate_limit``, ``rate_limit_window``). All pages of a kernel together use at most
+four fifths of that, to leave room for the output of cells: docs/panel.md, "Pace".
 """
 
 from __future__ import annotations
@@ -17,16 +17,24 @@ import msgspec
 
 from svc import Message, MessageType, State
 
-GATHER_SECONDS = 0.05  # between two events with messages: 20 a second
-BYTES_PER_SECOND = 600_000  # to all pages, as they come; and
-BURST_SECONDS = 1.0  # worth of them at once, after a pause: 2,400,000 bytes in 3 s at most
-EVENT_BYTES = 100_000  # of messages in one event, as long as each fits
-MAX_WAITING = 10_000  # messages; beyond, steps are left out: the session's history has them
-IDLE_SECONDS = 5.0  # without anything to send; the next thing starts another thread
+BATCH_SECONDS = 0.05  # between two events with messages: 20 per second
+BYTES_PER_SECOND = 600_000  # to all pages together, on average
+BURST_SECONDS = 1.0  # of that rate may be sent at once after a pause: at most 2,400,000 bytes in 3 s
+EVENT_BYTES = 100_000  # of messages in one event; a longer message has its own
+MAX_WAITING = 10_000  # messages; above it, steps are left out, which the session's history still has
+IDLE_SECONDS = 5.0  # without messages before the thread ends; the next message starts another
 _STEPS = (MessageType.INFO, MessageType.THINKING)
-_USUAL = {"parent_id": "", "group": "", "title": None, "state": "undefined", "content": None, "mime_type": "text/plain",
-          "status_code": 200, "status_message": "OK"}  # fmt: skip
-_SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_USUAL)
+_DEFAULTS = {
+    "parent_id": "",
+    "group": "",
+    "title": None,
+    "state": "undefined",
+    "content": None,
+    "mime_type": "text/plain",
+    "status_code": 200,
+    "status_message": "OK",
+}
+_SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_DEFAULTS)
 _SENT_OF_STEPS = tuple(name for name in _SENT if name not in ("parent_id", "group"))
 
 Json = dict[str, object]
@@ -34,20 +42,20 @@ Send = Callable[[Json], None]
 
 
 class Pace:
-    """The bytes that go to all pages of a kernel."""
+    """Limits the bytes per second that are sent to all pages of a kernel."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._paid_at = 0.0
 
     def spend(self, size: int) -> None:
-        """So many bytes are sent now."""
+        """Count bytes that are being sent."""
         with self._lock:
             self._paid_at = max(self._paid_at, time.monotonic()) + size / BYTES_PER_SECOND
 
     @property
     def ready_at(self) -> float:
-        """When the next may be sent."""
+        """The earliest time for the next message, by ``time.monotonic``."""
         return self._paid_at - BURST_SECONDS
 
 
@@ -56,21 +64,21 @@ PACE = Pace()
 
 @dataclass(frozen=True)
 class _Waiting:
-    """A message that waits to be gathered with others of its session."""
+    """A message to be sent in a batch with others of its session."""
 
     session_id: str
     message: Message
 
 
 def compact(message: Message) -> Json:
-    """What a page reads of a message; what has its usual value is left out."""
+    """Return the fields of a message that pages read, without those that have their default."""
     names = _SENT_OF_STEPS if is_step(message) else _SENT
     values = {name: msgspec.to_builtins(getattr(message, name)) for name in names}
-    return {name: value for name, value in values.items() if name not in _USUAL or value != _USUAL[name]}
+    return {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
 
 
 class Outbox:
-    """One page's. ``send`` is called in a thread of its own, one call after the other; it never raises."""
+    """The messages of one page. ``send`` is called in a thread of the outbox, one call at a time, and never raises."""
 
     def __init__(self, send: Send, pace: Pace = PACE) -> None:
         self._send = send
@@ -80,18 +88,18 @@ class Outbox:
         self._thread: threading.Thread | None = None
         self._is_closed = False
         self._waiting = 0  # messages in the queue
-        self._skipped = 0  # steps that were left out since the last event with messages
+        self._skipped = 0  # steps left out since the last event with messages
 
     def put(self, event: Json) -> None:
-        """To be sent as soon as what was put before is on its way."""
+        """Queue an event or a reply."""
         self._add(event)
 
     def put_message(self, session_id: str, message: Message) -> None:
-        """To be gathered with others."""
+        """Queue a message of a session."""
         self._add(_Waiting(session_id, message))
 
     def put_history(self, request: object, messages: list[Message]) -> None:
-        """As ``part`` of the reply to the request, in as many as it takes."""
+        """Queue a session's history as ``part`` replies to the request."""
         part: list[Json] = []
         size = 0
         for message in messages:
@@ -118,46 +126,46 @@ class Outbox:
             if isinstance(item, _Waiting):
                 self._waiting += 1
                 if self._waiting > MAX_WAITING:
-                    self._leave_one_out()
+                    self._drop_step()
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="svc-panel", daemon=True)
                 self._thread.start()
             self._changed.notify()
 
-    def _leave_one_out(self) -> None:
-        """The oldest step that waits; what is no step is never left out."""
-        for place, item in enumerate(self._queue):
+    def _drop_step(self) -> None:
+        """Drop the oldest queued step. Other messages are never dropped."""
+        for index, item in enumerate(self._queue):
             if isinstance(item, _Waiting) and is_step(item.message):
-                del self._queue[place]
+                del self._queue[index]
                 self._waiting -= 1
                 self._skipped += 1
                 return
 
     def _run(self) -> None:
-        gathered_at = float("-inf")
-        while (event := self._next(gathered_at)) is not None:
+        batched_at = float("-inf")
+        while (event := self._next(batched_at)) is not None:
             if "messages" in event:
-                gathered_at = time.monotonic()
+                batched_at = time.monotonic()
             self._pace.spend(len(msgspec.json.encode(event)))
             self._send(event)
 
-    def _next(self, gathered_at: float) -> Json | None:
-        """The next event when its time has come; None ends the thread."""
+    def _next(self, batched_at: float) -> Json | None:
+        """Wait for the next event until it may be sent; None ends the thread."""
         with self._changed:
             while not self._is_closed:
                 if not self._queue:
                     if not self._changed.wait(IDLE_SECONDS) and not self._queue:
                         break
                     continue
-                is_gathered = isinstance(self._queue[0], _Waiting)
-                at = max(self._pace.ready_at, gathered_at + GATHER_SECONDS if is_gathered else 0.0)
+                is_batched = isinstance(self._queue[0], _Waiting)
+                at = max(self._pace.ready_at, batched_at + BATCH_SECONDS if is_batched else 0.0)
                 if (seconds := at - time.monotonic()) <= 0:
-                    return self._taken()
+                    return self._take_batch()
                 self._changed.wait(seconds)
             self._thread = None
             return None
 
-    def _taken(self) -> Json:
+    def _take_batch(self) -> Json:
         first = self._queue[0]
         if not isinstance(first, _Waiting):
             return self._queue.popleft()  # type: ignore[return-value]
@@ -177,7 +185,7 @@ class Outbox:
 
 
 def is_step(message: Message) -> bool:
-    """Whether it only tells what a turn is doing."""
+    """Whether the message only reports progress."""
     return message.message_type in _STEPS and message.state != State.END
 
 

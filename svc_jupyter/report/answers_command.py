@@ -1,4 +1,4 @@
-"""``svc report answers``: what is stored, one answer of it, and what nobody needs any more."""
+"""``svc report answers``: list, show and delete stored answers."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def _with_store(command: Callable[..., None]) -> Callable[..., None]:
         type=click.Path(file_okay=False, exists=True, path_type=Path),
         default=".answers",
         show_default=True,
-        help="The folder of stored answers.",
+        help="Folder of stored answers.",
     )
     return option(command)
 
 
 @click.group()
 def answers() -> None:
-    """Look at stored answers."""
+    """Manage stored answers."""
 
 
 @answers.command("list")
 @_with_store
-@click.option("--json", "is_json", is_flag=True, help="JSON lines.")
+@click.option("--json", "is_json", is_flag=True, help="Print JSON Lines.")
 def list_command(store: Path, *, is_json: bool) -> None:
-    """One line for each: key, when it was stored, size, model, question."""
+    """List stored answers: key, time, size, model, question."""
     import msgspec
 
     from svc.untrusted.characters import one_line
@@ -43,9 +43,9 @@ def list_command(store: Path, *, is_json: bool) -> None:
     for entry in answer_store.entries(store):
         size = answer_store.size(store, entry.key)
         if is_json:
-            told = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
-            told |= {"model": entry.model, "question": entry.question, "files": entry.files}
-            click.echo(msgspec.json.encode(told))
+            fields = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
+            fields |= {"model": entry.model, "question": entry.question, "files": entry.files}
+            click.echo(msgspec.json.encode(fields))
             continue
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M")
         question = one_line(entry.question, limit=QUESTION_CHARACTERS)
@@ -56,7 +56,7 @@ def list_command(store: Path, *, is_json: bool) -> None:
 @click.argument("key")
 @_with_store
 def show_command(key: str, store: Path) -> None:
-    """Print the answer whose key begins with KEY, with what it was asked."""
+    """Print the answer whose key begins with KEY, and its question."""
     from svc.untrusted.characters import one_line, printable
     from svc.untrusted.markdown import plain_text
     from svc_jupyter.answers import store as answer_store
@@ -66,8 +66,8 @@ def show_command(key: str, store: Path) -> None:
     except answer_store.StoreError as error:
         raise click.UsageError(str(error)) from error
     click.echo(f"key       {entry.key}")
-    click.echo(f"after     {entry.before or '(the first question of its session)'}")
-    click.echo(f"model     {one_line(entry.model)}, asked for: {one_line(entry.asked_model) or 'the default'}")
+    click.echo(f"after     {entry.before or '(first question of the session)'}")
+    click.echo(f"model     {one_line(entry.model)}, requested: {one_line(entry.asked_model) or 'default'}")
     click.echo(f"session   {one_line(entry.session_id)}")
     for name, digest in entry.files:
         click.echo(f"file      {one_line(name)}  {digest}")
@@ -77,12 +77,12 @@ def show_command(key: str, store: Path) -> None:
 
 @answers.command("prune")
 @_with_store
-@click.option("--days", type=click.FloatRange(0), required=True, help="Unused for that long.")
+@click.option("--days", type=click.FloatRange(0), required=True, help="Delete answers unused for this long.")
 def prune_command(store: Path, days: float) -> None:
-    """Remove answers that nobody took or stored for --days. A question keeps the ones before it."""
+    """Delete answers unused for --days, except those that a used answer follows."""
     from svc_jupyter.answers import store as answer_store
 
     removed = answer_store.prune(store, unused_since=time.time() - days * DAY_SECONDS)
     for entry in removed:
-        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]} removed")
-    click.echo(f"{len(removed)} removed", err=True)
+        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]} deleted")
+    click.echo(f"{len(removed)} deleted", err=True)

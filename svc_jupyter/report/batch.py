@@ -1,4 +1,4 @@
-"""One call of ``svc report run``: read, run the cases, write, say how it ended, on a signal as well."""
+"""Run ``svc report run``: read the notebook, run its cases, write the results, report the outcome; handle signals."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
 from svc_jupyter.report.record import CaseRecord, RunRecord
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
 
-NOT_NOTED_EXIT_CODE = 1  # every case may be well, but run.json does not say so
+RECORD_FAILED_EXIT_CODE = 1  # run.json could not be written, even if all cases succeeded
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SIGNAL_EXIT = 128  # and the signal's number: what a shell says
+_SIGNAL_EXIT = 128  # plus the signal's number, as shells do
 
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What is run: the job, its cases with their records, the record of the whole."""
+    """The job, its cases with their records, and the record of the run."""
 
     options: Options
     job: Job
@@ -46,7 +46,7 @@ class Batch:
 
 
 def run_batch(options: Options) -> int:
-    """Run it; returns the exit code. Raises UsageError, FolderError, ExportError, KernelStartError."""
+    """Run the command and return the exit code. Raises UsageError, FolderError, ExportError or KernelStartError."""
     options.check()
     export.check(options.formats)
     batch = _read(options)
@@ -56,7 +56,7 @@ def run_batch(options: Options) -> int:
         before = out.before()
         if options.resume and before is not None:
             _keep_done(batch, before, out)
-        _note(batch, out)
+        _write_record(batch, out)
         code = _run(batch, out)
         if before is not None and batch.record.state == "finished":
             out.remove_stale(before, batch.record)
@@ -90,13 +90,13 @@ def _read(options: Options) -> Batch:
         folder=options.notebook.resolve().parent,
         environment=options.environment,
         limits=options.limits,
-        secrets=tuple(value for value in secrets if redact(value) == value),  # keys are known by their shape
+        secrets=tuple(value for value in secrets if redact(value) == value),  # API keys are recognised by their format
     )
     return Batch(options=options, job=job, cases=list(zip(cases, records, strict=True)), record=record, secrets=secrets)
 
 
 def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
-    """Take over the cases of the run before that went well, whose files are as they were written."""
+    """Keep the successful cases of the previous run whose files are unchanged."""
     known = {case.fingerprint: case for case in before.cases if case.status == Status.OK}
     for _, record in batch.cases:
         done = known.get(record.fingerprint)
@@ -109,23 +109,23 @@ def _run(batch: Batch, out: ReportFolder | None) -> int:
     waiting = [(case, record) for case, record in batch.cases if record.status != Status.OK]
     kept = len(batch.cases) - len(waiting)
     if kept:
-        click.echo(f"{kept} of {len(batch.cases)} cases are done already", err=True)
+        click.echo(f"{kept} of {len(batch.cases)} cases are already done", err=True)
     started = time.monotonic()
     with _progress(batch, len(waiting)) as progress:
         interrupted = asyncio.run(_run_cases(replace(batch, cases=waiting), out, progress)) if waiting else None
     batch.record.seconds = round(time.monotonic() - started, 3)
     batch.record.state = "finished" if interrupted is None else "interrupted"
-    is_noted = _note(batch, out)
-    code = _told(batch, out, interrupted)
-    return code if is_noted else code or NOT_NOTED_EXIT_CODE
+    is_recorded = _write_record(batch, out)
+    code = _report_outcome(batch, out, interrupted)
+    return code if is_recorded else code or RECORD_FAILED_EXIT_CODE
 
 
 async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress) -> signal.Signals | None:
-    """Run the cases; returns the signal that ended it, if one did."""
+    """Run the cases; return the signal that interrupted them, if there was one."""
     sink = Sink(
         output=export.Format(names=batch.options.formats, template=batch.options.template, secrets=batch.secrets),
         save=lambda record, files: _save(batch.options, out, record, files),
-        note=lambda: _note(batch, out),
+        note=lambda: _write_record(batch, out),
     )
     sweep = Sweep(batch.cases, sink, progress)
     task = asyncio.create_task(_sweep(sweep, batch))
@@ -169,12 +169,12 @@ def _save(options: Options, out: ReportFolder | None, record: CaseRecord, files:
             folder.write(beside / f"{record.name}{ending}", content)
         except OSError as error:
             target = beside / f"{record.name}{ending}"
-            raise FolderError(f"{target} cannot be written: {error.strerror or error}. Use --out FOLDER.") from error
+            raise FolderError(f"cannot write {target}: {error.strerror or error}. Use --out FOLDER.") from error
     return {str(beside / f"{record.name}{ending}"): "" for ending in files}
 
 
-def _note(batch: Batch, out: ReportFolder | None) -> bool:
-    """Write ``run.json`` and the index; where the disk is full, the run goes on and says so. Returns whether it did."""
+def _write_record(batch: Batch, out: ReportFolder | None) -> bool:
+    """Write ``run.json`` and the index. If that fails, report it and return False; the run continues."""
     if out is None:
         return True
     try:
@@ -182,41 +182,41 @@ def _note(batch: Batch, out: ReportFolder | None) -> bool:
         if batch.options.is_sweep:
             folder.write(out.path / folder.INDEX_NAME, index_page.build(batch.record).encode())
     except OSError as error:
-        click.echo(f"{out.path}: the record could not be written: {error.strerror or error}", err=True)
+        click.echo(f"cannot write the record to {out.path}: {error.strerror or error}", err=True)
         return False
     return True
 
 
-def _told(batch: Batch, out: ReportFolder | None, interrupted: signal.Signals | None) -> int:
-    """Say how it ended, in a line or two; returns the exit code."""
+def _report_outcome(batch: Batch, out: ReportFolder | None, interrupted: signal.Signals | None) -> int:
+    """Print the outcome and return the exit code."""
     cases = batch.record.cases
     if interrupted is not None:
-        word = "interrupted; no page was written" if out is None else "interrupted; --resume goes on with it"
+        word = "interrupted; no page was written" if out is None else "interrupted; continue with --resume"
         click.echo(word, err=True)
         return _SIGNAL_EXIT + interrupted
     if batch.options.is_sweep:
-        return _told_sweep(batch, out)
+        return _report_sweep(batch, out)
     record = cases[0]
     where = out.path if out is not None else Path()
     for name in record.files:
         click.echo(f"{where / name}  {record.seconds:.1f} s", err=True)
     if record.status != Status.OK:
-        failed = "a cell failed; the page shows where." if record.status == Status.FAILED else f"{record.status}:"
+        failed = "a cell failed (see the page):" if record.status == Status.FAILED else f"{record.status}:"
         click.echo(f"Error: {failed} {redact(record.failure, batch.secrets)}", err=True)
         return EXIT_CODES[record.status]
-    return _changed(batch)
+    return _report_changes(batch)
 
 
-def _told_sweep(batch: Batch, out: ReportFolder | None) -> int:
+def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
     cases = batch.record.cases
     counts = {status: sum(case.status == status for case in cases) for status in Status}
-    told = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     where = out.path / folder.INDEX_NAME if out is not None else ""
-    click.echo(f"{where}  {len(cases)} cases: {told}  {batch.record.seconds:.1f} s", err=True)
-    return _changed(batch) if counts[Status.OK] == len(cases) else 1
+    click.echo(f"{where}  {len(cases)} cases: {summary}  {batch.record.seconds:.1f} s", err=True)
+    return _report_changes(batch) if counts[Status.OK] == len(cases) else 1
 
 
-def _changed(batch: Batch) -> int:
+def _report_changes(batch: Batch) -> int:
     changed = sum(answer.has_changed for case in batch.record.cases for answer in case.answers)
     if changed:
         click.echo(f"{changed} answer{'' if changed == 1 else 's'} changed", err=True)

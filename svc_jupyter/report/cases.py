@@ -1,4 +1,4 @@
-"""The cases of a sweep: one row of a CSV file, or one line of JSON, is one case. Reads the file, runs nothing.
+"""Read the cases of a sweep: one per row of a CSV file, or per line of a JSON Lines file.
 
 A column ``case`` that is no parameter of the notebook names the case; without it, its values do.
 """
@@ -23,14 +23,14 @@ NAME_COLUMN = "case"
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the notebook. ``name`` is a file's name without its extension; ``fingerprint`` tells its values."""
+    """One run of the notebook. ``name`` is the output file's name without its extension."""
 
     name: str
     parameters: Parameters
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of the values, secrets included; it stands for them where they may not be written."""
+        """SHA-256 of the values, including secrets, which must not be written themselves."""
         text = json.dumps(dict(self.parameters.values), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()
 
@@ -54,18 +54,18 @@ def load(
         names.add(name.casefold())
         cases.append(Case(name, parameters))
         if len(cases) > MAX_CASES:
-            raise ParameterError(f"{path} has more than {MAX_CASES:,} cases. Split it.")
+            raise ParameterError(f"{path} has more than {MAX_CASES:,} cases. Split the file.")
     if not cases:
-        raise ParameterError(f"{path} has no cases. A CSV file has names in its first line, and a case in each other.")
+        raise ParameterError(f"{path} has no cases. A CSV file needs a header line, and one line per case.")
     return cases
 
 
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Value]]]:
-    """Each row with where it stands."""
+    """Yield each row with its file and line."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+        raise ParameterError(f"cannot read {path}: {getattr(error, 'strerror', None) or error}") from error
     if path.suffix.lower() in (".jsonl", ".ndjson", ".json"):
         yield from _json_rows(path, text)
     else:
@@ -78,7 +78,9 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Value]]]:
         for row in reader:
             where = f"{path}, line {reader.line_num}"
             if None in row or None in row.values():
-                raise ParameterError(f"{where}: it has not as many cells as the {len(reader.fieldnames or ())} names.")
+                raise ParameterError(
+                    f"{where}: the number of values differs from the {len(reader.fieldnames or ())} names in line 1."
+                )
             yield where, {name.strip(): typed(cell) for name, cell in row.items()}
     except csv.Error as error:
         raise ParameterError(f"{path}, line {reader.line_num}: {error}") from error
@@ -91,9 +93,9 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Value]]]:
         try:
             row = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ParameterError(f"{path}, line {number}: no JSON: {error}") from error
+            raise ParameterError(f"{path}, line {number}: invalid JSON: {error}") from error
         if not isinstance(row, dict):
-            raise ParameterError(f"{path}, line {number}: a case is an object, one a line, not {line.strip()[:40]}")
+            raise ParameterError(f"{path}, line {number}: expected a JSON object, not {line.strip()[:40]}")
         yield f"{path}, line {number}", row
 
 
@@ -103,7 +105,7 @@ def _words(names: Sequence[str], parameters: Parameters) -> list[str]:
 
 
 def _slug(text: str) -> str:
-    """A file's name that is one everywhere: letters, digits, dots and dashes; never empty, hidden or reserved."""
+    """Return a portable file name of letters, digits, dots and dashes; never empty, hidden or reserved."""
     slug = re.sub(r"[^A-Za-z0-9_.]+", "-", text[: NAME_CHARACTERS * 4]).strip("-.")[:NAME_CHARACTERS].rstrip("-.")
     return slug or "case"
 

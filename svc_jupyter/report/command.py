@@ -1,7 +1,6 @@
-"""``svc report``: its options, and what it says. What is done: ``batch.py``.
+"""The command line of ``svc report``. ``batch.py`` runs it.
 
-Exit codes: 0 all well, 1 a case failed, 2 usage, 3 answers changed (--fail-on-change), 4 a pinned answer is missing,
-5 service out of reach, 124 timeout, 130 and 143 interrupted, 138 the kernel died; a sweep with failures exits with 1.
+Exit codes: docs/reports.md, "Status and exit codes".
 """
 
 from __future__ import annotations
@@ -26,56 +25,76 @@ _OPTIONS = (
         "--parameter",
         multiple=True,
         metavar="NAME=VALUE",
-        help="A parameter; env:NAME and file:PATH name a secret.",
+        help="Set a parameter; env:NAME or file:PATH reads a secret (repeatable).",
     ),
-    click.option("-r", "--parameter-raw", multiple=True, metavar="NAME=TEXT", help="A parameter that stays text."),
+    click.option(
+        "-r", "--parameter-raw", multiple=True, metavar="NAME=TEXT", help="Set a parameter as text (repeatable)."
+    ),
     click.option(
         "-f",
         "--parameters-file",
         type=_FILE,
         multiple=True,
-        help="YAML or JSON with parameters; -p and -r come on top.",
-    ),
-    click.option("--sweep", type=_FILE, help="CSV with names, or JSON lines (.jsonl): one case a row. Needs --out."),
-    click.option(
-        "--to", default="html", show_default=True, metavar="FORMATS", help="html, ipynb, md, pdf; with commas."
+        help="Read parameters from YAML or JSON; -p and -r override it (repeatable).",
     ),
     click.option(
-        "--template", default="svc", show_default=True, help="Of the page: svc, brief, or one of nbconvert's."
+        "--sweep",
+        type=_FILE,
+        help="Run once per row of a CSV file with a header, or of a JSON Lines file (.jsonl). Requires --out.",
     ),
-    click.option("--executor", default="local", show_default=True, help="local, or dask://HOST:PORT."),
-    click.option("--jobs", type=click.IntRange(1, 256), help="Cases at a time; default: the cores, or dask's threads."),
+    click.option(
+        "--to",
+        default="html",
+        show_default=True,
+        metavar="FORMATS",
+        help="Output formats, comma-separated: html, ipynb, md, pdf.",
+    ),
+    click.option(
+        "--template", default="svc", show_default=True, help="Template of the page: svc, brief, or one of nbconvert's."
+    ),
+    click.option("--executor", default="local", show_default=True, help="Where to run: local, or dask://HOST:PORT."),
+    click.option(
+        "--jobs", type=click.IntRange(1, 256), help="Parallel runs; default: number of cores, or of dask's threads."
+    ),
     click.option(
         "--answers",
         type=click.Choice(_MODES),
         default="live",
         show_default=True,
-        help="live asks; replay asks what is not stored; pin never asks; refresh asks all and says what changed.",
+        help="live: ask; replay: ask what is not stored; pin: only stored answers; refresh: ask, report changes.",
     ),
     click.option(
-        "--answers-store", type=_FOLDER, help="Folder of stored answers; default: .answers beside the notebook."
+        "--answers-store", type=_FOLDER, help="Folder of stored answers; default: .answers next to the notebook."
+    ),
+    click.option("--answers-keep-unlogged", is_flag=True, help="Also store answers of sessions with logging disabled."),
+    click.option("--fail-on-change", is_flag=True, help="Exit with 3 if --answers refresh finds changes."),
+    click.option("--cell-timeout", type=click.IntRange(1), metavar="SECONDS", help="Time limit per cell."),
+    click.option(
+        "--notebook-timeout",
+        type=click.FloatRange(0, min_open=True),
+        metavar="SECONDS",
+        help="Time limit per notebook.",
+    ),
+    click.option("--max-failures", type=click.IntRange(1), metavar="N", help="Stop starting runs after N failures."),
+    click.option("--resume", is_flag=True, help="Keep successful runs in --out and run the others."),
+    click.option(
+        "--out",
+        type=_FOLDER,
+        help="Folder for pages, run.json and manifest.json; default: a page next to the notebook.",
     ),
     click.option(
-        "--answers-keep-unlogged", is_flag=True, help="Store answers of sessions that may not be logged, too."
+        "--redact",
+        multiple=True,
+        metavar="NAME",
+        help="Redact the value of this parameter or environment variable (repeatable).",
     ),
-    click.option("--fail-on-change", is_flag=True, help="Exit with 3 where --answers refresh finds other answers."),
-    click.option("--cell-timeout", type=click.IntRange(1), metavar="SECONDS", help="Ends a cell, and its case."),
-    click.option("--notebook-timeout", type=click.FloatRange(0, min_open=True), metavar="SECONDS", help="Ends a case."),
-    click.option("--max-failures", type=click.IntRange(1), metavar="N", help="After N no further case begins."),
-    click.option("--resume", is_flag=True, help="Keep the cases in --out that went well; run the others."),
-    click.option(
-        "--out", type=_FOLDER, help="Folder of pages, run.json, manifest.json; default: a page beside the notebook."
-    ),
-    click.option(
-        "--redact", multiple=True, metavar="NAME", help="Never write the value of this parameter or variable."
-    ),
-    click.option("--json", "is_json", is_flag=True, help="Progress as JSON lines on standard output."),
+    click.option("--json", "is_json", is_flag=True, help="Print progress as JSON Lines on standard output."),
 )
 
 
 @click.group()
 def report() -> None:
-    """Run notebooks again as reports."""
+    """Run notebooks as reports."""
 
 
 def _with_options(command: Command) -> Command:
@@ -87,11 +106,11 @@ def _with_options(command: Command) -> Command:
 @report.command("run")
 @click.argument("notebook", type=_FILE)
 @_with_options
-def run_command(**given: object) -> None:
-    """Run NOTEBOOK in a fresh kernel and write NAME.html beside it, or once for each row of --sweep.
+def run_command(**options: object) -> None:
+    """Run NOTEBOOK in a new kernel and write NAME.html next to it, or run it once per row of --sweep.
 
-    The notebook itself is not changed. Where a cell fails, the page is written with the error in it, and the exit code
-    says so. The page is one file; it loads nothing and runs no script.
+    The notebook itself is not changed. If a cell fails, the page shows the error and the exit code is not 0. The page
+    is one file that loads nothing and runs no scripts.
     """
     quick_import.import_nbformat()
     from svc_jupyter.report.batch import run_batch
@@ -102,7 +121,7 @@ def run_command(**given: object) -> None:
     from svc_jupyter.report.options import Options, UsageError
 
     try:
-        code = run_batch(Options(**given))  # type: ignore[arg-type]  # click has checked them
+        code = run_batch(Options(**options))  # type: ignore[arg-type]  # click has checked them
     except (UsageError, FolderError, ExportError, KernelStartError, ClusterError) as error:
         raise click.UsageError(str(error)) from error
     raise SystemExit(code)
@@ -112,11 +131,11 @@ def run_command(**given: object) -> None:
 @click.argument("old", type=_EITHER)
 @click.argument("new", type=_EITHER)
 @click.option("--to", type=click.Choice(("md", "html", "json")), default="md", show_default=True)
-@click.option("--fail-on-change", is_flag=True, help="Exit with 3 where anything is other than it was.")
+@click.option("--fail-on-change", is_flag=True, help="Exit with 3 if anything changed.")
 def diff_command(old: Path, new: Path, to: str, *, fail_on_change: bool) -> None:
-    """Say what is other in NEW than in OLD: executed notebooks, or folders of --out.
+    """Show what changed between OLD and NEW: executed notebooks, or folders of --out.
 
-    Answers that changed, are new or gone; findings added and removed, by what they are and not by their words.
+    Lists changed, new and removed answers, and added and removed findings regardless of their wording.
     """
     quick_import.import_nbformat()
     from svc_jupyter.report import diff_page, read_answers

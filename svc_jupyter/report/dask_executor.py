@@ -31,12 +31,12 @@ MAX_WORKER_DEATHS = 5  # that a case may outlive: one that kills its worker each
 
 
 class ClusterError(Exception):
-    """dask is not installed, or its scheduler does not answer, or has no workers."""
+    """dask is not installed, its scheduler is unreachable, or it has no workers."""
 
 
 @dataclass(frozen=True)
 class _Work:
-    """What goes to a worker. It has no repr: dask logs what a task that fails was given."""
+    """A task for a worker. It has no repr, because dask logs the arguments of failed tasks."""
 
     notebook: NotebookNode = field(repr=False)
     job: Job = field(repr=False)
@@ -44,7 +44,7 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Done:
-    """What comes back from a worker: plain data. ``problem`` says why no kernel started, else it is empty."""
+    """A worker's result as plain data. ``problem`` says why no kernel started; otherwise it is empty."""
 
     notebook: dict[str, object]
     seconds: float
@@ -55,7 +55,7 @@ class _Done:
 
 
 class DaskExecutor:
-    """Cases on a cluster, as many at a time as its workers have threads, or ``jobs``."""
+    """Runs cases on a cluster, ``jobs`` at a time, or as many as its workers have threads."""
 
     def __init__(self, job: Job, *, scheduler: str, jobs: int | None) -> None:
         self.jobs = jobs or 1
@@ -74,7 +74,7 @@ class DaskExecutor:
                 self._scheduler, asynchronous=True, timeout=CONNECT_SECONDS, set_as_default=False
             )
         except (OSError, TimeoutError) as error:
-            raise ClusterError(f"no dask scheduler answers at {self._scheduler}: {error}") from error
+            raise ClusterError(f"cannot reach the dask scheduler at {self._scheduler}: {error}") from error
         try:
             await self._client.wait_for_workers(1, timeout=CONNECT_SECONDS)
         except TimeoutError as error:
@@ -93,9 +93,9 @@ class DaskExecutor:
             await self._client.close()
 
     async def run(self, case: Case, report: Report) -> Run:
-        """On a worker; a worker that dies takes nothing with it, the case is run again on another."""
+        """Run a case on a worker, and again on another one if that worker dies."""
         if self._client is None:
-            raise ClusterError("the executor is used before it is entered")
+            raise ClusterError("the executor must be entered first")
         from distributed import KilledWorker
 
         notebook = parameters.inject(self._job.notebook, case.parameters.values)
@@ -104,7 +104,7 @@ class DaskExecutor:
         try:
             done = await future
         except KilledWorker as error:
-            return Run(notebook, 0.0, Status.KERNEL_DIED, f"its worker died each time: {error}")
+            return Run(notebook, 0.0, Status.KERNEL_DIED, f"every worker that ran it died: {error}")
         except asyncio.CancelledError:
             with contextlib.suppress(Exception):  # the run ends; the cluster hears it if it can
                 await future.cancel()

@@ -1,4 +1,4 @@
-"""What is other in NEW than in OLD: answers changed, new, gone; findings added and removed by what they are. Pure.
+"""Compare two runs: changed, new and removed answers; added and removed findings regardless of their wording.
 
 Answers of a case are paired by their key (the same question about the same evidence), then by their question (the
 evidence is another tonight); the text of cells does not count.
@@ -14,11 +14,11 @@ import msgspec
 from svc_jupyter.report.record import AnswerRecord
 
 Answers = Mapping[str, Sequence[AnswerRecord]]
-"""By the name of the case; ``""`` is the one of a notebook that was run once."""
+"""Answers by the name of the case; ``""`` for a notebook that was run once."""
 
 
 class Change(StrEnum):
-    """What became of an answer."""
+    """How an answer changed."""
 
     CHANGED = "changed"
     NEW = "new"
@@ -27,7 +27,7 @@ class Change(StrEnum):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A finding, as far as two runs can be compared by it."""
+    """The fields of a finding that are compared."""
 
     id: str
     kind: str
@@ -36,7 +36,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """One question. ``is_same_evidence`` says whether the keys are the same."""
+    """The comparison of one question. ``is_same_evidence``: the keys of the answers are equal."""
 
     case: str
     question: str
@@ -47,7 +47,7 @@ class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReportDiff(msgspec.Struct, frozen=True):
-    """All questions, in the order of NEW, then what is gone; cases that are in one of the two only."""
+    """All questions in the order of NEW, then the removed ones; and the cases that only one run has."""
 
     answers: list[AnswerDiff]
     new_cases: list[str]
@@ -55,16 +55,16 @@ class ReportDiff(msgspec.Struct, frozen=True):
 
     @property
     def has_changes(self) -> bool:
-        """Whether anything is other than it was."""
+        """Whether anything changed."""
         return bool(self.new_cases or self.gone_cases) or any(a.change != Change.SAME for a in self.answers)
 
     def count(self, change: Change) -> int:
-        """How many answers changed so."""
+        """Count the answers that changed in this way."""
         return sum(answer.change == change for answer in self.answers)
 
 
 def compare(old: Answers, new: Answers) -> ReportDiff:
-    """The difference. One case on each side is the same case, whatever its name."""
+    """Compare two runs. If each has one case, these are compared regardless of their names."""
     if len(old) == len(new) == 1:
         old = {next(iter(new)): next(iter(old.values()))}
     diffs = [diff for name in new for diff in _case(name, old.get(name, ()), new[name])]

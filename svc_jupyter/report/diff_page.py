@@ -1,4 +1,4 @@
-"""A difference between two runs as Markdown, HTML or JSON. What stands in it came from answers: it stays text. Pure."""
+"""Render a comparison of two runs as Markdown, HTML or JSON. Text from answers is shown as inert text."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _LINE_CHARACTERS = 300
 
 
 def as_json(diff: ReportDiff) -> str:
-    """The whole difference, answers that are the same included."""
+    """Render the whole comparison, including unchanged answers."""
     return msgspec.json.format(msgspec.json.encode(diff), indent=2).decode() + "\n"
 
 
 def as_markdown(diff: ReportDiff, old: str, new: str) -> str:
-    """Headings and lists; what is the same is only counted."""
+    """Render headings and lists; unchanged answers are only counted."""
     lines = [f"# {TITLE}", "", _code(f"{old} → {new}"), "", summary(diff)]
-    lines += [f"- new case {_code(name)}" for name in diff.new_cases]
-    lines += [f"- case that is gone {_code(name)}" for name in diff.gone_cases]
+    lines += [f"- new run {_code(name)}" for name in diff.new_cases]
+    lines += [f"- removed run {_code(name)}" for name in diff.gone_cases]
     for answer in _changed(diff):
         lines += ["", f"## {answer.change.capitalize()}: {_code(_title(answer))}", "", _why(answer)]
         lines += ["", *(f"- added, {_markdown(finding)}" for finding in answer.added)] if answer.added else []
@@ -33,10 +33,10 @@ def as_markdown(diff: ReportDiff, old: str, new: str) -> str:
 
 
 def as_html(diff: ReportDiff, old: str, new: str) -> str:
-    """One page that loads nothing."""
+    """Render one page that loads nothing."""
     parts = [f"<p><code>{_text(old)}</code> → <code>{_text(new)}</code></p>", f"<p>{_text(summary(diff))}</p>"]
-    cases = [f"<li>new case {_text(name)}</li>" for name in diff.new_cases]
-    cases += [f"<li>case that is gone {_text(name)}</li>" for name in diff.gone_cases]
+    cases = [f"<li>new run {_text(name)}</li>" for name in diff.new_cases]
+    cases += [f"<li>removed run {_text(name)}</li>" for name in diff.gone_cases]
     parts += ["<ul>", *cases, "</ul>"] if cases else []
     for answer in _changed(diff):
         parts += [f"<h2>{answer.change.capitalize()}: {_text(_title(answer))}</h2>", f"<p>{_text(_why(answer))}</p>"]
@@ -53,7 +53,7 @@ def as_html(diff: ReportDiff, old: str, new: str) -> str:
 
 
 def summary(diff: ReportDiff) -> str:
-    """One sentence with the counts."""
+    """Summarise the counts in one line."""
     counts = ", ".join(f"{diff.count(change)} {change}" for change in Change)
     added = sum(len(answer.added) for answer in diff.answers)
     removed = sum(len(answer.removed) for answer in diff.answers)
@@ -65,18 +65,18 @@ def _changed(diff: ReportDiff) -> list[AnswerDiff]:
 
 
 def _title(answer: AnswerDiff) -> str:
-    asked = one_line(answer.question, limit=_LINE_CHARACTERS) or "a question that was not recorded"
+    asked = one_line(answer.question, limit=_LINE_CHARACTERS) or "(question not recorded)"
     return f"{answer.case}: {asked}" if answer.case else asked
 
 
 def _why(answer: AnswerDiff) -> str:
     match answer.change:
         case Change.NEW:
-            return "It was not asked before."
+            return "New question."
         case Change.GONE:
-            return "It is not asked any more."
+            return "The question was removed."
         case _:
-            return "The evidence is the same." if answer.is_same_evidence else "The evidence is another."
+            return "The evidence is the same." if answer.is_same_evidence else "The evidence changed."
 
 
 def _markdown(finding: Finding) -> str:
@@ -85,7 +85,7 @@ def _markdown(finding: Finding) -> str:
 
 
 def _code(text: str) -> str:
-    """The text as code that nothing in it can end."""
+    """Format text as inline code, whatever backticks it contains."""
     line = one_line(text, limit=_LINE_CHARACTERS)
     fence = "`" * (max((len(run) for run in _ticks(line)), default=0) + 1)
     pad = " " if line.startswith("`") or line.endswith("`") else ""

@@ -1,4 +1,4 @@
-"""Run a notebook in a kernel, cell by cell. The notebook that comes in is not changed; nothing is written.
+"""Run a notebook in a kernel, cell by cell, without changing the given notebook or writing files.
 
 Facts: docs/reports.md, "What other runners do differently". A cell tagged ``svc-optional`` may fail. What ends a run
 early leaves a mark in the cell where it happened, so that a page made of it tells the truth.
@@ -28,7 +28,7 @@ _MAY_FAIL_TAG = "raises-exception"  # nbclient's word for it
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """Seconds after which a cell, and a whole notebook, are ended; None: no limit."""
+    """Time limits of a cell and of the notebook in seconds; None: no limit."""
 
     cell_seconds: int | None = None
     notebook_seconds: float | None = None
@@ -37,7 +37,7 @@ class Limits:
 async def run(
     notebook: NotebookNode, kernel: LiveKernel, folder: Path, limits: Limits, report: Callable[[CellRun], None]
 ) -> Run:
-    """Run every code cell in ``folder``, as Jupyter would; ``report`` is called after each."""
+    """Run every code cell in ``folder``, like Jupyter; call ``report`` after each."""
     notebook = copy.deepcopy(notebook)
     _forget_outputs(notebook)
     optional = _let_fail(notebook)
@@ -59,7 +59,7 @@ async def run(
 
 
 class _Client(NotebookClient):
-    """Runs in the kernel that it is given, and leaves that kernel and this process's signals alone."""
+    """Runs in a given kernel, which it does not shut down, and installs no signal handlers."""
 
     @asynccontextmanager
     async def async_setup_kernel(self, **kwargs: object) -> AsyncIterator[None]:
@@ -73,9 +73,11 @@ async def _outcome(client: NotebookClient, limits: Limits, watch: _Watch) -> tup
     except CellExecutionError as error:
         return status_of(error.ename), f"{error.ename}: {error.evalue}"
     except CellTimeoutError:
-        return Status.TIMEOUT, watch.mark("Timeout", f"the cell did not end within {limits.cell_seconds:,} s")
+        return Status.TIMEOUT, watch.mark("Timeout", f"the cell did not finish within {limits.cell_seconds:,} s")
     except TimeoutError:
-        return Status.TIMEOUT, watch.mark("Timeout", f"the notebook did not end within {limits.notebook_seconds:g} s")
+        return Status.TIMEOUT, watch.mark(
+            "Timeout", f"the notebook did not finish within {limits.notebook_seconds:g} s"
+        )
     except DeadKernelError as error:
         return Status.KERNEL_DIED, watch.mark("KernelDied", str(error))
     return Status.OK, ""
@@ -99,7 +101,7 @@ def _forget_outputs(notebook: NotebookNode) -> None:
 
 
 def _let_fail(notebook: NotebookNode) -> list[NotebookNode]:
-    """The optional cells, now with nbclient's word for it."""
+    """Return the optional cells, with the tag that nbclient knows."""
     optional = []
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
@@ -110,7 +112,7 @@ def _let_fail(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 class _Watch:
-    """Times the cells that nbclient runs, and knows which one runs."""
+    """Measures the cells that nbclient runs, and knows the running one."""
 
     def __init__(self, notebook: NotebookNode, report: Callable[[CellRun], None]) -> None:
         cells = notebook.cells
@@ -125,18 +127,18 @@ class _Watch:
 
     def end(self, cell: NotebookNode, cell_index: int, execute_reply: Mapping[str, Mapping[str, object]]) -> None:
         self._index = None
-        self._tell(cell_index, is_ok=execute_reply["content"]["status"] == "ok")
+        self._report_cell(cell_index, is_ok=execute_reply["content"]["status"] == "ok")
 
     def mark(self, name: str, text: str) -> str:
-        """Write into the cell that ran why it did not end; returns the line."""
+        """Write the reason into the unfinished cell's output, and return it as a line."""
         if self._index is not None:
             line = f"{name}: {text}"
             error = nbformat.v4.new_output("error", ename=name, evalue=text, traceback=[line])
             self._cells[self._index].outputs.append(error)
-            self._tell(self._index, is_ok=False)
+            self._report_cell(self._index, is_ok=False)
         return text
 
-    def _tell(self, index: int, *, is_ok: bool) -> None:
+    def _report_cell(self, index: int, *, is_ok: bool) -> None:
         title = next((line for line in self._cells[index].source.splitlines() if line.strip()), "")
         seconds = time.monotonic() - self._begun
         self._report(CellRun(self._numbers[index], len(self._numbers), title, seconds, is_ok))

@@ -1,7 +1,7 @@
-"""What a report cannot do, in one line that says what to do about it."""
+"""Errors of reports: one line that says what to do."""
 
 from __future__ import annotations
 
 
 class ExportError(Exception):
-    """The notebook cannot be written in a format here; the text says what is missing."""
+    """The notebook cannot be exported in a format; the text says what is missing."""

@@ -1,4 +1,4 @@
-"""Where cases run: in kernels of this machine, several at a time. ``dask_executor.py`` runs them on others."""
+"""Run cases in kernels on this machine, several at a time. ``dask_executor.py`` runs them on others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Report = Callable[[CellRun], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """What every case of a run has in common."""
+    """What all cases of a run share."""
 
     notebook: NotebookNode
     folder: Path
@@ -31,11 +31,11 @@ class Job:
 
     @property
     def kernel_name(self) -> str:
-        """The kernel that the notebook asks for."""
+        """The name of the notebook's kernel."""
         return str(self.notebook.metadata.get("kernelspec", {}).get("name") or DEFAULT_KERNEL)
 
     def kernels(self, total: int) -> KernelPlan:
-        """The kernels for so many cases."""
+        """Describe the kernels for this number of cases."""
         return KernelPlan(
             name=self.kernel_name,
             folder=self.folder,
@@ -57,12 +57,12 @@ class Executor(Protocol):
     ) -> None: ...
 
     async def run(self, case: Case, report: Report) -> Run:
-        """Run the case to its end. Raises KernelStartError."""
+        """Run the case. Raises KernelStartError."""
         ...
 
 
 class LocalExecutor:
-    """Kernels of this machine, as many started ahead as run at a time."""
+    """Runs cases in local kernels; as many are started ahead as run at a time."""
 
     def __init__(self, job: Job, *, jobs: int, total: int) -> None:
         self.jobs = min(jobs, total) or 1
@@ -79,7 +79,7 @@ class LocalExecutor:
         await self._pool.__aexit__(kind, error, trace)
 
     async def run(self, case: Case, report: Report) -> Run:
-        """In a kernel that is ended with the case."""
+        """Run the case in a new kernel, which is shut down afterwards."""
         notebook = parameters.inject(self._job.notebook, case.parameters.values)
         async with self._pool.kernel() as kernel:
             return await run(notebook, kernel, self._job.folder, self._job.limits, report)

@@ -1,4 +1,4 @@
-"""A notebook that has run, in the formats that people read: HTML, PDF, Markdown, and the notebook itself.
+"""Export an executed notebook as HTML, PDF, Markdown or a notebook.
 
 Makes bytes, writes no file that stays. Everything in it is redacted before it becomes a format.
 """
@@ -29,7 +29,7 @@ _MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """What is wanted. ``template`` is nbconvert's name of one."""
+    """The output formats, and nbconvert's name of the template."""
 
     names: tuple[str, ...]
     template: str
@@ -37,13 +37,13 @@ class Format:
 
 
 def check(names: Sequence[str]) -> None:
-    """Raise ExportError where a format needs what is not here."""
+    """Raise ExportError if a format needs something that is not installed."""
     if "pdf" in names:
         _browser()
 
 
 def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, bytes]:
-    """The files by what comes after the case's name: ``.html``, ``.ipynb`` …; pictures of Markdown in a folder."""
+    """Return the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder."""
     notebook = redact_all(notebook, output.secrets)
     files: dict[str, bytes] = {}
     page = b""
@@ -65,7 +65,7 @@ def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, byte
 
 
 def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
-    """Markdown without raw HTML; its pictures are files of their own."""
+    """Return Markdown without raw HTML, and its pictures as files."""
     from nbconvert import MarkdownExporter
 
     notebook = copy.deepcopy(notebook)
@@ -81,7 +81,7 @@ def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
 
 
 def _pdf(page: bytes) -> bytes:
-    """The page, printed by the system's Chromium; the page's own policy lets it load nothing and run nothing."""
+    """Print the page to PDF with Chromium; the page's policy keeps it from loading or running anything."""
     browser = _browser()
     with TemporaryDirectory(prefix="svc-pdf-", ignore_cleanup_errors=True) as folder:
         source, target = Path(folder, "page.html"), Path(folder, "page.pdf")
@@ -100,10 +100,10 @@ def _pdf(page: bytes) -> bytes:
         try:
             done = subprocess.run(command, capture_output=True, timeout=PDF_SECONDS, check=False)  # noqa: S603  # ours
         except subprocess.TimeoutExpired as error:
-            raise ExportError(f"{browser} did not print the page within {PDF_SECONDS} s.") from error
+            raise ExportError(f"{browser} did not create the PDF within {PDF_SECONDS} s") from error
         if not target.exists():
-            reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["it said nothing"]
-            raise ExportError(f"{browser} did not print the page: {reason[0][:200]}")
+            reason = done.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no error message"]
+            raise ExportError(f"{browser} could not create the PDF: {reason[0][:200]}")
         return target.read_bytes()
 
 
@@ -113,8 +113,8 @@ def _browser() -> str:
     if found is None:
         looked = named or ", ".join(BROWSERS)
         raise ExportError(
-            f"PDF is printed by Chromium, and there is none here (looked for {looked}). Install it, "
-            f"or name it: {BROWSER_VARIABLE}=/path/to/chromium"
+            f"PDF output needs Chromium, which was not found (looked for {looked}). Install it, "
+            f"or set {BROWSER_VARIABLE}=/path/to/chromium"
         )
     return found
 

@@ -1,4 +1,4 @@
-"""The folder that a run writes: pages of cases, ``index.html``, ``run.json``, ``manifest.json``. Whole files or none.
+"""The output folder of a run: pages, ``index.html``, ``run.json``, ``manifest.json``. Files are written atomically.
 
 One run at a time: a lock in the folder. Without --resume, what a run of before wrote and this one did not is removed
 at the end, as far as its ``run.json`` lists it; other files are never touched.
@@ -30,7 +30,7 @@ class FolderError(Exception):
 
 
 class ReportFolder:
-    """Where a run is written. Raises FolderError on entering where it cannot be, or another run writes there."""
+    """The output folder. Entering raises FolderError if it cannot be written or another run uses it."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -41,9 +41,11 @@ class ReportFolder:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock.acquire()
         except Timeout as error:
-            raise FolderError(f"another run writes into {self.path}. Wait for it, or use another --out.") from error
+            raise FolderError(
+                f"another run is writing to {self.path}. Wait for it, or use a different --out."
+            ) from error
         except OSError as error:
-            raise FolderError(f"{self.path} cannot be written: {error.strerror or error}.") from error
+            raise FolderError(f"cannot write to {self.path}: {error.strerror or error}") from error
         return self
 
     def __exit__(
@@ -53,15 +55,15 @@ class ReportFolder:
         (self.path / _LOCK_NAME).unlink(missing_ok=True)
 
     def before(self) -> RunRecord | None:
-        """What the run of before recorded; None where there was none, or it cannot be read."""
+        """Return the record of the previous run, or None if there is none or it cannot be read."""
         return load(self.path)
 
     def is_done(self, case: CaseRecord) -> bool:
-        """Whether every file of the case is there as it was written."""
+        """Whether all files of the case exist and are unchanged."""
         return bool(case.files) and all(self._sha256(name) == digest for name, digest in case.files.items())
 
     def write_case(self, stem: str, files: Mapping[str, bytes]) -> dict[str, str]:
-        """Write a case's files, each whole; returns their paths and digests. Raises OSError, with none left behind."""
+        """Write a case's files; return their paths and digests. Raises OSError after removing what was written."""
         written: dict[str, str] = {}
         try:
             for ending, content in files.items():
@@ -75,14 +77,14 @@ class ReportFolder:
         return written
 
     def write_record(self, record: RunRecord) -> None:
-        """``run.json``, and the manifest that follows from it. Raises OSError."""
+        """Write ``run.json`` and the manifest. Raises OSError."""
         write(self.path / FILE_NAME, msgspec.json.format(msgspec.json.encode(record), indent=1) + b"\n")
         files = {name: digest for case in record.cases for name, digest in case.files.items()}
         manifest = {"version": VERSION, "sha256": dict(sorted(files.items()))}
         write(self.path / MANIFEST_NAME, msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n")
 
     def remove_stale(self, before: RunRecord, now: RunRecord) -> None:
-        """Remove the files of ``before`` that ``now`` does not have."""
+        """Delete the files of ``before`` that ``now`` does not have."""
         kept = {name for case in now.cases for name in case.files}
         root = self.path.resolve()
         for name in {name for case in before.cases for name in case.files} - kept:
@@ -98,7 +100,7 @@ class ReportFolder:
 
 
 def load(folder: Path) -> RunRecord | None:
-    """The record in a report's folder; None where there is none that can be read."""
+    """Return the record of a report's folder, or None if there is no readable one."""
     try:
         record = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=RunRecord)
     except (OSError, msgspec.MsgspecError):
@@ -107,7 +109,7 @@ def load(folder: Path) -> RunRecord | None:
 
 
 def write(target: Path, content: bytes) -> None:
-    """Whole or not at all, with the rights that a new file has. Raises OSError."""
+    """Write a file atomically, with the permissions of a new file. Raises OSError."""
     target.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
     try:

@@ -1,4 +1,4 @@
-"""``index.html`` of a sweep: each case with its status, duration, verdict and files. Pure."""
+"""``index.html`` of a sweep: each case with its status, duration, verdict and files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svc_jupyter.report.record import CaseRecord, RunRecord
 
 
 def build(record: RunRecord) -> str:
-    """The page. The record is redacted already."""
+    """Build the page. The record is already redacted."""
     rows = "\n".join(_row(case) for case in record.cases)
     body = f"""<p>{html.escape(_summary(record))}</p>
 <table>
@@ -28,9 +28,10 @@ def build(record: RunRecord) -> str:
 
 def _summary(record: RunRecord) -> str:
     counts = [(status, sum(case.status == status for case in record.cases)) for status in Status]
-    told = ", ".join(f"{count} {status}" for status, count in counts if count)
+    summary = ", ".join(f"{count} {status}" for status, count in counts if count)
     moment = datetime.fromtimestamp(record.started, UTC)
-    return f"{told}. Begun {moment:%Y-%m-%d %H:%M:%S} UTC, {record.state}, answers {record.answers}, svc {record.svc}."
+    started = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return f"{summary}. Started {started}, {record.state}, answers {record.answers}, svc {record.svc}."
 
 
 def _row(case: CaseRecord) -> str:

@@ -1,4 +1,4 @@
-"""Fresh kernels, started ahead of the notebooks that need them, each ended with its notebook.
+"""New kernels, started before the notebooks need them, and each shut down after its notebook.
 
 Facts: docs/reports.md, "On this machine": kernels started ahead halve the time of a sweep; over IPC no port is open,
 and parallel kernels cannot compete for one.
@@ -29,7 +29,7 @@ START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes thr
 DEFAULT_KERNEL = "python3"
 # A kernel whose environment lacks svc_jupyter asks nothing and stores nothing, so it needs no list. In any other
 # kernel a failed import must fail the run: without the list, secrets would be stored.
-_TELL_SECRETS = f"""
+_SET_SECRETS = f"""
 import importlib.util
 if importlib.util.find_spec("{named_secrets.__name__.partition(".")[0]}") is not None:
     importlib.import_module("{named_secrets.__name__}").remember({{values!r}})
@@ -38,12 +38,12 @@ del importlib
 
 
 class KernelStartError(Exception):
-    """The notebook's kernel is not installed here, or does not start."""
+    """The notebook's kernel is not installed or does not start."""
 
 
 @dataclass(frozen=True)
 class LiveKernel:
-    """A kernel that answers."""
+    """A running kernel and its client."""
 
     manager: AsyncKernelManager
     client: AsyncKernelClient
@@ -64,7 +64,7 @@ class KernelPlan:
 
 
 class KernelPool:
-    """Hands out fresh kernels; ``ahead`` of them are started before they are asked for."""
+    """Provides new kernels; ``ahead`` of them are started in advance."""
 
     def __init__(self, plan: KernelPlan, *, ahead: int) -> None:
         self._plan = plan
@@ -79,7 +79,7 @@ class KernelPool:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """End the kernels that nobody took."""
+        """Shut down the unused kernels."""
         try:
             await asyncio.gather(*(self._drop(task) for task in self._starting))
         finally:
@@ -87,7 +87,7 @@ class KernelPool:
 
     @asynccontextmanager
     async def kernel(self) -> AsyncIterator[LiveKernel]:
-        """A fresh kernel, ended at the end whatever happens. Raises KernelStartError."""
+        """Provide a new kernel, which is always shut down afterwards. Raises KernelStartError."""
         task = self._starting.popleft() if self._starting else self._begin()
         try:
             kernel = await asyncio.shield(task)
@@ -123,11 +123,11 @@ class KernelPool:
             return await _connected(manager, self._plan.secrets)
         except NoSuchKernel as error:
             raise KernelStartError(
-                f"there is no kernel {error.name!r} here. `jupyter kernelspec list` shows what there is; "
+                f"kernel {error.name!r} is not installed. List the kernels with `jupyter kernelspec list`, "
                 "choose one in the notebook and save it."
             ) from error
         except RuntimeError as error:  # what jupyter_client raises where a kernel stays silent
-            raise KernelStartError(f"the kernel did not start: {error}. Its own messages stand above.") from error
+            raise KernelStartError(f"the kernel did not start: {error}. See its messages above.") from error
 
     @staticmethod
     async def _drop(task: asyncio.Task[LiveKernel]) -> None:
@@ -137,13 +137,13 @@ class KernelPool:
 
 
 async def _connected(manager: AsyncKernelManager, secrets: tuple[str, ...]) -> LiveKernel:
-    """A client that has heard from the kernel, which knows the secrets; a kernel that nobody hears from is ended."""
+    """Connect to the kernel and pass it the secrets; shut it down if it does not respond."""
     client = manager.client()
     try:
         client.start_channels()
         await client.wait_for_ready(timeout=START_SECONDS)
         if secrets and getattr(manager.kernel_spec, "language", "") == "python":
-            code = _TELL_SECRETS.format(values=json.dumps(secrets))
+            code = _SET_SECRETS.format(values=json.dumps(secrets))
             await client.execute(code, silent=True, store_history=False, reply=True, timeout=START_SECONDS)
     except BaseException:
         await _end(LiveKernel(manager, client))
@@ -162,5 +162,5 @@ def _transport(folder: Path, number: int) -> dict[str, str]:
 
 
 def _arguments(manager: AsyncKernelManager) -> list[str]:
-    """A history in memory: parallel kernels would wait for each other's file."""
+    """Keep the history in memory, because parallel kernels would lock each other's file."""
     return ["--HistoryManager.hist_file=:memory:"] if manager.ipykernel else []

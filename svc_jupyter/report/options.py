@@ -1,4 +1,4 @@
-"""What ``svc report run`` was told, checked: the cases, the secrets, where it goes. Reads files, runs nothing."""
+"""Check the options of ``svc report run``, and read its parameters, cases and secrets."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STORE_NAME = ".answers"
 
 
 class UsageError(Exception):
-    """An option that cannot be used; the text says which and what to write."""
+    """An invalid option; the text says which one and what to write instead."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Options:
 
     @property
     def is_sweep(self) -> bool:
-        """Whether there is a case a row, and an index of them."""
+        """Whether there is one case per row, with an index page."""
         return self.sweep is not None
 
     @property
@@ -66,12 +66,12 @@ class Options:
 
     @property
     def store(self) -> Path:
-        """Where answers are stored."""
+        """The folder of stored answers."""
         return (self.answers_store or self.notebook.parent / STORE_NAME).resolve()
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the kernels are told of the answers."""
+        """The environment variables that configure stored answers in the kernels."""
         return {
             "SVC_ANSWERS": self.answers,
             "SVC_ANSWERS_STORE": str(self.store),
@@ -84,7 +84,7 @@ class Options:
         names = tuple(dict.fromkeys(name.strip().lower() for name in self.to.split(",") if name.strip()))
         unknown = [name for name in names if name not in FORMATS]
         if unknown or not names:
-            raise UsageError(f"--to {self.to}: no format {', '.join(unknown)}. There are: {', '.join(FORMATS)}.")
+            raise UsageError(f"--to {self.to}: unknown format {', '.join(unknown)}. Formats: {', '.join(FORMATS)}.")
         return names
 
     @property
@@ -98,21 +98,21 @@ class Options:
         return f"tcp://{address.netloc}"
 
     def check(self) -> None:
-        """Raise UsageError where options do not go together."""
+        """Raise UsageError if options contradict each other."""
         if self.is_sweep and self.out is None:
-            raise UsageError("--sweep writes many files: say where, with --out FOLDER.")
+            raise UsageError("--sweep requires --out FOLDER.")
         if self.resume and self.out is None:
-            raise UsageError("--resume goes on with what stands in a folder: --out FOLDER.")
+            raise UsageError("--resume requires --out FOLDER, the folder of the earlier run.")
         if "ipynb" in self.formats and self.out is None:
-            raise UsageError("--to ipynb would overwrite the notebook: say where else, with --out FOLDER.")
+            raise UsageError("--to ipynb would overwrite the notebook; it requires --out FOLDER.")
         _ = self.scheduler
 
 
 def read(path: Path) -> NotebookNode:
-    """The notebook. Raises UsageError where it is none."""
+    """Read a notebook. Raises UsageError if it is not one."""
     try:
         text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)  # raises the last three where the JSON is something else
+        notebook = nbformat.reads(text, as_version=4)  # raises the last three for other JSON
         nbformat.validate(notebook)
     except (
         nbformat.reader.NotJSONError,
@@ -123,12 +123,12 @@ def read(path: Path) -> NotebookNode:
         TypeError,
     ) as error:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise UsageError(f"{path} is not a notebook that can be read: {reason}") from error
+        raise UsageError(f"{path} is not a valid notebook: {reason}") from error
     return notebook
 
 
 def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
-    """The cases, one without a sweep. Raises UsageError."""
+    """Return the cases; one without a sweep. Raises UsageError."""
     try:
         known = parameters.known_names(notebook)
         fixed = _fixed(options, known)
@@ -140,31 +140,31 @@ def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
 
 
 def secrets(options: Options, cases: list[Case]) -> tuple[str, ...]:
-    """Everything that must not be written: the key, secrets of parameters, values named by --redact."""
+    """Return all values to redact: the API key, secret parameters, and values named by --redact."""
     found = [os.environ.get("SVC_API_KEY", ""), *(secret for case in cases for secret in case.parameters.secrets)]
     for name in options.redact:
         values = [str(case.parameters.values[name]) for case in cases if name in case.parameters.values]
         values += [os.environ[name]] if os.environ.get(name) else []
         if not values:
-            raise UsageError(f"--redact {name}: there is no parameter and no variable of the environment of that name.")
+            raise UsageError(f"--redact {name}: no parameter or environment variable has this name.")
         short = [value for value in values if len(value) < MIN_CHARACTERS]
         if short:
             raise UsageError(
-                f"--redact {name}: its value has fewer than {MIN_CHARACTERS} characters; too many words do."
+                f"--redact {name}: its value has fewer than {MIN_CHARACTERS} characters and would match too much text."
             )
         found += values
     return tuple(dict.fromkeys(filter(None, found)))
 
 
 def digest(notebook: NotebookNode) -> str:
-    """SHA-256 over what the notebook runs: its cells without their outputs, and its kernel."""
+    """Return the SHA-256 of the notebook's cells without outputs, and of its kernel's name."""
     cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in notebook.cells]
     text = json.dumps([cells, notebook.metadata.get("kernelspec", {})], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def fingerprint(case: Case, notebook_digest: str, options: Options) -> str:
-    """What must be the same for a case of before to count as done: the notebook, its values, how it is written."""
+    """Identify a case for --resume, by the notebook, its parameters, and the output's format and template."""
     text = "\0".join([notebook_digest, case.fingerprint, ",".join(options.formats), options.template])
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -193,5 +193,5 @@ def _pair(option: str, word: str) -> tuple[str, str]:
 
 
 def shown(values: Parameters, named: tuple[str, ...]) -> dict[str, Value]:
-    """The values of a case as they may be written down."""
+    """Return the parameters of a case, redacted."""
     return {name: "[redacted]" if name in named else value for name, value in values.shown().items()}

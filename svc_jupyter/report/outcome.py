@@ -1,4 +1,4 @@
-"""How the run of a notebook ended, and which exit code says so. Pure.
+"""How the run of a notebook ended, and its exit code.
 
 Codes: 124 is what ``timeout`` of coreutils exits with, 128 and a signal's number what a shell says of a killed child;
 138 for a dead kernel, 4 and 5 are ours (docs/reports.md, "Status and exit codes").
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Status(StrEnum):
-    """What became of a case."""
+    """The status of a case."""
 
     OK = "ok"
     FAILED = "failed"
@@ -64,7 +64,7 @@ class Run:
 
 
 def status_of(error_name: str) -> Status:
-    """What a failed cell means; the names are those of ``svc_jupyter.errors``."""
+    """Return the status that a failed cell means; the names are those of ``svc_jupyter.errors``."""
     match error_name:
         case "AnswerMissingError":
             return Status.PIN_MISSED

@@ -37,7 +37,7 @@ def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets:
         )
     except ValueError as error:  # what nbconvert raises where it finds no template
         own = ", ".join(sorted(entry.name for entry in os.scandir(TEMPLATES)))
-        raise ExportError(f"--template {template}: there is none of that name. Ours are: {own}.") from error
+        raise ExportError(f"--template {template}: unknown template. Built in: {own}.") from error
     if not (TEMPLATES / template).is_dir():
         exporter.register_preprocessor(Prepare(), enabled=True)
     page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
@@ -45,7 +45,7 @@ def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets:
 
 
 def _closed(page: str) -> str:
-    """The page with its policy, without anything that runs or loads, whoever put it there."""
+    """Add the policy, and remove everything that would run or load anything."""
     soup = BeautifulSoup(page, "html.parser")
     for element in soup([*_NEVER, _is_directive]):
         element.decompose()
@@ -59,14 +59,14 @@ def _closed(page: str) -> str:
     referrer = soup.new_tag("meta", attrs={"name": "referrer", "content": "no-referrer"})
     head = soup.head
     if head is None:
-        raise ExportError("nbconvert made a page without a head; its template is not one for HTML.")
+        raise ExportError("the template does not produce an HTML page with a head")
     head.insert(0, policy)
     head.insert(1, referrer)
     return str(soup)
 
 
 def _is_directive(element: Tag) -> bool:
-    """Whether it tells the browser something: a policy, a redirect."""
+    """Whether the element instructs the browser: a policy or a redirect."""
     return element.name == "meta" and (element.has_attr("http-equiv") or element.get("name") == "referrer")
 
 

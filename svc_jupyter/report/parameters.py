@@ -26,18 +26,18 @@ Value = object  # what JSON can say
 
 
 class ParameterError(Exception):
-    """A parameter that cannot be used; the text says which and what to write."""
+    """An invalid parameter; the text says which one and what to write instead."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """Values by name, and which of them are secrets: these are redacted in everything that is written."""
+    """Values by name, and the secrets among them, which are redacted in all output."""
 
     values: Mapping[str, Value] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
 
     def shown(self) -> dict[str, Value]:
-        """The values as they may be written down."""
+        """Return the values with secrets redacted."""
         return {
             name: "[redacted]" if isinstance(value, str) and value in self.secrets else value
             for name, value in self.values.items()
@@ -45,7 +45,7 @@ class Parameters:
 
 
 def known_names(notebook: NotebookNode) -> list[str]:
-    """The names that the notebook's ``parameters`` cell sets, in order; none where there is no such cell."""
+    """Return the names that the notebook's ``parameters`` cell sets, in order; none if there is no such cell."""
     index = _tagged(notebook, TAG)
     if index is None:
         return []
@@ -60,22 +60,22 @@ def known_names(notebook: NotebookNode) -> list[str]:
 
 
 def check(names: Sequence[str], known: Sequence[str], where: str) -> None:
-    """Raise ParameterError for the first name that the notebook does not know."""
+    """Raise ParameterError if the notebook does not have one of the names."""
     for name in names:
         if name in known:
             continue
         if not known:
             raise ParameterError(
-                f"{where}: the notebook has no cell tagged `{TAG}`, so it takes no parameters; {name} is one. "
+                f"{where}: cannot set {name}, because the notebook has no cell tagged `{TAG}`. "
                 "Tag the cell that sets the defaults."
             )
         near = get_close_matches(name, known, n=1)
         hint = f" Did you mean {near[0]}?" if near else ""
-        raise ParameterError(f"{where}: no parameter {name}.{hint} There are: {', '.join(known)}.")
+        raise ParameterError(f"{where}: unknown parameter {name}.{hint} Parameters: {', '.join(known)}.")
 
 
 def typed(word: str) -> Value:
-    """A word as papermill's ``-p`` takes it: None, True, False, a whole number, a number, else text."""
+    """Convert a value as papermill's ``-p`` does: None, True, False, an integer, a number, or text."""
     match word:
         case "None":
             return None
@@ -92,7 +92,7 @@ def typed(word: str) -> Value:
 
 
 def load(path: Path) -> dict[str, Value]:
-    """The values of a file of names and values, YAML or JSON; a date stays text, as papermill leaves it."""
+    """Read parameters from YAML or JSON. Dates stay text, as in papermill."""
     import yaml
 
     resolvers = {
@@ -101,17 +101,17 @@ def load(path: Path) -> dict[str, Value]:
     }
     loader = type("_Loader", (yaml.SafeLoader,), {"yaml_implicit_resolvers": resolvers})
     try:
-        values = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506  # a safe one
+        values = yaml.load(path.read_text(encoding="utf-8"), loader)  # noqa: S506  # a subclass of SafeLoader
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         reason = " ".join(str(getattr(error, "strerror", None) or error).split())
-        raise ParameterError(f"-f {path}: it cannot be read: {reason[:200]}") from error
+        raise ParameterError(f"-f {path}: cannot read the file: {reason[:200]}") from error
     if not isinstance(values, dict) or not all(isinstance(name, str) and name.isidentifier() for name in values):
-        raise ParameterError(f"-f {path}: write names with their values, one a line: host: web-3")
+        raise ParameterError(f"-f {path}: expected one NAME: VALUE per line, for example host: web-3")
     return values
 
 
 def build(values: Mapping[str, Value], folder: Path) -> Parameters:
-    """The values with ``env:NAME`` and ``file:PATH`` (beside ``folder``) replaced by the secrets that they name."""
+    """Replace ``env:NAME`` and ``file:PATH`` (relative to ``folder``) by the secrets that they name."""
     secrets: list[str] = []
     filled: dict[str, Value] = {}
     for name, value in values.items():
@@ -123,13 +123,16 @@ def build(values: Mapping[str, Value], folder: Path) -> Parameters:
 
 
 def inject(notebook: NotebookNode, values: Mapping[str, Value]) -> NotebookNode:
-    """A copy with the values set: in place of an injected cell of before, after the ``parameters`` cell, or first."""
+    """Return a copy with a cell that sets the values.
+
+    It replaces an earlier injected cell, or follows the ``parameters`` cell, or comes first.
+    """
     notebook = copy.deepcopy(notebook)
     if not values:
         return notebook
     language = notebook.metadata.get("kernelspec", {}).get("language", "python")
     if language.lower() != "python":
-        raise ParameterError(f"parameters are set in Python; the notebook's kernel speaks {language}.")
+        raise ParameterError(f"parameters require a Python kernel; the notebook's kernel is {language}.")
     lines = [f"{name} = {_literal(value)}" for name, value in values.items()]
     cell = nbformat.v4.new_code_cell("\n".join(["# Parameters", *lines]), metadata={"tags": [INJECTED_TAG]})
     if notebook.nbformat_minor < 5:
@@ -147,7 +150,7 @@ def _secret(name: str, value: str, folder: Path) -> str | None:
     if value.startswith("env:"):
         variable = value.removeprefix("env:")
         if not os.environ.get(variable):
-            raise ParameterError(f"{name}={value}: the variable {variable} is not set, or empty.")
+            raise ParameterError(f"{name}={value}: the environment variable {variable} is not set or empty.")
         return os.environ[variable]
     if not value.startswith("file:"):
         return None
@@ -156,11 +159,13 @@ def _secret(name: str, value: str, folder: Path) -> str | None:
         with path.open("rb") as file:
             content = file.read(SECRET_BYTES + 1)
         if len(content) > SECRET_BYTES:
-            raise ParameterError(f"{name}={value}: a secret of more than {SECRET_BYTES:,} bytes is none.")
+            raise ParameterError(
+                f"{name}={value}: the file is larger than {SECRET_BYTES:,} bytes, the limit for secrets."
+            )
         return content.decode("utf-8").strip("\r\n")
     except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8"
-        raise ParameterError(f"{name}={value}: {path} cannot be read: {reason}.") from error
+        reason = getattr(error, "strerror", None) or "not UTF-8"
+        raise ParameterError(f"{name}={value}: cannot read {path}: {reason}") from error
 
 
 def _literal(value: Value) -> str:
@@ -174,7 +179,7 @@ def _literal(value: Value) -> str:
         case dict():
             return "{" + ", ".join(f"{name!r}: {_literal(item)}" for name, item in value.items()) + "}"
         case _:
-            raise ParameterError(f"a {type(value).__name__} is no value of a parameter.")
+            raise ParameterError(f"a {type(value).__name__} cannot be a parameter's value.")
 
 
 def _targets(statement: ast.stmt) -> list[str]:

@@ -1,4 +1,4 @@
-"""A page of ours that is no notebook: one file, loads nothing, runs nothing, reads on paper and in the dark. Pure."""
+"""A page other than a notebook: one file that loads and runs nothing, with styles for print and dark mode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ td.text, li { overflow-wrap: anywhere; }
 
 
 def build(title: str, body: str) -> str:
-    """The page. ``title`` is text; ``body`` is markup that the caller has escaped."""
+    """Build the page. ``title`` is text; ``body`` is markup in which the caller has escaped all text."""
     title = html.escape(title)
     return f"""<!DOCTYPE html>
 <html lang="en">

@@ -1,4 +1,4 @@
-"""Make a notebook fit to be shown: only known kinds of output, cleaned, redacted, each answer with where it came from.
+"""Prepare a notebook for export: known output types only, sanitized and redacted, with each answer's provenance.
 
 A preprocessor of nbconvert's, so that ``jupyter nbconvert --template svc`` shows the same as ``svc report run``. Also
 finds the headings for the table of contents. Decides what stays; draws nothing.
@@ -57,7 +57,7 @@ class Prepare(Preprocessor):
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, object]
     ) -> tuple[NotebookNode, dict[str, object]]:
-        """What nbconvert calls."""
+        """Run the preprocessor, as nbconvert calls it."""
         notebook = redact_all(copy.deepcopy(notebook), (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
         for cell in notebook.cells:
@@ -81,7 +81,7 @@ def clean(fragment: object) -> str:
 
 
 def _sign(output: NotebookNode) -> None:
-    """Write under the answer what answered, when, and by which key it is found again."""
+    """Add the provenance below the answer: model, time, session and key."""
     notebook = NotebookNode(cells=[NotebookNode(outputs=[output])])
     (answer,) = answers_of(notebook)
     parts = [one_line(answer.model, limit=80)]
@@ -92,7 +92,7 @@ def _sign(output: NotebookNode) -> None:
     if answer.key:
         parts.append(f"key {one_line(answer.key, limit=SHOWN_KEY_CHARACTERS + 1)}")
     if answer.has_changed:
-        parts.append("another answer than before")
+        parts.append("answer changed")
     footer = " · ".join(part.replace("`", "'") for part in parts if part)
     if "text/markdown" in output.data:
         output.data["text/markdown"] = f"{output.data['text/markdown']}\n\n---\n\n`{footer}`\n"
@@ -114,7 +114,7 @@ def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
 
 
 def _plain(text: str) -> str:
-    """Text in which Markdown means nothing."""
+    """Escape Markdown."""
     return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|~$" else c for c in text)
 
 

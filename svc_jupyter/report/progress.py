@@ -1,4 +1,4 @@
-"""How far a run is: a bar for each case at a terminal, lines elsewhere, JSON lines for machines."""
+"""Progress of a run: a bar per case in a terminal, lines elsewhere, JSON Lines for programs."""
 
 from __future__ import annotations
 
@@ -20,71 +20,71 @@ LINE_CHARACTERS = 200
 
 
 class CellLines:
-    """One notebook, nobody at a terminal or one notebook only: a line for each cell."""
+    """For a single notebook: a line per cell."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         self._secrets = secrets
 
     def begin(self, case: CaseRecord) -> None:
-        """The first line comes with the first cell."""
+        """Do nothing: the first line is the first cell's."""
 
     def cell(self, case: CaseRecord, cell: CellRun) -> None:
-        """Its number, time and first line."""
+        """Print the cell's number, duration and first line."""
         mark = "" if cell.is_ok else "  FAILED"
         title = one_line(redact(cell.title, self._secrets), limit=TITLE_CHARACTERS)
         click.echo(f"cell {cell.number}/{cell.total}  {cell.seconds:5.1f} s  {title}{mark}", err=True)
 
     def end(self, case: CaseRecord) -> None:
-        """The command says how it ended."""
+        """Do nothing: the command prints the outcome."""
 
 
 class CaseLines:
-    """A sweep, nobody at a terminal: a line for each case that has ended."""
+    """For a sweep without a terminal: a line per finished case."""
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._ended = 0
 
     def begin(self, case: CaseRecord) -> None:
-        """Nothing to say yet."""
+        """Do nothing."""
 
     def cell(self, case: CaseRecord, cell: CellRun) -> None:
-        """Too many lines."""
+        """Do nothing: it would be too many lines."""
 
     def end(self, case: CaseRecord) -> None:
-        """Its status, and what it says."""
+        """Print the case's status and verdict."""
         self._ended += 1
         text = one_line(case.verdict if case.status == Status.OK else case.failure, limit=LINE_CHARACTERS)
         click.echo(f"{self._ended}/{self._total}  {case.seconds:6.1f} s  {case.status}  {case.name}  {text}", err=True)
 
 
 class JsonLines:
-    """One JSON object a line, on standard output."""
+    """JSON Lines on standard output."""
 
     def __init__(self, secrets: tuple[str, ...]) -> None:
         self._secrets = secrets
 
     def begin(self, case: CaseRecord) -> None:
-        """``{"event": "begin"}``."""
-        self._tell({"event": "begin", "case": case.name, "parameters": case.parameters})
+        """Print ``{"event": "begin"}``."""
+        self._print({"event": "begin", "case": case.name, "parameters": case.parameters})
 
     def cell(self, case: CaseRecord, cell: CellRun) -> None:
-        """``{"event": "cell"}``."""
-        told = {"event": "cell", "case": case.name, "cell": cell.number, "cells": cell.total}
-        self._tell({**told, "seconds": round(cell.seconds, 3), "is_ok": cell.is_ok})
+        """Print ``{"event": "cell"}``."""
+        fields = {"event": "cell", "case": case.name, "cell": cell.number, "cells": cell.total}
+        self._print({**fields, "seconds": round(cell.seconds, 3), "is_ok": cell.is_ok})
 
     def end(self, case: CaseRecord) -> None:
-        """``{"event": "end"}``, with the status."""
-        told = {"event": "end", "case": case.name, "status": str(case.status), "failure": case.failure}
-        self._tell({**told, "verdict": case.verdict, "seconds": case.seconds, "files": list(case.files)})
+        """Print ``{"event": "end"}`` with the status."""
+        fields = {"event": "end", "case": case.name, "status": str(case.status), "failure": case.failure}
+        self._print({**fields, "verdict": case.verdict, "seconds": case.seconds, "files": list(case.files)})
 
-    def _tell(self, event: dict[str, object]) -> None:
+    def _print(self, event: dict[str, object]) -> None:
         click.echo(redact(json.dumps(event, ensure_ascii=False, default=str), self._secrets))
         sys.stdout.flush()
 
 
 class Bars:
-    """A bar for each case that runs, and one for all."""
+    """For a sweep in a terminal: a bar per running case, and one for all."""
 
     def __init__(self, total: int) -> None:
         from rich.console import Console
@@ -110,17 +110,17 @@ class Bars:
         self._bars.stop()
 
     def begin(self, case: CaseRecord) -> None:
-        """Its bar."""
+        """Add the case's bar."""
         task = self._bars.add_task(case.name, total=None)
         self._running[case.name] = lambda done, total: self._bars.update(task, completed=done, total=total)
         self._end[case.name] = lambda: self._bars.remove_task(task)
 
     def cell(self, case: CaseRecord, cell: CellRun) -> None:
-        """One cell further."""
+        """Advance the case's bar."""
         self._running[case.name](cell.number, cell.total)
 
     def end(self, case: CaseRecord) -> None:
-        """Its bar goes; a case that did not end well leaves a line."""
+        """Remove the case's bar; print a line if it failed."""
         self._running.pop(case.name)
         self._end.pop(case.name)()
         self._bars.advance(self._all)

@@ -1,4 +1,4 @@
-"""The answers of a run of before: from an executed notebook, or from the folder that ``--out`` wrote."""
+"""Read the answers of an earlier run, from an executed notebook or a folder of ``--out``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from svc_jupyter.report.record import FILE_NAME, answers_of
 
 
 def load(path: Path) -> Answers:
-    """By the name of the case. Raises UsageError where there is no run."""
+    """Return the answers by the name of the case. Raises UsageError if the path has no run."""
     if not path.is_dir():
         return {"": answers_of(options.read(path))}
     record = folder.load(path)
     if record is None:
-        raise UsageError(f"{path} has no {FILE_NAME} that can be read: it is no folder of `svc report run --out`.")
+        raise UsageError(f"{path} has no readable {FILE_NAME}; it is not a folder of `svc report run --out`.")
     return {case.name: case.answers for case in record.cases}

@@ -1,4 +1,4 @@
-"""What ``run.json`` says of a run: which notebook, which cases, how each ended, what was answered. Pure.
+"""The contents of ``run.json``: the notebook, its cases, their status and their answers.
 
 It is written when the run begins, as cases end, and at the end; one that still says "running" was killed.
 """
@@ -20,7 +20,7 @@ VERDICT_CHARACTERS = 300
 
 
 class AnswerRecord(msgspec.Struct, frozen=True):
-    """An answer in a notebook. ``key`` is empty where the notebook was run by an older version."""
+    """An answer in a notebook. ``key`` is empty if an older version ran the notebook."""
 
     key: str
     question: str
@@ -63,12 +63,12 @@ class RunRecord(msgspec.Struct, kw_only=True):
 
 
 def answers_of(notebook: NotebookNode) -> list[AnswerRecord]:
-    """The answers in the notebook's outputs, in order."""
+    """Return the answers in the notebook's outputs, in order."""
     return [_answer(data, output.get("metadata", {})) for output, data in _outputs(notebook)]
 
 
 def verdict_of(notebook: NotebookNode) -> str:
-    """The first line of the first answer; empty where nothing was answered."""
+    """Return the first line of the first answer; empty if there is none."""
     for output, _ in _outputs(notebook):
         text = str(output["data"].get("text/plain", ""))
         for line in text.splitlines():

@@ -1,4 +1,4 @@
-"""Run the cases, a few at a time; write and record each as it ends. Interrupted, it says what ran and what did not."""
+"""Run the cases, several at a time; write and record each when it ends, also when interrupted."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ RECORD_SECONDS = 1.0  # between two writings of run.json while cases end
 
 
 class Progress(Protocol):
-    """Who is told how far the run is."""
+    """Receives the progress of a run."""
 
     def begin(self, case: CaseRecord) -> None:
-        """The case starts."""
+        """A case started."""
 
     def cell(self, case: CaseRecord, cell: CellRun) -> None:
-        """A cell of the case has run."""
+        """A cell of the case finished."""
 
     def end(self, case: CaseRecord) -> None:
-        """The case has its status, and its files are written."""
+        """The case has its status, and its files were written."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Sink:
-    """Where a case goes. ``save`` returns the files that it wrote; ``note`` is called as cases end."""
+    """The output of cases. ``save`` returns the files that it wrote; ``note`` is called after each case."""
 
     output: export.Format
     save: Callable[[CaseRecord, dict[str, bytes]], dict[str, str]]
@@ -52,7 +52,7 @@ class Sweep:
         self._noted = 0.0
 
     async def run(self, executor: Executor, max_failures: int | None) -> None:
-        """Run all; no new case begins once ``max_failures`` of them did not end well. Raises KernelStartError."""
+        """Run all cases; start no more once ``max_failures`` of them failed. Raises KernelStartError."""
         waiting = iter(self._cases)
         try:
             async with asyncio.TaskGroup() as group:
@@ -85,7 +85,7 @@ class Sweep:
         self._progress.end(record)
 
     async def _finish(self, run: Run, record: CaseRecord) -> None:
-        """Write the case; what cannot be written is said, and is no success."""
+        """Write the case; if that fails, record it as its status."""
         secrets = self._sink.output.secrets
         _describe(run, record)
         notebook = redact_all(run.notebook, secrets)
@@ -94,7 +94,7 @@ class Sweep:
             record.files = self._sink.save(record, files)
         except (OSError, ExportError) as error:
             reason = getattr(error, "strerror", None) or str(error)
-            record.status, record.failure = Status.NOT_WRITTEN, f"the report could not be written: {reason}"
+            record.status, record.failure = Status.NOT_WRITTEN, f"cannot write the report: {reason}"
             return
         record.status, record.failure = run.status, redact(run.failure, secrets)
         record.verdict = verdict_of(notebook)
@@ -102,7 +102,7 @@ class Sweep:
 
 
 def _describe(run: Run, record: CaseRecord) -> None:
-    """Facts of the run in the notebook's metadata: ours, and papermill's keys for who reads these."""
+    """Add the run's data to the notebook's metadata: ours, and papermill's for tools that read these."""
     run.notebook.metadata["svc"] = {"case": record.name, "status": str(run.status), "started": record.started}
     known = run.notebook.metadata.get("papermill") or {}
     run.notebook.metadata["papermill"] = {

@@ -100,14 +100,14 @@ def test_a_file_named_twice_is_attached_once(tmp_path: Path):
 def test_mistakes_say_what_to_do(tmp_path: Path):
     (tmp_path / "auth.log").write_text("x")
     cases = {
-        str(tmp_path): f"{tmp_path} is a folder. Attach its files one by one",
+        str(tmp_path): f"{tmp_path} is a folder. Attach its files individually",
         str(tmp_path / "auht.log"): f"Did you mean {tmp_path / 'auth.log'}?",
-        "/nowhere/at/all": "there is no file /nowhere/at/all (looked in ",
-        "{fram}": "there is no variable fram. Did you mean {frame}?",
-        "{number}": "{number} is of type int. Attach a DataFrame, list, dict, bytes, str or path.",
-        "{objects}": "{objects} holds what is no JSON: something of type object. Attach a text or bytes made of it.",
-        "{endless}": "{endless} holds what is no JSON: itself.",
-        "{a.b}": "--attach {a.b}: braces hold the name of a variable, nothing else.",
+        "/nowhere/at/all": "no such file: /nowhere/at/all (in ",
+        "{fram}": "no variable fram. Did you mean {frame}?",
+        "{number}": "{number} has the type int. Attach a DataFrame, list, dict, bytes, str or path.",
+        "{objects}": "{objects} cannot be converted to JSON: a value of type object. Convert it to text or bytes first.",
+        "{endless}": "{endless} cannot be converted to JSON: it contains itself.",
+        "{a.b}": "--attach {a.b}: braces may only contain the name of a variable.",
     }
     endless: list[object] = [1]
     endless.append(endless)
@@ -149,12 +149,14 @@ def test_a_variable_is_previewed_in_one_safe_line(value: object, preview: str):
 def test_a_variable_over_the_limit_is_not_sent(value: object, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(attachments, "MAX_VARIABLE_BYTES", 100)
 
-    with pytest.raises(AskError, match=r"\{v\} is .*; a variable may have 100 bytes\. Attach a part of it, or write"):
+    with pytest.raises(
+        AskError, match=r"\{v\} is .*; the limit for variables is 100 bytes\. Attach a part of it, or save"
+    ):
         find(["{v}"], {"v": value})
 
 
 def test_an_unknown_name_to_fill_is_an_error_before_anything_is_sent():
-    with pytest.raises(AskError, match=r"there is no variable adress\. Did you mean {address}.*Nothing was sent"):
+    with pytest.raises(AskError, match=r"no variable adress\. Did you mean {address}.*Nothing was sent"):
         text_of("adress", {"address": "x"})
 
 

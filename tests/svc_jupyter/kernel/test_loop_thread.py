@@ -31,23 +31,23 @@ class Source:
             self.closed.set()
 
 
-def follow(source: Source, take=lambda item: None, tick=lambda: None) -> None:
-    LoopThread().follow(source.stream(), take=take, tick=tick)
+def follow(source: Source, on_item=lambda item: None, on_tick=lambda: None) -> None:
+    LoopThread().follow(source.stream(), on_item=on_item, on_tick=on_tick)
 
 
-def follow_here(source: Source, take=lambda item: None, tick=lambda: None) -> None:
+def follow_async(source: Source, on_item=lambda item: None, on_tick=lambda: None) -> None:
     """In a running loop, as a cell with a top-level await does it."""
-    asyncio.run(LoopThread().follow_here(source.stream(), take=take, tick=tick))
+    asyncio.run(LoopThread().follow_async(source.stream(), on_item=on_item, on_tick=on_tick))
 
 
-WAYS = pytest.mark.parametrize("follow", [follow, follow_here])
+WAYS = pytest.mark.parametrize("follow", [follow, follow_async])
 
 
 @WAYS
 def test_items_come_in_order_in_the_callers_thread(follow):
     items: list[tuple[int, int]] = []
 
-    follow(Source(1_000), take=lambda item: items.append((item, threading.get_ident())))
+    follow(Source(1_000), on_item=lambda item: items.append((item, threading.get_ident())))
 
     assert items == [(n, threading.get_ident()) for n in range(1_000)]
 
@@ -57,12 +57,12 @@ def test_the_streams_error_is_raised_after_its_items(follow):
     items: list[int] = []
 
     with pytest.raises(ValueError, match="broken"):
-        follow(Source(2, "fail"), take=items.append)
+        follow(Source(2, "fail"), on_item=items.append)
 
     assert items == [0, 1]
 
 
-@pytest.mark.parametrize("where", ["take", "tick"])
+@pytest.mark.parametrize("where", ["on_item", "on_tick"])
 def test_an_interrupt_closes_the_stream_first(where: str):
     source = Source(1, "wait")
 
@@ -83,7 +83,7 @@ def test_a_tick_that_raises_closes_the_stream(follow):
         raise TimeoutError
 
     with pytest.raises(TimeoutError):
-        follow(source, tick=give_up)
+        follow(source, on_tick=give_up)
 
     assert source.closed.is_set()
 
@@ -91,7 +91,7 @@ def test_a_tick_that_raises_closes_the_stream(follow):
 async def test_a_cancelled_task_closes_the_stream():
     source, taken = Source(1, "wait"), asyncio.Event()
     stream = source.stream()
-    task = asyncio.create_task(LoopThread().follow_here(stream, take=lambda _: taken.set(), tick=lambda: None))
+    task = asyncio.create_task(LoopThread().follow_async(stream, on_item=lambda _: taken.set(), on_tick=lambda: None))
     await taken.wait()
 
     task.cancel()
@@ -111,7 +111,7 @@ async def test_the_loop_goes_on_while_a_stream_is_followed():
             await asyncio.sleep(0)
 
     counting = asyncio.create_task(count())
-    await LoopThread().follow_here(Source(100).stream(), take=lambda _: None, tick=lambda: None)
+    await LoopThread().follow_async(Source(100).stream(), on_item=lambda _: None, on_tick=lambda: None)
     counting.cancel()
 
     assert turns > 1
@@ -120,7 +120,7 @@ async def test_the_loop_goes_on_while_a_stream_is_followed():
 def test_one_loop_follows_many_streams():
     loop = LoopThread()
     for _ in range(3):
-        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None)
+        loop.follow(Source(3).stream(), on_item=lambda item: None, on_tick=lambda: None)
 
     assert sum(thread.name == "svc-stream" for thread in threading.enumerate()) >= 1
 
@@ -129,10 +129,10 @@ def test_one_loop_follows_many_streams():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_follows_streams_of_its_own():
     loop = LoopThread()
-    loop.follow(Source(1).stream(), take=lambda item: None, tick=lambda: None)
+    loop.follow(Source(1).stream(), on_item=lambda item: None, on_tick=lambda: None)
 
     if (pid := os.fork()) == 0:
-        loop.follow(Source(3).stream(), take=lambda item: None, tick=lambda: None)
+        loop.follow(Source(3).stream(), on_item=lambda item: None, on_tick=lambda: None)
         os._exit(7)
     _, status = os.waitpid(pid, 0)
 

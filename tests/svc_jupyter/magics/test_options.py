@@ -60,19 +60,21 @@ def test_text_after_the_options_of_a_cell_is_its_first_line():
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        pytest.param("--atach x q", "no option --atach. Did you mean --attach? Write -- before", id="near"),
-        pytest.param("-enc q", "no option -enc. There are --attach, --into", id="far"),
-        pytest.param("", "there is no question. Write one after the options, for example: Which accounts", id="empty"),
-        pytest.param("--new  ", "there is no question.", id="options alone"),
-        pytest.param("--attach", "--attach needs FILE: nothing follows it.", id="no value"),
-        pytest.param("--attach --new q", "--attach needs FILE, but --new follows it.", id="option for a value"),
-        pytest.param('--attach "a b q', '--attach needs FILE: a quote is not closed: "a b q.', id="open quote"),
+        pytest.param("--atach x q", "unknown option --atach. Did you mean --attach? Put -- before", id="near"),
+        pytest.param("-enc q", "unknown option -enc. Options: --attach, --into", id="far"),
+        pytest.param(
+            "", "the question is missing. Write it after the options, for example: Which accounts", id="empty"
+        ),
+        pytest.param("--new  ", "the question is missing.", id="options alone"),
+        pytest.param("--attach", "--attach needs FILE: the value is missing.", id="no value"),
+        pytest.param("--attach --new q", "--attach needs FILE, but is followed by --new.", id="option for a value"),
+        pytest.param('--attach "a b q', '--attach needs FILE: unclosed quote: "a b q.', id="open quote"),
         pytest.param("--attach '' q", "--attach needs FILE, but it is empty.", id="empty value"),
-        pytest.param("--into 1a q", "--into needs the name of a variable; '1a' is none.", id="no name"),
-        pytest.param("--into class q", "--into needs the name of a variable; 'class' is none.", id="keyword"),
-        pytest.param("--timeout soon q", "--timeout needs seconds, more than 0; 'soon' is not.", id="no number"),
-        pytest.param("--timeout nan q", "--timeout needs seconds, more than 0; 'nan' is not.", id="not a number"),
-        pytest.param("--timeout -1 q", "--timeout needs seconds, more than 0; '-1' is not.", id="negative"),
+        pytest.param("--into 1a q", "--into needs a variable name; '1a' is not one.", id="no name"),
+        pytest.param("--into class q", "--into needs a variable name; 'class' is not one.", id="keyword"),
+        pytest.param("--timeout soon q", "--timeout needs a number of seconds above 0, not 'soon'.", id="no number"),
+        pytest.param("--timeout nan q", "--timeout needs a number of seconds above 0, not 'nan'.", id="not a number"),
+        pytest.param("--timeout -1 q", "--timeout needs a number of seconds above 0, not '-1'.", id="negative"),
         pytest.param("--new=1 q", "--new takes no value.", id="switch with a value"),
     ],
 )

@@ -97,10 +97,10 @@ def run(remote: ThreadService, kernel: KernelSession) -> Run:
     return lambda line: shown(kernel, line)
 
 
-def shown(kernel: KernelSession, line: str, *, can_type: bool = True) -> str:
+def shown(kernel: KernelSession, line: str, *, can_prompt: bool = True) -> str:
     command = parse(line)
     assert command is not None
-    result = SessionCommands(kernel, WANTED, print, can_type=can_type).run(command)
+    result = SessionCommands(kernel, WANTED, print, can_prompt=can_prompt).run(command)
     return result if isinstance(result, str) else repr(result)
 
 
@@ -121,7 +121,7 @@ def test_a_session_is_shown(run: Run, kernel: KernelSession):
     text = run("session show")
 
     assert re.search(r"^questions +1, \d+ messages$", text, re.MULTILINE)
-    assert re.search(r"^ends at +\d{4}-\d\d-\d\d \d\d:\d\d UTC, in (1 h 0|0 h 59) min$", text, re.MULTILINE)
+    assert re.search(r"^expires +\d{4}-\d\d-\d\d \d\d:\d\d UTC, in (1 h 0|0 h 59) min$", text, re.MULTILINE)
 
 
 def test_a_new_session_is_the_kernels(run: Run, kernel: KernelSession):
@@ -164,17 +164,19 @@ def test_what_cannot_be_resumed_says_why(run: Run):
     run("session new same")
     run("session new same")
 
-    with pytest.raises(AskError, match=r"no live session has the id or name 'abcdef'. `%svc session list` shows them"):
+    with pytest.raises(
+        AskError, match=r"no session has the ID or name 'abcdef'. List your sessions with `%svc session list`"
+    ):
         run("session resume abcdef")
-    with pytest.raises(AskError, match=r"2 sessions are called 'same': \w+, \w+\. Give the id\."):
+    with pytest.raises(AskError, match=r"2 sessions match 'same': \w+, \w+\. Use a full ID\."):
         run("session resume 'same'")
 
 
 def test_a_session_is_renamed_and_extended(run: Run):
     run("session new")
 
-    assert run('session rename "Ticket 4711"') == "The session is called 'Ticket 4711' now."
-    assert re.fullmatch(r"The session ends at .* UTC, in (2 d 0 h|1 d 23 h)\.", run("session extend 2d"))
+    assert run('session rename "Ticket 4711"') == "Renamed the session to 'Ticket 4711'."
+    assert re.fullmatch(r"The session expires at .* UTC, in (2 d 0 h|1 d 23 h)\.", run("session extend 2d"))
     assert sessions()[0].name == "Ticket 4711"
 
 
@@ -182,7 +184,7 @@ def test_a_deleted_session_is_gone_and_the_next_question_makes_one(run: Run, ker
     run("session new first")
     deleted = sessions()[0].id
 
-    assert run("session delete") == "The session 'first' is deleted: its messages and files are erased."
+    assert run("session delete") == "Deleted the session 'first' with its messages and files."
     ask(kernel, "one")
 
     assert [session.id == deleted for session in sessions()] == [False]
@@ -206,7 +208,7 @@ def test_the_history_has_questions_and_answers(run: Run, kernel: KernelSession):
 
     text = run("history 2").splitlines()
 
-    assert text[0] == "3 questions, the last 2"
+    assert text[0] == "3 questions (last 2)"
     assert [line.split()[0] for line in text[2:]] == ["2", "3"]
     assert "question 2" in text[-1]
 
@@ -235,7 +237,7 @@ def test_a_typed_key_is_used_and_kept(
 
     text = shown(kernel, "key")
 
-    assert re.fullmatch(r"The key of \S+ is kept in the system's key store \(Test store\)\.", text)
+    assert re.fullmatch(r"The key of \S+ is saved in the system keyring \(Test store\)\.", text)
     assert remote.key not in text
     assert store.kept == {("svc", remote.base_url): remote.key}
     assert ask(kernel, "one")
@@ -247,10 +249,10 @@ def test_a_key_is_deleted(remote: ThreadService, kernel: KernelSession, store: S
     store.set_password("svc", remote.base_url, remote.key)
     ask(kernel, "one")
 
-    assert shown(kernel, "key delete") == f"The key for {remote.base_url} is deleted."
-    assert shown(kernel, "key delete") == f"There was no key for {remote.base_url}."
+    assert shown(kernel, "key delete") == f"Deleted the key for {remote.base_url}."
+    assert shown(kernel, "key delete") == f"No key is saved for {remote.base_url}."
     assert store.kept == {}
-    with pytest.raises(Exception, match=r"needs a key\. `%svc key` asks for it"):
+    with pytest.raises(Exception, match=r"needs an API key\. Enter it with `%svc key`"):
         ask(kernel, "two")
 
 
@@ -263,13 +265,13 @@ def test_without_a_store_the_key_lives_in_the_kernel(
     monkeypatch.setattr(keyring, "set_password", NoKeyring().set_password)
     monkeypatch.setattr(keyring, "get_password", NoKeyring().get_password)
 
-    assert "is kept in this kernel alone, until it ends: the system's key store cannot be used" in shown(kernel, "key")
+    assert "is saved in this kernel only, until it ends: the system keyring is not available" in shown(kernel, "key")
     assert ask(kernel, "one")
 
 
 @pytest.mark.parametrize(
     ("typed", "message"),
-    [("", "Nothing was typed, nothing was changed."), ("svc_" + "x" * 49, "the key was not kept: ")],
+    [("", "No key entered; nothing changed."), ("svc_" + "x" * 49, "the key was not saved: ")],
     ids=["nothing", "a wrong one"],
 )
 def test_what_is_no_key_is_not_kept(
@@ -295,13 +297,13 @@ def test_what_is_no_key_is_not_kept(
 def test_a_key_that_cannot_be_typed_says_why(
     remote: ThreadService, kernel: KernelSession, monkeypatch: pytest.MonkeyPatch
 ):
-    with pytest.raises(AskError, match="SVC_API_KEY is set, and goes first"):
+    with pytest.raises(AskError, match="SVC_API_KEY is set and takes precedence"):
         shown(kernel, "key")
     monkeypatch.delenv("SVC_API_KEY")
-    with pytest.raises(AskError, match="nobody can type a key here"):
-        shown(kernel, "key", can_type=False)
+    with pytest.raises(AskError, match="cannot prompt for a key"):
+        shown(kernel, "key", can_prompt=False)
     monkeypatch.delenv("SVC_BASE_URL")
-    with pytest.raises(AskError, match="the local service brings its own key"):
+    with pytest.raises(AskError, match="the local service has its own key"):
         shown(kernel, "key")
 
 

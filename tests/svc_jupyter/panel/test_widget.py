@@ -128,7 +128,9 @@ def message(kind: str, content: str, turn: str = "t", **fields: object) -> Messa
         pytest.param([message("query", "q"), message("error", "too long")], "No answer: too long", id="failed"),
         pytest.param([message("query", "q"), message("result", "![x](https://e.example/p.png)")], "hxxps", id="image"),
         pytest.param([message("query", "a ```` b\n</pre>")], "`````text\na ```` b", id="fence"),
-        pytest.param([message("query", "q"), message("result", "x" * 200_000)], "100,000 characters more", id="long"),
+        pytest.param(
+            [message("query", "q"), message("result", "x" * 200_000)], "100,000 more characters omitted", id="long"
+        ),
     ],
 )
 def test_a_transcript_says_what_came_of_a_question(messages: list[Message], shows: str):
@@ -139,6 +141,6 @@ def test_a_transcript_keeps_the_last_fifty_questions():
     messages = [message("query", f"number {n}.", str(n)) for n in range(60)]
     text = transcript.bundle(messages, css_class="c")["text/plain"]
     assert "60 questions" in text
-    assert "The first 10 are left out." in text
+    assert "The first 10 are omitted." in text
     assert "number 10." in text
     assert "number 9." not in text
