@@ -105,7 +105,7 @@ def test_mistakes_say_what_to_do(tmp_path: Path):
         "/nowhere/at/all": "no such file: /nowhere/at/all (in ",
         "{fram}": "no variable fram. Did you mean {frame}?",
         "{number}": "{number} has the type int. Attach a DataFrame, list, dict, bytes, str or path.",
-        "{objects}": "{objects} cannot be converted to JSON: a value of type object. Convert it to text or bytes first.",
+        "{objects}": "{objects} cannot be converted to JSON: a value of type object. Convert it to text or bytes",
         "{endless}": "{endless} cannot be converted to JSON: it contains itself.",
         "{a.b}": "--attach {a.b}: braces may only contain the name of a variable.",
     }

@@ -75,4 +75,4 @@ def test_jupyters_commands_fail_where_a_question_fails(command: list[str], local
     done = subprocess.run([jupyter, *command, str(path)], capture_output=True, text=True, timeout=100)
 
     assert done.returncode != 0
-    assert "AskError: there is no file nowhere.log" in done.stderr
+    assert "AskError: no such file: nowhere.log" in done.stderr

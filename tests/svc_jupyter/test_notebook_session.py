@@ -44,7 +44,7 @@ def test_files_and_values_are_attached(shared_kernel: Kernel, tmp_path: Path):
     seen = shared_kernel.run(code)
 
     assert seen.displays[-1]["data"]["text/markdown"] == "rows.jsonl (8), a.log (1)"
-    assert "sends rows.jsonl: list of 1 record, 8 bytes, begins" in seen.shown()
+    assert "sending rows.jsonl: list of 1 record, 8 bytes, begins" in seen.shown()
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,11 @@ def test_files_and_values_are_attached(shared_kernel: Kernel, tmp_path: Path):
     [
         pytest.param("session.ask('fail the upstream is away')", "AskError: the upstream is away", id="failed turn"),
         pytest.param("session.ask('wait', timeout_seconds=0.3)", "AskError: no answer within 0.3 s", id="timeout"),
-        pytest.param("session.ask('q', attach=['nowhere.log'])", "AskError: there is no file", id="no file"),
-        pytest.param("session.ask('q', attach='a.log')", "AskError: attach takes several: ", id="a text for a list"),
-        pytest.param("session.ask('q', attach=['{x}'])", "AskError: there is no file ", id="braces are a name"),
+        pytest.param("session.ask('q', attach=['nowhere.log'])", "AskError: no such file", id="no file"),
+        pytest.param(
+            "session.ask('q', attach='a.log')", "AskError: attach takes a list or a dict: ", id="a text for a list"
+        ),
+        pytest.param("session.ask('q', attach=['{x}'])", "AskError: no such file: ", id="braces are a name"),
     ],
 )
 def test_an_error_is_one_line(shared_kernel: Kernel, call: str, error: str):
@@ -96,7 +98,7 @@ def test_questions_at_once_wait_for_each_other_while_the_loop_goes_on(shared_ker
     seen = shared_kernel.run(code)
 
     assert seen.text == "['count 5 20 (after 0)', 'echo b (after 1)'] True\n"
-    assert "waiting for the question before to end" in seen.shown()
+    assert "waiting for the previous question to finish" in seen.shown()
 
 
 def test_a_terminal_awaits_too(scripted_local: Path):
@@ -113,4 +115,4 @@ def test_outside_of_ipython_it_says_what_to_use():
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
 
-    assert "AskError: session.ask is for notebooks and IPython." in done.stderr
+    assert "AskError: session.ask works in notebooks and IPython." in done.stderr

@@ -119,7 +119,7 @@ def test_a_typed_key_is_in_the_store_and_nowhere_else(
 
     assert without.error.startswith(f"AskError: {remote.base_url} needs a key. `%svc key` asks for it")
     assert [prompt["password"] for prompt in typed.prompts] == [True]
-    assert "is kept in the system's key store" in typed.text
+    assert "is saved in the system keyring" in typed.text
     assert after[2].status == "ok"
     assert remote.key not in str([without, typed, *after])
     found = [texts(tmp_path / folder) for folder in ("store", "state", "ipython", "kernel")]

@@ -100,7 +100,7 @@ def test_replay_asks_only_what_is_new_and_the_session_knows_what_was_replayed(
     assert texts_of(second) == ["count 2 (after 0)", "count 3 (after 1)"]
     assert sessions[0] == answers_of(first)[0].metadata[MIME_TYPE]["session_id"] != sessions[1]
     assert [a.metadata[MIME_TYPE]["is_stored"] for a in answers_of(second)] == [True, False]
-    assert "asks again what was answered from the store: count 2" in str(second)
+    assert "asking again what was answered from the store: count 2" in str(second)
 
 
 def test_refresh_asks_all_and_says_what_changed(folder: Path, monkeypatch: pytest.MonkeyPatch):
@@ -138,7 +138,7 @@ def test_answers_of_sessions_that_may_not_be_logged(
 
 
 def test_a_mode_that_is_none_says_which_there_are(folder: Path):
-    with pytest.raises(CellExecutionError, match="there is no mode stale"):
+    with pytest.raises(CellExecutionError, match="unknown mode stale"):
         run(folder, "%svc --answers stale count 2")
 
 

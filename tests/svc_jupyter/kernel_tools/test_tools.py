@@ -118,8 +118,10 @@ def test_what_is_asked_is_shown_as_text_whatever_it_holds(kernel: Kernel):
 RESULTS = [
     pytest.param("raise KeyError('web1')", "error: KeyError: 'web1'", id="exception"),
     pytest.param("raise SystemExit(3)", "error: SystemExit: 3", id="exit"),
-    pytest.param("return object()", "error: it gave a object that is no JSON", id="no JSON"),
-    pytest.param("return b'\\xff\\x00'", "error: it gave bytes that are no text", id="bytes"),
+    pytest.param(
+        "return object()", "error: the result cannot be sent: a object cannot be converted to JSON", id="no JSON"
+    ),
+    pytest.param("return b'\\xff\\x00'", "error: the result cannot be sent: bytes that are not text", id="bytes"),
     pytest.param("return None", "null", id="nothing"),
     pytest.param(
         "import datetime, pathlib; return [datetime.date(2026, 11, 21), pathlib.PurePosixPath('/a')]",
@@ -150,7 +152,7 @@ def test_wrong_arguments_are_told_and_the_function_is_not_called(kernel: Kernel)
 def test_a_function_that_takes_too_long_is_ended(kernel: Kernel, body: str):
     kernel.run(f"@svc_jupyter.tool(timeout_seconds=0.2)\ndef lookup(host: str):\n    {body}")
     seen = kernel.run(CALL, typed="y")
-    assert "error: it took longer than 0.2 s" in seen.shown()
+    assert "error: no result within 0.2 s" in seen.shown()
 
 
 def test_an_asynchronous_function_works_and_has_its_time_limit(kernel: Kernel):
@@ -161,7 +163,7 @@ def test_an_asynchronous_function_works_and_has_its_time_limit(kernel: Kernel):
     assert "in the cell" in seen.text
 
     kernel.run(f"{define}    await asyncio.sleep(60)")
-    assert "error: it took longer than 0.5 s" in kernel.run(CALL, typed="y").shown()
+    assert "error: no result within 0.5 s" in kernel.run(CALL, typed="y").shown()
 
 
 def test_a_table_goes_as_csv_cut_to_whole_rows(kernel: Kernel):
@@ -241,11 +243,11 @@ def test_a_tool_that_was_removed_is_offered_no_longer(kernel: Kernel):
 
 
 NOT_TOOLS = [
-    pytest.param("def f(a): ...", "AskError: f: a has no type. Write one: a: str", id="no type"),
-    pytest.param("def f(*a: int): ...", "so *a: int cannot be. Write each parameter out.", id="any number"),
-    pytest.param("def f(a: int, /): ...", "so a: int before / cannot be.", id="by place"),
-    pytest.param("def f(a: object): ...", "f: a is object, which a model cannot write.", id="no JSON"),
-    pytest.param("def f(a: 'Zork'): ...", "f cannot be read: name 'Zork' is not defined.", id="unknown name"),
+    pytest.param("def f(a): ...", "AskError: f: a has no type. Add one, for example a: str", id="no type"),
+    pytest.param("def f(*a: int): ...", "so *a: int is not allowed. Use named parameters.", id="any number"),
+    pytest.param("def f(a: int, /): ...", "so a: int before / is not allowed.", id="by place"),
+    pytest.param("def f(a: object): ...", "f: a has the type object, which JSON cannot represent.", id="no JSON"),
+    pytest.param("def f(a: 'Zork'): ...", "f cannot be inspected: name 'Zork' is not defined", id="unknown name"),
     pytest.param("class f: ...", "@tool is for functions, not for type.", id="class"),
 ]
 
@@ -269,7 +271,7 @@ def batch(folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyP
 
 def test_in_a_batch_run_nothing_is_called_that_is_not_allowed_by_name(tmp_path, environment, monkeypatch):
     shown = batch(tmp_path, environment, monkeypatch)
-    assert "lookup was not called: nobody can be asked here." in shown
+    assert "lookup was not called: cannot ask for confirmation in a non-interactive run." in shown
     assert "error: the user does not allow it" in shown
     assert "ran []" in shown
 
@@ -307,10 +309,10 @@ future = magics.kernel.ask_in_background('call lookup {"host": "web1"}', wanted,
     asked = "[m.id for m in heard if m.message_type == 'confirmation_request']"
     wait_until(lambda: says(asked) != "[]", "the question")
     refused = kernel.run("magics.kernel.confirm('zork', True)")
-    assert "nothing waits for that" in refused.error
+    assert "this confirmation is no longer pending" in refused.error
     kernel.run(f"magics.kernel.confirm({asked}[0], True)")
     seen = kernel.run("future.result(20); print(heard[-2].content)")
     assert '{"owner":"ops","host":"web1"}' in seen.text
     assert "looking" not in seen.text
     assert ran(kernel) == "[('web1', False)]"
-    assert "nothing waits for that" in kernel.run(f"magics.kernel.confirm({asked}[0], True)").error
+    assert "this confirmation is no longer pending" in kernel.run(f"magics.kernel.confirm({asked}[0], True)").error

@@ -78,7 +78,7 @@ def test_another_model_starts_a_fresh_session_and_says_so(shared_kernel: Kernel)
     other = shared_kernel.run("%svc --model svc-1.2-experimental echo three").shown()
 
     assert "(after 1)" in same
-    assert "A new session is used: the one before is answered by svc-1.1." in other
+    assert "Started a new session: the previous one uses svc-1.1." in other
     assert "(after 0)" in other
 
 
@@ -88,9 +88,7 @@ def test_values_are_filled_in_once_and_only_when_asked(shared_kernel: Kernel):
     assert "echo {a} (after 0)" in shared_kernel.run("%svc --new echo {a}").shown()
     assert "echo {b} (after 1)" in shared_kernel.run("%svc --fill echo {a}").shown()
     assert "echo secret (after 2)" in shared_kernel.run("def f(b):\n    %svc --fill echo {b}\nf(b)").shown()
-    assert shared_kernel.run("%svc --fill echo {nothing}").error.startswith(
-        "AskError: --fill: there is no variable nothing."
-    )
+    assert shared_kernel.run("%svc --fill echo {nothing}").error.startswith("AskError: --fill: no variable nothing.")
 
 
 def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, tmp_path: Path):
@@ -107,16 +105,16 @@ def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, t
     assert second.displays[-1]["data"]["text/markdown"] == "a b.log (3), data (3)"
     assert third.displays[-1]["data"]["text/markdown"] == "a b.log (3), data (3)"
     assert fourth.displays[-1]["data"]["text/markdown"] == "data (3), a b.log (5)"
-    assert "a b.log has other content than before" in fourth.shown()
+    assert "a b.log changed since it was attached" in fourth.shown()
 
 
 @pytest.mark.parametrize(
     ("cell", "error"),
     [
-        pytest.param("%svc --attach nowhere.log q", "AskError: there is no file nowhere.log (looked in ", id="no file"),
-        pytest.param("%svc --atach x q", "AskError: no option --atach. Did you mean --attach?", id="no option"),
-        pytest.param("%svc", "AskError: there is no question.", id="no question"),
-        pytest.param("%%svc\n\n", "AskError: there is no question.", id="empty cell"),
+        pytest.param("%svc --attach nowhere.log q", "AskError: no such file: nowhere.log (in ", id="no file"),
+        pytest.param("%svc --atach x q", "AskError: unknown option --atach. Did you mean --attach?", id="no option"),
+        pytest.param("%svc", "AskError: the question is missing.", id="no question"),
+        pytest.param("%%svc\n\n", "AskError: the question is missing.", id="empty cell"),
         pytest.param("%svc --model nonesuch q", "AskError: ", id="no model"),
         pytest.param("%svc fail the upstream is away", "AskError: the upstream is away", id="failed turn"),
         pytest.param(
@@ -254,7 +252,7 @@ def test_a_deleted_session_is_replaced_and_said_so(kernel: Kernel, session: Sess
 
     seen = kernel.run("%svc echo two")
 
-    assert "A new session is used" in seen.shown()
+    assert "Started a new session" in seen.shown()
     assert "echo two (after 0)" in seen.shown()
 
 

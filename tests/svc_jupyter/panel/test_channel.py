@@ -1,4 +1,4 @@
-"""A chat panel's channel, on a real service: what a page asks, and what it is told."""
+"""A chat panel's channel, on a real service: a page's requests, the answers and the events."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from tests.support.live import StartService, ThreadService, wait_until
 
 
 class Page:
-    """A page that sees everything that it is told."""
+    """A page that collects everything that it receives."""
 
     def __init__(self, kernel: KernelSession, ask_options: Callable[[], AskOptions]) -> None:
-        self.told: list[tuple[float, Json]] = []
+        self.received: list[tuple[float, Json]] = []
         self.configured: list[Json] = []
         self._count = 0
-        self.channel = PanelChannel(kernel, ask_options, self._hear, self.configured.append)
+        self.channel = PanelChannel(kernel, ask_options, self._receive, self.configured.append)
 
-    def _hear(self, event: Json) -> None:
-        self.told.append((time.monotonic(), event))
+    def _receive(self, event: Json) -> None:
+        self.received.append((time.monotonic(), event))
 
-    def post(self, word: str, data: bytes = b"", /, **fields: object) -> str:
+    def post(self, operation: str, data: bytes = b"", /, **fields: object) -> str:
         """Send a request; its id."""
         self._count += 1
         identity = f"r{self._count}"
-        self.channel.receive({"id": identity, "do": word, **fields}, [memoryview(data)])
+        self.channel.receive({"id": identity, "do": operation, **fields}, [memoryview(data)])
         return identity
 
     def answer(self, identity: str) -> Json:
         """What a request was answered with, parts put together."""
-        wait_until(lambda: any(self._ends(event, identity) for _, event in self.told), f"{identity} to be answered")
-        replies = [event for _, event in self.told if event.get("id") == identity]
+        wait_until(lambda: any(self._ends(event, identity) for _, event in self.received), f"{identity} to be answered")
+        replies = [event for _, event in self.received if event.get("id") == identity]
         messages = [message for event in replies for message in event.get("part", [])]
         return {**replies[-1], "parts": messages}
 
-    def ask(self, word: str, data: bytes = b"", /, **fields: object) -> object:
+    def ask(self, operation: str, data: bytes = b"", /, **fields: object) -> object:
         """Send a request; what it was answered with. Fails where that was an error."""
-        return self.answer(self.post(word, data, **fields))["ok"]
+        return self.answer(self.post(operation, data, **fields))["ok"]
 
     def events(self, name: str) -> list[Json]:
-        return [event for _, event in self.told if event.get("event") == name]
+        return [event for _, event in self.received if event.get("event") == name]
 
     @property
     def messages(self) -> list[Json]:
@@ -136,7 +136,7 @@ def test_a_question_makes_the_session_and_its_turn_comes_as_events(open_page: Op
     assert {event["session_id"] for event in page.events("messages")} == {page.events("session")[0]["session"]["id"]}
 
 
-def test_what_a_cell_asks_is_told_and_the_next_question_knows_it(open_page: OpenPage, kernel: KernelSession):
+def test_a_cells_question_is_shown_and_the_next_question_has_its_context(open_page: OpenPage, kernel: KernelSession):
     page = open_page()
     ask_in_a_cell(kernel, page, "from a cell")
     assert "from a cell" in page.wait_for("result")["content"]
@@ -154,7 +154,7 @@ def test_a_page_that_comes_later_reads_all_that_was_asked(open_page: OpenPage, k
     assert later.ask("open", history=False)["messages"] == []
 
 
-def test_a_question_waits_for_a_cells_and_may_be_taken_back(open_page: OpenPage, kernel: KernelSession):
+def test_a_question_that_waits_can_be_cancelled(open_page: OpenPage, kernel: KernelSession):
     page = open_page(Slow)
     other = open_page()
     other.ask("send", content="takes long")
@@ -257,7 +257,7 @@ def test_an_error_has_the_wires_code_and_what_to_do(open_page: OpenPage):
     assert "no session yet" in page.answer(page.post("update", name="x"))["error"]["text"]
 
 
-def test_without_a_key_the_page_is_told_how_to_give_one(
+def test_without_a_key_the_error_says_how_to_enter_one(
     kernel: KernelSession, ask_options, start_service: StartService, monkeypatch
 ):
     settings = ask_options(start_service(Echo))
@@ -292,7 +292,7 @@ def test_eight_thousand_steps_come_gathered_and_in_order_below_jupyters_limits(o
     assert result["content"] == "8000 steps"
     page.wait_for("info", state="end")
     assert [message["seq"] for message in page.messages] == list(range(1, 8_004))
-    sent = [(at, event) for at, event in page.told if event.get("event") == "messages"]
+    sent = [(at, event) for at, event in page.received if event.get("event") == "messages"]
     seconds = sent[-1][0] - sent[0][0]
     assert len(sent) <= 20 * seconds + 2
     assert sum(len(str(event)) for _, event in sent) < BYTES_PER_SECOND * (seconds + BURST_SECONDS) * 1.1
@@ -303,12 +303,12 @@ def test_two_pages_share_what_jupyter_lets_through(open_page: OpenPage):
     pages[0].ask("send", content="6000")
     for page in pages:
         page.wait_for("info", state="end")
-    sent = sorted((at, len(str(event))) for page in pages for at, event in page.told)
+    sent = sorted((at, len(str(event))) for page in pages for at, event in page.received)
     for start, _ in sent:  # in any three seconds
         assert sum(size for at, size in sent if start <= at < start + 3) < 3_000_000
 
 
-def test_a_long_past_is_told_without_the_steps_of_its_oldest_turns():
+def test_a_long_history_comes_without_the_steps_of_its_oldest_turns():
     from svc import Message
 
     def turn(number: int) -> list[Message]:
@@ -321,9 +321,9 @@ def test_a_long_past_is_told_without_the_steps_of_its_oldest_turns():
     assert [message.message_type for message in kept[-102:]] == ["query", *["info"] * 100, "result"]
 
 
-def test_a_closed_page_is_told_nothing(open_page: OpenPage, kernel: KernelSession):
+def test_a_closed_page_receives_nothing(open_page: OpenPage, kernel: KernelSession):
     closed, other = open_page(), open_page()
     closed.channel.close()
     ask_in_a_cell(kernel, other, "hello")
     other.wait_for("info", state="end")
-    assert closed.told == []
+    assert closed.received == []

@@ -47,14 +47,14 @@ def test_a_secret_is_in_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        pytest.param("s.csv", "hots\n1\n", "line 2: no parameter hots. Did you mean host?", id="unknown name"),
-        pytest.param("s.csv", "host,day\n1\n", "line 2: it has not as many cells as the 2 names", id="short row"),
-        pytest.param("s.csv", "host\n1,2\n", "line 2: it has not as many cells as the 1 names", id="long row"),
+        pytest.param("s.csv", "hots\n1\n", "line 2: unknown parameter hots. Did you mean host?", id="unknown name"),
+        pytest.param("s.csv", "host,day\n1\n", "line 2: the number of values differs from the 2 names", id="short row"),
+        pytest.param("s.csv", "host\n1,2\n", "line 2: the number of values differs from the 1 names", id="long row"),
         pytest.param("s.csv", 'host\n"1\n', "line 1: unexpected end of data", id="open quote"),
         pytest.param("s.csv", "host\n", "has no cases", id="no rows"),
         pytest.param("s.csv", "", "has no cases", id="empty"),
-        pytest.param("s.jsonl", "[1]\n", "line 1: a case is an object", id="a list"),
-        pytest.param("s.jsonl", '{"host": 1}\n{\n', "line 2: no JSON", id="broken JSON"),
+        pytest.param("s.jsonl", "[1]\n", "line 1: expected a JSON object", id="a list"),
+        pytest.param("s.jsonl", '{"host": 1}\n{\n', "line 2: invalid JSON", id="broken JSON"),
     ],
 )
 def test_what_is_no_sweep_says_where(name: str, text: str, message: str, tmp_path: Path):

@@ -72,11 +72,11 @@ def test_a_kernel_that_dies_is_told(local_state: Path, tmp_path: Path):
     ("content", "message"),
     [
         pytest.param(None, "'nightly.ipynb' does not exist", id="missing"),
-        pytest.param("", "nightly.ipynb is not a notebook that can be read", id="empty"),
-        pytest.param("no json", "nightly.ipynb is not a notebook that can be read", id="no JSON"),
-        pytest.param("[]", "nightly.ipynb is not a notebook that can be read", id="a list"),
+        pytest.param("", "nightly.ipynb is not a valid notebook", id="empty"),
+        pytest.param("no json", "nightly.ipynb is not a valid notebook", id="no JSON"),
+        pytest.param("[]", "nightly.ipynb is not a valid notebook", id="a list"),
         pytest.param(
-            '{"cells": 3, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}', "is not a notebook", id="no cells"
+            '{"cells": 3, "nbformat": 4, "nbformat_minor": 5, "metadata": {}}', "is not a valid notebook", id="no cells"
         ),
     ],
 )
@@ -100,7 +100,9 @@ def test_a_kernel_that_is_not_installed_is_a_usage_error(tmp_path: Path):
     done = run_report("run", "nightly.ipynb", folder=tmp_path)
 
     assert done.returncode == 2
-    assert "there is no kernel 'nonesuch' here. `jupyter kernelspec list`" in " ".join(done.stderr.split())
+    assert "kernel 'nonesuch' is not installed. List the kernels with `jupyter kernelspec list`" in " ".join(
+        done.stderr.split()
+    )
 
 
 def test_ctrl_c_ends_the_run_and_writes_nothing(local_state: Path, tmp_path: Path):

@@ -90,7 +90,7 @@ def test_a_cluster_that_is_not_there_is_a_usage_error(tmp_path: Path, monkeypatc
     done = run_report("run", "work.ipynb", "--executor", "dask://127.0.0.1:9", folder=tmp_path)
 
     assert done.returncode == 2
-    assert "no dask scheduler answers at tcp://127.0.0.1:9" in " ".join(done.stderr.split())
+    assert "cannot reach the dask scheduler at tcp://127.0.0.1:9" in " ".join(done.stderr.split())
 
 
 def test_what_a_worker_logs_of_a_task_that_fails_has_no_secret_in_it(tmp_path: Path):

@@ -142,7 +142,7 @@ def test_a_file_that_may_not_be_written_whole_is_not_written(folder: Path):
     assert full.returncode == 1
     assert statuses_of(folder) == ["not written"] * 3
     assert {case["failure"] for case in cases_in(folder / "out").values()} == {
-        "the report could not be written: File too large"
+        "cannot write the report: File too large"
     }
     assert_whole(folder / "out")
     assert sweep(folder, "--resume").returncode == 0

@@ -203,7 +203,7 @@ def test_a_template_of_nbconverts_own_is_as_safe():
 
 
 def test_a_template_that_is_not_there_says_which_there_are():
-    with pytest.raises(ExportError, match="--template nowhere: there is none of that name"):
+    with pytest.raises(ExportError, match="--template nowhere: unknown template"):
         build(notebook_with(), title="report", template="nowhere")
 
 

@@ -137,19 +137,19 @@ def test_a_second_run_into_the_same_folder_is_refused(folder: Path):
     process.communicate(timeout=30)
 
     assert refused.returncode == 2
-    assert "another run writes into out" in refused.stderr
+    assert "another run is writing to out" in refused.stderr
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        pytest.param(["--to", "docx"], "--to docx: no format docx. There are: html, ipynb, md, pdf.", id="format"),
+        pytest.param(["--to", "docx"], "--to docx: unknown format docx. Formats: html, ipynb, md, pdf.", id="format"),
         pytest.param(["--to", "ipynb"], "--to ipynb would overwrite the notebook", id="ipynb beside"),
-        pytest.param(["--sweep", "cases.csv"], "--sweep writes many files", id="no folder"),
+        pytest.param(["--sweep", "cases.csv"], "--sweep requires --out FOLDER.", id="no folder"),
         pytest.param(["--executor", "ray"], "--executor ray: write local, or dask://HOST:PORT.", id="executor"),
-        pytest.param(["-p", "hots=1"], "no parameter hots", id="parameter"),
+        pytest.param(["-p", "hots=1"], "unknown parameter hots", id="parameter"),
         pytest.param(["-p", "host"], "-p host: write name=value.", id="no value"),
-        pytest.param(["--redact", "NOWHERE"], "--redact NOWHERE: there is no parameter", id="redact"),
+        pytest.param(["--redact", "NOWHERE"], "--redact NOWHERE: no parameter or environment variable", id="redact"),
     ],
 )
 def test_options_that_do_not_fit_are_usage_errors(arguments: list[str], message: str, folder: Path):
