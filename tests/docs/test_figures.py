@@ -23,8 +23,8 @@ NUMERALS = {1: "an hour", 4: "four", 5: "five", 10: "ten"}
     ("page", "figure"),
     [
         pytest.param("notebook.md", f"at least every {loop_thread.POLL_SECONDS:g} s", id="poll"),
-        pytest.param("notebook.md", f"every {loop_thread.HERE_POLL_SECONDS:g} s", id="poll in a coroutine"),
-        pytest.param("notebook.md", f"at most {loop_thread.LEAVE_SECONDS:g} s", id="leave"),
+        pytest.param("notebook.md", f"every {loop_thread.ASYNC_POLL_SECONDS:g} s", id="poll in a coroutine"),
+        pytest.param("notebook.md", f"at most {loop_thread.CLOSE_SECONDS:g} s", id="leave"),
         pytest.param("notebook.md", f"at most {NUMERALS[round(1 / live_output.REDRAW_SECONDS)]} times", id="redraw"),
         pytest.param("notebook.md", f"unused for {session_file.KEEP_SECONDS // DAY_SECONDS} days", id="kernels.json"),
         pytest.param("reports.md", f"at most {parameters.SECRET_BYTES:,} bytes", id="secret"),

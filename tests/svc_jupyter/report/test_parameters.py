@@ -50,10 +50,10 @@ def test_the_known_names_are_those_that_the_tagged_cell_sets():
     ("names", "known", "message"),
     [
         pytest.param(
-            ["hots"], ["host", "day"], "-p: no parameter hots. Did you mean host? There are: host, day.", id="typo"
+            ["hots"], ["host", "day"], "-p: unknown parameter hots. Did you mean host? Parameters: host, day.", id="typo"
         ),
-        pytest.param(["q"], ["host"], "-p: no parameter q. There are: host.", id="other"),
-        pytest.param(["q"], [], "-p: the notebook has no cell tagged `parameters`", id="none"),
+        pytest.param(["q"], ["host"], "-p: unknown parameter q. Parameters: host.", id="other"),
+        pytest.param(["q"], [], "-p: cannot set q, because the notebook has no cell tagged `parameters`", id="none"),
     ],
 )
 def test_an_unknown_name_is_an_error_that_lists_the_known(names: list[str], known: list[str], message: str):
