@@ -1,5 +1,5 @@
 // The transport in a notebook: the kernel holds the key and the connection, and sends messages through a widget or a
-// comm. The chat shows the kernel's one session. The protocol: the docstring of svc_jupyter/panel/channel.py.
+// comm. The chat shows the kernel's one session. The protocol: docs/panel.md.
 import { DEFAULT_NAME } from "./settings.js";
 import { fill } from "./strings.js";
 import type {
