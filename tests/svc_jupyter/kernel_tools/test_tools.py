@@ -248,7 +248,7 @@ NOT_TOOLS = [
     pytest.param("def f(a: int, /): ...", "so a: int before / is not allowed.", id="by place"),
     pytest.param("def f(a: object): ...", "f: a has the type object, which JSON cannot represent.", id="no JSON"),
     pytest.param("def f(a: 'Zork'): ...", "f cannot be inspected: name 'Zork' is not defined", id="unknown name"),
-    pytest.param("class f: ...", "@tool is for functions, not for type.", id="class"),
+    pytest.param("class f: ...", "@tool is for functions, not for type", id="class"),
 ]
 
 

@@ -50,7 +50,10 @@ def test_the_known_names_are_those_that_the_tagged_cell_sets():
     ("names", "known", "message"),
     [
         pytest.param(
-            ["hots"], ["host", "day"], "-p: unknown parameter hots. Did you mean host? Parameters: host, day.", id="typo"
+            ["hots"],
+            ["host", "day"],
+            "-p: unknown parameter hots. Did you mean host? Parameters: host, day.",
+            id="typo",
         ),
         pytest.param(["q"], ["host"], "-p: unknown parameter q. Parameters: host.", id="other"),
         pytest.param(["q"], [], "-p: cannot set q, because the notebook has no cell tagged `parameters`", id="none"),
