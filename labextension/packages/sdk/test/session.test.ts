@@ -103,6 +103,7 @@ describe("the client", () => {
   test("an unknown session is not found", async () => {
     await expect(svc.resumeSession("nothing-here")).rejects.toThrow(SessionNotFoundError);
     await expect(svc.resumeSession("")).rejects.toThrow(InvalidRequestError);
+    await expect(svc.resumeSession("")).rejects.toThrow("sessionId is empty. Pass the sessionId of a session.");
   });
 
   test("the key is not shown anywhere", async () => {
@@ -418,7 +419,7 @@ describe("properties and files of a session", () => {
     const refused = session.attachFile("a.png", "<png>", "image/png");
 
     await expect(refused).rejects.toThrow(InvalidRequestError);
-    await expect(refused).rejects.toThrow(/is not base64/);
+    await expect(refused).rejects.toThrow(/is not valid base64/);
   });
 
   test("an upload reports its progress", async () => {
