@@ -1,8 +1,8 @@
 """Decide which skills to run for a question, on which inputs and in which order. Pure.
 
 A prompt that asks for several things gets a skill for each, in the prompt's order. Only words in the question count,
-not those in text pasted below it. If no word names a skill, the content decides: a file's label, or the look of the prompt.
-``candidates`` lists the skills that the words name; a test prints this table.
+not those in text pasted below it. If no word names a skill, the content decides: a file's label, or the look of the
+prompt. ``candidates`` lists the skills that the words name; a test prints this table.
 """
 
 from __future__ import annotations
