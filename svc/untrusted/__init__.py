@@ -1,6 +1,6 @@
 """Text from outside made safe to show: the only place that decides how, for every client.
 
-``characters`` makes visible what cannot be seen, ``defang`` takes the life out of addresses, ``markup`` writes Markdown
+``characters`` makes hidden characters visible, ``defang`` makes indicators inert, ``markup`` writes Markdown
 around evidence, ``markdown`` rewrites an answer's Markdown, and ``model_markdown`` disarms what a language model wrote.
 TypeScript follows the same rules; both read the cases in ``tests/wire/*_cases.json``.
 """

@@ -1,4 +1,4 @@
-"""Make visible what cannot be seen or what a terminal would obey: controls, direction overrides, zero widths, tags.
+"""Make hidden characters and terminal control codes visible: controls, direction overrides, zero widths, tags.
 
 One rule for Markdown, terminals and notebooks. C0 controls become their control pictures; everything else that is
 hidden becomes ``⟦U+XXXX⟧``. Hidden are Unicode's default ignorable code points (among them the tag block and the

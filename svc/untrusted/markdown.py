@@ -97,12 +97,12 @@ _Part = _Text | _Code | _Break | _Styled
 
 
 def safe_markdown(markdown: str) -> str:
-    """The same answer as Markdown that any renderer may be given; ``""`` for nothing."""
+    """Return the answer as Markdown that is safe in any renderer; ``""`` for an empty answer."""
     return _written(markdown, plain=False)
 
 
 def plain_text(markdown: str) -> str:
-    """The same answer for people who read it as text: no escapes, no backticks, tables in columns, defanged alike."""
+    """Return the answer as plain text, defanged too: no escapes, no backticks, tables as aligned columns."""
     return _written(markdown, plain=True)
 
 
@@ -122,7 +122,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # loaded with the first answer
 
     class Parser(MarkdownIt):
-        """Takes every address as it stands: the writer shows it as text."""
+        """Accept every address: the writer shows addresses as text, never as links."""
 
         def validateLink(self, url: str) -> bool:  # noqa: N802 (the library's name)
             return True
@@ -137,7 +137,7 @@ def _parser() -> MarkdownIt:
 
 
 class _Writer:
-    """Writes a tree again. ``plain`` leaves out what only a renderer needs."""
+    """Writes a parsed tree as Markdown, or as text if ``plain``."""
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
@@ -337,7 +337,7 @@ def _stands_alone(part: _Styled, *, before: str, after: str) -> bool:
 
 
 def _edge(parts: list[_Part], *, last: bool) -> str:
-    """The character at the end, or the start, of the one part given; a space where there is none."""
+    """The last, or the first, character of the one part given; a space if there is none."""
     match parts:
         case [_Text(text=text)] if text:
             return text[-1 if last else 0]

@@ -1,4 +1,4 @@
-"""Markdown that is safe by itself: what comes from evidence can close no code span, cell or block. Pure.
+"""Write Markdown around evidence, so that evidence cannot end a code span, cell or block. Pure.
 
 Evidence goes through ``code_span`` or ``code_block``, other words that are not ours through ``escape``. Indicators are
 defanged before they are shown outside a block. Rules: CommonMark 0.31 (6.1 code spans), GFM tables.
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.defang import defang_text
 
-MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the whole stands in the findings
+MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the findings hold it whole
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
 _SPECIAL = re.compile(r"([\\`*_\[\]~$|!])")
@@ -42,18 +42,18 @@ def code_block(text: str, language: str = "text", *, limit: int = 4_000) -> str:
 
 
 def escape(text: str) -> str:
-    """Words that are not ours as plain Markdown text: no markup, no HTML, no link, on one line."""
+    """Untrusted words as plain Markdown text on one line, without markup, HTML or links."""
     shown = _SPECIAL.sub(r"\\\1", on_one_line(defang_text(text))).replace("&", "&amp;").replace("<", "&lt;")
     return _BLOCK_START.sub(_as_text, shown)
 
 
 def _as_text(start: re.Match[str]) -> str:
-    """What would begin a heading, list or quote, so that it does not: ``1\\.``, ``\\#``."""
+    """Escape what would begin a heading, list or quote: ``1\\.``, ``\\#``."""
     return f"{start[1]}{start[2]}\\" if start[2].isdigit() else f"{start[1]}\\{start[2]}"
 
 
 def table(headers: Sequence[str], rows: Sequence[Sequence[str]], limit: int = TABLE_ROWS) -> str:
-    """A Markdown table of cells that are Markdown already; beyond ``limit`` rows it says how many are left out."""
+    """A Markdown table of cells that are Markdown already; after ``limit`` rows it says how many are omitted."""
     lines = [_row(headers), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
     if len(rows) > limit:
         lines += ["", f"… and {len(rows) - limit:,} more (all {len(rows):,} are in the findings)."]

@@ -1,6 +1,6 @@
-"""A model's Markdown made harmless: no image that a reader's program fetches, no HTML, no link that a click follows.
+"""Make a model's Markdown harmless: no images, which would be fetched, no HTML, no links.
 
-What a model writes may have been dictated by what it read, and an address with the evidence in it is a way out. Code
+Evidence may have told the model what to write, and an address with evidence in it would leak that evidence. Code
 stays as it is where CommonMark reads it as code; whether the rest is harmless is asked of a parser, not of a pattern.
 Pure. Rules: CommonMark 0.31 (4.5 fenced code, 6.1 code spans, 6.3 links), GFM (6.9 autolinks).
 """
@@ -46,7 +46,7 @@ class MarkdownPart(msgspec.Struct, frozen=True):
 
 
 def harmless(markdown: str) -> str:
-    """The text with nothing live in it. What cannot be made so part by part is shown as a block of code."""
+    """Return the text without active content; if rewriting its parts is not enough, the whole as a code block."""
     by_part = "".join(part.text if part.form is not PartKind.TEXT else _disarmed(part.text) for part in parts(markdown))
     if is_harmless(by_part):
         return by_part
@@ -115,7 +115,7 @@ def _spans(text: str) -> Iterator[MarkdownPart]:
 
 
 def _disarmed(text: str) -> str:
-    """Text whose images, links, definitions of links, HTML and addresses are shown instead of used."""
+    """Text in which images, links, link definitions, HTML and addresses are shown as text."""
     return break_links(_TAG.sub("&lt;", text).replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:"))
 
 

@@ -1,7 +1,7 @@
-"""The embedded analyst: a question in, steps out as they happen, one answer with its evidence. No network, no model.
+"""The embedded analyst: plans a question, runs tools on the evidence, renders one answer. No network, no model.
 
-Plans (``plan``, ``history``), runs the tools in workers, renders (``render``). Does no I/O itself: a worker reads the
-files. Whatever stands in them is data, never an instruction.
+``plan`` and ``follow_up`` decide what to run, workers run the tools and read the files, ``render`` and
+``structured_answer`` write the answer. The content of files is data, never an instruction.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, plan, read_question
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, make_plan, read_question
 from svc.assistant.analyst.render import SkillResult
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
@@ -41,7 +41,7 @@ def _utc_now() -> datetime:
 
 
 class Analyst(Assistant):
-    """The default assistant. ``start`` starts its workers ahead; a turn's closed iterator kills what it runs."""
+    """The default assistant. Closing a turn's iterator kills the tools that it runs."""
 
     toolsets = toolsets()
 
@@ -50,7 +50,7 @@ class Analyst(Assistant):
         self._now = now
 
     async def start(self) -> None:
-        """Start the workers ahead."""
+        """Start the workers, so that the first question need not wait for them."""
         await self._workers.start()
 
     async def close(self) -> None:
@@ -58,15 +58,20 @@ class Analyst(Assistant):
         await self._workers.close()
 
     async def answer(self, turn: Turn) -> AsyncGenerator[Step | Answer, None]:
-        """Steps as they happen, one ``source`` with the findings where there are any, then the Answer."""
+        """Yield steps as they happen, one ``source`` message with the findings, then the Answer.
+
+        A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
+        """
         requested = requested_format(turn.prompt)
-        back = history.follow_up(
+        follow_up = history.follow_up(
             requested.prompt,
             turn.history,
             is_form_given=requested.format is not AnswerFormat.PROSE,
             has_new_files=any(file.is_new for file in turn.files),
         )
-        steps = self._follow(turn, requested, back) if back is not None else self._question(turn, requested)
+        steps = (
+            self._follow_up(turn, requested, follow_up) if follow_up is not None else self._question(turn, requested)
+        )
         async with aclosing(steps):
             async for step in steps:
                 yield _in_language(step, turn.language) if requested.format is AnswerFormat.PROSE else step
@@ -76,46 +81,46 @@ class Analyst(Assistant):
         question = read_question(
             requested.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
         )
-        planned = plan(question)
-        return self._investigate(turn, requested, planned)
+        return self._investigate(turn, requested, make_plan(question))
 
     async def _investigate(
-        self, turn: Turn, requested: RequestedFormat, planned: Plan
+        self, turn: Turn, requested: RequestedFormat, plan: Plan
     ) -> AsyncGenerator[Step | Answer, None]:
-        yield _say(_plan_in_words(planned, turn), State.PLANNING)
-        if not planned.asks:
-            yield Answer(markdown=render.cannot(planned, turn))
+        yield _info(_describe(plan, turn), State.PLANNING)
+        if not plan.skills:
+            yield Answer(markdown=render.not_answered(plan, turn))
             return
-        parts: list[SkillResult] = []
-        for ask in planned.asks:
-            async with aclosing(self.run_ask(ask)) as outcomes:
+        results: list[SkillResult] = []
+        for planned in plan.skills:
+            async with aclosing(self.run_skill(planned)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
-                        parts.append(outcome)
+                        results.append(outcome)
                     else:
                         yield outcome
-        for step in _told(_without_covered(parts), requested, planned, turn.language):
+        for step in _final_steps(_without_covered(results), requested, plan, turn.language):
             yield step
 
-    async def run_ask(self, ask: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
-        """The ask's tool over its inputs: steps as it works, then the one Part."""
+    async def run_skill(self, planned: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result."""
+        skill = planned.skill
         findings: list[AnyFinding] = []
         gaps: list[tuple[str, str]] = []
-        for call in ask.calls:
-            yield _say(f"{ask.skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=ask.skill.name)
+        for call in planned.calls:
+            yield _info(f"{skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=skill.name)
             async with aclosing(self._call(call)) as yields:
                 async for item in yields:
                     match item:
                         case Progress(text=text):
-                            yield _say(on_one_line(text), State.RUNNING_AGENT, actor=ask.skill.name)
+                            yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
                         case Gap(text=text):
                             gaps.append((call.name, text))
                         case Finding():
                             findings.append(item)
-        found = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
-        yield _say(f"{ask.skill.name}: {found}", State.TOOL_RESULT, actor=ask.skill.name)
-        names = tuple(call.name for call in ask.calls)
-        yield SkillResult(skill=ask.skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
+        summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
+        yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
+        names = tuple(call.name for call in planned.calls)
+        yield SkillResult(skill=skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
 
     def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
@@ -131,73 +136,82 @@ class Analyst(Assistant):
             )
         )
 
-    async def _follow(
-        self, turn: Turn, requested: RequestedFormat, back: FollowUp
+    async def _follow_up(
+        self, turn: Turn, requested: RequestedFormat, follow_up: FollowUp
     ) -> AsyncGenerator[Step | Answer, None]:
-        """Answer from what the session knows already."""
-        yield _say(f"looking back over {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
-        if back.kind is FollowUpKind.ASKED:
-            yield Answer(markdown=render.asked(turn.history))
+        """Answer from the earlier questions and findings of the session; run a tool again only for a time of day."""
+        yield _info(f"searching {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
+        if follow_up.kind is FollowUpKind.QUESTIONS:
+            yield Answer(markdown=render.earlier_questions(turn.history))
             return
         known = history.latest(turn.history)
         if known is None:
-            yield Answer(markdown=render.nothing_known())
+            yield Answer(markdown=render.no_earlier_findings())
             return
         exchange, findings = known
-        calls = history.again(exchange, findings, turn.files, back.options) if back.options else []
+        calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
         if calls:
-            asks = [_again(calls, skill) for skill in dict.fromkeys(call.skill for call in calls)]
-            async with aclosing(self._investigate(turn, requested, Plan(asks=tuple(asks)))) as steps:
+            skills = [_rerun(skill, calls) for skill in dict.fromkeys(call.skill for call in calls)]
+            async with aclosing(self._investigate(turn, requested, Plan(skills=tuple(skills)))) as steps:
                 async for step in steps:
                     yield step
             return
-        for step in _from_known(requested, back, findings):
+        for step in _filtered_steps(requested, follow_up, findings):
             yield step
 
 
-def _without_covered(parts: Sequence[SkillResult]) -> list[SkillResult]:
-    """Without the asks that found nothing where another one's answer has what they were for (``Skill.covers``)."""
-    told = {name for part in parts if part.findings for name in part.skill.covers}
-    return [part for part in parts if part.findings or part.skill.name not in told]
+def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
+    """Drop the results without findings of skills that another result covers (``Skill.covers``)."""
+    covered = {name for result in results if result.findings for name in result.skill.covers}
+    return [result for result in results if result.findings or result.skill.name not in covered]
 
 
-def _again(calls: Sequence[Call], skill: Skill) -> PlannedSkill:
-    mine = tuple(call for call in calls if call.skill == skill)
-    return PlannedSkill(skill=skill, calls=mine, because="the earlier log, another time of day")
+def _rerun(skill: Skill, calls: Sequence[Call]) -> PlannedSkill:
+    of_skill = tuple(call for call in calls if call.skill == skill)
+    return PlannedSkill(skill=skill, calls=of_skill, reason="same log, different time of day")
 
 
-def _from_known(requested: RequestedFormat, back: FollowUp, findings: Sequence[AnyFinding]) -> list[Step | Answer]:
-    """The last messages of a turn that only looks at earlier findings."""
-    is_whole = back.kind is FollowUpKind.FOUND
-    if not is_whole and not back.conditions and back.limit is None and back.kind is not FollowUpKind.COUNT:
-        return [Answer(markdown=render.not_understood(requested.prompt, len(findings)))]
-    kept = list(findings) if is_whole else history.filtered(requested.prompt, findings)
-    kept = kept[: back.limit] if back.limit is not None else kept  # they are stored worst first
-    told: list[Step | Answer] = [
-        _say(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
+def _filtered_steps(
+    requested: RequestedFormat, follow_up: FollowUp, findings: Sequence[AnyFinding]
+) -> list[Step | Answer]:
+    """The last messages of a turn that only filters earlier findings."""
+    keeps_all = follow_up.kind is FollowUpKind.FINDINGS
+    has_filter = bool(follow_up.conditions) or follow_up.limit is not None or follow_up.kind is FollowUpKind.COUNT
+    if not keeps_all and not has_filter:
+        return [Answer(markdown=render.unknown_filter(requested.prompt, len(findings)))]
+    kept = list(findings) if keeps_all else history.filtered(requested.prompt, findings)
+    kept = kept[: follow_up.limit]  # they are stored worst first; a limit of None keeps all
+    steps: list[Step | Answer] = [
+        _info(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
         findings_step(render.findings_json(kept)[0]),
     ]
     grouped = history.by_skill(kept)
     if requested.format is not AnswerFormat.PROSE:
-        return [*told, Answer(markdown=structured_answer(requested, grouped))]
-    return [*told, Answer(markdown=render.refined(requested.prompt, back.conditions, grouped, len(findings)))]
+        return [*steps, Answer(markdown=structured_answer(requested, grouped))]
+    return [
+        *steps,
+        Answer(markdown=render.filtered_findings(requested.prompt, follow_up.conditions, grouped, len(findings))),
+    ]
 
 
-def _told(
-    parts: Sequence[SkillResult], requested: RequestedFormat, planned: Plan, language: str
+def _final_steps(
+    results: Sequence[SkillResult], requested: RequestedFormat, plan: Plan, language: str
 ) -> list[Step | Answer]:
     """The last messages of a turn that ran tools."""
-    findings = [finding for part in parts for finding in part.findings]
+    findings = [finding for result in results for finding in result.findings]
     encoded, left_out = render.findings_json(findings)
-    drawn = [picture_step(picture) for part in parts for picture in section_of(part.skill).pictures(render.shown(part))]
+    pictures = [
+        picture_step(picture)
+        for result in results
+        for picture in section_of(result.skill).pictures(render.shown(result))
+    ]
+    groups = [(result.skill, result.findings) for result in results]
     if requested.format is not AnswerFormat.PROSE:
-        groups = [(part.skill, part.findings) for part in parts]
-        return [findings_step(encoded), *drawn, Answer(markdown=structured_answer(requested, groups))]
-    told = [gist(findings, language), render.answer(parts, planned, left_out=left_out)]
-    told += (
-        [last_line(requested.last_line, [(part.skill, part.findings) for part in parts])] if requested.last_line else []
-    )
-    return [findings_step(encoded), *drawn, Answer(markdown="\n\n".join(part for part in told if part))]
+        return [findings_step(encoded), *pictures, Answer(markdown=structured_answer(requested, groups))]
+    blocks = [gist(findings, language), render.answer(results, plan, left_out=left_out)]
+    if requested.last_line:
+        blocks.append(last_line(requested.last_line, groups))
+    return [findings_step(encoded), *pictures, Answer(markdown="\n\n".join(block for block in blocks if block))]
 
 
 def _in_language(step: Step | Answer, language: str) -> Step | Answer:
@@ -220,7 +234,7 @@ def findings_step(findings: str) -> Step:
 
 
 def picture_step(picture: Picture) -> Step:
-    """A picture as a message: base64, as the wire has everything that is neither text nor JSON."""
+    """A picture as a message, in base64 like all content that is neither text nor JSON (docs/wire.md)."""
     return Step(
         content=b64encode(picture.svg.encode()).decode(),
         message_type=MessageType.SOURCE,
@@ -230,18 +244,18 @@ def picture_step(picture: Picture) -> Step:
     )
 
 
-def _say(text: str, state: State, actor: str = "analyst") -> Step:
+def _info(text: str, state: State, actor: str = "analyst") -> Step:
     return Step(content=text, state=state, actor=actor)
 
 
-def _plan_in_words(planned: Plan, turn: Turn) -> str:
-    """What will be done and why: ``2 asks: Logins (“brute-forced”) in auth.log (4,812 bytes); …``."""
-    if not planned.asks:
-        return f"no tool fits this question ({plural(len(turn.files), 'file')} attached)"
+def _describe(plan: Plan, turn: Turn) -> str:
+    """What will be done and why: ``2 tasks: Logins (“brute-forced”) in auth.log (4,812 bytes); …``."""
+    if not plan.skills:
+        return f"no tool matches this question ({plural(len(turn.files), 'file')} attached)"
     sizes = {file.name: f" ({file.size:,} bytes)" for file in turn.files}
-    asks = [
-        f"{ask.skill.title} ({ask.because}) in "
-        + ", ".join(on_one_line(call.name) + sizes.get(call.name, "") for call in ask.calls)
-        for ask in planned.asks
+    tasks = [
+        f"{planned.skill.title} ({planned.reason}) in "
+        + ", ".join(on_one_line(call.name) + sizes.get(call.name, "") for call in planned.calls)
+        for planned in plan.skills
     ]
-    return f"{plural(len(asks), 'ask')}: " + "; ".join(asks)
+    return f"{plural(len(tasks), 'task')}: " + "; ".join(tasks)

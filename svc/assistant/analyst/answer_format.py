@@ -1,6 +1,7 @@
-"""In which form a question wants its answer: prose, a table, JSON, CSV, or a format that it gives itself. Pure.
+"""Recognize the format that a prompt requests: prose, a table, JSON, CSV or a template. Pure.
 
-The words about the form are taken out of the prompt before it is planned: a format's example is no material.
+The words about the format are removed from the prompt before it is planned, so that an example in a template is not
+read as evidence.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from enum import StrEnum
 
 import msgspec
 
-MAX_TEMPLATE_CHARS = 4_000  # a longer "format" is material that follows a colon
-_ENDS_CHARS = 4_000  # of a prompt, first and last: where people say how to answer
+MAX_TEMPLATE_CHARS = 4_000  # longer text after "format:" is evidence, not a template
+_ENDS_CHARS = 4_000  # at each end of a prompt, where users say how to answer
 
 
 class AnswerFormat(StrEnum):
@@ -25,9 +26,10 @@ class AnswerFormat(StrEnum):
 
 
 class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
-    """The form, with the format that the prompt gives for TEMPLATE, and ``prompt`` without the words about it.
+    """The requested format, and ``prompt`` without the words about it.
 
-    ``last_line`` names what alone the last line of an answer in prose shall hold ("CWE ID"); "" for no such wish.
+    ``template`` is the text of a TEMPLATE. ``last_line`` names the value that the last line of an answer in prose must
+    consist of ("CWE ID"); "" if the prompt does not ask for one.
     """
 
     prompt: str
@@ -81,8 +83,8 @@ _LAST_LINE = re.compile(
 
 
 def requested_format(prompt: str) -> RequestedFormat:
-    """What the prompt says about the form of its answer; PROSE and the prompt as it is where it says nothing."""
-    if (given := _given_format(prompt)) is not None:
+    """Return the format that the prompt requests; PROSE and the unchanged prompt if it requests none."""
+    if (given := _given_template(prompt)) is not None:
         return given
     if (match := _LAST_LINE.search(prompt)) is not None and _is_at_an_end(prompt, match):
         return RequestedFormat(prompt=prompt[: match.start()] + prompt[match.end() :], last_line=match["thing"].strip())
@@ -103,16 +105,16 @@ def requested_format(prompt: str) -> RequestedFormat:
 
 
 def _is_at_an_end(prompt: str, match: re.Match[str]) -> bool:
-    """Whether the words stand in the prompt's first or last paragraph: in between they are somebody else's."""
+    """Whether the match is in the first or last paragraph; in between, it is probably pasted material."""
     return "\n\n" not in prompt[: match.start()].strip("\n") or "\n\n" not in prompt[match.end() :].strip("\n")
 
 
-def _given_format(prompt: str) -> RequestedFormat | None:
+def _given_template(prompt: str) -> RequestedFormat | None:
     match = next(reversed([*_TEMPLATE.finditer(prompt)]), None)
     if match is None or not _is_at_an_end(prompt, match):
         return None
     after = prompt[match.end() :]
-    length = _length(after)
+    length = _template_length(after)
     if not 0 < length <= MAX_TEMPLATE_CHARS:
         return None
     template = after[:length]
@@ -125,8 +127,8 @@ def _given_format(prompt: str) -> RequestedFormat | None:
     )
 
 
-def _length(after: str) -> int:
-    """How far a format goes: a whole fence, whole brackets, else to the next empty line."""
+def _template_length(after: str) -> int:
+    """The length of the template at the start of ``after``: a fence, balanced brackets, or up to an empty line."""
     if (fenced := _FENCED.match(after)) is not None:
         return fenced.end()
     if after[:1] in ("{", "["):
@@ -142,9 +144,9 @@ def _length(after: str) -> int:
 
 
 PLACEHOLDER = re.compile(r"<([^<>\n]{1,60})>|\{([A-Za-z][\w .-]{0,40})\}|\[([A-Za-z][\w .-]{0,40})\]|(\.\.\.|…|_{3,})")
-"""What stands for a value: ``<score>``, ``{score}``, ``[score]``, ``...``."""
+"""Placeholders for values: ``<score>``, ``{score}``, ``[score]``, ``...``."""
 
 
 def is_template(text: str) -> bool:
-    """Whether a text has places to fill: placeholders, or the keys of a JSON object."""
+    """Whether a text has something to fill in: placeholders, or the keys of a JSON object."""
     return PLACEHOLDER.search(text) is not None or re.search(r"[\"']\w[\w .-]*[\"']\s*:", text) is not None

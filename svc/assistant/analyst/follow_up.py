@@ -1,7 +1,7 @@
-"""What a session already knows: which question refers back, and which earlier findings it means. Pure.
+"""Recognize questions that refer to earlier ones, and select the earlier findings that they mean. Pure.
 
-A follow-up never asks a tool for what is known; only a limit on the time of day needs the log again, since findings
-hold sums. What the earlier findings cannot answer is said, not guessed.
+A follow-up is answered from earlier findings without running a tool. Only a time of day needs the log again, because
+findings hold totals over the whole log. If the earlier findings cannot answer the question, the answer says so.
 """
 
 from __future__ import annotations
@@ -24,24 +24,27 @@ from svc.assistant.turn import Exchange, TurnFile
 
 MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
 MAX_BARE_CHARS = 60  # of a question that says only what to keep: "how many domains?", "critical ones"
-_NO_WORD = re.compile(r"[\d.@_\\$]")  # an address, a name of a file or an account, and no word of a sentence
+_NAME_CHARS = re.compile(
+    r"[\d.@_\\$]"
+)  # only in an address or the name of a file or account, not in a word of a sentence
 _EXAMPLES = tuple(map(ipaddress.ip_network, ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32")))
-"""RFC 5737 and RFC 3849: in a text they stand for addresses of the internet."""
+"""RFC 5737 and RFC 3849: documentation addresses; texts use them as examples of public ones."""
 
 
 class FollowUpKind(StrEnum):
-    """What a question wants from the history: the questions, all findings, some of them, or how many these are."""
+    """What a question asks of the history: the questions, all findings, some of them, or their number."""
 
-    ASKED = "asked"
-    FOUND = "found"
+    QUESTIONS = "questions"
+    FINDINGS = "findings"
     FILTER = "filter"
     COUNT = "count"
 
 
 class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about earlier ones. ``conditions`` are ours, in words; ``options`` limit the time of day.
+    """A question about earlier ones.
 
-    ``limit``: only so many, the worst first.
+    ``conditions`` are the recognized filters in our own words, never text from the evidence unless it names a value;
+    ``options`` limit the time of day; ``limit`` is the number of findings to keep, worst first.
     """
 
     kind: FollowUpKind
@@ -50,20 +53,20 @@ class FollowUp(msgspec.Struct, frozen=True, kw_only=True):
     limit: int | None = None
 
 
-_ASKED = re.compile(
+_EARLIER_QUESTIONS = re.compile(
     r"\bwhat (?:did|have|had|was|were) (?:i|we)\b[^.?!]{0,20}\bask\w*"
     r"|\b(?:my|our|the) (?:last|first|previous|earlier|past) (?:questions?|prompts?)"
     r"|\bwhat (?:was|were) my\b[^.?!]{0,20}\bquestions?"
     r"|\bquestions?\b[^.?!]{0,30}\b(?:so far|before|earlier)\b",
     re.IGNORECASE,
 )
-_FOUND = re.compile(
+_EARLIER_FINDINGS = re.compile(
     r"\bwhat (?:did|have|had) (?:you|we) (?:already )?(?:find|found|tell|told|say|said|answer\w*|see|seen)\b"
     r"|\b(?:show|repeat|list|give)\b[^.?!]{0,20}\b(?:earlier|previous|last|old)\b[^.?!]{0,20}\b(?:findings?|answers?|results?)"
     r"|\b(?:findings?|answers?|results?) again\b",
     re.IGNORECASE,
 )
-_BACK = re.compile(
+_BACK_REFERENCE = re.compile(
     r"\b(?:these|those|them|of (?:the )?(?:above|earlier|previous)"
     r"|(?:earlier|previous|last) (?:findings?|answer|results?))\b"
     r"|^\s*(?:(?:and|now|ok|okay|please|so|show|list|give)\s+(?:me\s+)?)*(?:only|just)\b",
@@ -78,7 +81,7 @@ _TOP = re.compile(
     r"(?:\s+(?:of (?:these|those|them)|findings?|ones?|results?|hits?|rows?))?\s*[.?!]?\s*$",
     re.IGNORECASE,
 )
-_NOTHING_ELSE = re.compile(
+_NO_FILTER = re.compile(
     r"\s*(?:(?:and|now|ok|okay|please|so|again|show|list|give|put|print|me|it|them|that|this|all|the|these|those|same|earlier|"
     r"previous|last|findings?|answers?|results?)[\s,.!?]*)+",
     re.IGNORECASE,
@@ -92,14 +95,14 @@ _SUCCESS = re.compile(
     r"\b(?:got|get|let|broke|broken|logged) in(?:to)?\b|\bsucce\w+\b|\bworked\b|\bcompromised\b|\btaken over\b",
     re.IGNORECASE,
 )
-_OUR_WORD = re.compile(
+_COMMON_WORD = re.compile(
     r"all|and|are|any|for|from|that|the|these|those|them|this|which|what|who|how|many|only|just|with|show|list|not|yes|no"
     r"|finding|findings|result|results|type|kind|name|value|time|first|last|high|none|unknown|count|file|files",
     re.IGNORECASE,
 )
 _SEVERITY = re.compile(r"\b(critical|high|medium|low)\b", re.IGNORECASE)
-_SUMS = frozenset({"event_tactics", "process_tree"})
-"""Kinds that sum up many findings: as severe as the worst, and so no answer to which of them are."""
+_SUMMARY_KINDS = frozenset({"event_tactics", "process_tree"})
+"""Kinds that summarize other findings. They take the worst severity among them, so a filter must leave them out."""
 _TYPES = (
     (
         "IP addresses",
@@ -125,7 +128,7 @@ _KINDS = (
 
 
 def findings_of(exchange: Exchange) -> list[AnyFinding]:
-    """The findings that an earlier turn told; a source message of another form has none."""
+    """The findings of an earlier turn; a source message in another form has none."""
     found: list[AnyFinding] = []
     for content in exchange.sources:
         try:
@@ -146,26 +149,29 @@ def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[AnyFinding]] | N
 def follow_up(
     prompt: str, history: Sequence[Exchange], *, is_form_given: bool = False, has_new_files: bool = False
 ) -> FollowUp | None:
-    """What the prompt wants from the history, or None where it is a question of its own.
+    """Return what the prompt asks of the history, or None if it is a new question.
 
-    ``is_form_given``: words about the form ("as CSV") were taken out of the prompt; alone they mean what is known.
-    ``has_new_files``: files came with the question, so that words which ask for no tool are about them.
+    Args:
+        prompt: Without words about the answer's format.
+        history: The session's earlier turns, oldest first.
+        is_form_given: Whether such words ("as CSV") were removed; alone they ask for the known findings in that form.
+        has_new_files: Whether files came with the question; words that name no tool then refer to these files.
     """
     question = question_of(prompt)
     if len(prompt) > MAX_FOLLOW_UP_CHARS:
         return None
-    if _ASKED.search(question):
-        return FollowUp(kind=FollowUpKind.ASKED)
+    if _EARLIER_QUESTIONS.search(question):
+        return FollowUp(kind=FollowUpKind.QUESTIONS)
     known = latest(history)
-    if _FOUND.search(question):
-        return FollowUp(kind=FollowUpKind.FOUND)
+    if _EARLIER_FINDINGS.search(question):
+        return FollowUp(kind=FollowUpKind.FINDINGS)
     if known is None:
         return None
-    if is_form_given and (not question.strip() or _NOTHING_ELSE.fullmatch(question)):
-        return FollowUp(kind=FollowUpKind.FOUND)
+    if is_form_given and (not question.strip() or _NO_FILTER.fullmatch(question)):
+        return FollowUp(kind=FollowUpKind.FINDINGS)
     limit = _limit(question)
     is_bare = not has_new_files and _is_bare(prompt, question, known[1])
-    if not _BACK.search(question) and limit is None and not is_bare:
+    if not _BACK_REFERENCE.search(question) and limit is None and not is_bare:
         return None
     return FollowUp(
         kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
@@ -176,17 +182,17 @@ def follow_up(
 
 
 def _is_bare(prompt: str, question: str, findings: Sequence[AnyFinding]) -> bool:
-    """Whether a question asks for no tool, brings nothing to read, and names what to keep of the findings."""
+    """Whether a short question names no tool, contains nothing to read, and names a filter of the findings."""
     if len(prompt.strip()) > MAX_BARE_CHARS or any(
         pattern.search(prompt) for skill in SKILLS for pattern in (skill.strong, skill.weak, skill.content, skill.looks)
     ):
         return False
     named = _named_values(question, findings)
-    return len(_conditions(question, findings)) > len(named) or any(_NO_WORD.search(label) for label, _ in named)
+    return len(_conditions(question, findings)) > len(named) or any(_NAME_CHARS.search(label) for label, _ in named)
 
 
 def _limit(question: str) -> int | None:
-    """``top 5``, ``the first three``, ``the worst``: how many of the known are wanted."""
+    """``top 5``, ``the first three``, ``the worst``: how many of the earlier findings to keep."""
     match = _TOP.search(question)
     if match is None:
         return None
@@ -202,10 +208,10 @@ def filtered(prompt: str, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
     return [finding for finding in findings if all(test(finding) for test in tests)]
 
 
-def again(
+def rerun_calls(
     exchange: Exchange, findings: Sequence[AnyFinding], files: Sequence[TurnFile], options: dict[str, str]
 ) -> list[Call]:
-    """The calls that read the same logs again for another time of day; a detached log is left out."""
+    """The calls that read the same logs again for a time of day; a log that is no longer attached is left out."""
     read: dict[tuple[str, str], Skill] = {}
     for finding in findings:
         skill = skill_of_kind(finding.kind)
@@ -213,12 +219,12 @@ def again(
             read |= {(skill.name, evidence.source): skill for evidence in finding.evidence}
     calls = []
     for (_, source), skill in read.items():
-        given: TurnFile | str | None = next((file for file in files if file.name == source), None)
-        if given is None and source == PROMPT:
-            given = exchange.prompt
-        if given is not None:
-            taken = {name: value for name, value in options.items() if name in skill.takes}
-            calls.append(Call(skill=skill, input=given, options=taken))
+        source_input: TurnFile | str | None = next((file for file in files if file.name == source), None)
+        if source_input is None and source == PROMPT:
+            source_input = exchange.prompt
+        if source_input is not None:
+            supported = {name: value for name, value in options.items() if name in skill.takes}
+            calls.append(Call(skill=skill, input=source_input, options=supported))
     return calls
 
 
@@ -238,18 +244,18 @@ def _conditions(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str
     if "auth_source" in kinds:
         found += [(label, _has_kind(kind)) for label, kind, words in _KINDS if words.search(question)][:1]
         if _SUCCESS.search(question):
-            found.append(("let in", _was_let_in))
+            found.append(("successful login", _has_successful_login))
     if named := {match.group() for match in _TECHNIQUE.finditer(question)}:
-        found.append((", ".join(sorted(named)), lambda finding: _shows(finding, named)))
+        found.append((", ".join(sorted(named)), lambda finding: _has_technique(finding, named)))
     if (severity := _SEVERITY.search(question)) is not None:
-        wanted = Severity(severity[1].lower())
-        found.append((f"{wanted.value} severity", lambda f: f.severity is wanted and f.kind not in _SUMS))
+        level = Severity(severity[1].lower())
+        found.append((f"{level.value} severity", lambda f: f.severity is level and f.kind not in _SUMMARY_KINDS))
     return found + _named_values(question, findings)
 
 
-def _shows(finding: AnyFinding, techniques: set[str]) -> bool:
+def _has_technique(finding: AnyFinding, techniques: set[str]) -> bool:
     """Whether a finding shows one of the techniques, or a sub-technique of one."""
-    return finding.kind not in _SUMS and any(
+    return finding.kind not in _SUMMARY_KINDS and any(
         shown in techniques or shown.partition(".")[0] in techniques for shown in finding.techniques
     )
 
@@ -262,36 +268,43 @@ def _has_kind(kind: str) -> _Test:
     return lambda finding: finding.kind == kind
 
 
-def _was_let_in(finding: AnyFinding) -> bool:
+def _has_successful_login(finding: AnyFinding) -> bool:
     match finding.facts:
         case AuthSuccess():
             return finding.severity in (Severity.CRITICAL, Severity.HIGH)
-        case AuthSource(success_accounts=entered) | LogonSource(success_accounts=entered):
-            return bool(entered)
-        case AuthAccount(success_sources=entered) | LogonAccount(success_sources=entered):
-            return bool(entered)
+        case AuthSource(success_accounts=names) | LogonSource(success_accounts=names):
+            return bool(names)
+        case AuthAccount(success_sources=names) | LogonAccount(success_sources=names):
+            return bool(names)
         case _:
             return False
 
 
 def _named_values(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str, _Test]]:
-    """A word of the question that is an account, an address or a value found: only what is about it."""
+    """A condition for words of the question that are an account, an address or another value of the findings."""
     words = {word.strip("`'\"?,!()").rstrip(".").replace("[.]", ".").lower() for word in question.split()}
     known = {value.lower() for finding in findings for value in _values(finding)}
-    named = {word for word in words & known if len(word) > 2 and not _is_our_word(word)}
+    named = {word for word in words & known if len(word) > 2 and not _is_common_word(word)}
     named = {word for word in named if not _TECHNIQUE.fullmatch(word.upper())}  # a condition of its own
     if not named:
         return []
     return [(", ".join(sorted(named)), lambda finding: any(value.lower() in named for value in _values(finding)))]
 
 
-def _is_our_word(word: str) -> bool:
-    patterns = (_OUR_WORD, _BACK, _SUCCESS, _SEVERITY, *_SCOPES.values(), *(entry[2] for entry in (*_TYPES, *_KINDS)))
+def _is_common_word(word: str) -> bool:
+    patterns = (
+        _COMMON_WORD,
+        _BACK_REFERENCE,
+        _SUCCESS,
+        _SEVERITY,
+        *_SCOPES.values(),
+        *(entry[2] for entry in (*_TYPES, *_KINDS)),
+    )
     return any(pattern.fullmatch(word) for pattern in patterns)
 
 
 def _values(finding: AnyFinding) -> list[str]:
-    """What a finding is about: every text among its facts, rows of tables included, and the names of its inputs."""
+    """Every text among a finding's facts, including rows of tables, and the names of its inputs."""
     cells: list[object] = []
     for value in columns(finding).values():
         for item in value if isinstance(value, list) else [value]:
@@ -301,7 +314,7 @@ def _values(finding: AnyFinding) -> list[str]:
 
 
 def scope_of(finding: AnyFinding) -> str:
-    """``external`` or ``internal`` for what has a place in a network; "" for the rest (a hash, an account)."""
+    """``external`` or ``internal`` for an address or a host; "" for the rest (a hash, an account)."""
     match finding.facts:
         case IndicatorFacts(scope="public" | "tor" | "documentation"):
             return "external"
@@ -327,7 +340,7 @@ def _scope_of_address(address: str) -> str:
 
 
 def by_skill(findings: Sequence[AnyFinding]) -> list[tuple[Skill, list[AnyFinding]]]:
-    """Findings with the skill that shows them, in the catalogue's order; those that no section shows are left out."""
+    """Group findings by the skill that renders them, in the catalogue's order; others are left out."""
     return [
         (skill, mine)
         for skill in SKILLS

@@ -1,4 +1,4 @@
-"""Which skill can read a file, which is made for it, and the words that mean "the files" or "look at it". Pure."""
+"""Decide which skills can read a file and which are made for it; words for files and triage. Pure."""
 
 from __future__ import annotations
 
@@ -7,36 +7,36 @@ from svc.assistant.skills.skill import PACKED_LABELS, READABLE_LABELS, Skill, wo
 from svc.assistant.turn import TurnFile
 
 _TEXT_TYPES = ("text/", "message/rfc822", "application/json", "application/x-pem-file")
-_UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # only unpacking, or reading on, would tell
+_UNSURE_LABELS = PACKED_LABELS | {"txt", "log"}  # the content decides only after unpacking or further reading
 
 
 def reads(skill: Skill, file: TurnFile) -> bool:
-    """Whether the skill's tool can read the file; one for text reads every kind of text."""
+    """Whether the skill's tool can read the file; a tool for text reads every kind of text."""
     return file.label in skill.labels or (skill.labels >= READABLE_LABELS and file.mime_type.startswith(_TEXT_TYPES))
 
 
 def is_for(skill: Skill, file: TurnFile) -> bool:
-    """Whether the file is what the skill is made for: by its content, or its name where content does not tell."""
+    """Whether the file is what the skill is made for: by content, or by name if the content does not decide."""
     return file.label in skill.claims or (
         file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name) is not None
     )
 
 
 def is_readable(file: TurnFile) -> bool:
-    """Whether any tool here can read it."""
+    """Whether any tool can read the file."""
     return any(reads(skill, file) for skill in SKILLS)
 
 
 FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
-"""A clause with one of these means the files, though the prompt brings material of its own."""
+"""A clause with one of these means the files, even if the prompt contains material."""
 
 LOOK = words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
-"""Asks for whatever fits the content."""
+"""Requests for whatever fits the content."""
 
-NOT_YET = (
+UNSUPPORTED = (
     (
         "say who owns an address or whether it is known as malicious (no data offline)",
         words(
@@ -49,4 +49,4 @@ NOT_YET = (
         ),
     ),
 )
-"""What people ask that no tool here does yet, in words that end "it cannot yet …"."""
+"""Requests that no tool can answer yet, as verb phrases that complete "the analyst cannot yet …"."""

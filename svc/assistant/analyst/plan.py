@@ -1,8 +1,8 @@
-"""Decide what to run for a question, in which order and why, from the prompt, the files' types and their content. Pure.
+"""Decide which skills to run for a question, on which inputs and in which order. Pure.
 
-Several asks of one prompt are all planned, in the prompt's order. Words count in the question, not in what was pasted
-under it. If no words tell what is asked, the content does: a file's label, the look of a text. ``candidates`` lists the
-skills that the words name; a test prints this table.
+A prompt that asks for several things gets a skill for each, in the prompt's order. Only words in the question count,
+not those in text pasted below it. If no word names a skill, the content decides: a file's label, or the look of the
+prompt. ``candidates`` lists the skills that the words name; a test prints this table.
 """
 
 from __future__ import annotations
@@ -12,35 +12,37 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.matching import FILE_WORDS, LOOK, NOT_YET, is_for, is_readable, reads
+from svc.assistant.analyst.matching import FILE_WORDS, LOOK, UNSUPPORTED, is_for, is_readable, reads
 from svc.assistant.analyst.translation import glossed
 from svc.assistant.skills.catalogue import SKILLS, enabled, skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
 
-PROMPT = "prompt"  # what evidence from the prompt is called
+PROMPT = "prompt"  # the name of the prompt as a source of evidence
 MAX_QUESTION_CHARS = 2_000
-SAMPLE_CHARS = 50_000  # of a prompt, by which its content is known; planning runs in the service's loop
+SAMPLE_CHARS = 50_000  # of a prompt; bounds the time of planning, which runs in the service's event loop
 QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
 LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
-_LISTING = "indicators"  # the skill that lists what any text names
+_LISTING = "indicators"  # the skill for any text that no other skill is made for
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
-_NOT = re.compile(r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE)
+_NEGATION = re.compile(
+    r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
+)
 _ALL_FILES = re.compile(
     r"\b(?:all|both|every|each|any)\b[^.?!\n]{0,30}\b(?:files?|attach\w+|logs?|reports?|documents?|evidence)\b",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+_QUESTION_WORDS = re.compile(
     r"\b(?:what|which|who|where|when|how|is|are|does|did|tell|say|check|inspect|triage|read|look|show|list|find|explain"
     r"|review|analy[sz]e|examine)\b",
     re.IGNORECASE,
-)  # in a clause: more than a word that happens to stand there
+)  # a clause with one of these asks something; without, a skill's word may be there by chance
 _CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one tool over one input: a file of the turn, or a text, which evidence calls ``text_name``."""
+    """One run of one tool over one input: a file of the turn, or a text, whose name in evidence is ``text_name``."""
 
     skill: Skill
     input: TurnFile | str
@@ -49,35 +51,36 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What evidence calls the input."""
+        """The input's name in evidence."""
         return self.text_name if isinstance(self.input, str) else self.input.name
 
 
 class PlannedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill that answers one thing that was asked: its calls, and the words or the content that led there."""
+    """A skill with its calls; ``reason`` is the words or the content for which it was chosen."""
 
     skill: Skill
     calls: tuple[Call, ...]
-    because: str
+    reason: str
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do. ``cannot`` are asks that no tool does; ``unread`` are files that no tool that is asked reads.
+    """The skills to run, and what the answer must list as not done.
 
-    ``without`` are asks that a tool could answer and that came with nothing for it to read.
+    ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
+    was attached. ``unread``: files that no planned skill reads.
     """
 
-    asks: tuple[PlannedSkill, ...] = ()
-    cannot: tuple[str, ...] = ()
-    without: tuple[str, ...] = ()
+    skills: tuple[PlannedSkill, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    unanswered: tuple[str, ...] = ()
     unread: tuple[TurnFile, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked, with everything that may answer it.
+    """A question with everything that may answer it.
 
-    ``text`` is the part of the prompt that asks; ``glossed`` the same with the English words for what is asked in
-    another language. ``skills`` are those that the session's model has.
+    ``text`` is the question itself, without pasted material; ``glossed`` is ``text`` with English words added for a
+    question in another language. ``skills`` are those of the session's model.
     """
 
     prompt: str
@@ -89,7 +92,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sample(self) -> str:
-        """The beginning of the prompt, by which its content is known."""
+        """The beginning of the prompt, by which its content is recognized."""
         return self.prompt[:SAMPLE_CHARS]
 
 
@@ -104,7 +107,7 @@ class SkillCandidate(msgspec.Struct, frozen=True):
 
 
 def question_of(prompt: str) -> str:
-    """The part of the prompt that asks, without what was pasted under it."""
+    """The question at the beginning (or end) of a prompt, without the material pasted below it."""
     text = _FENCE.sub("\n", prompt[:SAMPLE_CHARS]).strip("\n")
     lines = text.split("\n")
     question: list[str] = []
@@ -123,7 +126,7 @@ def question_of(prompt: str) -> str:
 
 
 def _before_paste(question: str) -> str:
-    """A line that introduces something with a colon asks before the colon."""
+    """The part before a colon that introduces pasted material; else the whole line."""
     head, colon, rest = question.partition(": ")
     is_paste = colon and len(rest) > LONG_REST_CHARS and any(_search(skill.strong, head) for skill in SKILLS)
     return head if is_paste else question
@@ -139,7 +142,7 @@ def read_question(
         files: The session's files.
         use_experimental: Whether the session's model has the experimental skills.
         now: Date and time, ISO 8601, for tools that compare with it; "" if it is not known.
-        language: BCP 47 tag; words for what is asked are known in it and in English.
+        language: BCP 47 tag; questions are recognized in it and in English.
     """
     text = question_of(prompt)
     return Question(
@@ -152,25 +155,25 @@ def read_question(
     )
 
 
-def plan(question: Question) -> Plan:
+def make_plan(question: Question) -> Plan:
     """Return what to run for a new question; ``follow_up`` decides about questions that refer to earlier ones."""
     named = candidates(question)
     absent = [skill for skill in SKILLS if skill not in question.skills]
-    cannot = tuple(what for what, words in NOT_YET if _search(words, question.glossed)) + tuple(
-        _left_to_experimental(skill)
+    unsupported = tuple(what for what, words in UNSUPPORTED if _search(words, question.glossed)) + tuple(
+        _experimental_only(skill)
         for skill in absent
         if _search(skill.strong, question.glossed) or skill.looks.search(question.sample)
     )
     if named:
-        asks = _by_words(named, question) or _by_content(question) or [_planned(named[0], named, question)]
+        skills = _by_words(named, question) or _by_content(question) or [_plan_candidate(named[0], named, question)]
     else:
-        asks = [] if cannot else _by_content(question)
-    made_for = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
+        skills = [] if unsupported else _by_content(question)
+    experimental = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
     return Plan(
-        asks=tuple(asks),
-        cannot=tuple(dict.fromkeys([*cannot, *map(_left_to_experimental, made_for)])),
-        without=_without(named, asks) if asks else (),
-        unread=_unread(asks, question.files),
+        skills=tuple(skills),
+        unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
+        unanswered=_unanswered(named, skills) if skills else (),
+        unread=_unread(skills, question.files),
     )
 
 
@@ -182,25 +185,27 @@ def candidates(question: Question) -> list[SkillCandidate]:
     return _named_in(question.prompt[:MAX_QUESTION_CHARS], question.skills)
 
 
-def _unread(asks: Sequence[PlannedSkill], files: Sequence[TurnFile]) -> tuple[TurnFile, ...]:
+def _unread(skills: Sequence[PlannedSkill], files: Sequence[TurnFile]) -> tuple[TurnFile, ...]:
     """The files that no planned skill reads: new ones, and those that no skill at all can read."""
-    used = {call.name for ask in asks for call in ask.calls}
+    used = {call.name for planned in skills for call in planned.calls}
     return tuple(
         file
         for file in files
         if file.name not in used
         and (file.is_new or not is_readable(file))
-        and not any(reads(ask.skill, file) for ask in asks)
+        and not any(reads(planned.skill, file) for planned in skills)
     )
 
 
-def _left_to_experimental(skill: Skill) -> str:
-    return f"{skill.can} (ask the experimental model)"
+def _experimental_only(skill: Skill) -> str:
+    return f"{skill.can} (only the experimental model can)"
 
 
 def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:
-    """The first match that is not taken back ("don't decode")."""
-    return next((m for m in words.finditer(text) if not _NOT.search(text, max(0, m.start() - 40), m.start())), None)
+    """The first match that is not negated ("don't decode")."""
+    return next(
+        (m for m in words.finditer(text) if not _NEGATION.search(text, max(0, m.start() - 40), m.start())), None
+    )
 
 
 def _named_in(text: str, skills: Sequence[Skill]) -> list[SkillCandidate]:
@@ -221,7 +226,7 @@ def _candidate(skill: Skill, text: str, match: re.Match[str], *, is_strong: bool
 
 
 def _clause(text: str, match: re.Match[str]) -> str:
-    """The part of the sentence in which the match stands."""
+    """The clause of the sentence that contains the match."""
     ends = list(_CLAUSE_END.finditer(text))
     start = max((m.end() for m in ends if m.end() <= match.start()), default=0)
     stop = min((m.start() for m in ends if m.start() >= match.end()), default=len(text))
@@ -231,50 +236,50 @@ def _clause(text: str, match: re.Match[str]) -> str:
 def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[PlannedSkill]:
     """One planned skill for each candidate; if the same words name several, those that have something to read.
 
-    A skill that reads no text is not asked about the bare words of a question; if it cannot read the files that came
-    with it, the skills that are made for these files are asked in its place.
+    A skill that reads no text is not run on the bare words of a question; if it cannot read the files that came with
+    it, the skills made for these files are run instead.
     """
-    planned = [(candidate, _planned(candidate, named, question)) for candidate in named]
+    planned = [(candidate, _plan_candidate(candidate, named, question)) for candidate in named]
     bare = [
-        all(isinstance(call.input, str) for call in ask.calls) and not _has_material(candidate.skill, question)
-        for candidate, ask in planned
+        all(isinstance(call.input, str) for call in skill.calls) and not _has_material(candidate.skill, question)
+        for candidate, skill in planned
     ]
     full = [candidate for (candidate, _), is_bare in zip(planned, bare, strict=True) if not is_bare]
     taken = {candidate.clause for candidate in full}
     taken |= {one.clause for one in named if any(_search(other.skill.strong, one.clause) for other in full)}
     kept: list[PlannedSkill] = []
-    for (candidate, ask), is_bare in zip(planned, bare, strict=True):
+    for (candidate, skill), is_bare in zip(planned, bare, strict=True):
         if is_bare and (candidate.clause in taken or "txt" not in candidate.skill.labels):
             continue
         taken.add(candidate.clause)
-        kept.append(ask)
-        if is_bare and (instead := _instead(kept, question)):
-            kept[-1:] = instead
+        kept.append(skill)
+        if is_bare and (replacements := _replacements(kept, question)):
+            kept[-1:] = replacements
     return kept
 
 
-def _without(named: Sequence[SkillCandidate], asks: Sequence[PlannedSkill]) -> tuple[str, ...]:
-    """What was asked in words of its own and is in no ask: nothing was attached for it."""
-    asked = {ask.skill for ask in asks}
-    covered = {name for skill in asked for name in skill.covers}
-    answered = {one.clause for one in named if one.skill in asked or one.skill.name in covered}
-    lost = [
+def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill]) -> tuple[str, ...]:
+    """Clauses that name a skill of their own that is not planned, because nothing was attached for it."""
+    running = {planned.skill for planned in skills}
+    covered = {name for skill in running for name in skill.covers}
+    answered = {one.clause for one in named if one.skill in running or one.skill.name in covered}
+    missed = [
         one
         for one in named
-        if one.clause not in answered and (_search(one.skill.strong, one.clause) or _ASKS.search(one.clause))
+        if one.clause not in answered and (_search(one.skill.strong, one.clause) or _QUESTION_WORDS.search(one.clause))
     ]
-    return tuple(dict.fromkeys(f"“{one.clause.strip()[:80]}”: {one.skill.title}" for one in lost))
+    return tuple(dict.fromkeys(f"“{one.clause.strip()[:80]}”: {one.skill.title}" for one in missed))
 
 
-def _instead(kept: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
+def _replacements(kept: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
     """Skills for the files that came with the question and that no planned skill reads, by what the files are."""
-    read = {call.name for ask in kept for call in ask.calls}
-    brought = [file for file in _brought(question.files, question) if file.name not in read and is_readable(file)]
-    asked = {ask.skill.name for ask in kept[:-1]}
-    return [ask for ask in _by_files(brought, question) if ask.skill.name not in asked]
+    read = {call.name for planned in kept for call in planned.calls}
+    unread = [file for file in _current(question.files, question) if file.name not in read and is_readable(file)]
+    running = {planned.skill.name for planned in kept[:-1]}
+    return [planned for planned in _by_files(unread, question) if planned.skill.name not in running]
 
 
-def _planned(candidate: SkillCandidate, named: Sequence[SkillCandidate], question: Question) -> PlannedSkill:
+def _plan_candidate(candidate: SkillCandidate, named: Sequence[SkillCandidate], question: Question) -> PlannedSkill:
     """The candidate's skill with its inputs: files that its clause names, else those it fits, else the prompt."""
     others = [other for other in named if other is not candidate]
     rivals = [
@@ -283,52 +288,52 @@ def _planned(candidate: SkillCandidate, named: Sequence[SkillCandidate], questio
         if other.clause == candidate.clause or _search(other.skill.strong, candidate.clause)
     ]
     can_read = [file for file in question.files if reads(candidate.skill, file)]
-    left_to_rivals = [file for file in can_read if _is_rivals(candidate.skill, rivals, file)]
+    left_to_rivals = [file for file in can_read if _belongs_to_rival(candidate.skill, rivals, file)]
     readable = [file for file in can_read if file not in left_to_rivals]
-    in_clause = [file for file in readable if _names(candidate.clause, file)]
-    brought = _brought(left_to_rivals + readable, question)
-    if brought and all(file in left_to_rivals for file in brought):
-        readable = in_clause  # what came with the question is a rival's; an earlier file is not meant
-    elsewhere = {file.name for other in others for file in readable if _names(other.clause, file)}
+    in_clause = [file for file in readable if _mentions(candidate.clause, file)]
+    current = _current(left_to_rivals + readable, question)
+    if current and all(file in left_to_rivals for file in current):
+        readable = in_clause  # the new files are all a rival's; an earlier file is not meant
+    elsewhere = {file.name for other in others for file in readable if _mentions(other.clause, file)}
     chosen = in_clause or [file for file in readable if file.name not in elsewhere] or readable
     if not in_clause and not elsewhere:
-        chosen = _brought(_fitting(candidate.skill, chosen), question)
+        chosen = _current(_made_for(candidate.skill, chosen), question)
     inputs: list[TurnFile | str] = list(chosen)
     has_material = not in_clause and _has_material(candidate.skill, question)
     if has_material and not elsewhere and not FILE_WORDS.search(candidate.clause):
         inputs = [question.prompt]  # "decode this: …": files of earlier questions are not meant
     elif has_material or not inputs:
         inputs.insert(0, question.prompt)
-    return _made(candidate.skill, inputs, question, f"“{candidate.word[:80]}”")
+    return _plan_skill(candidate.skill, inputs, question, f"“{candidate.word[:80]}”")
 
 
-def _made(skill: Skill, inputs: Sequence[TurnFile | str], question: Question, because: str) -> PlannedSkill:
-    given = {name: value for name, value in question.options.items() if name in skill.takes}
-    calls = tuple(Call(skill=skill, input=one, options=given) for one in inputs)
-    return PlannedSkill(skill=skill, because=because, calls=calls)
+def _plan_skill(skill: Skill, inputs: Sequence[TurnFile | str], question: Question, reason: str) -> PlannedSkill:
+    options = {name: value for name, value in question.options.items() if name in skill.takes}
+    calls = tuple(Call(skill=skill, input=one, options=options) for one in inputs)
+    return PlannedSkill(skill=skill, reason=reason, calls=calls)
 
 
-def _names(clause: str, file: TurnFile) -> bool:
+def _mentions(clause: str, file: TurnFile) -> bool:
     return file.name.lower() in clause.lower()
 
 
-def _is_rivals(skill: Skill, rivals: Sequence[Skill], file: TurnFile) -> bool:
-    """Whether the same words ask a skill that is made for this file: one made for other files leaves it alone."""
+def _belongs_to_rival(skill: Skill, rivals: Sequence[Skill], file: TurnFile) -> bool:
+    """Whether the same words name a skill made for this file; one made for others then leaves it."""
     return bool(skill.claims) and not is_for(skill, file) and any(is_for(rival, file) for rival in rivals)
 
 
-def _fitting(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
-    """The files that the skill is made for, where there are some: a report beside the log is not searched for logins.
+def _made_for(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
+    """The files that the skill is made for; all of them if there are none or if it is made for no type in particular.
 
-    A skill that is made for no kind of file in particular takes all.
+    So a report attached together with the log is not searched for logins.
     """
     return [file for file in files if is_for(skill, file)] or list(files)
 
 
-def _brought(files: Sequence[TurnFile], question: Question) -> list[TurnFile]:
-    """The files that came with this question; all of them if none did, or if all are asked for."""
-    brought = [] if _ALL_FILES.search(question.text) else [file for file in files if file.is_new]
-    return brought or list(files)
+def _current(files: Sequence[TurnFile], question: Question) -> list[TurnFile]:
+    """The files that came with this question; all of them if none did, or if the question says "all files"."""
+    new = [] if _ALL_FILES.search(question.text) else [file for file in files if file.is_new]
+    return new or list(files)
 
 
 def _has_material(skill: Skill, question: Question) -> bool:
@@ -340,28 +345,28 @@ def _has_material(skill: Skill, question: Question) -> bool:
 
 
 def _by_content(question: Question) -> list[PlannedSkill]:
-    """If no words tell what is asked: what the files are, else what the prompt looks like."""
-    readable = _brought([file for file in question.files if is_readable(file)], question)
+    """The skills for what the files are, else for what the prompt looks like; for a question that names no skill."""
+    readable = _current([file for file in question.files if is_readable(file)], question)
     if readable:
         return _by_files(readable, question)
     sample, prompt = question.sample, [question.prompt]
     for skill in question.skills:
         if skill.looks.search(sample):
-            return [_made(skill, prompt, question, f"what the prompt looks like: {skill.title}")]
+            return [_plan_skill(skill, prompt, question, f"prompt content: {skill.title}")]
     decoding, listing = skill_named("decode"), skill_named(_LISTING)
     is_pasted = sample.count("\n") >= MATERIAL_LINES
     has_encoded = decoding.content.search(sample) is not None
     if has_encoded and not is_pasted:
-        return [_made(decoding, prompt, question, "something encoded")]
+        return [_plan_skill(decoding, prompt, question, "encoded text")]
     if listing.content.search(sample) and (is_pasted or LOOK.search(question.glossed)):
-        return [_made(listing, prompt, question, "a text with indicators")]
-    return [_made(decoding, prompt, question, "something encoded")] if has_encoded else []
+        return [_plan_skill(listing, prompt, question, "text with indicators")]
+    return [_plan_skill(decoding, prompt, question, "encoded text")] if has_encoded else []
 
 
 def _by_files(files: Sequence[TurnFile], question: Question) -> list[PlannedSkill]:
     """Each file with the skills that are made for it, the others with the search for indicators."""
-    asks = [
-        _made(skill, mine, question, f"the kind of file: {skill.title}")
+    planned = [
+        _plan_skill(skill, mine, question, f"file type: {skill.title}")
         for skill in question.skills
         for mine in [[file for file in files if is_for(skill, file)]]
         if mine
@@ -369,7 +374,7 @@ def _by_files(files: Sequence[TurnFile], question: Question) -> list[PlannedSkil
     claimed = {file.name for file in files if any(is_for(skill, file) for skill in question.skills)}
     listing = skill_named(_LISTING)
     others = [file for file in files if file.name not in claimed and reads(listing, file)]
-    return asks + ([_made(listing, others, question, "a text")] if others else [])
+    return planned + ([_plan_skill(listing, others, question, "text file")] if others else [])
 
 
 _CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"
@@ -379,7 +384,7 @@ _BEFORE = re.compile(rf"\b(?:before|until|till) {_CLOCK}(?![\d./])", re.IGNORECA
 
 
 def window_of(question: str) -> dict[str, str]:
-    """``after`` and ``before`` as ``HH:MM:SS`` where the question limits the time of day; else nothing."""
+    """``after`` and ``before`` as ``HH:MM:SS`` if the question limits the time of day; else empty."""
     between = _BETWEEN.search(question)
     if between is not None:
         groups = between.groups()
@@ -391,7 +396,7 @@ def window_of(question: str) -> dict[str, str]:
 
 
 def _clock(groups: Sequence[str | None]) -> str:
-    """``HH:MM:SS``, or "" where the words give no time of day ("after 5 failures")."""
+    """``HH:MM:SS``, or "" if the words give no time of day ("after 5 failures")."""
     hour, minute, second, half = int(groups[0] or 0), groups[1], groups[2], (groups[3] or "").lower()
     if minute is None and not half:
         return ""

@@ -1,7 +1,7 @@
-"""Findings as data: a table, CSV, JSON, or a format of the user's own with its places filled. Pure.
+"""Render findings as a table, CSV or JSON, or fill in a template that the user gave. Pure.
 
-A row is a finding of the kinds that matter most to its skill (``Skill.kinds``, the first that was found). What a format
-asks for that no finding has is ``null`` in JSON and ``unknown`` in words: nothing is made up.
+Each row is one finding of the skill's main kind (the first of ``Skill.kinds`` that was found). A placeholder for which
+no finding has a value becomes ``null`` in JSON and ``unknown`` in text: nothing is made up.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 MAX_CHARS = 200_000  # of one answer's data; the findings message has them all
-MAX_LOOKED_AT = 2_000  # findings that a format's places are looked for in
-MAX_LINES = 500  # of a format of one line, a line each finding
+MAX_SEARCHED = 2_000  # findings searched for the values of placeholders
+MAX_LINES = 500  # of a one-line template, which is repeated for each finding
 MAX_CELLS = 12  # columns of a Markdown table; CSV and JSON have every one
 UNKNOWN = "unknown"
 Scalar = str | int | float | bool | None
@@ -29,7 +29,7 @@ TableRow = dict[str, "Scalar | list[Scalar]"]
 Value = Scalar | list[Scalar] | list[TableRow]
 Row = dict[str, Value]
 
-_OTHER_NAMES = {
+_SYNONYMS = {
     "address": ("source", "value", "ip"),
     "cwe": ("cwe", "cwe_id", "id"),
     "description": ("description", "text", "summary"),
@@ -73,7 +73,7 @@ _TYPES = {
 
 
 def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
-    """The findings of the first of the skill's kinds that any is of."""
+    """The findings of the first of the skill's kinds that occurs."""
     for kind in skill.kinds:
         if found := [finding for finding in findings if finding.kind == kind]:
             return found
@@ -81,12 +81,12 @@ def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFindi
 
 
 def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
-    """The answer in the form that is wanted; it says so where nothing was found to put into it."""
+    """The answer in the requested format; an empty table says that nothing was found."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
     match requested.format:
         case AnswerFormat.TEMPLATE:
-            every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_LOOKED_AT]]
-            return _filled(requested.template, rows, every) + "\n"
+            every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
+            return _fill_template(requested.template, rows, every) + "\n"
         case AnswerFormat.JSON:
             return _json_block([_without_empty(row) for row in rows])
         case AnswerFormat.CSV:
@@ -96,7 +96,7 @@ def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, 
 
 
 def row_of(finding: AnyFinding) -> Row:
-    """A finding as one row: its facts first, then what every finding has."""
+    """A finding as one row: its facts first, then the fields that every finding has."""
     evidence = finding.evidence[0] if finding.evidence else None
     techniques: list[Scalar] = [*finding.techniques]
     common: Row = {
@@ -126,7 +126,7 @@ def _json_block(rows: Sequence[Row]) -> str:
     kept = list(rows)
     while len(text := json.dumps(kept, indent=2, ensure_ascii=False)) > MAX_CHARS:
         kept = kept[: len(kept) // 2]
-    return code_block(text, "json", limit=MAX_CHARS) + _rest(len(rows), len(kept))
+    return code_block(text, "json", limit=MAX_CHARS) + _omitted(len(rows), len(kept))
 
 
 def _csv_block(rows: Sequence[Row]) -> str:
@@ -138,20 +138,20 @@ def _csv_block(rows: Sequence[Row]) -> str:
     for row in rows:
         if out.tell() > MAX_CHARS:
             break
-        writer.writerow([_inert(_in_words(row.get(name), "")) for name in columns])
+        writer.writerow([_without_formula(_as_text(row.get(name), "")) for name in columns])
         written += 1
-    return code_block(out.getvalue(), "csv", limit=2 * MAX_CHARS) + _rest(len(rows), written)
+    return code_block(out.getvalue(), "csv", limit=2 * MAX_CHARS) + _omitted(len(rows), written)
 
 
-def _inert(cell: str) -> str:
-    """A cell that no spreadsheet takes for a formula (OWASP, "CSV Injection"): an apostrophe before it."""
+def _without_formula(cell: str) -> str:
+    """A cell that no spreadsheet evaluates: formulas get a leading apostrophe (OWASP, "CSV Injection")."""
     return (
         f"'{cell}" if cell[:1] in ("=", "+", "-", "@", "\t", "\r") and not re.fullmatch(r"[+-]?[\d.,]+", cell) else cell
     )
 
 
-def _rest(count: int, shown: int) -> str:
-    return "\n" if count == shown else f"\n\n… and {plural(count - shown, 'row')} more, in the attached findings.\n"
+def _omitted(count: int, shown: int) -> str:
+    return "\n" if count == shown else f"\n\n… and {plural(count - shown, 'more row')} in the attached findings.\n"
 
 
 def _tables(groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
@@ -161,15 +161,15 @@ def _tables(groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
         columns = [name for name in _columns(rows) if name not in ("kind", "confidence", "excerpt")][:MAX_CELLS]
         if not rows:
             continue
-        cells = [[code_span(_in_words(row.get(name), "-")) for name in columns] for row in rows]
+        cells = [[code_span(_as_text(row.get(name), "-")) for name in columns] for row in rows]
         heading = f"**{escape(skill.title)}:** {plural(len(rows), 'row')}\n\n" if len(groups) > 1 else ""
         blocks.append(
             heading + table([escape(name.replace("_", " ").capitalize()) for name in columns], cells, limit=200)
         )
-    return "\n\n".join(blocks or ["**Nothing found** to put into a table."]) + "\n"
+    return "\n\n".join(blocks or ["**Nothing found.** The table has no rows."]) + "\n"
 
 
-def _in_words(value: Value, absent: str = UNKNOWN) -> str:
+def _as_text(value: Value, absent: str = UNKNOWN) -> str:
     if value is None or value == "" or value == []:
         return absent
     if isinstance(value, list):
@@ -179,30 +179,35 @@ def _in_words(value: Value, absent: str = UNKNOWN) -> str:
     return on_one_line(str(value))
 
 
-def _filled(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
-    """``rows`` are what a list is made of; a single place takes the first of these that has it, else of ``every``."""
-    as_json = _as_json(template)
+def _fill_template(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
+    """Fill a template: a list from all ``rows``, a single value from the first row or else from ``every``."""
+    shape = _as_json(template)
     first = _first_values([*rows[:1], *every])
-    if as_json is not None:
-        filled = _fill(as_json, rows, first)
+    if shape is not None:
+        filled = _fill(shape, rows, first)
         return code_block(json.dumps(filled, indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
     if "\n" in template.strip():
-        return code_block(_fill_words(template, first, on_one_line), limit=MAX_CHARS)
-    places = [*PLACEHOLDER.finditer(template)]
-    is_one = len(places) == 1 and places[0][0] == template.strip() and not _normal(template).endswith("s")
+        return code_block(_fill_text(template, first, on_one_line), limit=MAX_CHARS)
+    placeholders = [*PLACEHOLDER.finditer(template)]
+    is_one = (
+        len(placeholders) == 1 and placeholders[0][0] == template.strip() and not _normalize(template).endswith("s")
+    )
     shown = [first] if is_one else rows[:MAX_LINES]
-    return "  \n".join(_fill_words(template, row, _shown) for row in shown or [{}])
+    return "  \n".join(_fill_text(template, row, _as_markdown) for row in shown or [{}])
 
 
 def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
-    """What the first finding has under a name, alone on a line of its own under the answer."""
+    """The value of the first finding for ``thing``, as the last line of an answer in prose."""
     rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
-    return _shown(_in_words(_value(thing, _first_values(rows[:1])))) + "\n"
+    return _as_markdown(_as_text(_value(thing, _first_values(rows[:1])))) + "\n"
 
 
 def _first_values(rows: Sequence[Row]) -> Row:
-    """One row with, for each name, the first value that any row has; the severity is the worst where the first has
-    none to speak of."""
+    """One row with, for each name, the first value that any row has.
+
+    If that severity is ``info``, the worst severity of all rows is used: a first finding that only describes the input
+    must not hide a severe one.
+    """
     values: Row = {}
     for row in rows:
         values = _without_empty(row) | values
@@ -213,29 +218,29 @@ def _first_values(rows: Sequence[Row]) -> Row:
     return values
 
 
-def _fill_words(template: str, row: Row, show: Callable[[str], str]) -> str:
-    """The words around the places are the user's own prompt; what fills a place is a finding's: evidence."""
+def _fill_text(template: str, row: Row, show: Callable[[str], str]) -> str:
+    """Fill the placeholders. Text around them is the user's own prompt; values are evidence and go through ``show``."""
     pieces: list[str] = []
     at = 0
-    for place in PLACEHOLDER.finditer(template):
-        before = template[at : place.start()]
-        name = next((group for group in place.groups()[:3] if group), None) or _label_before(before)
-        pieces += [before, show(_in_words(_value(name, row)))]
-        at = place.end()
+    for placeholder in PLACEHOLDER.finditer(template):
+        before = template[at : placeholder.start()]
+        name = next((group for group in placeholder.groups()[:3] if group), None) or _label_before(before)
+        pieces += [before, show(_as_text(_value(name, row)))]
+        at = placeholder.end()
     return "".join([*pieces, template[at:]])
 
 
 def _label_before(before: str) -> str:
-    """``Score: ...`` names its place by what stands before it."""
+    """The name of an anonymous placeholder: ``Score`` in ``Score: ...``."""
     return re.split(r"[\n,;|]", before)[-1].strip(" :=-*\t")
 
 
-def _shown(words: str) -> str:
+def _as_markdown(words: str) -> str:
     return words if re.fullmatch(r"[\w ,:/+.()-]{0,200}", words) else code_span(words, limit=2_000)
 
 
 def _as_json(template: str) -> object | None:
-    """A template that is JSON once its bare placeholders stand in quotes; None for one that is not."""
+    """A template parsed as JSON, with bare placeholders quoted first; None if it is not JSON."""
     text = template.strip()
     if text[:1] not in ("{", "["):
         return None
@@ -251,21 +256,21 @@ def _as_json(template: str) -> object | None:
 
 
 def _fill(shape: object, rows: Sequence[Row], first: Row, key: str = "") -> object:
-    """The shape with each leaf replaced by the value that its key names; a list's one element stands for all rows."""
+    """Replace each leaf by the value that its key names; a list's first object is repeated for each row."""
     match shape:
         case dict():
             return {name: _fill(inner, rows, first, str(name)) for name, inner in shape.items()}
         case [dict() as element, *_]:
             return [_fill(element, [row], row, key) for row in rows]
         case list():
-            return list(_listed(key, rows)) or list(_listed(key, [first]))
+            return list(_all_values(key, rows)) or list(_all_values(key, [first]))
         case _:
             return _value(key, first)
 
 
-def _listed(key: str, rows: Sequence[Row]) -> Iterator[Scalar | TableRow]:
-    """Every row's value for a key in the plural, each once."""
-    types = _TYPES.get(_normal(key))
+def _all_values(key: str, rows: Sequence[Row]) -> Iterator[Scalar | TableRow]:
+    """The values of all rows for a key in the plural, without repetition."""
+    types = _TYPES.get(_normalize(key))
     kept = [row for row in rows if types is None or row.get("type") in types]
     name = "value" if types else key
     seen: list[Scalar | TableRow] = []
@@ -275,17 +280,17 @@ def _listed(key: str, rows: Sequence[Row]) -> Iterator[Scalar | TableRow]:
     yield from seen
 
 
-def _normal(name: str) -> str:
+def _normalize(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def _value(name: str, row: Row) -> Value:
-    """What a row has under a name: that very attribute, one of its other names, or one whose words hold it."""
-    requested = _normal(name)
-    tried = [requested, *_OTHER_NAMES.get(requested, ())]
+    """A row's value for a name: the field itself, one of its synonyms, or a field named by one of its words."""
+    requested = _normalize(name)
+    tried = [requested, *_SYNONYMS.get(requested, ())]
     if requested.endswith("s"):
-        tried += [requested[:-1], *_OTHER_NAMES.get(requested[:-1], ())]
-    tried += [other for word in requested.split("_") for other in (word, *_OTHER_NAMES.get(word, ()))]
+        tried += [requested[:-1], *_SYNONYMS.get(requested[:-1], ())]
+    tried += [other for word in requested.split("_") for other in (word, *_SYNONYMS.get(word, ()))]
     for candidate in tried:
         value = row.get(candidate)
         if value not in (None, "", []):

@@ -1,7 +1,7 @@
-"""The fixed words of an answer in the session's language, and its questions' words in English for the plan. Pure.
+"""Translate the fixed words of an answer, and add English words to questions in other languages. Pure.
 
-Translated are headings, column names, severities and yes and no: what stands there whichever way the evidence reads.
-Sentences with figures stay English; a line above them says the gist. Words: ``analyst/words.toml``.
+Headings, column names, severities, yes and no are translated, since they do not depend on the evidence. Sentences with
+figures stay English; a line above them gives the counts in the session's language. The words are in ``words.toml``.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _words() -> _Words:
 
 
 def languages() -> list[str]:
-    """The languages that have words beside English."""
+    """The languages with translations, English not included."""
     return sorted(_words().phrases)
 
 
@@ -47,14 +47,14 @@ def base_language(tag: str) -> str:
 
 
 def glossed(question: str, language: str) -> str:
-    """The question, and after it the English words for what it asks in another language."""
+    """The question followed by the English words for what it asks; unchanged if none are known."""
     table = _words().questions.get(base_language(language), {})
     found = [english for pattern, english in table.items() if re.search(pattern, question, re.IGNORECASE)]
     return f"{question} {' '.join(found)}" if found else question
 
 
 def translated(markdown: str, language: str) -> str:
-    """The answer with its fixed words in the language; as it is where there are none. Code is not touched."""
+    """The answer with its fixed words translated; unchanged for a language without translations. Code is left alone."""
     phrases = _words().phrases.get(base_language(language))
     if not phrases:
         return markdown
@@ -73,7 +73,7 @@ def translated(markdown: str, language: str) -> str:
 
 
 def _row(line: str, phrases: dict[str, str], *, is_heading: bool) -> str:
-    """A table's row: column names, and in the rows below only cells that are a severity or yes and no."""
+    """A table's row: in the heading all column names are translated, below it only severities, yes, no and unknown."""
     cells = line[2:-2].split(" | ")
     known = phrases if is_heading else {word: phrases[word] for word in _CELLS if word in phrases}
     return "| " + " | ".join(known.get(cell, cell) for cell in cells) + " |"
@@ -96,5 +96,5 @@ def gist(findings: Sequence[AnyFinding], language: str) -> str:
     if not phrases:
         return ""
     counts = Counter(finding.severity for finding in findings)
-    told = [f"{phrases[severity.value]}: {counts[severity]:,}" for severity in Severity if counts[severity]]
-    return f"*{phrases['Findings']}: {len(findings):,}" + (f" ({', '.join(told)})" if told else "") + "*"
+    counted = [f"{phrases[severity.value]}: {counts[severity]:,}" for severity in Severity if counts[severity]]
+    return f"*{phrases['Findings']}: {len(findings):,}" + (f" ({', '.join(counted)})" if counted else "") + "*"

@@ -96,7 +96,9 @@ class Toolbox:
 
     async def _run(self, call: Call) -> str:
         try:
-            result = await self._run_call(PlannedSkill(skill=call.skill, calls=(call,), because="the model asked"))
+            result = await self._run_call(
+                PlannedSkill(skill=call.skill, calls=(call,), reason="requested by the model")
+            )
             summary = self._summary(result, call.name)
         except UnavailableError as error:
             return f"Not run: {error}"
@@ -110,7 +112,7 @@ class Toolbox:
         return summary
 
     async def _run_call(self, planned: PlannedSkill) -> SkillResult:
-        async with aclosing(self._analyst.run_ask(planned)) as outcomes:
+        async with aclosing(self._analyst.run_skill(planned)) as outcomes:
             async for outcome in outcomes:
                 if isinstance(outcome, SkillResult):
                     return outcome

@@ -1,4 +1,4 @@
-"""Everything that the analyst can do, and what it cannot yet.
+"""The list of the analyst's skills, and the look-ups by name and by kind of finding.
 
 How to add a skill: docs/contributing.md, "A skill".
 """
@@ -57,7 +57,7 @@ SECTIONS: tuple[Section, ...] = (
     cve.SECTION,
     hash_kind.SECTION,
 )
-"""In the order in which asks of one prompt are answered where the prompt itself has none."""
+"""In the order in which one prompt's skills are run if the prompt itself gives no order."""
 
 SKILLS: tuple[Skill, ...] = tuple(section.skill for section in SECTIONS)
 FACTS: tuple[type[Facts], ...] = tuple(dict.fromkeys(facts for skill in SKILLS for facts in skill.facts))
@@ -85,22 +85,22 @@ def decode_findings(content: str | bytes) -> list[AnyFinding]:
 
 
 def skill_of_kind(kind: str) -> Skill | None:
-    """The skill whose section shows findings of ``kind``; None for one that no section knows."""
+    """The skill whose section renders findings of ``kind``; None if there is none."""
     return next((skill for skill in SKILLS if kind in skill.kinds), None)
 
 
 def enabled(*, use_experimental: bool) -> tuple[Skill, ...]:
-    """The skills that a model has."""
+    """The skills of the stable model, or of the experimental one."""
     return tuple(skill for skill in SKILLS if use_experimental or not skill.is_experimental)
 
 
 def abilities() -> list[str]:
-    """What the analyst can do, as sentences' ends."""
+    """What the analyst can do, as verb phrases ("decode data …")."""
     return [skill.can + (" (the experimental model)" if skill.is_experimental else "") for skill in SKILLS]
 
 
 def toolsets() -> tuple[Toolset, ...]:
-    """The skills as the wire lists them with a model."""
+    """The skills as toolsets, as the service lists them with each model."""
     vendor = Vendor(name="svc-jupyter", description="The embedded analyst's own tools.")
     return tuple(
         Toolset(name=skill.name, description=f"Can {skill.can}.", vendor=vendor, is_experimental=skill.is_experimental)

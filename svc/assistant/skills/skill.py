@@ -1,6 +1,6 @@
-"""What one kind of question is to the analyst: the tool that answers it, the words that ask for it, how it is shown.
+"""Types that describe a skill: its tool, the words and files that select it, and how its findings are rendered. Pure.
 
-A ``Section`` is one module of ``sections/``; ``catalogue`` lists them all. Pure.
+Each skill defines one ``Section`` in its ``answer`` module; ``catalogue`` lists them all.
 """
 
 from __future__ import annotations
@@ -15,26 +15,26 @@ from svc.assistant.findings import AnyFinding, Facts, InputKind, kind_of
 
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
-"""What a tool that wants text or lines can read."""
+"""Files that a tool for text or lines can read."""
 RECORD_LABELS = frozenset(
     ["log", "authlog", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "winevents", "jsonl", "csv", "tsv"]
 )
-"""Texts that are records, one a line, and no prose."""
+"""Texts that consist of records, one per line, not of prose."""
 
 NEVER = re.compile(r"(?!)")
-"""The words, or the look, of nothing."""
+"""Matches nothing: for a skill without such words."""
 
 
 class Skill(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool as the plan sees it.
+    """A tool, and when the plan selects it.
 
-    ``strong`` words ask for it wherever they stand; ``weak`` ones only in a clause that asks for nothing else.
-    ``content`` is the look of material in a prompt that it is for; ``looks`` that of a prompt which is nothing but such
-    material. ``labels`` are the files it reads, ``claims`` those that it is for where no word says what is wanted;
-    ``file_names`` (whole names) claims files whose kind only unpacking would tell.
+    ``strong`` words select it anywhere in a question, ``weak`` ones only in a clause that names no other skill.
+    ``content`` matches material in a prompt that the skill can read; ``looks`` matches a prompt that consists only of
+    such material. ``labels`` are the file types that it reads; ``claims`` are those for which it is run if no word
+    names a skill; ``file_names`` (whole names) claims files whose type is known only after unpacking.
     ``takes`` names the options it understands: ``after`` and ``before`` (a time of day), ``now`` (a date and time, ISO
-    8601), ``question`` (the prompt's asking part). ``facts`` are the structs of its findings, the ones that matter
-    most first. ``covers`` names skills that weak words do not ask for beside this one: its answer has it all.
+    8601), ``question`` (the question without pasted material). ``facts`` are the structs of its findings, the most
+    important first. ``covers`` names skills whose answer this one includes, so that weak words do not add them.
     """
 
     name: str
@@ -56,24 +56,24 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of its findings, the ones that matter most first."""
+        """The kinds of its findings, the most important first."""
         return tuple(map(kind_of, self.facts))
 
 
 class Picture(msgspec.Struct, frozen=True, kw_only=True):
-    """A drawing that goes out after the answer. ``svg`` is a whole document without script (``picture``)."""
+    """A drawing that is sent with the answer. ``svg`` is a whole document without scripts (``charts``)."""
 
     title: str
     svg: str
 
 
 def no_steps(findings: Sequence[AnyFinding]) -> list[str]:
-    """For findings that ask for nothing further."""
+    """For findings that need no next step."""
     return []
 
 
 def no_pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
-    """For findings that a table shows best."""
+    """For findings that need no picture."""
     return []
 
 
@@ -81,7 +81,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     """How the findings of one skill are shown.
 
     ``verdict`` gives one or two sentences, ``body`` tables with evidence, ``next_steps`` what an analyst would do next,
-    each as Markdown that is safe by itself; ``pictures`` draws what people would rather look at.
+    each as safe Markdown (evidence escaped); ``pictures`` draws what a chart shows better than a table.
     """
 
     skill: Skill
@@ -92,5 +92,5 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def words(*patterns: str) -> re.Pattern[str]:
-    """One pattern that finds any of these, in any case."""
+    """One pattern that matches any of the given ones, ignoring case."""
     return re.compile("|".join(patterns), re.IGNORECASE)

@@ -59,7 +59,7 @@ def show(section: Section, items: list[ToolEvent]) -> str:
     findings = tuple(item for item in items if isinstance(item, Finding))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
     part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
-    ask = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), because="it was asked")
+    ask = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), reason="requested")
     section.pictures(findings)
     render.findings_json(list(findings))
     return render.answer([part], Plan(asks=(ask,)))

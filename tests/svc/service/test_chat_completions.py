@@ -189,8 +189,8 @@ def test_the_experimental_model_has_what_the_stable_one_leaves_to_it(start_servi
     with service.http() as http:
         models = http.get("/user/info").json()["available_models"]
 
-    assert "ask the experimental model" in stable
-    assert "ask the experimental model" not in experimental
+    assert "only the experimental model can" in stable
+    assert "only the experimental model can" not in experimental
     names = [{t["name"] for t in model["toolsets"]} for model in models]
     assert names[1] - names[0] == {"shortcut"}
     assert all(t["is_experimental"] == (t["name"] == "shortcut") for t in models[1]["toolsets"])

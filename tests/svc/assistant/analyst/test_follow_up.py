@@ -56,9 +56,9 @@ def session(findings, prompt="an earlier question"):
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("what did I ask before?", FollowUpKind.ASKED),
-        ("What was my last question?", FollowUpKind.ASKED),
-        ("what did you find?", FollowUpKind.FOUND),
+        ("what did I ask before?", FollowUpKind.QUESTIONS),
+        ("What was my last question?", FollowUpKind.QUESTIONS),
+        ("what did you find?", FollowUpKind.FINDINGS),
         ("which of these are external?", FollowUpKind.FILTER),
         ("only the failures after 03:00", FollowUpKind.FILTER),
         ("and only those from 8.8.8.8", FollowUpKind.FILTER),
@@ -114,7 +114,7 @@ def test_the_time_of_day_needs_the_log_again():
     back = history.follow_up("only the failures after 03:00", session(LOGINS))
     log = TurnFile(name="auth.log", size=1, sha256="", mime_type="", label="authlog", source=b"x")
     other = TurnFile(name="other.log", size=1, sha256="", mime_type="", label="authlog", source=b"x")
-    [call] = history.again(session(LOGINS)[0], LOGINS, (other, log), back.options)
+    [call] = history.rerun_calls(session(LOGINS)[0], LOGINS, (other, log), back.options)
     assert (call.input, call.options) == (log, {"after": "03:00:00"})
 
 
@@ -126,8 +126,8 @@ def test_a_source_message_that_is_no_list_of_findings_is_passed_over():
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        pytest.param("", FollowUpKind.FOUND, id="the form alone"),
-        pytest.param("and now, please", FollowUpKind.FOUND, id="the form, politely"),
+        pytest.param("", FollowUpKind.FINDINGS, id="the form alone"),
+        pytest.param("and now, please", FollowUpKind.FINDINGS, id="the form, politely"),
         pytest.param("which of these are external?", FollowUpKind.FILTER, id="some of them"),
         pytest.param("Extract the indicators.", None, id="a question of its own"),
     ],

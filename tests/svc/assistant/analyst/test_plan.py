@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.analyst.plan import PROMPT, candidates, plan, question_of, read_question, window_of
+from svc.assistant.analyst.plan import PROMPT, candidates, make_plan, question_of, read_question, window_of
 from svc.assistant.turn import TurnFile
 
 LOGIN = "Nov 20 03:12:45 web1 sshd[1]: Failed password for root from 192.0.2.7 port 22 ssh2"
@@ -51,7 +51,10 @@ def earlier(one):
 
 
 def calls(prompt, *files):
-    return [(ask.skill.name, [call.name for call in ask.calls]) for ask in plan(read_question(prompt, files)).asks]
+    return [
+        (planned.skill.name, [call.name for call in planned.calls])
+        for planned in make_plan(read_question(prompt, files)).skills
+    ]
 
 
 @pytest.mark.parametrize(
@@ -142,9 +145,9 @@ def test_plan(prompt, files, expected):
     ],
 )
 def test_an_ask_that_came_with_nothing_to_read_is_told(prompt, files, without):
-    told = plan(read_question(prompt, files)).without
-    assert len(told) == len(without)
-    assert all(word in one for word, one in zip(without, told, strict=True))
+    unanswered = make_plan(read_question(prompt, files)).unanswered
+    assert len(unanswered) == len(without)
+    assert all(word in one for word, one in zip(without, unanswered, strict=True))
 
 
 @pytest.mark.parametrize(
@@ -155,15 +158,15 @@ def test_an_ask_that_came_with_nothing_to_read_is_told(prompt, files, without):
     ],
 )
 def test_what_it_cannot_do_is_named(prompt, what):
-    assert any(what in cannot for cannot in plan(read_question(prompt, ())).cannot)
+    assert any(what in text for text in make_plan(read_question(prompt, ())).unsupported)
 
 
 def test_a_file_that_nothing_reads_is_named():
-    assert plan(read_question("extract the indicators", (TEXT, DISK))).unread == (DISK,)
+    assert make_plan(read_question("extract the indicators", (TEXT, DISK))).unread == (DISK,)
 
 
 def test_the_words_that_led_there_are_told():
-    assert plan(read_question("which accounts were brute-forced?", (AUTH,))).asks[0].because == "“brute-forced”"
+    assert make_plan(read_question("which accounts were brute-forced?", (AUTH,))).skills[0].reason == "“brute-forced”"
 
 
 @pytest.mark.parametrize(
@@ -198,9 +201,9 @@ def test_time_of_day_in_words(question, window):
 
 @given(st.text(max_size=300) | st.lists(st.sampled_from(WORDS)).map(" ".join), st.booleans())
 def test_any_prompt_has_a_plan(prompt, has_file):
-    planned = plan(read_question(prompt, (AUTH, TEXT, PCAP) if has_file else ()))
-    assert all(ask.calls for ask in planned.asks)
-    assert len({ask.skill.name for ask in planned.asks}) == len(planned.asks)
+    plan = make_plan(read_question(prompt, (AUTH, TEXT, PCAP) if has_file else ()))
+    assert all(planned.calls for planned in plan.skills)
+    assert len({planned.skill.name for planned in plan.skills}) == len(plan.skills)
 
 
 @pytest.mark.parametrize(
@@ -221,21 +224,21 @@ def test_any_prompt_has_a_plan(prompt, has_file):
     ],
 )
 def test_files_that_came_with_the_question_are_meant_before_earlier_ones(prompt, files, expected):
-    [ask] = plan(read_question(prompt, files)).asks
-    assert [call.name for call in ask.calls] == expected
+    [planned] = make_plan(read_question(prompt, files)).skills
+    assert [call.name for call in planned.calls] == expected
 
 
 def test_the_experimental_model_has_tools_that_the_stable_one_names_but_does_not_use():
     shortcut = msgspec.structs.replace(file("invoice.lnk", "lnk"), mime_type="application/x-ms-shortcut")
 
     stable, experimental = (
-        plan(read_question("", [shortcut])),
-        plan(read_question("", [shortcut], use_experimental=True)),
+        make_plan(read_question("", [shortcut])),
+        make_plan(read_question("", [shortcut], use_experimental=True)),
     )
 
-    assert [ask.skill.name for ask in experimental.asks] == ["shortcut"]
-    assert not stable.asks
-    assert "experimental model" in stable.cannot[0]
+    assert [planned.skill.name for planned in experimental.skills] == ["shortcut"]
+    assert not stable.skills
+    assert "experimental model" in stable.unsupported[0]
 
 
 def test_the_table_of_candidates_says_which_words_name_a_skill_and_where():

@@ -6,7 +6,7 @@ A row is a question, the labels of its files and the skill that answers it.
 
 import pytest
 
-from svc.assistant.analyst.plan import plan, read_question
+from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.turn import TurnFile
 
 TEXT_TYPES = {
@@ -178,5 +178,5 @@ QUESTIONS = [
     ("question", "label", "skill"), QUESTIONS, ids=[f"{row[0][:50]}|{row[1]}" for row in QUESTIONS]
 )
 def test_a_question_finds_its_tool(question, label, skill):
-    planned = plan(read_question(question, [file(label)] if label else [], use_experimental=True))
-    assert [ask.skill.name for ask in planned.asks] == ([skill] if skill else [])
+    plan = make_plan(read_question(question, [file(label)] if label else [], use_experimental=True))
+    assert [planned.skill.name for planned in plan.skills] == ([skill] if skill else [])

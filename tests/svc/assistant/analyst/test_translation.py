@@ -2,13 +2,13 @@
 
 import pytest
 
-from svc.assistant.analyst.plan import plan, read_question
+from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.analyst.translation import gist, glossed, languages, translated
 from svc.assistant.findings import Finding, Severity
 from svc.assistant.turn import TurnFile
 from tests.support.facts import FAILURE
 
-ANSWER = """**Nothing found** in `a.log` for this ask: decode.
+ANSWER = """**Nothing found** in `a.log`. Task: decode.
 
 | Account | Failures | Severity |
 | --- | --- | --- |
@@ -23,7 +23,7 @@ ANSWER = """**Nothing found** in `a.log` for this ask: decode.
 
 - Account for it."""
 
-GERMAN = """**Nichts gefunden** in `a.log` for this ask: decode.
+GERMAN = """**Nichts gefunden** in `a.log`. Task: decode.
 
 | Konto | Fehlversuche | Schweregrad |
 | --- | --- | --- |
@@ -77,7 +77,8 @@ def test_the_gist_counts_by_severity():
 )
 def test_questions_in_the_sessions_language_find_their_tool(question, language, skill):
     files = () if skill == "decode" else (AUTH,)
-    assert [ask.skill.name for ask in plan(read_question(question, files, language=language)).asks] == [skill]
+    plan = make_plan(read_question(question, files, language=language))
+    assert [planned.skill.name for planned in plan.skills] == [skill]
 
 
 def test_an_english_question_is_left_alone():

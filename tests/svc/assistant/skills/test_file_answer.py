@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.analyst.plan import plan, read_question
+from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.skills.file_answer import body, next_steps, verdict
 from svc.assistant.skills.file_traits import FileFacts, FileFamily, Inspection, digests
@@ -128,4 +128,5 @@ def test_parts_alone_have_a_verdict_line_too():
 @pytest.mark.parametrize("prompt", ["is this malicious?", "Is this file malicious?", "analyze the attached file", ""])
 def test_a_file_goes_to_the_tool_that_is_made_for_it(prompt: str, label: str, skill: str):
     file = TurnFile(name="sample.bin", size=9, sha256="0" * 64, mime_type="application/x", label=label, source=b"")
-    assert [ask.skill.name for ask in plan(read_question(prompt, [file], use_experimental=True)).asks] == [skill]
+    plan = make_plan(read_question(prompt, [file], use_experimental=True))
+    assert [planned.skill.name for planned in plan.skills] == [skill]

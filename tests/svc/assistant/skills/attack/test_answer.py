@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.analyst.plan import plan, read_question
+from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.attack.answer import SECTION
 from svc.assistant.skills.attack.tool import inspect
@@ -83,9 +83,9 @@ def test_an_unknown_id_suggests_a_newer_table() -> None:
     ],
 )
 def test_a_question_about_attack_is_a_lookup_and_one_about_a_text_a_mapping(prompt: str, skill: str) -> None:
-    assert [ask.skill.name for ask in plan(read_question(prompt, [])).asks] == [skill]
+    assert [planned.skill.name for planned in make_plan(read_question(prompt, [])).skills] == [skill]
 
 
 def test_a_flaw_that_attackers_could_use_is_not_a_behaviour() -> None:
     prompt = "A flaw in the login form allows remote attackers to execute arbitrary SQL commands."
-    assert "behaviours" not in [ask.skill.name for ask in plan(read_question(prompt, [])).asks]
+    assert "behaviours" not in [planned.skill.name for planned in make_plan(read_question(prompt, [])).skills]
