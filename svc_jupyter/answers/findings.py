@@ -30,14 +30,12 @@ class _Evidence(msgspec.Struct):
 
 class _Finding(msgspec.Struct):
     title: str
+    facts: dict[str, object]
     severity: str = "info"
     confidence: str = "high"
     why: str = ""
     evidence: list[_Evidence] = []
     techniques: list[str] = []
-    kind: str = ""
-    attributes: dict[str, object] = {}
-    facts: dict[str, object] = {}
 
 
 def rows_of(messages: Iterable[Message]) -> list[Row]:
@@ -66,7 +64,7 @@ def _findings(message: Message) -> list[_Finding]:
 def _row(finding: _Finding) -> Row:
     first = finding.evidence[0] if finding.evidence else None
     values = (
-        finding.kind or finding.facts.get("kind", ""),
+        finding.facts.get("kind", ""),
         finding.severity,
         finding.confidence,
         finding.title,
@@ -76,11 +74,8 @@ def _row(finding: _Finding) -> Row:
         first.excerpt if first else "",
     )
     row: Row = dict(zip(COLUMNS, values, strict=True))
-    return row | {
-        f"{name}_" if name in row else name: value
-        for name, value in (finding.attributes | finding.facts).items()
-        if name != "kind"
-    }
+    facts = {name: value for name, value in finding.facts.items() if name != "kind"}
+    return row | {f"{name}_" if name in row else name: value for name, value in facts.items()}
 
 
 def _where(evidence: _Evidence) -> str:

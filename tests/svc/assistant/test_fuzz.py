@@ -43,13 +43,13 @@ def run(section: Section, content: bytes) -> list[ToolEvent]:
     skill = section.skill
     module, _, function = skill.tool.partition(":")
     tool: Callable[..., Iterator[ToolEvent]] = getattr(importlib.import_module(module), function)
-    unpacked = worker_process._Unpacked(io.BytesIO(content))
+    unpacked = worker_process._InputFile(io.BytesIO(content))
     options = {name: OPTIONS[name] for name in skill.takes if OPTIONS[name]}
     frames = [
         worker_process.pack(item)
         for item in (*tool(unpacked.content(skill.input), source=NAME, **options), *unpacked.gaps())
     ]
-    decoder = msgspec.msgpack.Decoder(Progress | Gap | Finding | finding_type(skill.facts))
+    decoder = msgspec.msgpack.Decoder(Progress | Gap | finding_type(skill.facts))
     return [decoder.decode(frame[worker_process.HEADER_BYTES :]) for frame in frames]
 
 

@@ -14,16 +14,15 @@ from svc_jupyter.answers.findings import COLUMNS, rows_of
 
 LOGIN = {
     "type": "finding",
-    "kind": "auth_source",
     "title": "198.51.100.7 guessed",
     "severity": "high",
     "confidence": "high",
     "why": "many failures",
     "evidence": [{"source": "auth.log", "excerpt": "Failed password", "line": 3}],
     "techniques": ["T1110"],
-    "attributes": {"source": "198.51.100.7", "failures": 12, "title": "x"},
+    "facts": {"kind": "auth_source", "source": "198.51.100.7", "failures": 12, "title": "x"},
 }
-INDICATOR = {"kind": "indicator", "title": "a host", "attributes": {"type": "domain", "value": "evil.example"}}
+INDICATOR = {"title": "a host", "facts": {"kind": "indicator", "type": "domain", "value": "evil.example"}}
 
 
 def source(content: str, mime_type: MimeType = MimeType.JSON) -> Message:
@@ -34,7 +33,7 @@ def answer(*messages: Message) -> Answer:
     return Answer(messages, "svc-1.1", "s1")
 
 
-def test_a_finding_is_a_row_with_its_attributes():
+def test_a_finding_is_a_row_with_its_facts():
     [row] = rows_of([source(json.dumps([LOGIN]))])
 
     assert row == {
