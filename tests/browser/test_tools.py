@@ -28,7 +28,7 @@ async def asked(session: InteractiveSession, prompt: str) -> str:
 @pytest.mark.parametrize(
     ("button", "answer"), [("Allow for this session", '"ops"'), ("Deny", "error: the user does not allow it")]
 )
-def test_a_page_says_whether_a_programs_tool_may_be_called(
+def test_the_user_of_the_page_can_allow_a_tool_call(
     open_page: OpenPage, start_service: StartService, button: str, answer: str
 ):
     with host() as site, ThreadPoolExecutor(1) as elsewhere:

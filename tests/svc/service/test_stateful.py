@@ -309,11 +309,11 @@ def run(world: World, examples: int, steps: int) -> None:
     )
 
 
-def test_any_order_of_operations_is_what_the_model_says(world: World):
+def test_any_sequence_of_operations_matches_the_model(world: World):
     run(world, examples=60, steps=50)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
-def test_any_long_order_of_operations_is_what_the_model_says(world: World):
+def test_any_long_sequence_of_operations_matches_the_model(world: World):
     run(world, examples=600, steps=80)
