@@ -215,9 +215,7 @@ def test_a_reload_during_a_turn_resumes_it(show_chat: ShowChat, allowed):
     assert steps(again) == infos(service, session_id)
 
 
-def test_a_killed_and_restarted_service_loses_and_repeats_nothing(
-    show_chat: ShowChat, site: Host, tmp_path: Path
-):
+def test_a_killed_and_restarted_service_loses_and_repeats_nothing(show_chat: ShowChat, site: Host, tmp_path: Path):
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     listener.close()
@@ -228,7 +226,7 @@ def test_a_killed_and_restarted_service_loses_and_repeats_nothing(
     service = start()
     try:
         page = show_chat(service)
-        ask(page, "90")  # the service begins the turn anew: with what was said before no more than a trace shows
+        ask(page, "90")  # the service restarts the turn; earlier messages remain only in the trace
         page.locator("article.turn .trace li").nth(20).wait_for(state="attached")
         service.kill()
         expect(page.locator(".banner")).to_be_visible()

@@ -66,7 +66,9 @@ def test_reloading_forgets_the_key_and_does_not_resend_the_code(signed_in: Page)
     expect(signed_in.locator(".notice")).to_be_empty()
 
 
-def test_a_file_that_was_already_used_is_rejected_with_a_message(open_page: OpenPage, service: ThreadService, tmp_path: Path):
+def test_a_file_that_was_already_used_is_rejected_with_a_message(
+    open_page: OpenPage, service: ThreadService, tmp_path: Path
+):
     page = open_page().page
     file = write_file(service, tmp_path).as_uri()
     page.goto(file)

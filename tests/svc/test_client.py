@@ -1,4 +1,4 @@
-"""``Svc``: where it goes, what it shows, how long it lives."""
+"""``Svc``: addresses, displayed properties and lifetime."""
 
 from __future__ import annotations
 

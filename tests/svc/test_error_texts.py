@@ -190,7 +190,9 @@ def test_no_error_is_missing_from_the_table(module: ModuleType, made_at: set[tup
         pytest.param(lambda s: s.detach_file(7), svc.SessionFileNotFoundError, "no such file: 7. The session has 1: a.txt.", id="no-file"),
     ],
 )  # fmt: skip
-def test_the_error_text_of_a_session_matches(client: Svc, act: Callable[[object], object], cls: type[SvcError], text: str):
+def test_the_error_text_of_a_session_matches(
+    client: Svc, act: Callable[[object], object], cls: type[SvcError], text: str
+):
     session = client.create_session()
     session.attach_file("a.txt", "a")
 

@@ -1,4 +1,4 @@
-"""A session against a real service: a turn is followed to its one end, whatever connection and caller do."""
+"""A session against a real service: a turn reaches its single end despite lost connections and cancelled callers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def collect(session: InteractiveSession, prompt: str) -> list[Message]:
 
 
 def contents(messages: list[Message]) -> list[str | None]:
-    """What was said, without the closing INFO's words."""
+    """Message contents without the closing INFO."""
     return [message.content for message in messages[:-1]]
 
 
@@ -351,9 +351,7 @@ def test_feedback_and_bug_reports_are_stored(client: Svc):
         pytest.param(lambda session: session.send_feedback(1, "", group_id="a b"), "group_id", id="group"),
     ],
 )
-def test_invalid_feedback_names_the_field(
-    client: Svc, send: Callable[[InteractiveSession], None], param: str
-):
+def test_invalid_feedback_names_the_field(client: Svc, send: Callable[[InteractiveSession], None], param: str):
     with pytest.raises(svc.InvalidRequestError) as caught:
         send(client.create_session())
 
@@ -417,9 +415,7 @@ async def test_a_lost_connection_loses_and_repeats_nothing(
     assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
 
 
-async def test_repeatedly_lost_connections_still_give_each_message_once(
-    proxied: InteractiveSession, proxy: FaultProxy
-):
+async def test_repeatedly_lost_connections_still_give_each_message_once(proxied: InteractiveSession, proxy: FaultProxy):
     chance = random.Random(7)
     faults = ["pass"] * 12 + ["cut", "half"]
     proxy.fault = lambda chunk: chance.choice(faults) if chunk.number > 1 and proxy.connections < 40 else "pass"

@@ -1,4 +1,4 @@
-"""What a session is after its messages: counted once, in order, as the service counts."""
+"""Session state after its messages: counted once and in order, as the service does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over TLS: the service with a certificate of its own authority, the SDK with ``SVC_CA_BUNDLE``."""
+"""TLS: the service has a certificate of a private authority, the SDK uses ``SVC_CA_BUNDLE``."""
 
 from __future__ import annotations
 

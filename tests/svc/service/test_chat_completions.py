@@ -17,7 +17,7 @@ from tests.support.live import StartService, ThreadService
 
 
 class Told(Assistant):
-    """Answers with everything that it was told, as JSON."""
+    """Answers with its whole input as JSON."""
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
         yield Step(content="reading")

@@ -1,4 +1,4 @@
-"""Limits and where they come from."""
+"""Limits and their sources."""
 
 from __future__ import annotations
 

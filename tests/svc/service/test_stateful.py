@@ -97,7 +97,7 @@ SECONDS = st.sampled_from([0.25, 0.75, 1, 50, 298.5, 299, 300, 700, RETENTION])
 
 
 class Sessions(RuleBasedStateMachine):
-    """Each rule sends one request, says what the model expects, and changes the model where it was granted."""
+    """Each rule sends one request, says what the model expects, and changes the model if the request succeeded."""
 
     world: World
 

@@ -1,4 +1,4 @@
-"""What a file is, read from its first bytes."""
+"""File types are identified by the first bytes."""
 
 import gzip
 import io

@@ -1,4 +1,4 @@
-"""The table of file signatures: what each label recognises, and that no other module has a table of its own."""
+"""The table of file signatures: what each label recognises, and that no other module has its own table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ATT&CK calls things."""
+"""Names of ATT&CK techniques and tactics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a model names is looked up in what the session shows."""
+"""Claims of a model are checked against the evidence of the session."""
 
 import pytest
 from msgspec.structs import replace

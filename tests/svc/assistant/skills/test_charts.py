@@ -1,4 +1,4 @@
-"""Drawings are well-formed, hold no script, show their words as text, and are left out where a table reads faster."""
+"""Charts are well-formed, hold no script, show labels as text, and are left out if a table reads faster."""
 
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree

@@ -1,4 +1,4 @@
-"""Tickets open one stream each, and nothing else does where no header can be set."""
+"""Each ticket opens one stream; without headers nothing else does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page and the built files: what they send, what signs the page in, and where no key is ever to be found."""
+"""The page and the built files: responses, sign-in, and places where no key may appear."""
 
 from __future__ import annotations
 

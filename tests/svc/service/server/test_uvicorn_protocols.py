@@ -1,4 +1,4 @@
-"""What the adapter relies on in uvicorn, and its limits: connections that are slow, large or unreadable are ended."""
+"""Uvicorn internals that the adapter relies on, and its limits: slow, large or malformed requests are ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes."""
+"""File types by first bytes."""
 
 from __future__ import annotations
 

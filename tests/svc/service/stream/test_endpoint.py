@@ -222,9 +222,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("prompt", "row"), FAILURES.items(), ids=FAILURES)
-async def test_a_failing_assistant_ends_its_turn_with_one_error(
-    start_service, prompt: str, row: tuple[str, int, str]
-):
+async def test_a_failing_assistant_ends_its_turn_with_one_error(start_service, prompt: str, row: tuple[str, int, str]):
     service = start_service(Crash)
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, prompt)

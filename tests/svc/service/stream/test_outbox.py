@@ -1,4 +1,4 @@
-"""What a reader is sent, in order, without gaps, whatever is told while it catches up."""
+"""A client receives messages in order without gaps, including those published while it catches up."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_any_order_of_storing_publishing_reading_and_losing_gives_every_message_
             told = stored
         elif action == "send":
             sent += step(box, stored)
-    box.offer(batch(stored + 1))  # news heals whatever was lost
+    box.offer(batch(stored + 1))  # a new message repairs any loss
     stored += 1
     while taken := step(box, stored):
         sent += taken

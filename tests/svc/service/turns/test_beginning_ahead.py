@@ -1,4 +1,4 @@
-"""Where the history is in memory the assistant begins before its query is stored; nothing is told before it is."""
+"""If the history is cached, the assistant starts before its query is stored; nothing is published until it is."""
 
 from __future__ import annotations
 

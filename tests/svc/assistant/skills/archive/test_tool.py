@@ -1,4 +1,4 @@
-"""Archives: members by content, what is wrong with them, bounds, and damage that is told, not raised."""
+"""Archives: members by content, suspicious members, limits, and damage that is reported, not raised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of a CVE comes from the catalog that was loaded; without one the answer says so."""
+"""CVE details come from the loaded catalog; without one the answer says so."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""CVSS: every base vector against formulas written out anew, vectors in running text, and what a broken one is told."""
+"""CVSS: every base vector against independent formulas, vectors in running text, and invalid vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failed logins are counted once each, whatever wrote about them."""
+"""Failed logins are counted once each, in every log format."""
 
 import random
 import time

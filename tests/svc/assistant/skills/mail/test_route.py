@@ -1,4 +1,4 @@
-"""What servers recorded about the sender: each form of the field, and words of the sender's that must not count."""
+"""Authentication results: each form of the field, and fields of the sender that must not count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures: framing in every form and with damage, what was said, and what stands out."""
+"""Captures: every framing, damage, protocol contents and detections."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_a_capture_without_packets_is_a_gap(content: bytes):
     assert not [item for item in run(content) if isinstance(item, Finding)]
 
 
-# What was said
+# Protocol contents
 
 
 def test_a_request_has_its_reply_packet_number_and_location():

@@ -1,4 +1,4 @@
-"""Commands to techniques: the right one among the first three, whatever a shell lets one write around it."""
+"""Commands to techniques: the right one is among the first three, despite shell obfuscation."""
 
 from __future__ import annotations
 
