@@ -1,4 +1,4 @@
-"""What all tests share: a real service to ask, and a state folder of their own, so that none meets the user's."""
+"""Shared fixtures: a real service, and a separate state folder so that no test touches the user's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.support.local_services import stop_local_service
 
 @pytest.fixture(autouse=True, scope="session")
 def no_tables_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Whoever runs the tests may have loaded newer tables and rules: answers here come from what ships."""
+    """Use the shipped tables and rules, even if the developer has loaded newer ones."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path_factory.mktemp("knowledge")))
         yield

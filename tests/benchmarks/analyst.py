@@ -1,4 +1,4 @@
-"""The embedded analyst measured: how often it is right on labelled sets, and how fast it is beside its peers.
+"""Accuracy of the embedded analyst on labelled sets, and its speed compared with peers.
 
     python -m tests.benchmarks.analyst [SET …] [--limit N] [--misses N] [--rounds 3] [--peers FOLDER] [--no-speed]
 

@@ -36,7 +36,7 @@ class Answered:
 
     @property
     def place(self) -> int | None:
-        """Where the wanted label stands, from 1; None where it does not."""
+        """The rank of the expected label, from 1; None if it is missing."""
         return self.ranked.index(self.wanted) + 1 if self.wanted in self.ranked else None
 
 
@@ -120,7 +120,7 @@ def by_label(answered: Sequence[Answered]) -> dict[str, LabelScores]:
 
 
 def miss_of(one: Answered) -> Miss | None:
-    """In what way it is not right; None where the label is first."""
+    """The kind of error; None if the expected label is first."""
     match one.place:
         case 1:
             return None

@@ -110,7 +110,7 @@ KINDS = {
 
 
 def load(path: Path, *, limit: int | None = None) -> LabelledSet:
-    """The set at ``path``, evenly thinned to ``limit`` items. Raises ValueError where nothing in it has a label."""
+    """The set at ``path``, evenly thinned to ``limit`` items. Raises ValueError if nothing in it has a label."""
     found = list(_lines(path) if path.is_file() else _files(path))
     if not found:
         raise ValueError(f"{path}: nothing here has a label; see the head of {Path(__file__).name}.")

@@ -1,4 +1,4 @@
-"""How fast the tools are in their workers, beside peers that do less on the same input; made inputs, one run.
+"""Tool speed in worker processes, compared with peers that do less, on generated inputs in one run.
 
 Rows: indicators against ioc-finder plain (MB/s), event logs against ``evtx`` alone (records/s), captures against dpkt
 alone, unpacked to its TCP and UDP (packets/s). Without a peer: rules over 100,000 events, 10 MB of log. Of each: the
@@ -65,7 +65,7 @@ class Row:
 
 @contextlib.contextmanager
 def peer_python(folder: Path | None) -> Iterator[Path]:
-    """The interpreter of an environment that has the peers; a temporary one where no folder is given."""
+    """The interpreter of an environment that has the peers; a temporary one if no folder is given."""
     with contextlib.ExitStack() as stack:
         where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="svc-peers-")))
         python = where / "bin" / "python"

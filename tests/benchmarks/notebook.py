@@ -1,4 +1,4 @@
-"""How long the notebook's ways take, beside a peer's: run by hand, `python -m tests.benchmarks.notebook [ROUNDS]`.
+"""Notebook latencies compared with a peer: run by hand, `python -m tests.benchmarks.notebook [ROUNDS]`.
 
 - `%load_ext svc_jupyter` over bare IPython, beside jupysql's `%load_ext sql` (installed into a temporary environment).
 - Enter to the first INFO on screen, in a running kernel with its service up; beside an empty cell of the same kernel.

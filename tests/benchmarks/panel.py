@@ -1,4 +1,4 @@
-"""What a page hears of 8,000 steps in one turn, beside naive sending: `python -m tests.benchmarks.panel [ROUNDS]`.
+"""Messages that reach a page for 8,000 steps, and naive sending: `python -m tests.benchmarks.panel [ROUNDS]`.
 
 A real Jupyter Server with its limits, a kernel, the local service with an assistant that makes the steps as fast as it
 can, and a page's end of the kernel's websocket. Naive is one comm message for each message of the session. Printed:

@@ -1,4 +1,4 @@
-"""How long a sweep takes, beside its peers: run by hand, `python -m tests.benchmarks.reports [ROUNDS]`.
+"""Duration of a sweep compared with peers: run by hand, `python -m tests.benchmarks.reports [ROUNDS]`.
 
 16 cases of one notebook, each with its result written, as whole processes:
 

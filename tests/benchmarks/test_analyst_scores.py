@@ -75,7 +75,7 @@ def test_a_label_that_is_never_first_has_no_precision():
     assert by_label([Answered(name="a", wanted="T1105", ranked=("T1027",))])["T1105"].precision is None
 
 
-def test_what_is_wrong_is_told_by_its_way():
+def test_errors_are_classified_by_kind():
     assert {kind: [one.name for one in mine] for kind, mine in misses(ITEMS).items()} == {
         Miss.NOTHING: ["7", "13", "19"],
         Miss.RELATED: ["5", "6", "17"],

@@ -1,4 +1,4 @@
-"""What the tests in a browser share: pages that are watched, and screenshots of those that failed."""
+"""Shared fixtures of the browser tests: monitored pages, and screenshots of failed tests."""
 
 from __future__ import annotations
 

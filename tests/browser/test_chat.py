@@ -85,7 +85,7 @@ def session_of(page: Page) -> str:
     return page.locator("svc-chat").first.evaluate("element => element.sessionId")
 
 
-def test_a_question_is_answered_and_its_work_is_shown(show_chat: ShowChat, allowed):
+def test_a_question_is_answered_and_its_progress_is_shown(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service)
     ask(page, "who was **brute-forced**?")
@@ -101,7 +101,7 @@ def test_progress_streams_in_while_the_turn_runs(show_chat: ShowChat, allowed):
     expect(page.get_by_role("button", name="Stop")).to_be_visible()
 
 
-def test_all_of_many_messages_arrive_once_and_in_order(show_chat: ShowChat, allowed):
+def test_many_messages_arrive_once_and_in_order(show_chat: ShowChat, allowed):
     service = allowed(Chatty)
     page = show_chat(service)
     ask(page, "180")
@@ -121,7 +121,7 @@ def test_stop_ends_the_turn_on_the_service(show_chat: ShowChat, allowed):
     assert stored(service, session_of(page))[-1]["status_code"] == 499
 
 
-def test_files_go_along_and_one_is_taken_back(show_chat: ShowChat, allowed):
+def test_attached_files_are_sent_and_a_removed_one_is_not(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service)
     files = [FilePayload(name=name, mimeType="text/plain", buffer=b"abc") for name in ("a.log", "b <i>.log")]
@@ -134,7 +134,7 @@ def test_files_go_along_and_one_is_taken_back(show_chat: ShowChat, allowed):
     expect(answers(page)).to_contain_text("1 files")
 
 
-def test_a_file_that_is_removed_while_it_goes_up_is_taken_back_from_the_service(show_chat: ShowChat, allowed):
+def test_a_file_removed_during_its_upload_is_deleted_on_the_service(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service)
     held: list[Route] = []
@@ -156,7 +156,7 @@ def test_a_file_that_is_removed_while_it_goes_up_is_taken_back_from_the_service(
     expect(answers(page)).to_contain_text("0 files")
 
 
-def test_the_history_of_a_session_is_asked_for_once(show_chat: ShowChat, allowed):
+def test_the_session_history_is_requested_once(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     first = show_chat(service)
     ask(first, "the first question")
@@ -173,7 +173,7 @@ def test_the_history_of_a_session_is_asked_for_once(show_chat: ShowChat, allowed
     expect(page.locator("article.turn")).to_have_count(2)
 
 
-def test_what_is_printed_is_the_conversation_without_controls(show_chat: ShowChat, allowed):
+def test_the_printed_page_has_the_conversation_without_controls(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service, {"session-name": "Ticket 4711", "theme": "dark", "is-fullscreen": "true"})
     wide = f"```bash\nls -l {'x' * 200}\n```\n\n| a | b |\n|-|-|\n| see evil.example | {'2' * 90} |"
@@ -193,7 +193,7 @@ def test_what_is_printed_is_the_conversation_without_controls(show_chat: ShowCha
     assert sheets > page.locator("article.turn").first.evaluate("e => e.getBoundingClientRect().height") * 4
 
 
-def test_a_session_id_brings_the_conversation_back_after_a_reload(show_chat: ShowChat, allowed):
+def test_a_session_id_restores_the_conversation_after_a_reload(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     first = show_chat(service)
     ask(first, "the first question")
@@ -204,7 +204,7 @@ def test_a_session_id_brings_the_conversation_back_after_a_reload(show_chat: Sho
     expect(answers(again).last).to_contain_text("1 earlier")
 
 
-def test_a_reload_in_the_middle_of_a_turn_goes_on_with_it(show_chat: ShowChat, allowed):
+def test_a_reload_during_a_turn_resumes_it(show_chat: ShowChat, allowed):
     service = allowed(Steady)
     page = show_chat(service, {"session-id": "in-the-middle"})
     ask(page, "150")
@@ -215,9 +215,7 @@ def test_a_reload_in_the_middle_of_a_turn_goes_on_with_it(show_chat: ShowChat, a
     assert steps(again) == infos(service, session_id)
 
 
-def test_a_service_that_is_killed_and_comes_back_loses_and_doubles_nothing(
-    show_chat: ShowChat, site: Host, tmp_path: Path
-):
+def test_a_killed_and_restarted_service_loses_and_repeats_nothing(show_chat: ShowChat, site: Host, tmp_path: Path):
     listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     listener.close()
@@ -228,7 +226,7 @@ def test_a_service_that_is_killed_and_comes_back_loses_and_doubles_nothing(
     service = start()
     try:
         page = show_chat(service)
-        ask(page, "90")  # the service begins the turn anew: with what was said before no more than a trace shows
+        ask(page, "90")  # the service restarts the turn; earlier messages remain only in the trace
         page.locator("article.turn .trace li").nth(20).wait_for(state="attached")
         service.kill()
         expect(page.locator(".banner")).to_be_visible()
@@ -255,7 +253,7 @@ def test_two_elements_on_a_page_are_two_sessions(show_chat: ShowChat, allowed):
 
 
 @pytest.mark.parametrize("case", ["expired", "unknown"])
-def test_a_session_that_is_gone_gives_way_to_a_new_one_and_that_is_said(show_chat: ShowChat, allowed, case: str):
+def test_a_missing_session_is_replaced_with_a_notice(show_chat: ShowChat, allowed, case: str):
     service = allowed(Echo, min_ttl_seconds=1)
     if case == "expired":
         with service.http() as http:
@@ -268,7 +266,7 @@ def test_a_session_that_is_gone_gives_way_to_a_new_one_and_that_is_said(show_cha
     assert session_of(page) not in ("", "gone")
 
 
-def test_a_bad_key_is_asked_for_again_and_another_one_is_taken(show_chat: ShowChat, allowed):
+def test_an_invalid_key_is_asked_for_again_and_a_valid_one_is_accepted(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service, {"api-key": "svc_" + "0" * 49})
     page.get_by_label("API key").fill(service.key)
@@ -277,7 +275,7 @@ def test_a_bad_key_is_asked_for_again_and_another_one_is_taken(show_chat: ShowCh
     expect(answers(page)).to_contain_text("in?")
 
 
-def test_a_key_that_is_revoked_in_the_middle_is_said(show_chat: ShowChat, allowed):
+def test_a_key_revoked_during_use_is_reported(show_chat: ShowChat, allowed):
     service = allowed(Slow)
     key_id, key = service.make_key("ann")
     page = show_chat(service, {"api-key": key})
@@ -309,7 +307,7 @@ def test_the_key_is_in_no_address_and_in_no_storage(open_page: OpenPage, show_ch
     assert service.key not in entries
 
 
-def test_what_an_answer_carries_runs_nothing_and_loads_nothing(show_chat: ShowChat, allowed):
+def test_content_of_an_answer_runs_and_loads_nothing(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service)
     dialogs: list[str] = []
@@ -323,7 +321,7 @@ def test_what_an_answer_carries_runs_nothing_and_loads_nothing(show_chat: ShowCh
     assert (dialogs, answers(page).locator("img, iframe, style, svg").count()) == ([], 0)
 
 
-def test_examples_stand_on_the_landing_screen_and_fill_the_field(show_chat: ShowChat, allowed):
+def test_examples_on_the_landing_screen_fill_the_input(show_chat: ShowChat, allowed):
     examples = json.dumps([{"title": "Who got in?", "prompt": "Who was brute-forced?"}])
     page = show_chat(allowed(Echo), {"examples": examples})
     page.get_by_role("button", name="Who got in?").click()

@@ -70,7 +70,7 @@ def test_plain_html(open_page: OpenPage, site: Host, service: ThreadService):
 
 @pytest.fixture
 def react(installed: None, tmp_path: Path, service: ThreadService) -> Path:
-    """A folder where the guide's component is, and what the workspace installed can be imported."""
+    """A folder with the component of the guide, in which packages of the workspace can be imported."""
     (tmp_path / "node_modules").symlink_to(WORKSPACE / "node_modules")
     (tmp_path / "chat.jsx").write_text(block("jsx", service), "utf-8")
     return tmp_path

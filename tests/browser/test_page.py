@@ -60,13 +60,15 @@ def test_the_pages_key_is_not_the_one_that_opened_it(signed_in: Page, service: T
     assert re.fullmatch(r"svc_\w{49}", key)
 
 
-def test_loading_again_forgets_the_key_and_sends_no_old_code(signed_in: Page):
+def test_reloading_forgets_the_key_and_does_not_resend_the_code(signed_in: Page):
     signed_in.reload()
     expect(signed_in.get_by_label("Or enter an API key")).to_be_visible()
     expect(signed_in.locator(".notice")).to_be_empty()
 
 
-def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadService, tmp_path: Path):
+def test_a_file_that_was_already_used_is_rejected_with_a_message(
+    open_page: OpenPage, service: ThreadService, tmp_path: Path
+):
     page = open_page().page
     file = write_file(service, tmp_path).as_uri()
     page.goto(file)
@@ -75,7 +77,7 @@ def test_a_file_that_was_used_says_so(open_page: OpenPage, service: ThreadServic
     expect(page.get_by_role("alert")).to_contain_text("used before")
 
 
-def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPage, service: ThreadService):
+def test_a_typed_key_signs_in_and_an_invalid_one_is_reported(open_page: OpenPage, service: ThreadService):
     page = open_page().page
     sign_in(page, service, "svc_" + "0" * 49)
     expect(page.get_by_role("alert")).to_contain_text("invalid")
@@ -83,7 +85,7 @@ def test_a_key_that_is_typed_in_signs_in_and_a_bad_one_is_told(open_page: OpenPa
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
 
 
-def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadService):
+def test_a_key_is_created_shown_once_and_revoked(signed_in: Page, service: ThreadService):
     signed_in.get_by_role("button", name="API keys").click()
     dialog = signed_in.get_by_role("dialog")
     dialog.get_by_role("textbox", name="Name").fill("laptop <b>")
@@ -103,7 +105,7 @@ def test_a_key_is_made_shown_once_and_revoked(signed_in: Page, service: ThreadSe
     assert made not in signed_in.content()
 
 
-def test_what_is_printed_of_the_page_is_the_conversation_dark_on_white(signed_in: Page):
+def test_the_page_prints_the_conversation_dark_on_white(signed_in: Page):
     signed_in.get_by_role("button", name="Switch to the dark theme").click()
     signed_in.emulate_media(media="print")
     signed_in.get_by_label("Question").evaluate("area => { area.value = 'word '.repeat(3000) }")
@@ -133,7 +135,7 @@ def test_a_key_that_is_revoked_elsewhere_signs_the_page_out(signed_in: Page, ser
     expect(signed_in.get_by_role("alert")).to_contain_text("invalid")
 
 
-def test_the_theme_is_the_systems_until_another_is_chosen_and_then_stays(open_page: OpenPage, service: ThreadService):
+def test_the_theme_follows_the_system_until_one_is_chosen(open_page: OpenPage, service: ThreadService):
     page = open_page(color_scheme="dark").page
     page.goto(service.base_url)
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
@@ -142,7 +144,7 @@ def test_the_theme_is_the_systems_until_another_is_chosen_and_then_stays(open_pa
     expect(page.locator("html")).to_have_attribute("data-theme", "light")
 
 
-def test_the_page_stands_in_no_frame_of_another(open_page: OpenPage, service: ThreadService):
+def test_the_page_cannot_be_framed(open_page: OpenPage, service: ThreadService):
     page = open_page().page
     page.goto("about:blank")
     page.set_content(f'<iframe src="{service.base_url}/"></iframe>')
@@ -153,7 +155,7 @@ def test_the_page_stands_in_no_frame_of_another(open_page: OpenPage, service: Th
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1_400])
-def test_axe_finds_nothing_to_complain_about(
+def test_axe_reports_no_violations(
     installed: None, open_page: OpenPage, service: ThreadService, tmp_path: Path, theme: str, width: int
 ):
     page = open_page(color_scheme=theme, width=width).page

@@ -1,4 +1,4 @@
-"""A tool of somebody's program, allowed by who looks at the session in a browser: over the page's own stream."""
+"""The tool of a program is allowed by a user who views its session in a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.watched import OpenPage, host
 
 
 async def asked(session: InteractiveSession, prompt: str) -> str:
-    """The answer to a question whose tool is confirmed by somebody else."""
+    """Return the answer to a question whose tool another user confirms."""
     answer = ""
     async for message in session.stream(prompt, local_tools=[LocalTool(name="lookup")]):
         if message.message_type == MessageType.LOCAL_TOOL_CALL:
@@ -28,7 +28,7 @@ async def asked(session: InteractiveSession, prompt: str) -> str:
 @pytest.mark.parametrize(
     ("button", "answer"), [("Allow for this session", '"ops"'), ("Deny", "error: the user does not allow it")]
 )
-def test_a_page_says_whether_a_programs_tool_may_be_called(
+def test_the_user_of_the_page_can_allow_a_tool_call(
     open_page: OpenPage, start_service: StartService, button: str, answer: str
 ):
     with host() as site, ThreadPoolExecutor(1) as elsewhere:

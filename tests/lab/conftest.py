@@ -1,4 +1,4 @@
-"""What the tests in JupyterLab share: a server whose kernels ask a scripted local service."""
+"""Shared fixtures of the JupyterLab tests: a server whose kernels use a scripted local service."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def run(*words: str, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
-def test_jupyter_finds_it_enabled_and_fit(prefix: Path):
+def test_jupyter_lists_the_extension_as_enabled_and_compatible(prefix: Path):
     listed = run(
         sys.executable, "-m", "jupyterlab.labextensions", "list", JUPYTER_PATH=str(prefix / "share" / "jupyter")
     )
@@ -50,7 +50,7 @@ def test_jupyter_finds_it_enabled_and_fit(prefix: Path):
     assert line.split() == ["svc-jupyterlab", f"v{svc.__version__}", "enabled", "OK", "(python,", "svc-jupyter)"]
 
 
-def test_what_is_installed_is_one_script_a_schema_and_who_it_is_of(prefix: Path):
+def test_the_installed_extension_is_a_script_a_schema_and_package_metadata(prefix: Path):
     folder = prefix / INSTALLED
     manifest = json.loads((folder / "package.json").read_text("utf-8"))
     entry = manifest["jupyterlab"]["_build"]["load"]
@@ -68,7 +68,7 @@ def test_no_setting_is_a_key(prefix: Path):
     assert schema["additionalProperties"] is False
 
 
-def test_every_command_of_the_menus_and_keys_is_one_that_the_script_has(prefix: Path):
+def test_every_menu_and_shortcut_command_exists_in_the_script(prefix: Path):
     folder = prefix / INSTALLED
     schema = json.loads((folder / "schemas/svc-jupyterlab/panel.json").read_text("utf-8"))
     named = set(re.findall(r'"command": ?"(svc:[a-z-]+)"', json.dumps(schema)))

@@ -65,7 +65,7 @@ def answers(chat: Locator) -> Locator:
     return chat.locator("article.turn .answer")
 
 
-def test_cells_and_panel_ask_in_one_session(bench: Workbench, shots: Path):
+def test_cells_and_panel_share_a_session(bench: Workbench, shots: Path):
     chat = show(bench, "one.ipynb", "%svc count 3 20", "%svc echo the next cell")
     bench.run(1)
     expect(answers(chat)).to_have_text(["count 3 20 (after 0)"])
@@ -87,7 +87,7 @@ def test_the_panel_answers_while_a_cell_sleeps(bench: Workbench, jupyter: Jupyte
     (jupyter.root / "woken").touch()
 
 
-def test_a_question_waits_for_a_cells_and_stop_ends_first_one_then_the_other(bench: Workbench, shots: Path):
+def test_a_panel_question_waits_for_a_cell_and_stop_cancels_them_in_turn(bench: Workbench, shots: Path):
     chat = show(bench, "queue.ipynb", "%svc wait")
     bench.start(1)
     expect(chat.locator("article.turn")).to_contain_text("waiting")
@@ -100,7 +100,7 @@ def test_a_question_waits_for_a_cells_and_stop_ends_first_one_then_the_other(ben
     expect(bench.output(1).last).to_contain_text("cancelled")
 
 
-def test_a_cell_waits_for_the_panels_question(bench: Workbench):
+def test_a_cell_waits_for_the_question_of_the_panel(bench: Workbench):
     chat = show(bench, "cell_waits.ipynb", "%svc echo after it")
     ask(chat, "wait")
     expect(chat.locator("article.turn")).to_contain_text("waiting")
@@ -110,7 +110,7 @@ def test_a_cell_waits_for_the_panels_question(bench: Workbench):
     expect(bench.output(1).last).to_contain_text("echo after it (after 0)")
 
 
-def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Workbench, shots: Path):
+def test_a_second_view_a_reload_and_a_restart_resume_the_session(bench: Workbench, shots: Path):
     chat = show(bench, "again.ipynb", "from svc_jupyter import ChatPanel\nChatPanel()")
     ask(chat, "echo before all that")
     expect(answers(chat)).to_have_text(["echo before all that (after 0)"])
@@ -136,7 +136,7 @@ def test_a_second_view_a_reload_and_a_restart_go_on_with_the_session(bench: Work
     expect(answers(panel(bench))).to_have_count(3)
 
 
-def test_it_is_as_dark_as_jupyterlab(bench: Workbench, shots: Path):
+def test_it_follows_the_theme_of_jupyterlab(bench: Workbench, shots: Path):
     chat = show(bench, "dark.ipynb")
     bench.command("apputils:change-theme", theme="JupyterLab Dark")
     expect(chat).to_have_attribute("theme", "dark")
@@ -147,7 +147,7 @@ def test_it_is_as_dark_as_jupyterlab(bench: Workbench, shots: Path):
     expect(chat).to_have_attribute("theme", "light")
 
 
-def test_what_is_saved_is_a_transcript_and_exports_show_it(bench: Workbench, jupyter: JupyterServer):
+def test_the_saved_notebook_has_a_transcript_that_exports_show(bench: Workbench, jupyter: JupyterServer):
     chat = show(bench, "saved.ipynb")
     ask(chat, "echo see https://evil.example/a <img src=x onerror=alert(1)>")
     transcript = bench.page.locator(f"{SHOWN} .jp-OutputArea-child:has([class^=svc-transcript])")
@@ -193,7 +193,7 @@ def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path)
     page.screenshot(path=shots / "panel-notebook7.png")
 
 
-def test_whoever_opens_it_without_its_kernel_reads_the_transcript(bench: Workbench, shots: Path):
+def test_the_transcript_is_shown_without_a_kernel(bench: Workbench, shots: Path):
     chat = show(bench, "reopened.ipynb")
     ask(chat, "echo what was found")
     expect(answers(chat)).to_have_text(["echo what was found (after 0)"])

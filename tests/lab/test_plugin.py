@@ -42,14 +42,14 @@ def kept_shot(lab: Workbench, request: pytest.FixtureRequest) -> Iterator[None]:
     lab.page.screenshot(path=folder / f"plugin-{request.node.name[:70]}.png")
 
 
-def test_a_kernel_is_left_alone_until_somebody_wants_the_chat(lab: Workbench):
+def test_a_kernel_is_not_used_until_the_chat_is_opened(lab: Workbench):
     lab.open("alone.ipynb", "'SvcMagics' in get_ipython().magics_manager.registry")
     lab.run(0)
     expect(lab.output(0)).to_have_text("False")
     expect(lab.status).to_be_hidden()
 
 
-def test_the_chat_and_cells_ask_in_one_session(lab: Workbench):
+def test_the_chat_and_cells_share_a_session(lab: Workbench):
     lab.open("one.ipynb", LOAD, "%svc count 3 20")
     lab.open_chat()
     lab.ask("echo from the chat")
@@ -61,7 +61,7 @@ def test_the_chat_and_cells_ask_in_one_session(lab: Workbench):
     expect(lab.answers).to_have_text(["echo from the chat (after 0)", "count 3 20 (after 1)"])
 
 
-def test_the_chat_goes_with_the_notebook_and_each_keeps_its_own(lab: Workbench):
+def test_the_chat_follows_the_notebook_and_each_notebook_keeps_its_own(lab: Workbench):
     lab.open("left.ipynb", "1")
     lab.open_chat()
     lab.ask("echo left")
@@ -73,7 +73,7 @@ def test_the_chat_goes_with_the_notebook_and_each_keeps_its_own(lab: Workbench):
     expect(lab.answers).to_have_text(["echo left (after 0)"])
 
 
-def test_the_status_bar_tells_session_time_model_and_state(lab: Workbench):
+def test_the_status_bar_shows_session_time_model_and_state(lab: Workbench):
     lab.open("status.ipynb", LOAD, "%svc session new Ticket-4711", "%svc wait")
     lab.run(0)
     expect(lab.status).to_have_text("svc: no session yet · idle")
@@ -104,7 +104,7 @@ def test_an_answer_for_the_cell_below_is_written_there_and_replaced(lab: Workben
     assert cells[2].metadata["svc"]["answer_of"] == cells[1].id
 
 
-def test_a_question_is_text_and_no_python_and_tab_offers_its_options(lab: Workbench):
+def test_a_question_is_highlighted_as_text_and_tab_completes_its_options(lab: Workbench):
     lab.open("text.ipynb", LOAD, "%%svc --mo\nimport this for what?", "import this")
     lab.run(0)
     expect(lab.cell(2).locator(".cm-content span").first).to_have_text("import")
@@ -132,7 +132,7 @@ def test_a_question_is_text_and_no_python_and_tab_offers_its_options(lab: Workbe
         pytest.param("selection", 0, ["What is this", "```\nprint('203.0.113.7')\n```"], id="selection"),
     ],
 )
-def test_what_is_asked_about_is_written_into_the_chat(
+def test_a_selection_to_ask_about_is_inserted_into_the_chat(
     asked_about: Workbench, subject: str, cell: int, written: list[str]
 ):
     lab = asked_about
@@ -154,7 +154,7 @@ def asked_about(lab: Workbench) -> Workbench:
     return lab
 
 
-def test_a_long_output_goes_along_as_a_file(lab: Workbench):
+def test_a_long_output_is_attached_as_a_file(lab: Workbench):
     lab.open("long.ipynb", "for i in range(2_000): print(i)")
     lab.run(0)
     lab.select(0)
@@ -181,7 +181,7 @@ def test_the_last_answer_becomes_a_cell_that_is_safe_to_render(lab: Workbench):
     lab.page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('203[.]0[.]113[.]9'))")
 
 
-def test_sessions_are_made_resumed_and_extended_by_commands(lab: Workbench):
+def test_sessions_are_created_resumed_and_extended_by_commands(lab: Workbench):
     lab.open("sessions.ipynb", LOAD, "%svc session new first-one", "%svc echo in the first", "%svc session")
     for number in range(3):
         lab.run(number)
@@ -217,7 +217,7 @@ def test_a_file_dragged_from_the_browser_is_attached_from_the_notebooks_folder_a
     expect(lab.answers).to_have_text(["near.txt (4), far.txt (8)"])
 
 
-def test_a_long_turn_that_ends_out_of_sight_is_told(lab: Workbench):
+def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
     lab.open("notice.ipynb", LOAD, "%svc count 3 500")
     lab.open_chat()
     lab.command("application:toggle-right-area")
@@ -232,7 +232,7 @@ def test_a_long_turn_that_ends_out_of_sight_is_told(lab: Workbench):
     lab.page.keyboard.press("Escape")
 
 
-def test_where_the_kernel_has_no_svc_jupyter_the_panel_says_how_to_get_it(lab: Workbench, bare_kernel: str):
+def test_the_panel_says_how_to_install_a_missing_svc_jupyter(lab: Workbench, bare_kernel: str):
     lab.open("bare.ipynb", "1", kernel=bare_kernel)
     lab.command("svc:open")
     expect(lab.notice).to_contain_text("svc-jupyter is not installed in this notebook's environment")
@@ -260,7 +260,7 @@ def bare_kernel(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory
     return "bare"
 
 
-def test_settings_are_a_form_and_are_what_new_sessions_begin_with(lab: Workbench):
+def test_settings_are_a_form_and_apply_to_new_sessions(lab: Workbench):
     lab.open("settings.ipynb", LOAD, "%svc session new", "%svc session")
     lab.open_chat()
     lab.command("settingeditor:open", query="Svc")
@@ -280,7 +280,7 @@ def test_settings_are_a_form_and_are_what_new_sessions_begin_with(lab: Workbench
     lab.page.keyboard.press("Escape")
 
 
-def test_a_chat_that_is_opened_while_the_first_cell_runs_connects_at_once(lab: Workbench):
+def test_a_chat_opened_while_the_first_cell_runs_connects_at_once(lab: Workbench):
     woken = lab.jupyter.root / "awake"
     lab.open("busy.ipynb", f"{LOAD}\nimport time, pathlib\nwhile not pathlib.Path('awake').exists(): time.sleep(0.05)")
     lab.start(0)

@@ -90,7 +90,7 @@ def test_the_panel_asks_for_its_own_question(bench: Workbench, theme: str):
     expect(bench.output(2).last).to_contain_text("['web1']")
 
 
-def test_who_refuses_in_the_panel_has_nothing_run(bench: Workbench):
+def test_a_tool_refused_in_the_panel_does_not_run(bench: Workbench):
     opened(bench, "refused.ipynb", "%svc panel", "ran")
     bench.run(1)
     chat = panel(bench)

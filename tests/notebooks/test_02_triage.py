@@ -78,15 +78,15 @@ def test_every_question_is_asked_and_no_other(shown: dict[str, str]):
     assert list(shown) == list(ANSWERS)
 
 
-def test_a_limit_on_the_severity_leaves_the_rest_out(shown: dict[str, str]):
+def test_a_severity_limit_excludes_the_rest(shown: dict[str, str]):
     assert "T1053.005" not in shown["Which of these are critical?"]
 
 
-def test_an_answer_is_about_the_file_that_came_with_the_question(shown: dict[str, str]):
+def test_an_answer_is_about_the_file_attached_to_the_question(shown: dict[str, str]):
     assert "WS-17" not in shown["Which accounts were brute-forced, and did anyone get in?"]
 
 
-def test_what_was_before_the_limit_is_not_counted(shown: dict[str, str]):
+def test_events_before_the_limit_are_not_counted(shown: dict[str, str]):
     assert "08:55:03" not in shown["Only those after 09:35"]
 
 
@@ -97,5 +97,5 @@ def test_none_of_our_own_hosts_is_an_indicator(shown: dict[str, str]):
 
 
 @pytest.mark.parametrize(("name", "make"), EVIDENCE.items(), ids=EVIDENCE)
-def test_the_evidence_that_ships_is_what_the_story_makes(name: str, make: Callable[[], bytes]):
+def test_the_shipped_evidence_is_what_the_scenario_generates(name: str, make: Callable[[], bytes]):
     assert (FOLDER / name).read_bytes() == make()

@@ -1,4 +1,4 @@
-"""The examples ship with outputs and pinned answers: with the network cut they show what they showed, to the letter."""
+"""The examples ship with outputs and pinned answers; without a network they reproduce the outputs exactly."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 EXAMPLES = sorted(NOTEBOOKS.glob("*.ipynb"))
 CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": "", "SVC_ANSWERS": "pin"}
-AGAIN = "Where an answer has changed for the better: python -m tests.notebooks.answered"
+HINT = "If the answer changed on purpose, run: python -m tests.notebooks.record_answers"
 
 
 def nbval(*notebooks: Path) -> subprocess.CompletedProcess[str]:
@@ -24,17 +24,17 @@ def nbval(*notebooks: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, env=environment, capture_output=True, text=True)
 
 
-def test_saved_outputs_are_what_pinned_answers_show():
+def test_saved_outputs_match_the_pinned_answers():
     cells = [c for path in EXAMPLES for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
 
     done = nbval(*EXAMPLES)
 
-    assert done.returncode == 0, f"{done.stdout}\n{AGAIN}"
+    assert done.returncode == 0, f"{done.stdout}\n{HINT}"
     assert f"{len(cells)} passed" in done.stdout
     assert len(EXAMPLES) == 3
 
 
-def test_another_answer_in_the_store_fails_the_comparison(tmp_path: Path):
+def test_a_different_answer_in_the_store_fails_the_comparison(tmp_path: Path):
     shutil.copytree(NOTEBOOKS, tmp_path / "notebooks")
     (stale,) = (p for p in (tmp_path / "notebooks/.answers").rglob("*.json") if "**9.8 critical**" in p.read_text())
     stale.write_text(stale.read_text().replace("9.8", "9.7"))
@@ -46,6 +46,6 @@ def test_another_answer_in_the_store_fails_the_comparison(tmp_path: Path):
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_what_ships_has_no_path_of_the_machine_that_made_it(path: Path):
+def test_shipped_notebooks_have_no_path_of_the_recording_machine(path: Path):
     assert str(Path.home()) not in path.read_text()
     assert "/tmp/" not in path.read_text()

@@ -1,4 +1,4 @@
-"""What several test modules share: live services, scripted assistants, kernels, and makers of evidence."""
+"""Shared test support: live services, scripted assistants, kernels and evidence generators."""
 
 from __future__ import annotations
 

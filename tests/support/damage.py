@@ -24,11 +24,11 @@ from hypothesis import strategies as st
 
 from tests.support import captures, evtx_writer, mails, office_files, program_files
 
-MAX_BYTES = 2_000_000  # of a damaged input, whatever is repeated in it
+MAX_BYTES = 2_000_000  # of a damaged input, including repetitions
 
 
 def seeds_for(name: str) -> tuple[bytes, ...]:
-    """Whole inputs of the kinds that the skill reads; of every kind where it has none here."""
+    """Whole inputs of the kinds that the skill reads; of every kind if it has none here."""
     seeds = all_seeds()
     return seeds.get(name) or tuple(seed for many in seeds.values() for seed in many)
 
@@ -336,4 +336,4 @@ HOSTILE: dict[str, bytes] = {
     "two bombs, one in the other": gzip.compress(gzip.compress(bytes(1_000_000))),
     "a cut archive": gzip.compress(bytes(range(256)) * 999)[:600],
 }
-"""Inputs that break parsers, whatever they are for."""
+"""Inputs that break parsers of any kind."""

@@ -36,7 +36,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Fragment:
-    """Binary XML that stands at ``offset`` of its chunk: names know where they are."""
+    """Binary XML at ``offset`` of its chunk; names store their own offset."""
 
     def __init__(self, offset: int) -> None:
         self._offset = offset

@@ -178,7 +178,7 @@ def sends(text: str | bytes, media_type: str, **headers: str) -> Reply:
 
 
 def sends_chunks(*chunks: object) -> Reply:
-    """These as the chunks of a stream, whatever they are."""
+    """Send these chunks as a stream, unchecked."""
     return lambda _: _stream([*(f"data: {json.dumps(chunk)}\n\n" for chunk in chunks), "data: [DONE]\n\n"])
 
 
@@ -204,5 +204,5 @@ def never_ends() -> Reply:
 
 
 def tool_results(body: dict) -> list[str]:
-    """What the model was told by tools, in order."""
+    """Tool results that the model received, in order."""
     return [message["content"] for message in body["messages"] if message["role"] == "tool"]

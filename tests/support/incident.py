@@ -254,7 +254,7 @@ EVIDENCE = {
 
 
 def main() -> None:
-    """Write every file anew."""
+    """Write every file again."""
     FOLDER.mkdir(exist_ok=True)
     for name, make in EVIDENCE.items():
         (FOLDER / name).write_bytes(make())

@@ -1,4 +1,4 @@
-"""JupyterLab as users start it, with everything that it reads and writes in a folder of its own."""
+"""JupyterLab as users start it, with all its files in a separate folder."""
 
 from __future__ import annotations
 

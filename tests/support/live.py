@@ -1,4 +1,4 @@
-"""A real service on a free port, in a thread or in a process of its own, for every test that needs one."""
+"""A real service on a free port, in a thread or in a separate process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) 
 
 
 class LiveService:
-    """Where the service is, and the key that opens it (of the user ``local``, without limits)."""
+    """Address of the service and an unlimited key of the user ``local``."""
 
     def __init__(self, connection: serve.Connection, key: str, database: Path) -> None:
         self.base_url = connection.base_url
@@ -57,7 +57,7 @@ class LiveService:
             record, key = asyncio.run(create_key(self.database, user, **chosen))
             return record.id, key
 
-        with ThreadPoolExecutor(1) as pool:  # a loop of its own, also where the test has one
+        with ThreadPoolExecutor(1) as pool:  # a separate event loop, even if the test has one
             return pool.submit(make).result()
 
 

@@ -183,7 +183,7 @@ def _text_part(body: str, random: Random) -> bytes:
 
 
 def _html_part(body: str, random: Random) -> bytes:
-    """The body as HTML: each link an anchor, with a picture in it where the words say so."""
+    """The body as HTML: each link an anchor, with a picture in it if the words say so."""
 
     def anchor(found: re.Match[str]) -> str:
         shown = '<img src="cid:top.gif" border=0>' if found[1] == "<image>" else html.escape(found[1])

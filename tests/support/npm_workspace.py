@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 WORKSPACE = Path(__file__).parents[2] / "labextension"
-PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # pip's Node, where it is there
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # with the Node of pip
 SCRIPT_SECONDS = 1_500
 _MARK = WORKSPACE / "node_modules" / ".installed_from"
 

@@ -38,7 +38,7 @@ OpenPage = Callable[..., Watched]
 
 @contextlib.contextmanager
 def host() -> Iterator[Host]:
-    """A web server of somebody else's, on an origin of its own."""
+    """A foreign web server on a different origin."""
     server = Host(("127.0.0.1", 0), _Pages)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()

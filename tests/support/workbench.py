@@ -1,4 +1,4 @@
-"""JupyterLab with the extension, on one page that several tests use: each opens a notebook of its own."""
+"""JupyterLab with the extension, on one page shared by several tests; each opens its own notebook."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _IS_ENABLED = "id => window.jupyterapp.commands.isEnabled(id)"
 
 
 class Workbench:
-    """The page, its current notebook and the chat beside it."""
+    """The page, its current notebook and the chat next to it."""
 
     def __init__(self, page: Page, jupyter: JupyterServer) -> None:
         self.page = page
@@ -41,7 +41,7 @@ class Workbench:
         page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
 
     def load(self, name: str) -> None:
-        """The page anew, with this notebook."""
+        """Reload the page with this notebook."""
         self.page.goto(self.jupyter.lab(name))
         self.page.wait_for_function(_IS_RESTORED, timeout=READY_MS)  # else one of before comes to the front later
         self._is_shown(name)
@@ -129,7 +129,7 @@ class Workbench:
 
     @property
     def notice(self) -> Locator:
-        """The panel's own word, where it shows no chat."""
+        """The notice of the panel if it shows no chat."""
         return self.page.locator(".svc-Panel .svc-Notice")
 
     @property

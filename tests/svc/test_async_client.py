@@ -139,7 +139,7 @@ async def test_the_history_is_shown_as_a_tree(client: AsyncSvc):
     assert "1 turn, 5 messages" in console.file.getvalue()  # type: ignore[attr-defined]
 
 
-async def test_a_page_code_is_given(client: AsyncSvc):
+async def test_a_page_code_is_issued(client: AsyncSvc):
     assert await client.make_page_code()
 
 
@@ -167,7 +167,7 @@ async def test_the_local_service_is_found_by_the_first_call(scripted_local: Path
     await client.aclose()
 
 
-async def test_a_turn_comes_in_order_and_the_next_has_nothing_of_it(client: AsyncSvc):
+async def test_a_turn_is_streamed_in_order_and_separate_from_the_next(client: AsyncSvc):
     session = await client.create_session()
 
     first = await collect(session, "count 3")
@@ -178,7 +178,7 @@ async def test_a_turn_comes_in_order_and_the_next_has_nothing_of_it(client: Asyn
     assert [m.content for m in second[:-1]] == ["echo b (after 1)"]
 
 
-async def test_a_turn_resumes_after_a_cut_and_its_question_is_run_once(
+async def test_a_turn_resumes_after_a_lost_connection_and_its_question_runs_once(
     scripted_service: Config, client: AsyncSvc, proxy: FaultProxy
 ):
     proxied = Config(
@@ -199,7 +199,7 @@ async def test_a_turn_resumes_after_a_cut_and_its_question_is_run_once(
     await transport.aclose()
 
 
-async def test_a_call_that_may_be_repeated_survives_a_cut(
+async def test_an_idempotent_call_survives_a_lost_connection(
     scripted_service: Config, client: AsyncSvc, proxy: FaultProxy
 ):
     session_id = (await client.create_session()).session_id
@@ -211,7 +211,7 @@ async def test_a_call_that_may_be_repeated_survives_a_cut(
     assert proxy.connections == 2
 
 
-async def test_a_call_that_may_not_be_repeated_is_sent_once(
+async def test_a_call_that_is_not_idempotent_is_sent_once(
     scripted_service: Config, client: AsyncSvc, proxy: FaultProxy
 ):
     async with AsyncSvc(scripted_service.api_key, proxy.base_url) as proxied:
@@ -269,7 +269,7 @@ async def test_a_query_that_takes_too_long_is_cancelled(client: AsyncSvc):
     assert await errors(session) == ["cancelled"]
 
 
-async def test_a_turn_that_fails_raises_the_services_error(client: AsyncSvc):
+async def test_a_failed_turn_raises_the_error_of_the_service(client: AsyncSvc):
     with pytest.raises(svc.UpstreamError, match="the model is gone"):
         await (await client.create_session()).query("fail the model is gone")
 

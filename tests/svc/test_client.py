@@ -1,4 +1,4 @@
-"""``Svc``: where it goes, what it shows, how long it lives."""
+"""``Svc``: addresses, displayed properties and lifetime."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from svc import Svc
 from svc.config import Config
 
 
-def test_addresses_may_be_given_by_position(scripted_service: Config):
+def test_urls_may_be_positional(scripted_service: Config):
     with Svc(scripted_service.api_key, scripted_service.base_url, scripted_service.ws_url) as client:
         assert (client.base_url, client.ws_url) == (scripted_service.base_url, scripted_service.ws_url)
         assert not client.is_local
@@ -24,7 +24,7 @@ def test_the_environment_configures_it(scripted_service: Config, monkeypatch: py
         assert client.create_session(name="from the environment").name == "from the environment"
 
 
-def test_a_session_has_what_was_asked_for_and_the_services_own_words_for_the_rest(client: Svc):
+def test_a_session_has_the_requested_properties_and_defaults_for_the_rest(client: Svc):
     session = client.create_session(ttl=300, log_session=False)
 
     assert (session.ttl, session.log_session) == (300, False)
@@ -41,21 +41,21 @@ def test_a_session_has_what_was_asked_for_and_the_services_own_words_for_the_res
         pytest.param({"model": "gpt"}, svc.ModelNotFoundError, "svc-1.1", id="model"),
     ],
 )
-def test_a_session_that_cannot_be_had_is_refused_with_the_reason(
+def test_a_rejected_session_request_has_the_reason(
     client: Svc, options: dict[str, object], error: type[svc.ServiceError], text: str
 ):
     with pytest.raises(error, match=text):
         client.create_session(**options)
 
 
-def test_no_such_session_is_said(client: Svc):
+def test_an_unknown_session_is_reported(client: Svc):
     with pytest.raises(svc.SessionNotFoundError):
         client.resume_session("nosuch")
     with pytest.raises(svc.InvalidRequestError, match="session_id is empty"):
         client.resume_session("")
 
 
-def test_a_wrong_key_is_said_and_not_shown(scripted_service: Config):
+def test_a_wrong_key_is_reported_and_not_shown(scripted_service: Config):
     key = scripted_service.api_key[:-1] + ("a" if scripted_service.api_key[-1] != "a" else "b")
     with Svc(key, scripted_service.base_url) as client, pytest.raises(svc.InvalidApiKeyError) as caught:
         client.create_session()
@@ -86,7 +86,7 @@ def test_live_sessions_are_listed_oldest_first_without_messages(scripted_service
     assert client.resume_session(listed[ids.index(old.session_id)].id).name == "old"
 
 
-def test_a_user_sees_whose_key_it_is_and_what_it_may_do(client: Svc):
+def test_user_info_names_the_user_and_the_rights_of_the_key(client: Svc):
     session = client.create_session()
 
     info = client.get_user_info()

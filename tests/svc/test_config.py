@@ -31,7 +31,7 @@ def resolved(**given: str | None) -> Config:
         pytest.param((), {"SVC_BASE_URL": "local", "SVC_API_KEY": KEY}, id="named-by-the-environment"),
     ],
 )
-def test_the_local_service_is_meant(arguments: tuple[str | None, ...], environ: dict[str, str]):
+def test_the_local_service_is_the_default(arguments: tuple[str | None, ...], environ: dict[str, str]):
     assert resolve(*arguments, environ=environ) == LOCAL
 
 
@@ -49,7 +49,7 @@ def test_the_local_service_is_meant(arguments: tuple[str | None, ...], environ: 
         pytest.param({"api_key": KEY, "base_url": "HTTPS://Team.example.org"}, "HTTPS://Team.example.org", "wss://Team.example.org", id="capitals"),
     ],
 )  # fmt: skip
-def test_an_address_is_found(given: dict[str, str], base_url: str, ws_url: str):
+def test_an_address_is_configured(given: dict[str, str], base_url: str, ws_url: str):
     config = resolved(**given)
 
     assert (config.base_url, config.ws_url, config.api_key) == (base_url, ws_url, KEY)
@@ -79,7 +79,7 @@ def test_an_address_is_found(given: dict[str, str], base_url: str, ws_url: str):
         pytest.param({"api_key": KEY, "base_url": "local"}, "uses its own key", id="key-for-local"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_says_what_to_do(given: dict[str, str], text: str):
+def test_an_invalid_configuration_says_what_to_do(given: dict[str, str], text: str):
     with pytest.raises(ConfigError, match=text) as caught:
         resolved(**given)
 
@@ -92,16 +92,16 @@ def test_a_config_never_shows_its_key():
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "[::1]", "localhost", "LOCALHOST.", "a.localhost"])
-def test_loopback_is_this_machine(host: str):
+def test_loopback_addresses_are_recognised(host: str):
     assert is_loopback(host)
 
 
 @pytest.mark.parametrize("host", ["", "10.0.0.1", "0.0.0.0", "localhost.example.org", "127.0.0.1.nip.io", "2130706433"])
-def test_what_is_not_surely_this_machine_is_not_loopback(host: str):
+def test_uncertain_addresses_are_not_loopback(host: str):
     assert not is_loopback(host)
 
 
-def test_a_bundle_of_certificates_is_taken_from_the_environment():
+def test_a_certificate_bundle_is_taken_from_the_environment():
     assert resolved(api_key=KEY, base_url=TEAM, SVC_CA_BUNDLE="/etc/own.pem").ca_file == Path("/etc/own.pem")
 
 

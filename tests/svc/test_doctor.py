@@ -58,7 +58,7 @@ def test_with_nothing_configured_the_local_service_is_started_and_described(scri
     assert (found["version"], found["service_version"]) == (svc.__version__, svc.__version__)
 
 
-def test_people_see_the_same_in_lines(scripted_local: Path):
+def test_the_text_output_has_the_same_content(scripted_local: Path):
     done = doctor()
 
     assert (done.returncode, done.stderr) == (0, "")
@@ -76,7 +76,7 @@ def test_the_probe_leaves_no_session(scripted_service: Config, client: svc.Svc):
     assert {session.id for session in client.list_sessions()} == before
 
 
-def test_a_hosted_service_is_said_with_its_addresses(scripted_service: Config):
+def test_a_hosted_service_is_shown_with_its_addresses(scripted_service: Config):
     found = examine(TODAY, NOW, environ_of(scripted_service))
 
     assert (found.service, found.base_url, found.ws_url) == (
@@ -96,7 +96,7 @@ def test_the_key_is_never_shown(scripted_service: Config):
     assert scripted_service.api_key[4:16] not in shown
 
 
-def test_what_is_wrong_exits_with_1_and_says_what_to_do():
+def test_a_failed_check_exits_with_1_and_says_what_to_do():
     done = doctor(SVC_API_KEY="svc_x", SVC_BASE_URL=f"http://127.0.0.1:{free_port()}")
 
     assert done.returncode == 1
@@ -116,7 +116,7 @@ def test_what_is_wrong_exits_with_1_and_says_what_to_do():
         ),
     ],
 )  # fmt: skip
-def test_what_cannot_be_used_is_wrong_and_the_rest_is_not_tried(environ: dict[str, str], wrong: str, text: str):
+def test_an_invalid_configuration_fails_and_skips_the_other_checks(environ: dict[str, str], wrong: str, text: str):
     found = examine(TODAY, NOW, environ)
 
     assert [check.name for check in found.checks if check.status == "wrong"] == [wrong]
@@ -125,7 +125,7 @@ def test_what_cannot_be_used_is_wrong_and_the_rest_is_not_tried(environ: dict[st
     assert {check.name for check in found.checks} == {"configuration", "knowledge"}
 
 
-def test_a_wrong_key_is_told_from_a_service_that_is_away(scripted_service: Config):
+def test_a_wrong_key_is_distinguished_from_an_unreachable_service(scripted_service: Config):
     key = scripted_service.api_key
     wrong = key[:-1] + ("a" if key[-1] != "a" else "b")
 
@@ -134,13 +134,13 @@ def test_a_wrong_key_is_told_from_a_service_that_is_away(scripted_service: Confi
     }  # fmt: skip
 
 
-def test_a_stream_address_that_leads_nowhere_is_wrong(scripted_service: Config):
+def test_an_unreachable_stream_address_fails_the_check(scripted_service: Config):
     environ = environ_of(scripted_service, SVC_WS_URL=f"ws://127.0.0.1:{free_port()}")
 
     assert statuses(environ)["stream"] == "wrong"
 
 
-def test_a_local_service_that_cannot_start_is_wrong_and_its_log_is_named(
+def test_a_local_service_that_cannot_start_fails_the_check_and_names_its_log(
     scripted_local: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant no.such:Thing")
@@ -156,7 +156,7 @@ def test_a_local_service_that_cannot_start_is_wrong_and_its_log_is_named(
     assert found.local.log_bytes > 0
 
 
-def test_every_table_of_knowledge_has_its_age():
+def test_every_knowledge_table_has_its_age():
     tables = {table.name: table for table in load_knowledge(TODAY)}
 
     assert {"attack", "cwe", "cvss/metrics", "file_types/magic", "publicsuffixlist", "rules"} <= set(tables)
@@ -166,7 +166,7 @@ def test_every_table_of_knowledge_has_its_age():
         assert table.source
 
 
-def test_the_users_own_tables_are_among_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_tables_of_the_user_are_included(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
     (tmp_path / "rules").mkdir()
     (tmp_path / "rules" / "team.json").write_text(

@@ -145,7 +145,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("act", "cls", "text"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS])
-def test_the_text_is_this(act: Callable[[], object], cls: type[SvcError], text: str):
+def test_the_error_text_matches(act: Callable[[], object], cls: type[SvcError], text: str):
     with pytest.raises(cls) as caught:
         act()
 
@@ -190,7 +190,9 @@ def test_no_error_is_missing_from_the_table(module: ModuleType, made_at: set[tup
         pytest.param(lambda s: s.detach_file(7), svc.SessionFileNotFoundError, "no such file: 7. The session has 1: a.txt.", id="no-file"),
     ],
 )  # fmt: skip
-def test_a_sessions_own_text_is_this(client: Svc, act: Callable[[object], object], cls: type[SvcError], text: str):
+def test_the_error_text_of_a_session_matches(
+    client: Svc, act: Callable[[object], object], cls: type[SvcError], text: str
+):
     session = client.create_session()
     session.attach_file("a.txt", "a")
 
@@ -200,7 +202,7 @@ def test_a_sessions_own_text_is_this(client: Svc, act: Callable[[object], object
     assert str(caught.value) == text
 
 
-def test_a_folder_that_is_none_says_what_to_set(tmp_path: Path):
+def test_an_invalid_folder_says_which_variable_to_set(tmp_path: Path):
     folder = tmp_path / "file" / "state"
     folder.parent.write_text("", encoding="utf-8")
 

@@ -30,7 +30,7 @@ ROWS = [
 
 
 @pytest.mark.parametrize(("status", "code", "cls", "kind"), ROWS, ids=[row[1] for row in ROWS])
-def test_a_code_of_the_wire_becomes_its_class(status: int, code: str, cls: type[ServiceError], kind: str):
+def test_a_wire_code_becomes_its_class(status: int, code: str, cls: type[ServiceError], kind: str):
     error = service_error(code, "what happened", status=status, param="ttl", retry_after=2.0)
 
     assert type(error) is cls
@@ -39,7 +39,7 @@ def test_a_code_of_the_wire_becomes_its_class(status: int, code: str, cls: type[
     assert (cls("x").status, cls("x").code) == (status, code)
 
 
-def test_a_code_of_a_newer_service_is_a_plain_service_error():
+def test_an_unknown_code_of_a_newer_service_is_a_plain_service_error():
     error = service_error("quota_gone", "no more", status=402)
 
     assert type(error) is ServiceError
@@ -53,5 +53,5 @@ def test_every_public_name_is_there_and_every_error_is_an_svc_error():
             assert issubclass(value, svc.SvcError)
 
 
-def test_the_table_has_every_code_of_the_wire():
+def test_the_table_has_every_wire_code():
     assert {code: cls for _, code, cls, _ in ROWS} == _CLASSES

@@ -70,9 +70,7 @@ async def test_turns_through_dozens_of_faults_end_with_one_answer_each(
     await through_faults(client, scripted_service, proxy, wanted=60, seed=1)
 
 
-async def test_messages_that_come_twice_are_seen_once_and_questions_that_go_twice_are_run_once(
-    client: Svc, scripted_service: Config
-):
+async def test_duplicate_messages_are_seen_once_and_duplicate_questions_run_once(client: Svc, scripted_service: Config):
     async with doubling_proxy(scripted_service.ws_url) as address:
         config = Config(base_url=scripted_service.base_url, ws_url=address, api_key=scripted_service.api_key)
         session = InteractiveSession(Transport(config, settings=QUICK), client.create_session().info)

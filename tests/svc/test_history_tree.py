@@ -35,7 +35,7 @@ def turn(name: str, question: str, *, first: int, end: MessageType = MessageType
     ]  # fmt: skip
 
 
-def test_it_says_the_session_its_turns_and_every_message():
+def test_the_tree_has_the_session_its_turns_and_every_message():
     file = SessionFile(name="a.log", size=1, sha256="0", mime_type="text/plain", content_type_label="txt")
     lines = shown(turn("t1", "who?", first=1) + turn("t2", "and now?", first=4, end=MessageType.ERROR), files=[file])
 
@@ -55,11 +55,11 @@ def test_it_says_the_session_its_turns_and_every_message():
     ]
 
 
-def test_nothing_asked_yet_is_said():
+def test_an_empty_session_says_so():
     assert shown([])[-1] == "└── no messages yet"
 
 
-def test_a_turn_that_runs_is_not_called_answered():
+def test_a_running_turn_is_not_shown_as_answered():
     assert shown(turn("t", "who?", first=1)[:2])[3].startswith("└── turn 1 not ended ")
 
 
@@ -69,7 +69,7 @@ def test_a_turn_that_runs_is_not_called_answered():
     ["[bold]x[/bold]", "[/]", "[link=//evil.top]x[/]", "a\n└── turn 9", "\x1b[2J\x1b]0;x\x07", ":skull:"],
     ids=["markup", "closing", "link", "line", "escape", "emoji"],
 )  # fmt: skip
-def test_what_a_message_says_is_text_on_its_line(place: str, text: str):
+def test_the_content_of_a_message_stays_on_its_line(place: str, text: str):
     message = Message(message_type=MessageType.INFO, turn="t", seq=1, **{place: text})
 
     lines = shown([message], name=text, files=[])
@@ -100,7 +100,7 @@ def test_a_thousand_long_messages_are_a_thousand_short_lines():
         *(pytest.param(MimeType.PNG, base64.b64encode(b"x" * n).decode(), n, id=f"base64-{n}") for n in range(5)),
     ],
 )
-def test_the_size_is_that_of_the_content_as_it_was_meant(mime_type: MimeType, content: str | None, size: int):
+def test_the_size_is_that_of_the_decoded_content(mime_type: MimeType, content: str | None, size: int):
     assert content_bytes(Message(message_type=MessageType.INFO, mime_type=mime_type, content=content)) == size
 
 
@@ -111,13 +111,13 @@ def test_a_picture_is_named_not_shown():
 
 
 @pytest.mark.parametrize("time", [math.inf, math.nan, 1e300, -1e300])
-def test_a_time_that_is_none_does_not_break_the_tree(time: float):
+def test_an_invalid_time_does_not_break_the_tree(time: float):
     message = Message(message_type=MessageType.INFO, turn="t", seq=1, created_at=time, timestamp=1)
 
     assert "no time" in shown([message])[3]
 
 
-def test_a_long_actor_does_not_push_off_what_is_said():
+def test_a_long_actor_does_not_displace_the_content():
     message = Message(message_type=MessageType.INFO, turn="t", seq=1, actor="a" * 300, content="who?")
 
     assert shown([message], width=80)[-1].endswith("a… +0.0 s 4 B  who?")

@@ -23,7 +23,7 @@ from tests.support.local_services import local_service_pid, stop_local_service
 ASK = "from svc.local import find_or_start; print(find_or_start().base_url)"
 
 
-def test_nothing_configured_starts_a_service_of_this_users_alone(scripted_local: Path):
+def test_without_configuration_a_private_service_is_started(scripted_local: Path):
     with Svc() as client:
         assert client.is_local
         assert client.create_session().query("echo a").text() == "echo a (after 0)"
@@ -45,7 +45,7 @@ def test_processes_that_start_at_the_same_instant_get_the_same_service(scripted_
     assert "127.0.0.1" in found.pop()
 
 
-def test_a_process_that_ends_before_the_service_it_started_says_nothing_of_it(scripted_local: Path):
+def test_a_process_that_exits_before_its_service_prints_no_warning(scripted_local: Path):
     done = subprocess.run([sys.executable, "-X", "dev", "-c", ASK], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -60,7 +60,7 @@ def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_
         assert client.resume_session(session.session_id).history()
 
 
-def test_a_fault_of_the_local_service_names_the_log_that_tells_more(scripted_local: Path):
+def test_an_internal_error_of_the_local_service_names_the_log(scripted_local: Path):
     with Svc() as client, pytest.raises(svc.InternalServiceError) as caught:
         client.create_session().query("break")
 
@@ -71,7 +71,7 @@ def test_a_fault_of_the_local_service_names_the_log_that_tells_more(scripted_loc
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "stop"])
-def test_a_service_that_goes_in_the_middle_of_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
+def test_a_service_that_stops_during_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
     with Svc() as client:
         session = client.create_session()
         killer = threading.Timer(0.3, stop_local_service, (scripted_local, how))
@@ -96,7 +96,7 @@ def test_a_service_that_goes_in_the_middle_of_a_turn_loses_no_message(scripted_l
         pytest.param('{"pid": 1, "base_url": "http://x:y:z", "ws_url": "", "version": "0"}', id="no-port"),
     ],
 )  # fmt: skip
-def test_a_file_that_a_dead_service_left_is_no_service(scripted_local: Path, content: str):
+def test_a_stale_service_file_is_ignored(scripted_local: Path, content: str):
     scripted_local.mkdir(mode=0o700)
     (scripted_local / "service.json").write_text(content, encoding="utf-8")
 
@@ -105,7 +105,7 @@ def test_a_file_that_a_dead_service_left_is_no_service(scripted_local: Path, con
     assert psutil.pid_exists(local_service_pid(scripted_local))
 
 
-def test_a_new_service_takes_the_old_port_or_another_where_that_is_taken(scripted_local: Path):
+def test_a_new_service_reuses_the_old_port_if_it_is_free(scripted_local: Path):
     first = find_or_start().base_url
     stop_local_service(scripted_local, signal.SIGKILL)
     assert find_or_start().base_url == first
@@ -115,7 +115,7 @@ def test_a_new_service_takes_the_old_port_or_another_where_that_is_taken(scripte
         assert find_or_start().base_url != first
 
 
-def test_a_service_of_another_version_makes_way(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_service_of_another_version_is_replaced(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
     find_or_start()
     old = local_service_pid(scripted_local)
     file = scripted_local / "service.json"
@@ -137,7 +137,7 @@ def test_a_service_that_cannot_start_shows_the_end_of_its_log(local_state: Path,
     assert "no_such_module" in str(caught.value)
 
 
-def test_an_address_beyond_this_machine_is_not_believed(scripted_local: Path):
+def test_a_service_file_with_a_remote_address_is_not_trusted(scripted_local: Path):
     find_or_start()
     file = scripted_local / "service.json"
     good = file.read_text(encoding="utf-8")
@@ -158,7 +158,7 @@ def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
     assert stat.S_IMODE(scripted_local.stat().st_mode) == 0o700
 
 
-def test_a_folder_that_cannot_be_made_says_what_to_do(tmp_path: Path):
+def test_a_folder_that_cannot_be_created_says_what_to_do(tmp_path: Path):
     (tmp_path / "file").write_text("", encoding="utf-8")
 
     with pytest.raises(svc.LocalServiceError, match="Set SVC_STATE_DIR to a folder that you own"):
@@ -172,7 +172,7 @@ def test_a_file_in_the_way_says_what_to_do(scripted_local: Path):
         find_or_start()
 
 
-def test_a_service_goes_by_itself_when_nobody_uses_it(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_unused_service_exits(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted --exit-when-idle 0.2")
     find_or_start()
 
@@ -180,7 +180,7 @@ def test_a_service_goes_by_itself_when_nobody_uses_it(scripted_local: Path, monk
         assert not (scripted_local / "service.json").exists()
 
 
-def test_a_client_whose_service_went_idle_starts_it_again(scripted_local: Path):
+def test_a_client_restarts_a_service_that_exited_when_idle(scripted_local: Path):
     with Svc() as client:
         session = client.create_session()
         stop_local_service(scripted_local)
@@ -200,7 +200,7 @@ def test_the_key_is_not_on_the_command_line_and_other_services_keys_are_not_pass
     assert key not in (scripted_local / "service.log").read_text(encoding="utf-8")
 
 
-def test_a_long_log_is_put_aside(scripted_local: Path):
+def test_a_long_log_is_rotated(scripted_local: Path):
     scripted_local.mkdir(mode=0o700)
     (scripted_local / "service.log").write_bytes(b"x" * (LOG_LIMIT_BYTES + 1))
 

@@ -26,7 +26,7 @@ def decode(text: str) -> Message:
     return msgspec.json.decode(text, type=Message)
 
 
-def test_a_query_needs_its_type_and_content_alone():
+def test_a_query_needs_only_type_and_content():
     message = decode('{"message_type": "query", "content": "who?"}')
 
     assert (message.message_type, message.content) == (MessageType.QUERY, "who?")
@@ -34,7 +34,7 @@ def test_a_query_needs_its_type_and_content_alone():
     assert message.timestamp == int(message.created_at)
 
 
-def test_a_message_without_a_type_is_refused():
+def test_a_message_without_a_type_is_rejected():
     with pytest.raises(msgspec.ValidationError, match="message_type"):
         decode('{"content": "who?"}')
 
@@ -66,13 +66,13 @@ def test_enum_names_are_the_values_in_capitals():
         pytest.param("text/plain", None, "", id="no-content"),
     ],
 )
-def test_content_comes_back_as_it_was_meant(mime_type: str, content: str | None, meant: str | bytes):
+def test_content_is_decoded_to_its_original(mime_type: str, content: str | None, meant: str | bytes):
     message = Message(message_type=MessageType.RESULT, mime_type=MimeType(mime_type), content=content)
 
     assert message.get_content() == meant
 
 
-def test_broken_base64_is_a_protocol_error_that_names_the_message():
+def test_invalid_base64_is_a_protocol_error_that_names_the_message():
     message = Message(message_type=MessageType.RESULT, id="m1", mime_type=MimeType.PNG, content="%%")
 
     with pytest.raises(ProtocolError, match="message m1"):

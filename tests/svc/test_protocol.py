@@ -73,7 +73,7 @@ class Player:
 
 
 @pytest.mark.parametrize("path", TURNS, ids=[path.stem for path in TURNS])
-def test_a_turn_is_followed_as_the_transcript_has_it(path: Path):
+def test_a_turn_is_followed_as_in_the_transcript(path: Path):
     script = json.loads(path.read_text(encoding="utf-8"))
     player = Player(script)
 
@@ -119,7 +119,7 @@ def test_a_cut_after_any_frame_changes_nothing_for_the_caller(name: str, cut: in
     assert player.yielded == script["expect"]["yielded"]
 
 
-def test_a_question_that_fits_no_frame_is_refused_before_it_is_sent():
+def test_a_question_over_the_frame_size_is_rejected_before_sending():
     query = Message(message_type=MessageType.QUERY, turn="t1", content="a" * 1_048_577)
 
     with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*limit is 1,048,576.*Attach"):
@@ -130,7 +130,7 @@ def stored(seq: int, message_type: str, turn: str, state: str = "undefined") -> 
     return json.dumps({"message_type": message_type, "turn": turn, "seq": seq, "state": state, "id": f"m{seq}"})
 
 
-def test_a_cancel_from_beside_is_over_when_the_turn_has_ended():
+def test_a_concurrent_cancel_returns_when_the_turn_has_ended():
     protocol = CancelProtocol("t1", 2)
     protocol.connected()
 
@@ -143,7 +143,7 @@ def test_a_cancel_from_beside_is_over_when_the_turn_has_ended():
     assert protocol.is_over
 
 
-def test_a_query_that_came_after_the_cancel_is_cancelled_again():
+def test_a_query_that_arrives_after_the_cancel_is_cancelled_again():
     protocol = CancelProtocol("t1", 0)
     protocol.connected()
     protocol.outgoing()
@@ -153,7 +153,7 @@ def test_a_query_that_came_after_the_cancel_is_cancelled_again():
     assert [json.loads(frame)["message_type"] for frame in protocol.outgoing()] == ["cancel"]
 
 
-def test_every_transcript_message_is_one_of_the_wire():
+def test_every_transcript_message_is_valid_on_the_wire():
     for path in TURNS:
         for frame in json.loads(path.read_text(encoding="utf-8"))["frames"]:
             if "message" in frame:

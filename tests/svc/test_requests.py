@@ -17,7 +17,7 @@ from svc.messages import RegisterRequest, UpdateRequest
 FILE = {"name": "a", "size": 1, "sha256": "0", "mime_type": "text/plain", "content_type_label": "txt", "new": 1}
 
 
-def test_a_registration_carries_what_was_given_alone():
+def test_a_registration_has_only_the_given_fields():
     call = _requests.register(RegisterRequest(id="s1", ttl=300, log_session=False))
 
     assert (call.method, call.target) == ("POST", "/session/register")
@@ -41,7 +41,7 @@ def test_a_registration_carries_what_was_given_alone():
         pytest.param(_requests.send_bug_report("s1", "bug", ""), False, id="bug-report"),
     ],
 )
-def test_only_what_is_the_same_twice_is_repeated(call: _requests.Call[object], is_repeatable: bool):
+def test_only_idempotent_operations_are_retried(call: _requests.Call[object], is_repeatable: bool):
     assert call.is_repeatable is is_repeatable
 
 
@@ -55,17 +55,17 @@ def test_a_file_name_travels_as_data(name: str):
 
 
 @pytest.mark.parametrize("hint", ["text", "text/plain\r\nX: y", "a/b c", "ä/b"])
-def test_a_hint_that_is_no_mime_type_is_refused(hint: str):
+def test_a_hint_that_is_not_a_mime_type_is_rejected(hint: str):
     with pytest.raises(svc.InvalidRequestError, match="not a MIME type"):
         _requests.upload_file("s1", "a", b"", hint)
 
 
-def test_a_file_without_a_name_is_refused():
+def test_a_file_without_a_name_is_rejected():
     with pytest.raises(svc.InvalidRequestError, match="the file name is empty"):
         _requests.upload_file("s1", "", b"")
 
 
-def test_text_that_is_none_is_refused_in_words():
+def test_invalid_text_is_rejected_with_a_message():
     with pytest.raises(svc.InvalidRequestError, match="half a surrogate pair"):
         _requests.register(RegisterRequest(name="a\ud800"))
 
@@ -81,14 +81,14 @@ def test_data_of_an_operation_is_read_and_new_fields_are_ignored():
 @pytest.mark.parametrize(
     "body", [b"", b"<html>", b"[]", b'{"ok": true, "data": null}', b'{"data": {"name": 1}}', b"\xff"]
 )
-def test_a_reply_that_is_not_of_the_wire_is_a_protocol_error(body: bytes):
+def test_a_malformed_reply_is_a_protocol_error(body: bytes):
     with pytest.raises(
         svc.ProtocolError, match=r"the reply to POST /session/upload_file is invalid.*Check that base_url"
     ):
         parse_reply(_requests.upload_file("s1", "a", b""), Reply(200, body))
 
 
-def test_the_services_own_error_is_raised_with_all_it_says():
+def test_the_error_of_the_service_is_raised_with_all_its_fields():
     body = {"error": {"code": "rate_limited", "message": "over 600", "type": "rate_limit_error", "param": None}}
 
     error = parse_error(Reply(429, json.dumps(body).encode(), retry_after=7.0))
@@ -108,7 +108,7 @@ def test_the_services_own_error_is_raised_with_all_it_says():
         pytest.param(504, svc.UnavailableError, id="gateway-timeout"),
     ],
 )
-def test_an_error_without_the_wires_body_is_told_apart(status: int, cls: type[Exception]):
+def test_an_error_without_the_wire_body_is_distinguished(status: int, cls: type[Exception]):
     error = parse_error(Reply(status, b"<h1>nginx</h1>"))
 
     assert type(error) is cls
@@ -119,11 +119,11 @@ def test_an_error_without_the_wires_body_is_told_apart(status: int, cls: type[Ex
     ("text", "seconds"),
     [("7", 7.0), (" 1.5 ", 1.5), ("Fri, 20 Nov 2026 12:00:00 GMT", None), ("-1", None), ("1e9", None), ("9" * 12, None), (None, None)],
 )  # fmt: skip
-def test_retry_after_is_read_where_it_is_seconds(text: str | None, seconds: float | None):
+def test_retry_after_is_read_if_it_is_in_seconds(text: str | None, seconds: float | None):
     assert parse_retry_after(text) == seconds
 
 
-def test_feedback_names_the_group_where_there_is_one():
+def test_feedback_names_the_group_if_there_is_one():
     about_all = _requests.send_feedback("s1", 4, "good", "")
     about_one = _requests.send_bug_report("s1", "it broke", "g1")
 

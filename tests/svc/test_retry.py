@@ -1,4 +1,4 @@
-"""What is tried again, and for how long."""
+"""Which operations are retried, and for how long."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from svc._retry import MAX_DELAY_SECONDS, Backoff, close_meaning, delay_seconds,
         pytest.param(504, True, False, id="gateway-timeout"),
     ],
 )
-def test_only_what_cannot_be_done_twice_is_sent_again(status: int, repeatable: bool, once: bool):
+def test_only_idempotent_requests_are_sent_again(status: int, repeatable: bool, once: bool):
     assert is_retried_status(status, is_repeatable=True) is repeatable
     assert is_retried_status(status, is_repeatable=False) is once
 
@@ -35,18 +35,18 @@ def test_only_what_cannot_be_done_twice_is_sent_again(status: int, repeatable: b
         *[pytest.param(c, "broken", id=str(c)) for c in (1002, 1003, 1007, 1008, 1009, 3000, 4000)],
     ],
 )
-def test_a_close_code_means(code: int, meaning: str):
+def test_close_codes_map_to_errors(code: int, meaning: str):
     assert close_meaning(code) == meaning
 
 
-def test_delays_double_up_to_a_cap_and_keep_what_the_service_asks_for():
+def test_delays_double_up_to_a_cap_and_respect_retry_after():
     assert [delay_seconds(n, 0.5) for n in (1, 2, 3)] == [0.05, 0.1, 0.2]
     assert delay_seconds(10_000, 1.0) == MAX_DELAY_SECONDS
     assert delay_seconds(1, 0.0) == 0.0
     assert delay_seconds(1, 0.5, retry_after=3.0) == 3.05
 
 
-def test_patience_counts_from_the_first_failure_and_ends():
+def test_retrying_is_bounded_from_the_first_failure():
     backoff = Backoff(10.0)
 
     assert backoff.next_delay(1_000.0, 0.5) == 0.05
@@ -54,7 +54,7 @@ def test_patience_counts_from_the_first_failure_and_ends():
     assert backoff.next_delay(1_009.95, 0.5) is None
 
 
-def test_patience_begins_again_after_progress():
+def test_the_retry_time_restarts_after_progress():
     backoff = Backoff(10.0)
     backoff.next_delay(0.0, 0.5)
     backoff.reset()
@@ -62,5 +62,5 @@ def test_patience_begins_again_after_progress():
     assert backoff.next_delay(1_000.0, 0.5) == 0.05
 
 
-def test_a_service_that_asks_for_more_time_than_there_is_ends_the_patience_at_once():
+def test_a_retry_after_beyond_the_deadline_stops_retrying_at_once():
     assert Backoff(10.0).next_delay(0.0, 0.5, retry_after=30.0) is None

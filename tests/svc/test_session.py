@@ -1,4 +1,4 @@
-"""A session against a real service: a turn is followed to its one end, whatever connection and caller do."""
+"""A session against a real service: a turn reaches its single end despite lost connections and cancelled callers."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def collect(session: InteractiveSession, prompt: str) -> list[Message]:
 
 
 def contents(messages: list[Message]) -> list[str | None]:
-    """What was said, without the closing INFO's words."""
+    """Message contents without the closing INFO."""
     return [message.content for message in messages[:-1]]
 
 
@@ -50,7 +50,7 @@ def errors(session: InteractiveSession) -> list[str]:
     return [m.status_message for m in session.history() if m.message_type == MessageType.ERROR]
 
 
-async def test_a_turn_comes_in_order_without_the_question_itself(client: Svc):
+async def test_a_turn_is_streamed_in_order_without_its_question(client: Svc):
     messages = await collect(client.create_session(), "count 3")
 
     assert contents(messages) == said_for("count 3")
@@ -58,14 +58,14 @@ async def test_a_turn_comes_in_order_without_the_question_itself(client: Svc):
     assert messages[-1].ends_turn
 
 
-async def test_the_next_turn_has_nothing_of_the_last(client: Svc):
+async def test_the_next_turn_has_no_messages_of_the_last(client: Svc):
     session = client.create_session()
     await collect(session, "count 2")
 
     assert contents(await collect(session, "echo b")) == ["echo b (after 1)"]
 
 
-async def test_a_break_at_the_result_leaves_the_turn_answered_and_the_next_stream_clean(client: Svc):
+async def test_breaking_at_the_result_keeps_the_answer_and_the_next_stream_clean(client: Svc):
     session = client.create_session()
     async for message in session.stream("echo a"):
         if message.message_type == MessageType.RESULT:
@@ -75,7 +75,7 @@ async def test_a_break_at_the_result_leaves_the_turn_answered_and_the_next_strea
     assert errors(session) == []
 
 
-async def test_a_break_before_the_result_cancels_the_turn_and_the_next_question_works(client: Svc):
+async def test_breaking_before_the_result_cancels_the_turn_and_the_next_question_works(client: Svc):
     session = client.create_session()
     async for _ in session.stream("wait"):
         break
@@ -84,7 +84,7 @@ async def test_a_break_before_the_result_cancels_the_turn_and_the_next_question_
     assert errors(session) == ["cancelled"]
 
 
-async def test_a_watcher_hears_the_questions_and_how_turns_end_too(client: Svc):
+async def test_a_watcher_also_receives_questions_and_turn_ends(client: Svc):
     session = client.create_session()
     heard: list[Message] = []
     session.watch(heard.append)
@@ -101,7 +101,7 @@ async def test_a_watcher_hears_the_questions_and_how_turns_end_too(client: Svc):
     assert kinds == ["query", "result", "info", "query", "info", "error", "query", "info", "error"]
 
 
-async def test_a_closed_stream_has_cancelled_its_turn_already(client: Svc):
+async def test_closing_a_stream_cancels_its_turn(client: Svc):
     session = client.create_session()
     async with aclosing(session.stream("wait")) as turn:
         await anext(turn)
@@ -109,7 +109,7 @@ async def test_a_closed_stream_has_cancelled_its_turn_already(client: Svc):
     assert errors(session) == ["cancelled"]
 
 
-async def test_a_break_in_a_flood_cancels_the_turn(client: Svc):
+async def test_breaking_during_a_flood_cancels_the_turn(client: Svc):
     session = client.create_session()
     async with aclosing(session.stream("count 100000")) as turn:
         await anext(turn)
@@ -129,7 +129,7 @@ async def test_a_cancelled_task_cancels_its_turn(client: Svc):
     assert errors(session) == ["cancelled"]
 
 
-async def test_a_turn_that_fails_raises_the_services_own_error(client: Svc):
+async def test_a_failed_turn_raises_the_service_error(client: Svc):
     seen = []
     with pytest.raises(svc.UpstreamError, match="the model is gone") as caught:  # noqa: PT012
         async for message in client.create_session().stream("fail the model is gone"):
@@ -139,18 +139,18 @@ async def test_a_turn_that_fails_raises_the_services_own_error(client: Svc):
     assert caught.value.status == 502
 
 
-async def test_what_is_no_character_does_not_stop_a_question(client: Svc):
+async def test_invalid_characters_do_not_stop_a_question(client: Svc):
     assert contents(await collect(client.create_session(), "echo \ud83d\ude00 \udcff ok")) == [
         "echo 😀 \ufffd ok (after 0)"
     ]
 
 
-async def test_an_empty_question_is_refused_before_it_is_sent(client: Svc):
+async def test_an_empty_question_is_rejected_before_sending(client: Svc):
     with pytest.raises(svc.InvalidRequestError, match="empty"):
         client.create_session().stream(" \n")
 
 
-async def test_a_question_while_another_client_asks_is_refused(client: Svc):
+async def test_a_question_during_the_turn_of_another_client_is_rejected(client: Svc):
     session = client.create_session()
     other = client.resume_session(session.session_id)
     async with aclosing(session.stream("wait")) as turn:
@@ -168,7 +168,7 @@ async def test_a_second_question_on_the_same_object_waits_for_the_first(client: 
     assert contents(second) == ["echo b (after 1)"]
 
 
-async def test_a_session_that_is_deleted_ends_its_turn_for_its_reader(client: Svc):
+async def test_deleting_a_session_ends_its_turn_for_the_caller(client: Svc):
     session = client.create_session()
     async with aclosing(session.stream("wait")) as turn:
         await anext(turn)
@@ -177,7 +177,7 @@ async def test_a_session_that_is_deleted_ends_its_turn_for_its_reader(client: Sv
             await anext(turn)
 
 
-async def test_another_clients_turn_is_not_handed_out(client: Svc):
+async def test_the_turn_of_another_client_is_not_yielded(client: Svc):
     session = client.create_session()
     other = client.resume_session(session.session_id)
     await collect(other, "count 5")
@@ -185,7 +185,7 @@ async def test_another_clients_turn_is_not_handed_out(client: Svc):
     assert contents(await collect(session, "echo b")) == ["echo b (after 1)"]
 
 
-async def test_cancel_from_another_thread_ends_the_turn_for_its_reader(client: Svc):
+async def test_cancel_from_another_thread_ends_the_turn_for_the_caller(client: Svc):
     session = client.create_session()
     async with aclosing(session.stream("wait")) as turn:
         await anext(turn)
@@ -196,7 +196,7 @@ async def test_cancel_from_another_thread_ends_the_turn_for_its_reader(client: S
     assert session.cancel() is False
 
 
-async def test_cancel_where_nothing_runs_says_so(client: Svc):
+async def test_cancel_without_a_running_turn_says_so(client: Svc):
     assert client.create_session().cancel() is False
 
 
@@ -238,7 +238,7 @@ def test_an_interrupt_ends_the_query_and_its_turn(client: Svc):
     assert session.query("echo b").text() == "echo b (after 0)"
 
 
-def test_files_are_attached_from_memory_and_disk_and_taken_away(client: Svc, tmp_path: Path):
+def test_files_are_attached_from_memory_and_disk_and_removed(client: Svc, tmp_path: Path):
     session = client.create_session()
     (tmp_path / "ä b.log").write_bytes(b"x" * 300_000)
     session.attach_file("note.txt", "päß")
@@ -253,7 +253,7 @@ def test_files_are_attached_from_memory_and_disk_and_taken_away(client: Svc, tmp
     )
 
 
-def test_a_file_that_is_not_there_says_which_are(client: Svc):
+def test_an_unknown_file_lists_the_attached_ones(client: Svc):
     session = client.create_session()
     session.attach_file("a.txt", "a")
 
@@ -276,7 +276,7 @@ def test_a_session_is_updated_resumed_and_deleted(client: Svc):
         client.resume_session(session.session_id)
 
 
-def test_an_update_is_known_without_asking_again(client: Svc):
+def test_an_update_is_visible_without_a_refresh(client: Svc):
     session = client.create_session(ttl=600)
     session.update(name="second", description="d", ttl=900)
 
@@ -284,7 +284,7 @@ def test_an_update_is_known_without_asking_again(client: Svc):
     assert session.info == client.resume_session(session.session_id).info
 
 
-def test_after_a_turn_the_properties_are_what_the_service_says(client: Svc):
+def test_properties_match_the_service_after_a_turn(client: Svc):
     session = client.create_session(name="n", description="d", language="de")
     client.resume_session(session.session_id).query("count 1")  # another client's turn counts as well
     session.query("count 3")
@@ -307,7 +307,7 @@ def test_a_turn_that_failed_counts_too(client: Svc):
     assert (session.turns, session.state, session.num_messages) == (1, svc.State.AGENT_DONE, 3)
 
 
-def test_what_another_client_did_shows_after_a_refresh(client: Svc):
+def test_changes_of_another_client_are_visible_after_a_refresh(client: Svc):
     session = client.create_session()
     client.resume_session(session.session_id).update(name="theirs")
 
@@ -322,7 +322,7 @@ def test_the_same_file_twice_is_one_file(client: Svc):
     assert len(session.files) == 1 == len(session.refresh().files)
 
 
-def test_a_file_is_taken_away_though_another_client_moved_it(client: Svc):
+def test_a_file_moved_by_another_client_can_be_removed(client: Svc):
     session = client.create_session()
     session.attach_file("a.txt", "a")
     file = session.attach_file("b.txt", "b")
@@ -334,7 +334,7 @@ def test_a_file_is_taken_away_though_another_client_moved_it(client: Svc):
     assert [f.name for f in session.refresh().files] == ["c.txt"]
 
 
-def test_feedback_and_bug_reports_are_taken(client: Svc):
+def test_feedback_and_bug_reports_are_stored(client: Svc):
     session = client.create_session()
     answer = session.query("echo a").messages[-1]
 
@@ -351,16 +351,14 @@ def test_feedback_and_bug_reports_are_taken(client: Svc):
         pytest.param(lambda session: session.send_feedback(1, "", group_id="a b"), "group_id", id="group"),
     ],
 )
-def test_feedback_that_cannot_be_kept_says_which_field(
-    client: Svc, send: Callable[[InteractiveSession], None], param: str
-):
+def test_invalid_feedback_names_the_field(client: Svc, send: Callable[[InteractiveSession], None], param: str):
     with pytest.raises(svc.InvalidRequestError) as caught:
         send(client.create_session())
 
     assert caught.value.param == param
 
 
-def test_a_session_is_shown_as_a_tree_of_what_it_is_now(client: Svc):
+def test_a_session_is_shown_as_a_tree_of_its_current_state(client: Svc):
     session = client.create_session(name="Ticket [b]4711[/b]")
     client.resume_session(session.session_id).query("count 2")
     console = Console(file=io.StringIO(), width=120, color_system=None)
@@ -375,7 +373,7 @@ def test_a_session_is_shown_as_a_tree_of_what_it_is_now(client: Svc):
     assert session.turns == 1
 
 
-def test_a_tree_goes_to_the_terminal_unless_told_otherwise(client: Svc, capsys: pytest.CaptureFixture[str]):
+def test_a_tree_is_printed_to_the_terminal_by_default(client: Svc, capsys: pytest.CaptureFixture[str]):
     client.create_session(name="n").visualize()
 
     assert "no messages yet" in capsys.readouterr().out
@@ -403,7 +401,7 @@ def proxied(scripted_service: Config, client: Svc, proxy: FaultProxy) -> Iterato
     [(True, 1), (True, 2), (True, 3), (True, 8), (False, 1), (False, 2)],  # the client sends two chunks, then pongs
     ids=["handshake", "first-frame", "early", "late", "upgrade", "query"],
 )
-async def test_a_connection_that_breaks_loses_and_repeats_nothing(
+async def test_a_lost_connection_loses_and_repeats_nothing(
     proxied: InteractiveSession, proxy: FaultProxy, fault: str, at: int, is_from_service: bool
 ):
     proxy.fault = lambda chunk: (
@@ -417,9 +415,7 @@ async def test_a_connection_that_breaks_loses_and_repeats_nothing(
     assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
 
 
-async def test_a_connection_that_breaks_again_and_again_still_gives_each_message_once(
-    proxied: InteractiveSession, proxy: FaultProxy
-):
+async def test_repeatedly_lost_connections_still_give_each_message_once(proxied: InteractiveSession, proxy: FaultProxy):
     chance = random.Random(7)
     faults = ["pass"] * 12 + ["cut", "half"]
     proxy.fault = lambda chunk: chance.choice(faults) if chunk.number > 1 and proxy.connections < 40 else "pass"
@@ -430,7 +426,7 @@ async def test_a_connection_that_breaks_again_and_again_still_gives_each_message
     assert proxy.connections > 3
 
 
-async def test_a_flood_through_a_cut_comes_whole(proxied: InteractiveSession, proxy: FaultProxy):
+async def test_a_flood_survives_a_lost_connection(proxied: InteractiveSession, proxy: FaultProxy):
     proxy.fault = lambda chunk: (
         "half" if chunk.connection <= 3 and chunk.is_from_service and chunk.number > 4 else "pass"
     )
@@ -440,7 +436,7 @@ async def test_a_flood_through_a_cut_comes_whole(proxied: InteractiveSession, pr
     assert contents(messages) == said_for("count 8000")
 
 
-async def test_a_slow_reader_gets_everything(client: Svc):
+async def test_a_slow_caller_gets_everything(client: Svc):
     session = client.create_session()
     seen = []
     async for message in session.stream("count 5000"):
@@ -451,7 +447,7 @@ async def test_a_slow_reader_gets_everything(client: Svc):
     assert contents(seen) == said_for("count 5000")
 
 
-async def test_a_service_that_stays_away_is_given_up_with_what_to_do(
+async def test_an_unreachable_service_is_abandoned_with_a_remedy(
     proxied: InteractiveSession, proxy: FaultProxy, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr("svc._retry.STREAM_LIMIT_SECONDS", 0.5)

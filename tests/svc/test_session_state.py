@@ -1,4 +1,4 @@
-"""What a session is after its messages: counted once, in order, as the service counts."""
+"""Session state after its messages: counted once and in order, as the service does."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ERROR = Message(message_type=MessageType.ERROR, turn="t", seq=3, created_at=54.0
         pytest.param({"update_time": 99}, QUERY, 2, 10, State.RUNNING_AGENT, 99, id="clock-behind"),
     ],
 )
-def test_a_message_counts(
+def test_a_message_updates_the_state(
     before: dict[str, object], message: Message, turns: int, tokens: int, state: State, updated: int
 ):
     after = with_message(session(**before), message)
@@ -36,13 +36,13 @@ def test_a_message_counts(
 
 
 @pytest.mark.parametrize("known", [3, 4, 1], ids=["known-already", "known-long", "gap-before-it"])
-def test_a_message_that_does_not_follow_changes_nothing(known: int):
+def test_an_out_of_order_message_changes_nothing(known: int):
     before = session(num_messages=known)
 
     assert with_message(before, QUERY) is before
 
 
-def test_the_session_it_was_made_from_stays_as_it_was():
+def test_the_original_session_is_unchanged():
     before = session(messages=[INFO])
     with_message(before, QUERY)
 

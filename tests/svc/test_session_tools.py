@@ -87,7 +87,7 @@ VALUES = [
 
 
 @pytest.mark.parametrize(("value", "told"), VALUES)
-async def test_a_value_that_cannot_travel_is_told_as_an_error(client: Svc, value: object, told: str):
+async def test_a_value_that_cannot_be_serialised_is_an_error(client: Svc, value: object, told: str):
     session = client.create_session()
     messages = await asked(session, "call lookup", lambda call: session.answer(call, value))
     assert str(result_of(messages)).startswith(told)
@@ -103,7 +103,7 @@ async def test_a_refused_tool_is_not_called(client: Svc):
             assert str(message.content).startswith("error: the user does not allow it")
 
 
-async def test_an_answer_that_a_lost_connection_took_with_it_is_sent_again(scripted_service: Config, proxy: FaultProxy):
+async def test_an_answer_lost_with_the_connection_is_sent_again(scripted_service: Config, proxy: FaultProxy):
     with Svc(scripted_service.api_key, proxy.base_url) as through_proxy:
         session = await asyncio.to_thread(through_proxy.create_session)  # the proxy lives in this loop
 
@@ -115,14 +115,14 @@ async def test_an_answer_that_a_lost_connection_took_with_it_is_sent_again(scrip
         assert result_of(await asked(session, "call lookup", answer)) == '"got through"'
 
 
-async def test_after_its_turn_nothing_is_answered(client: Svc):
+async def test_nothing_is_answered_after_the_turn(client: Svc):
     session = client.create_session()
     messages = await asked(session, "call lookup", lambda call: session.answer(call, 1))
     assert not session.answer(messages[2], 2)
     assert not client.create_session().confirm(messages[0], is_allowed=True)
 
 
-async def test_what_asks_nothing_cannot_be_answered(client: Svc):
+async def test_a_message_without_a_request_cannot_be_answered(client: Svc):
     session = client.create_session()
     request = Message(message_type=MessageType.CONFIRMATION_REQUEST, content="{}")
     with pytest.raises(InvalidRequestError, match="cannot be answered this way"):

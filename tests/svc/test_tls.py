@@ -1,4 +1,4 @@
-"""Over TLS: the service with a certificate of its own authority, the SDK with ``SVC_CA_BUNDLE``."""
+"""TLS: the service has a certificate of a private authority, the SDK uses ``SVC_CA_BUNDLE``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def trusting(secured: Secured, monkeypatch: pytest.MonkeyPatch) -> Secured:
     return secured
 
 
-def test_it_says_that_it_speaks_tls(secured: Secured):
+def test_the_service_announces_tls(secured: Secured):
     assert (secured.base_url[:8], secured.ws_url[:6]) == ("https://", "wss://")
 
 
@@ -79,13 +79,13 @@ async def test_a_question_with_a_file_goes_through_https_and_wss(trusting: Secur
         assert isinstance(session.info, Session)
 
 
-def test_an_authority_that_is_not_known_is_refused_with_what_to_set(secured: Secured, monkeypatch: pytest.MonkeyPatch):
+def test_an_unknown_authority_is_rejected_with_the_variable_to_set(secured: Secured, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("SVC_CA_BUNDLE", raising=False)
     with Svc(secured.key, secured.base_url) as client, pytest.raises(UnreachableError, match="SVC_CA_BUNDLE"):
         client.create_session()
 
 
-def test_a_certificate_for_another_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_certificate_for_another_name_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with serving(tmp_path, "other.example") as secured:
         monkeypatch.setenv("SVC_CA_BUNDLE", str(secured.authority))
         with Svc(secured.key, secured.base_url) as client, pytest.raises(UnreachableError) as caught:

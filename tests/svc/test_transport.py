@@ -109,14 +109,14 @@ def transport_to() -> Iterator[Callable[..., Transport]]:
 HEALTHY = Reply(200, b'{"status": "ok", "version": "1"}')
 
 
-def test_a_call_that_may_be_repeated_comes_through_a_bad_gateway(canned, transport_to):
+def test_an_idempotent_call_survives_a_bad_gateway(canned, transport_to):
     server = canned(Reply(502, b"<html>"), Reply(503, b"", retry_after=0.05), HEALTHY)
 
     assert transport_to(config_of(server.base_url)).call(_requests.health()).status == "ok"
     assert len(server.requests) == 3
 
 
-def test_a_call_that_may_not_be_repeated_is_sent_once(canned, transport_to):
+def test_a_call_that_is_not_idempotent_is_sent_once(canned, transport_to):
     server = canned(Reply(502, b"<html>"), HEALTHY)
 
     with pytest.raises(svc.UpstreamError):
@@ -125,7 +125,7 @@ def test_a_call_that_may_not_be_repeated_is_sent_once(canned, transport_to):
     assert server.requests == ["/session/delete"]
 
 
-def test_a_service_that_asks_for_more_time_than_there_is_is_believed(canned, transport_to):
+def test_retry_after_beyond_the_deadline_is_respected(canned, transport_to):
     body = {"error": {"code": "rate_limited", "message": "over 600", "type": "rate_limit_error", "param": None}}
     server = canned(Reply(429, json.dumps(body).encode(), retry_after=30))
 
@@ -135,26 +135,26 @@ def test_a_service_that_asks_for_more_time_than_there_is_is_believed(canned, tra
     assert (caught.value.retry_after, len(server.requests)) == (30.0, 1)
 
 
-def test_nobody_listening_is_said_with_the_address(refusing: str, transport_to):
+def test_an_unreachable_address_is_named(refusing: str, transport_to):
     with pytest.raises(svc.UnreachableError, match=f"{refusing} does not answer.*Check that the service runs"):
         transport_to(config_of(refusing)).call(_requests.health(), limit_seconds=0.1)
 
 
-def test_another_server_is_told_from_a_service(canned, transport_to):
+def test_another_server_is_distinguished_from_the_service(canned, transport_to):
     server = canned(Reply(200, b"<html>It works!</html>"))
 
     with pytest.raises(svc.ProtocolError, match="the reply to GET /health is invalid"):
         transport_to(config_of(server.base_url)).call(_requests.health())
 
 
-async def test_an_upgrade_that_gets_a_page_is_told_from_a_service(canned, transport_to):
+async def test_an_upgrade_answered_with_a_page_is_not_the_service(canned, transport_to):
     server = canned(Reply(404, b"<html>"))
 
     with pytest.raises(svc.ProtocolError, match=r"HTTP 404.*base_url and ws_url"):
         await transport_to(config_of(server.base_url)).open_stream("s1", 0)
 
 
-async def test_an_upgrade_with_a_bad_key_or_session_is_the_services_own_error(scripted_service: Config, transport_to):
+async def test_an_upgrade_with_a_bad_key_or_session_raises_the_service_error(scripted_service: Config, transport_to):
     with pytest.raises(svc.InvalidApiKeyError):
         await transport_to(config_of(scripted_service.base_url)).open_stream("s1", 0)
     with pytest.raises(svc.SessionNotFoundError):
@@ -258,7 +258,7 @@ def tls_service(authority: tuple[Path, Path], tmp_path: Path) -> Iterator[tuple[
         process.terminate()
 
 
-async def test_an_own_authority_is_trusted_where_it_is_named(
+async def test_a_private_authority_is_trusted_if_configured(
     tls_service: tuple[str, str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, transport_to
 ):
     base_url, key = tls_service
@@ -274,7 +274,7 @@ async def test_an_own_authority_is_trusted_where_it_is_named(
         assert messages[0].content == "echo a (after 0)"
 
 
-def test_a_bundle_that_is_none_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_an_invalid_certificate_bundle_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "own.pem").write_text("nothing", encoding="utf-8")
     monkeypatch.setenv("SVC_CA_BUNDLE", str(tmp_path / "own.pem"))
 
@@ -282,7 +282,7 @@ def test_a_bundle_that_is_none_is_said(tmp_path: Path, monkeypatch: pytest.Monke
         client.create_session()
 
 
-async def test_a_proxy_of_the_environment_is_used_beyond_this_machine_alone(
+async def test_a_proxy_of_the_environment_is_used_only_for_remote_services(
     scripted_service: Config, monkeypatch: pytest.MonkeyPatch, transport_to
 ):
     asked: list[bytes] = []
@@ -314,7 +314,7 @@ async def test_a_proxy_of_the_environment_is_used_beyond_this_machine_alone(
 
 
 @pytest.mark.parametrize("module", ["svc", "svc.cli.main", "svc.config"])
-def test_nothing_of_the_network_is_imported_before_it_is_used(module: str):
+def test_network_libraries_are_imported_on_first_use(module: str):
     program = f"import sys, {module}; print([m for m in ('httpx2', 'websockets', 'starlette') if m in sys.modules])"
 
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)

@@ -58,7 +58,7 @@ Svc().create_session(can_log=False)
 """
 
 
-def test_programs_of_users_are_clean_and_mistakes_are_found(tmp_path: Path):
+def test_user_programs_type_check_and_mistakes_are_found(tmp_path: Path):
     for name, program in {"blocking": BLOCKING, "awaited": AWAITED, "wrong": WRONG}.items():
         (tmp_path / f"{name}.py").write_text(program, encoding="utf-8")
     command = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--hide-error-context"]

@@ -1,4 +1,4 @@
-"""The client of every websocket measurement, on picows, so that it costs the same and little whoever serves.
+"""The picows client of every WebSocket measurement, so that its cost is small and the same for each server.
 
 ``python stream_client.py ACTION`` with a job as JSON on stdin, the result as JSON on stdout:
 

@@ -17,7 +17,7 @@ from tests.support.live import StartService, ThreadService
 
 
 class Told(Assistant):
-    """Answers with everything that it was told, as JSON."""
+    """Answers with its whole input as JSON."""
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
         yield Step(content="reading")
@@ -50,7 +50,7 @@ CONVERSATION = [
 ]
 
 
-def test_openais_client_gets_an_answer_with_usage(client: openai.OpenAI):
+def test_the_openai_client_gets_an_answer_with_usage(client: openai.OpenAI):
     completion = client.chat.completions.create(model="stable", messages=CONVERSATION, temperature=0.2)
 
     [choice] = completion.choices
@@ -107,7 +107,7 @@ def test_langchain_works_unchanged(told: ThreadService):
     assert reply.response_metadata["finish_reason"] == "stop"
 
 
-def test_models_are_listed_in_openais_shape(client: openai.OpenAI):
+def test_models_are_listed_in_the_openai_format(client: openai.OpenAI):
     assert [m.id for m in client.models.list().data] == ["svc-1.1", "svc-1.2-experimental"]
 
 
@@ -140,7 +140,7 @@ REFUSALS = [
 
 
 @pytest.mark.parametrize(("change", "error", "code", "param"), REFUSALS)
-def test_what_is_not_done_is_refused_by_name(
+def test_unsupported_parameters_are_rejected_by_name(
     client: openai.OpenAI, told: ThreadService, change: dict, error: type[openai.APIStatusError], code: str, param: str
 ):
     request = {"model": "stable", "messages": [{"role": "user", "content": "who?"}], **change}
@@ -153,7 +153,7 @@ def test_what_is_not_done_is_refused_by_name(
         assert http.get("/session/list").json() == []  # a refused request leaves nothing
 
 
-def test_an_experimental_model_wants_a_key_that_may(told: ThreadService):
+def test_an_experimental_model_needs_an_authorised_key(told: ThreadService):
     _, key = told.make_key("ann")
     message = [{"role": "user", "content": "who?"}]
     with (
@@ -165,7 +165,7 @@ def test_an_experimental_model_wants_a_key_that_may(told: ThreadService):
         assert client.chat.completions.create(model="experimental", messages=message).model == "svc-1.2-experimental"
 
 
-def test_an_answer_that_was_cut_says_so(start_service: StartService):
+def test_a_truncated_answer_says_so(start_service: StartService):
     class Wordy(Assistant):
         async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
             yield Answer(markdown="x" * 1_200_000)

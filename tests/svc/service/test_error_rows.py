@@ -313,12 +313,12 @@ def check(row: Row, status: int, headers: dict[str, str], body: bytes) -> None:
 
 
 @pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
-def test_each_way_into_an_error_is_its_row_of_the_wire_page(world: World, row: Row):
+def test_each_error_matches_its_row_of_the_wire_page(world: World, row: Row):
     reply = row.send(world)
     check(row, reply.status_code, reply.headers, reply.content)
 
 
-def test_no_row_of_the_wire_page_is_missing():
+def test_every_row_of_the_wire_page_is_tested():
     assert {row.code for row in ROWS.values()} == set(CODES)
 
 

@@ -78,7 +78,7 @@ RAW_FRAMES = {
 
 
 @pytest.mark.parametrize(("frames", "code"), RAW_FRAMES.values(), ids=RAW_FRAMES)
-async def test_a_frame_that_breaks_the_protocol_closes_its_stream_alone(steady: ProcessService, frames, code: int):
+async def test_a_protocol_violation_closes_only_its_stream(steady: ProcessService, frames, code: int):
     async with an_unharmed_user(steady), opened(steady, await asyncio.to_thread(register, steady)) as socket:
         for opcode, data, is_last in frames:
             write_raw(socket, opcode, data, is_last=is_last)
@@ -112,7 +112,7 @@ FIELDS = ("id", "parent_id", "turn", "group", "seq", "actor", "role", "created_a
 FRAMES = JSONS | st.fixed_dictionaries({"message_type": st.text()}, optional=dict.fromkeys(FIELDS[:-1], JSONS))
 
 
-def test_any_frame_that_is_no_query_gets_one_error_and_the_stream_goes_on(steady: ProcessService):
+def test_an_invalid_frame_gets_one_error_and_the_stream_stays_open(steady: ProcessService):
     session_id = register(steady)
 
     async def send_all(frames: list[object]) -> None:
@@ -141,7 +141,7 @@ NAMES += ["\u2025/b", "\uff0e\uff0e\uff0fb", "~", "~root", "-rf", "CON", "a" * 2
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_file_name_leads_out_of_the_folder(service: ThreadService, name: str):
+def test_no_file_name_escapes_the_folder(service: ThreadService, name: str):
     folder = service.database.with_name("service.db.files")
     around = {path for path in folder.parent.rglob("*") if folder not in path.parents}
     with service.http() as http:
@@ -169,7 +169,7 @@ FOREIGN = {
 }
 
 
-def test_every_operation_on_anothers_session_answers_as_if_it_were_not_there(service: ThreadService):
+def test_every_operation_on_the_session_of_another_user_is_not_found(service: ThreadService):
     register(service, id="mine")
     with service.http() as http:
         http.post("/session/upload_file", params={"session_id": "mine", "filename": "a"}, content=b"x")
@@ -238,13 +238,13 @@ async def upload_at_the_limit(folder: Path, limit: int) -> None:
         assert grown < 24 * MIB
 
 
-async def test_an_upload_at_the_limit_is_taken_in_flat_memory_and_one_byte_more_refused(tmp_path: Path):
+async def test_an_upload_at_the_limit_uses_flat_memory_and_one_byte_more_is_rejected(tmp_path: Path):
     await upload_at_the_limit(tmp_path, 96 * MIB)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-async def test_an_upload_of_a_gibibyte_is_taken_in_flat_memory_and_one_byte_more_refused(tmp_path: Path):
+async def test_an_upload_of_a_gibibyte_uses_flat_memory_and_one_byte_more_is_rejected(tmp_path: Path):
     await upload_at_the_limit(tmp_path, 1_024 * MIB)
 
 
@@ -265,13 +265,13 @@ async def hold_idle(service: ProcessService, number: int) -> None:
         pass
 
 
-async def test_five_hundred_idle_streams_leave_others_unharmed(steady: ProcessService):
+async def test_five_hundred_idle_streams_do_not_affect_others(steady: ProcessService):
     await hold_idle(steady, 500)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-async def test_ten_thousand_idle_streams_leave_others_unharmed(tmp_path: Path):
+async def test_ten_thousand_idle_streams_do_not_affect_others(tmp_path: Path):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard < 11_000:
         pytest.skip(f"this machine gives a process {hard} open files; 11,000 are needed")
@@ -280,7 +280,7 @@ async def test_ten_thousand_idle_streams_leave_others_unharmed(tmp_path: Path):
         await hold_idle(service, 10_000)
 
 
-async def test_a_reader_that_never_reads_is_cut_off_and_costs_nothing(tmp_path: Path):
+async def test_a_client_that_never_reads_is_disconnected_and_uses_no_memory(tmp_path: Path):
     environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "5000"}
     with live_process(tmp_path, "Chatty", **environment) as service:
         session_id = await asyncio.to_thread(register, service)

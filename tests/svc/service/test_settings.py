@@ -1,4 +1,4 @@
-"""Limits and where they come from."""
+"""Limits and their sources."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_the_defaults_are_those_of_the_sdk():
     assert (settings.max_attach_body_bytes, settings.max_upload_bytes) == (33_554_432, 1_073_741_824)
 
 
-def test_the_environment_changes_what_it_names_and_ignores_the_rest():
+def test_the_environment_overrides_named_settings_and_ignores_the_rest():
     settings = settings_from(
         {
             "SVC_TURN_SECONDS": "60",
@@ -35,26 +35,26 @@ def test_empty_is_unset():
 
 
 @pytest.mark.parametrize("text", ["soon", "-1", "1e", "nan", "inf", "0x10"])
-def test_a_value_that_is_no_number_of_0_or_more_is_named(text: str):
+def test_a_value_that_is_not_a_non_negative_number_is_named(text: str):
     with pytest.raises(ConfigError, match="SVC_MAX_SESSION_FILES"):
         settings_from({"SVC_MAX_SESSION_FILES": text})
 
 
-def test_a_count_that_is_no_whole_number_is_refused():
+def test_a_count_that_is_not_a_whole_number_is_rejected():
     with pytest.raises(
         ConfigError, match=r"SVC_MAX_SESSION_FILES='1\.5' is not valid: it must be a whole number of at least 0"
     ):
         settings_from({"SVC_MAX_SESSION_FILES": "1.5"})
 
 
-def test_a_number_may_be_written_as_it_is_shown():
+def test_a_number_is_accepted_in_the_format_in_which_it_is_shown():
     shown = {row.variable: row.value for row in describe(Settings(max_ttl_seconds=5_184_000, turn_seconds=2_400.5))}
     assert shown["SVC_MAX_TTL_SECONDS"] == "5,184,000"
     assert settings_from(shown) == Settings(max_ttl_seconds=5_184_000, turn_seconds=2_400.5)
 
 
 @pytest.mark.parametrize("text", ["1,2", "1,0000", "1,000,00", ",100", "1,,000"])
-def test_commas_elsewhere_are_refused(text: str):
+def test_misplaced_commas_are_rejected(text: str):
     with pytest.raises(ConfigError, match="it must be a whole number"):
         settings_from({"SVC_MAX_TTL_SECONDS": text})
 

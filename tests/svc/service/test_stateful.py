@@ -97,7 +97,7 @@ SECONDS = st.sampled_from([0.25, 0.75, 1, 50, 298.5, 299, 300, 700, RETENTION])
 
 
 class Sessions(RuleBasedStateMachine):
-    """Each rule sends one request, says what the model expects, and changes the model where it was granted."""
+    """Each rule sends one request, says what the model expects, and changes the model if the request succeeded."""
 
     world: World
 
@@ -309,11 +309,11 @@ def run(world: World, examples: int, steps: int) -> None:
     )
 
 
-def test_any_order_of_operations_is_what_the_model_says(world: World):
+def test_any_sequence_of_operations_matches_the_model(world: World):
     run(world, examples=60, steps=50)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(3_600)
-def test_any_long_order_of_operations_is_what_the_model_says(world: World):
+def test_any_long_sequence_of_operations_matches_the_model(world: World):
     run(world, examples=600, steps=80)

@@ -1,4 +1,4 @@
-"""What a file is, read from its first bytes."""
+"""File types are identified by the first bytes."""
 
 import gzip
 import io
@@ -68,7 +68,7 @@ def program() -> bytes:
         pytest.param(bytes(range(256)) * 4, "a.txt", "unknown", id="binary named text"),
     ],
 )
-def test_content_decides_and_the_name_only_between_texts(head, name, label):
+def test_content_decides_and_the_name_only_distinguishes_texts(head, name, label):
     assert identify(head, name)[1] == label
 
 

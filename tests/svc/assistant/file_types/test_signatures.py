@@ -1,4 +1,4 @@
-"""The table of file signatures: what each label recognises, and that no other module has a table of its own."""
+"""The table of file signatures: what each label recognises, and that no other module has its own table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_no_other_module_has_signatures_of_its_own():
     assert found == ELSEWHERE
 
 
-def test_a_row_identifies_a_file_or_is_a_mark():
+def test_a_row_is_a_file_signature_or_a_marker():
     assert all(row.mime_type for row in table().signatures)
     assert not any(row.mime_type for row in table().marks)
     assert all(bytes.fromhex(row.hex) for row in (*table().signatures, *table().marks))
@@ -70,7 +70,7 @@ def test_embedded_content_is_described_by_its_first_bytes(data: bytes, name: str
     assert describe(data) == name
 
 
-def test_a_pe_is_where_the_header_points():
+def test_a_pe_header_is_found_at_the_offset_in_the_dos_header():
     data = made.pe()
     assert is_windows_program(data)
     assert not is_windows_program(data[:63])
@@ -103,6 +103,6 @@ def test_a_label_is_recognised_by_its_own_bytes_only(data: bytes, labels: tuple[
     assert starts_as(data, *labels) == bool(label)
 
 
-def test_a_label_that_the_table_does_not_have_is_an_error():
+def test_an_unknown_label_is_an_error():
     with pytest.raises(KeyError, match="no signature has the label zipp"):
         signature("zipp")

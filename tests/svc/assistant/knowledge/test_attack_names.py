@@ -1,4 +1,4 @@
-"""What ATT&CK calls things."""
+"""Names of ATT&CK techniques and tactics."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_technique_has_its_tactics(technique: str, tactics: tuple[str, ...]) -
     assert bool(tactics_of(technique)) == bool(tactics)
 
 
-def test_a_withdrawn_id_is_followed_to_the_one_in_force() -> None:
+def test_a_withdrawn_id_resolves_to_its_successor() -> None:
     assert (successor_of("T1073"), successor_of("T1574.001"), successor_of("T9999")) == ("T1574.001", None, None)
 
 
@@ -56,17 +56,17 @@ def test_a_tactic_is_known_by_any_spelling(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["stealth", "defense-impairment", "Defence Evasion"])
-def test_newer_and_other_names_of_tactics_are_aliases(name: str) -> None:
+def test_newer_and_alternative_names_of_tactics_are_aliases(name: str) -> None:
     found = tactic(name)
     assert found is not None
     assert found.short == "defense-evasion"
 
 
-def test_words_that_name_no_tactic_stay_as_they_are() -> None:
+def test_words_that_are_not_tactics_are_unchanged() -> None:
     assert tactic_name("cooking") == "cooking"
 
 
-def test_the_table_that_ships_is_whole_and_named_with_its_version() -> None:
+def test_the_shipped_table_is_complete_and_has_its_version() -> None:
     table = attack_table()
     known = set(techniques_by_id())
     shorts = {entry.short for entry in table.tactics}

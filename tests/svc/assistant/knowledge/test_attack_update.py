@@ -70,7 +70,7 @@ def test_techniques_come_with_their_names_tactics_and_platforms() -> None:
     assert "2026 The MITRE Corporation" in table.licence
 
 
-def test_withdrawn_ids_lead_to_the_one_in_force_through_all_changes() -> None:
+def test_withdrawn_ids_resolve_through_chains_of_successors() -> None:
     table = read(
         bundle(
             pattern("T1001", "Old", revoked=True),
@@ -87,7 +87,7 @@ def test_withdrawn_ids_lead_to_the_one_in_force_through_all_changes() -> None:
     assert [one.id for one in table.techniques] == ["T1059"]
 
 
-def test_ids_that_were_withdrawn_in_a_circle_are_left_out() -> None:
+def test_ids_withdrawn_in_a_cycle_are_left_out() -> None:
     table = read(
         bundle(
             pattern("T1001", "A", revoked=True),
@@ -142,6 +142,6 @@ def test_a_file_that_is_not_a_bundle_is_rejected_with_a_reason(data: bytes, reas
 
 @settings(max_examples=30, deadline=None)
 @given(st.binary(max_size=200))
-def test_any_other_bytes_are_refused(data: bytes) -> None:
+def test_any_other_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         read(data)

@@ -61,6 +61,6 @@ def test_every_form_gives_the_same_weaknesses(data, version, dated):
         BOMB,
     ],
 )
-def test_another_file_is_refused(data):
+def test_a_file_of_another_kind_is_rejected(data):
     with pytest.raises(ValueError, match=r"\w+ .*\."):
         read(data)

@@ -36,7 +36,7 @@ def outcomes(content: bytes) -> tuple[list[Event], list[str]]:
     return [item for item in items if isinstance(item, Event)], [item.text for item in items if isinstance(item, Gap)]
 
 
-def test_a_record_has_its_number_time_host_log_and_fields():
+def test_a_record_has_its_id_time_host_log_and_fields():
     [event], gaps = outcomes(evtx([LOGON]))
     assert (event.number, event.time, event.host) == (41, "2026-11-20T03:12:45.000Z", "PC01.example.test")
     assert (event.product, event.service, event.event_id) == ("windows", "security", 4624)
@@ -50,7 +50,7 @@ def test_user_data_is_read_as_well_as_event_data():
     assert event.fields["SubjectUserName"] == "bob"
 
 
-def test_a_process_of_the_security_log_has_sysmons_names_too():
+def test_a_process_of_the_security_log_also_has_the_field_names_of_sysmon():
     [event], _ = outcomes(evtx([START]))
     assert event.category == "process_creation"
     assert event.fields["Image"] == event.fields["NewProcessName"]
@@ -66,24 +66,24 @@ def test_a_damaged_chunk_is_a_gap_with_its_offset_and_the_next_is_read():
     assert gaps == ["damaged at byte 69,632 (chunk 1): not a valid chunk; not examined"]
 
 
-def test_empty_chunks_kept_ready_at_the_end_are_no_damage():
+def test_preallocated_empty_chunks_are_not_damage():
     assert outcomes(evtx([LOGON]) + bytes(3 * CHUNK_BYTES))[1] == []
 
 
-def test_a_file_that_ends_within_a_chunk_gives_what_is_there():
+def test_a_file_cut_within_a_chunk_gives_its_readable_records():
     events, gaps = outcomes(evtx([LOGON], [START])[:-60_000])
     assert [event.number for event in events] == [41, 42]
     assert gaps == ["damaged at byte 69,632 (chunk 1): the file ends after 5,536 bytes of it"]
 
 
-def test_a_file_that_ends_before_its_last_chunk_says_how_many_are_missing():
+def test_a_file_cut_before_its_last_chunk_reports_the_missing_chunks():
     events, gaps = outcomes(evtx([LOGON], [START])[: HEADER_BYTES + CHUNK_BYTES])
     assert len(events) == 1
     assert gaps == ["the header states 2 chunks, but the file ends after 1"]
 
 
 @pytest.mark.parametrize("table", [128, 128 + 4 * 63, 384], ids=["first name", "last name", "first template"])
-def test_a_table_that_runs_in_a_circle_does_not_hold_the_reader(table: int):
+def test_a_cyclic_table_does_not_hang_the_reader(table: int):
     content = bytearray(evtx([LOGON]))
     struct.pack_into("<I", content, HEADER_BYTES + table, 40_000)
     struct.pack_into("<I", content, HEADER_BYTES + 40_000, 40_100)
@@ -93,7 +93,7 @@ def test_a_table_that_runs_in_a_circle_does_not_hold_the_reader(table: int):
     assert "run in a circle" in gaps[0]
 
 
-def test_a_damaged_record_does_not_take_the_other_chunks_with_it():
+def test_a_damaged_record_does_not_affect_other_chunks():
     content = bytearray(evtx([START, LOGON], [CLEARED]))
     at = content.index("SubjectUserName".encode("utf-16-le"))
     content[at - 10 : at] = b"\xff" * 10

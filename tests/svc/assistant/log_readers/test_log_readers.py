@@ -65,18 +65,18 @@ def test_access_logs_in_their_usual_forms(line: str):
     assert (fields["cs-uri-stem"], fields["cs-uri-query"], fields["sc-status"]) == ("/a.php", "/a.php?x=1", "404")
 
 
-def test_the_client_behind_a_proxy_is_the_client():
+def test_the_client_behind_a_proxy_is_reported():
     fields = one(event_web, f'{COMBINED} "203.0.113.9, 10.0.0.1"').fields
     assert (fields["c-ip"], fields["s-proxy"]) == ("203.0.113.9", "192.0.2.7")
 
 
-def test_an_encoded_target_is_there_decoded_too():
+def test_an_encoded_target_is_also_given_decoded():
     fields = one(event_web, LINE.replace("/a.php?x=1", "/a?x=%27%20UNION%20SELECT")).fields
     assert "%27%20UNION" in fields["cs-uri-query"]
     assert "' UNION SELECT" in fields["cs-uri-query"]
 
 
-def test_bytes_that_are_no_request_are_kept():
+def test_bytes_that_are_not_a_request_are_kept():
     assert one(event_web, LINE.replace("GET /a.php?x=1 HTTP/1.1", r"\x16\x03\x01")).fields["cs-uri"] == r"\x16\x03\x01"
 
 
@@ -87,7 +87,7 @@ IIS = """#Software: Microsoft Internet Information Services 10.0
 """
 
 
-def test_the_w3c_form_takes_its_names_from_the_header():
+def test_the_w3c_format_takes_its_field_names_from_the_header():
     event = one(event_web, IIS)
     assert (event.number, event.time) == (3, "2026-11-20T03:12:45.000Z")
     assert (event.fields["cs-uri-query"], event.fields["cs-user-agent"]) == ("/owa/auth.owa?a=1", "Mozilla/5.0 (X11)")
@@ -111,7 +111,7 @@ def access(client: str, path: str, status: int, method: str = "GET", agent: str 
     return f'{client} - - [20/Nov/2026:03:12:45 +0000] "{method} {path} HTTP/1.1" {status} 9 "-" "{agent}"\n'
 
 
-def test_an_attack_that_was_answered_weighs_more():
+def test_an_attack_with_a_successful_response_is_more_severe():
     quiet = "".join(access("198.51.100.3", "/index.html", 200) for _ in range(20))
     refused = found(quiet + access("203.0.113.9", "/?id=1%20union%20select%201", 404), "web_client")
     answered = found(quiet + access("203.0.113.9", "/?id=1%20union%20select%201", 200), "web_client")
@@ -136,7 +136,7 @@ def test_an_attack_that_was_answered_weighs_more():
         ("/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "a known hole of a product is tried"),
     ],
 )
-def test_what_only_attackers_ask_for_is_told(path: str, what: str):
+def test_requests_made_only_by_attackers_are_reported(path: str, what: str):
     (client,) = found(access("203.0.113.9", path, 404), "web_client")
     assert [row.attack for row in client.facts.by_attack] == [what]
 
@@ -149,11 +149,11 @@ def test_what_only_attackers_ask_for_is_told(path: str, what: str):
         "/it's-fine?x='quoted'&y=1",
     ],
 )  # fmt: skip
-def test_addresses_that_look_a_little_like_attacks_are_none(path: str):
+def test_harmless_urls_that_resemble_attacks_are_not_reported(path: str):
     assert not found(access("198.51.100.3", path, 200), "web_client")
 
 
-def test_a_connection_through_the_server_is_told():
+def test_a_proxied_connection_is_reported():
     (client,) = found(access("203.0.113.9", "mail.example:25", 200, "CONNECT"), "web_client")
     assert [row.attack for row in client.facts.by_attack] == ["asks the server to be a proxy"]
     assert (client.severity, client.techniques) == ("medium", ("T1090",))
@@ -178,18 +178,18 @@ def test_refused_logins_of_an_error_log_are_counted_exactly(line: str):
     assert not found("\n".join(line.format(second) for second in range(4)), "web_client")
 
 
-def test_a_scan_that_only_the_error_log_saw_is_told():
+def test_a_scan_seen_only_in_the_error_log_is_reported():
     line = "[Fri Nov 20 03:12:45 2026] [error] [client 203.0.113.9] File does not exist: /var/www/html/{}"
     (client,) = found("\n".join(line.format(f"admin{number}") for number in range(25)), "web_client")
     assert client.facts.missing == 25
 
 
 @pytest.mark.parametrize("path", ["/seashell.php", "/docs/shell-scripting.html", "/shells/index.php", "/shell/"])
-def test_pages_about_shells_are_none(path: str):
+def test_pages_about_web_shells_are_not_web_shells(path: str):
     assert not found(access("203.0.113.9", path, 200), "web_client")
 
 
-def test_probing_and_guessing_are_told_from_browsing():
+def test_probing_and_guessing_are_distinguished_from_browsing():
     log = "".join(access("203.0.113.9", f"/secret{n}.bak", 404) for n in range(30))
     log += "".join(access("203.0.113.10", "/wp-login.php", 200, "POST") for _ in range(40))
     log += "".join(access("198.51.100.3", f"/page{n}", 200) for n in range(40))
@@ -210,7 +210,7 @@ def test_logins_faster_than_a_person_types_are_guesses():
 
 
 @pytest.mark.parametrize("head", ["Nov 20 03:12:45 web1 nginx[7]: ", "<142>2026-11-20T03:12:45+00:00 web1 httpd: "])
-def test_an_access_log_that_went_through_syslog_is_a_web_log(head: str):
+def test_an_access_log_forwarded_by_syslog_is_a_web_log(head: str):
     lines = "\n".join(head + LOGIN_POST.format(second) for second in range(5))
     assert identify(lines.encode(), "x.log")[1] == "weblog"
     assert found(lines, "web_client")
@@ -247,7 +247,7 @@ def test_records_of_one_event_are_joined():
     assert fields["CurrentDirectory"] == "/tmp"
 
 
-def test_interleaved_events_keep_apart_and_nothing_is_lost_without_an_end():
+def test_interleaved_events_are_separated_and_unterminated_ones_are_kept():
     lines = [
         f'type={kind} msg=audit(1763600000.123:{serial}): {"argc=1 a0=" if kind == "EXECVE" else "exe="}"p{serial}"'
         for kind in ("SYSCALL", "EXECVE")
@@ -260,7 +260,7 @@ def test_interleaved_events_keep_apart_and_nothing_is_lost_without_an_end():
     assert images == [f"p{serial}" for serial in range(100)]
 
 
-def test_long_arguments_come_back_together():
+def test_split_arguments_are_joined():
     text = 'type=EXECVE msg=audit(1.0:1): argc=2 a0="x" a1_len=8 a1[0]=41414141 a1[1]=42424242\n'
     assert one(event_audit, text).fields["a1"] == "AAAABBBB"
 
@@ -273,23 +273,23 @@ def test_long_arguments_come_back_together():
         ("Nov 20 03:12:45 web2 audit[7]: ", "web2"),
     ],
 )
-def test_lines_that_were_passed_on_name_their_host(before: str, host: str):
+def test_forwarded_lines_name_their_host(before: str, host: str):
     assert one(event_audit, f"{before}type=CWD msg=audit(1.0:1): cwd=2F746D70").host == host
 
 
-def test_user_records_open_their_message():
+def test_the_message_of_a_user_record_is_parsed():
     text = "type=USER_LOGIN msg=audit(1.0:1): pid=1 msg='op=login acct=\"root\" addr=203.0.113.9 res=failed'"
     fields = one(event_audit, text).fields
     assert (fields["acct"], fields["addr"], fields["res"]) == ("root", "203.0.113.9", "failed")
 
 
-def test_an_interpreted_time_stays_as_it_stands():
+def test_an_interpreted_time_is_kept_unchanged():
     assert (
         one(event_audit, "type=CWD msg=audit(11/20/2026 03:12:45.123:456) : cwd=/tmp").time == "11/20/2026 03:12:45.123"
     )
 
 
-def test_an_account_made_by_audit_is_a_deed():
+def test_an_account_creation_in_the_audit_log_is_a_notable_change():
     text = AUDIT + "type=ADD_USER msg=audit(1.0:9): pid=1 msg='op=add-user acct=\"eve\" res=success'\n"
     [deed] = found(text, "unix_deed")
     assert (deed.facts.what, deed.facts.whom) == ("user created", "eve")
@@ -316,14 +316,14 @@ def test_lines_have_program_process_message_and_service():
     assert "no year" in gaps(event_syslog, SYSLOG)
 
 
-def test_what_was_done_on_the_host_is_told_the_worst_first():
+def test_host_activity_is_listed_worst_first():
     login = "Nov 20 03:12:50 web1 sshd[7]: Accepted publickey for jane from 192.0.2.7 port 4 ssh2: RSA SHA256:x\n"
     told = [(deed.severity, deed.facts.whom) for deed in found(SYSLOG + login, "unix_deed")]
     assert told[:3] == [("high", "eve"), ("high", "eve"), ("medium", "rootkit")]
     assert set(told[3:]) == {("info", "jane from 192.0.2.7"), ("info", "(root) CMD (run-parts /etc/cron.hourly)")}
 
 
-def test_commands_by_sudo_are_listed():
+def test_sudo_commands_are_listed():
     [summary] = found(SYSLOG, "unix_summary")
     assert [run.command for run in summary.facts.sudo] == ["/usr/bin/id -u"]
 
@@ -336,7 +336,7 @@ def test_commands_by_sudo_are_listed():
     ],
     ids=["rsyslog", "RFC 5424"],
 )
-def test_stamps_with_a_zone_become_utc(line: str, time: str):
+def test_timestamps_with_a_zone_become_utc(line: str, time: str):
     event = one(event_syslog, line)
     assert (event.time, event.fields["program"], event.fields["message"]) == (time, "cron", "x")
 
@@ -353,7 +353,7 @@ def entry(message: object, program: str = "sshd") -> str:
     )
 
 
-def test_the_journal_as_json_is_read():
+def test_a_json_journal_is_read():
     event = one(event_syslog, entry("hello"))
     assert (event.time, event.host, event.service, event.fields["message"]) == (
         "2025-11-20T00:53:20.123Z",
@@ -363,7 +363,7 @@ def test_the_journal_as_json_is_read():
     )
 
 
-def test_a_message_that_is_a_list_of_bytes_is_text_again():
+def test_a_message_given_as_a_list_of_bytes_becomes_text():
     assert one(event_syslog, entry([104, 105, 300, "x"])).fields["message"] == "hi"
 
 
@@ -394,7 +394,7 @@ CLOUD_FORMS = {
 
 
 @pytest.mark.parametrize("text", CLOUD_FORMS.values(), ids=CLOUD_FORMS)
-def test_every_form_of_cloudtrail_gives_the_same(text: str):
+def test_every_form_of_cloudtrail_gives_the_same_events(text: str):
     events = read(event_cloud, text)
     assert [event.fields["eventName"] for event in events] == ["CreateUser", "StopLogging", "ListUsers"]
     fields = events[0].fields
@@ -403,20 +403,20 @@ def test_every_form_of_cloudtrail_gives_the_same(text: str):
     assert event_cloud.is_cloudtrail(text.encode())
 
 
-def test_risky_calls_are_told_and_refused_ones_weigh_less():
+def test_risky_calls_are_reported_and_denied_ones_are_less_severe():
     refused = call("DeleteTrail", "cloudtrail.amazonaws.com", errorCode="AccessDenied")
     calls = {f.facts.call: f for f in found(json.dumps({"Records": [*CALLS, refused]}), "cloud_call")}
     assert (calls["cloudtrail:StopLogging"].severity, calls["cloudtrail:DeleteTrail"].severity) == ("high", "low")
     assert "iam:ListUsers" not in calls
 
 
-def test_many_refusals_at_different_calls_are_somebody_trying():
+def test_denials_of_many_different_calls_are_reported_as_probing():
     records = [call(f"Get{n % 8}", "s3.amazonaws.com", errorCode="AccessDenied") for n in range(20)]
     [refused] = found(json.dumps({"Records": records}), "cloud_refused")
     assert refused.facts.count == 20
 
 
-def test_a_login_of_root_or_without_a_second_factor_is_told():
+def test_a_login_of_root_or_without_mfa_is_reported():
     def login(kind: str, mfa: str) -> dict[str, object]:
         return call(
             "ConsoleLogin",
@@ -448,7 +448,7 @@ TABLES = {
 
 
 @pytest.mark.parametrize("text", TABLES.values(), ids=TABLES)
-def test_rows_of_windows_events_have_the_events_own_fields(text: str):
+def test_table_rows_of_windows_events_have_the_fields_of_the_event(text: str):
     assert event_csv.is_event_csv(text.encode())
     event = one(event_csv, text)
     assert (event.product, event.service, event.event_id) == ("windows", "security", 4625)
@@ -456,7 +456,7 @@ def test_rows_of_windows_events_have_the_events_own_fields(text: str):
     assert [event.fields[name] for name in names] == ["eve", "203.0.113.9", "3"]
 
 
-def test_other_tables_are_not_taken_for_events():
+def test_other_tables_are_not_read_as_events():
     assert not event_csv.is_event_csv(b"name,price\na,1\n")
 
 
@@ -473,19 +473,19 @@ LABELS = {
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_files_are_known_by_their_content(label: str):
+def test_log_types_are_recognised_by_content(label: str):
     assert identify(LABELS[label].encode(), "x")[1] == label
 
 
 @pytest.mark.parametrize("label", LABELS)
-def test_the_log_is_read_by_the_form_it_has(label: str):
+def test_the_log_is_read_according_to_its_format(label: str):
     [summary] = found(LABELS[label], "events_summary")
     assert summary.facts.events
 
 
 @given(st.sampled_from(sorted(LABELS)), st.binary(max_size=300), st.integers(0, 2_000))
 @settings(max_examples=25, deadline=None)
-def test_any_damage_is_read_over(label: str, junk: bytes, at: int):
+def test_any_damage_is_skipped(label: str, junk: bytes, at: int):
     check_damage(label, junk, at)
 
 
@@ -493,7 +493,7 @@ def test_any_damage_is_read_over(label: str, junk: bytes, at: int):
 @pytest.mark.timeout(600)
 @given(st.sampled_from(sorted(LABELS)), st.binary(max_size=300), st.integers(0, 2_000))
 @settings(max_examples=1_500, deadline=None)
-def test_much_damage_is_read_over(label: str, junk: bytes, at: int):
+def test_much_damage_is_skipped(label: str, junk: bytes, at: int):
     check_damage(label, junk, at)
 
 
@@ -505,7 +505,7 @@ def check_damage(label: str, junk: bytes, at: int) -> None:
 
 
 @pytest.mark.parametrize("reader", [event_audit, event_syslog, event_web], ids=["audit", "syslog", "web"])
-def test_a_huge_line_is_cut_and_said(reader):
+def test_a_huge_line_is_cut_and_reported(reader):
     assert "longer than 65,536 bytes" in gaps(reader, "x" * 200_000 + "\n")
 
 
@@ -520,6 +520,6 @@ HOSTILE = {
 
 @pytest.mark.timeout(5)
 @pytest.mark.parametrize(("reader", "line"), HOSTILE.values(), ids=HOSTILE)
-def test_lines_made_to_be_slow_are_not(reader, line: str):
+def test_lines_crafted_to_be_slow_are_read_quickly(reader, line: str):
     list(reader.read(io.BytesIO(f"{line}\n".encode() * 20)))
     run(f"{line}\n" * 20)

@@ -66,18 +66,18 @@ def test_counts_streaks_and_times_are_the_same_in_either_direction(form, is_back
     assert "Failed password" in source.evidence[0].excerpt
 
 
-def test_that_a_log_runs_backwards_is_said():
+def test_a_log_in_reverse_order_is_reported():
     texts = [i.text for i in inspect(attack(plain)[::-1], source="auth.log") if isinstance(i, Progress)]
     assert "newest line first" in texts[0]
 
 
-def test_a_repeated_message_belongs_to_the_line_before_it_in_time():
+def test_a_repeated_message_belongs_to_the_preceding_line_in_time():
     lines = [*attack(plain)[:1], "Nov 20 03:00:05 web1 last message repeated 4 times", plain(9, "x")]
     for run in (lines, lines[::-1]):
         assert found(run, "auth_source")[0].facts.failures == 5
 
 
-def test_a_backwards_log_may_pass_the_new_year():
+def test_a_reversed_log_may_cross_the_new_year():
     lines = [
         "Jan  1 00:00:05 web1 sshd[3]: Accepted password for root from 203.0.113.9 port 3 ssh2",
         *[
@@ -88,25 +88,25 @@ def test_a_backwards_log_may_pass_the_new_year():
     assert found(lines, "auth_success")[0].facts.streak == 3
 
 
-def test_single_late_lines_do_not_turn_a_log_around():
+def test_single_late_lines_do_not_reverse_a_log():
     seconds = [0, 2, 1, 3, 5, 4, 6, 7, 9, 8]
     assert not TimeOrder([plain(second, "x") for second in seconds]).is_backwards
 
 
 @pytest.mark.parametrize("lines", [[], ["x"], ["", ""], ["{broken", "{}"]], ids=["none", "one", "empty", "no entries"])
-def test_lines_without_times_run_forwards(lines: list[str]):
+def test_lines_without_times_are_read_forwards(lines: list[str]):
     order = TimeOrder(lines)
     assert [line for _, line in order] == lines
     assert not order.is_backwards
 
 
-def test_a_long_log_that_runs_backwards_is_cut_and_said(monkeypatch: pytest.MonkeyPatch):
+def test_a_long_reversed_log_is_cut_and_reported(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("svc.assistant.log_readers.order.MAX_HELD_CHARS", 300)
     items = list(inspect(attack(plain)[::-1], source="auth.log"))
     assert any("newest first and too long" in getattr(item, "text", "") for item in items)
 
 
-def test_the_name_of_a_zone_is_known_and_no_host():
+def test_the_name_of_a_time_zone_is_not_taken_for_a_host():
     stamps = Stamps()
     stamp, end = stamps.read(full(1, "x"))
     assert stamp is not None

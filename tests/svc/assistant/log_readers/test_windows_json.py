@@ -76,7 +76,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
-def test_every_form_gives_the_same_event(form: dict[str, object]):
+def test_every_format_gives_the_same_event(form: dict[str, object]):
     [event], gaps = outcomes(json.dumps(form) + "\n")
     assert (event.service, event.category, event.event_id) == ("sysmon", "process_creation", 1)
     assert (event.time, event.host, event.number) == (TIME, "pc1", 1)
@@ -109,7 +109,7 @@ def test_every_layout_is_read(layout: str):
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
-def test_what_windows_wrote_is_read(encoding: str):
+def test_events_exported_by_windows_are_read(encoding: str):
     assert len(outcomes(f"{FLAT}\r\n{FLAT}\r\n".encode(encoding))[0]) == 2
 
 
@@ -122,23 +122,23 @@ def test_broken_and_foreign_lines_are_counted_and_the_rest_is_read():
     ]
 
 
-def test_a_line_beyond_the_bound_is_passed_over_and_said():
+def test_a_line_over_the_limit_is_skipped_and_reported():
     events, gaps = outcomes(f'{FLAT}\n{{"EventID": 1, "x": "{"a" * MAX_LINE_BYTES}"}}\n{FLAT}\n')
     assert [event.number for event in events] == [1, 3]
     assert "longer than" in gaps[0]
 
 
-def test_bytes_that_are_no_utf8_do_not_lose_the_event():
+def test_invalid_utf8_does_not_lose_the_event():
     [event], _ = outcomes(FLAT.replace("whoami", "who\\u00e4mi").encode().replace(b"who", b"\xff\xfewho"))
     assert event.event_id == 1
 
 
-def test_a_stamp_without_a_zone_stays_as_it_stands():
+def test_a_timestamp_without_a_zone_is_kept_unchanged():
     [event], _ = outcomes(json.dumps({"EventID": 1, "Channel": CHANNEL, "EventTime": "2026-11-20 04:12:45"}))
     assert event.time == "2026-11-20 04:12:45"
 
 
-def test_deep_nesting_is_no_event_and_no_failure():
+def test_deep_nesting_is_neither_an_event_nor_a_failure():
     events, gaps = outcomes(f'{FLAT}\n{{"a":{"[" * 100_000}\n')
     assert len(events) == 1
     assert gaps

@@ -30,7 +30,7 @@ def outcomes(content: bytes | str) -> tuple[list[Event], list[str]]:
     return [item for item in items if isinstance(item, Event)], [item.text for item in items if isinstance(item, Gap)]
 
 
-def test_an_event_has_its_number_time_log_and_fields():
+def test_an_event_has_its_id_time_log_and_fields():
     [event], gaps = outcomes(LOGON)
     assert (event.number, event.time, event.host, event.event_id) == (41, "2026-11-20T03:12:45.123Z", "PC1", 4624)
     assert event.service == "security"
@@ -38,7 +38,7 @@ def test_an_event_has_its_number_time_log_and_fields():
     assert gaps == []
 
 
-def test_values_without_a_name_stand_under_data():
+def test_values_without_a_name_are_listed_under_data():
     assert outcomes(CLASSIC)[0][0].fields["Data"] == "ann & bob\n198.51.100.7"
 
 
@@ -60,12 +60,12 @@ def test_every_layout_is_read(content: bytes):
     assert len(outcomes(content)[0]) == 2
 
 
-def test_a_file_of_events_is_known_as_such():
+def test_a_file_of_events_is_recognised():
     assert identify(LAYOUTS["under Events"], "a.xml") == ("text/xml", "winevents")
     assert identify(b"<?xml version='1.0'?><a/>", "a.xml")[1] == "xml"
 
 
-def test_an_event_with_a_document_type_is_refused():
+def test_an_event_with_a_doctype_is_rejected():
     bomb = LOGON.replace("<System>", '<!DOCTYPE a [<!ENTITY b "c">]><System>')
     events, gaps = outcomes(bomb + LOGON)
     assert len(events) == 1
@@ -75,7 +75,7 @@ def test_an_event_with_a_document_type_is_refused():
 @pytest.mark.parametrize(
     "content", [LOGON[:-20], LOGON + LOGON[:300], "<Event >" + "x" * 3_000_000], ids=["cut", "second cut", "no end"]
 )
-def test_damage_is_a_gap(content: str):
+def test_damage_is_reported_as_a_gap(content: str):
     assert outcomes(content)[1]
 
 

@@ -17,7 +17,7 @@ def test_url_name_key_and_limits_come_from_the_environment():
     )
 
 
-def test_the_address_of_the_operation_is_taken_for_that_of_the_service():
+def test_the_url_of_the_operation_is_accepted_as_the_base_url():
     environment = MODEL | {"SVC_MODEL_URL": "https://models.example/v1/chat/completions"}
     assert configuration_from(environment).url == "https://models.example/v1"
 
@@ -63,7 +63,7 @@ def test_the_address_of_the_operation_is_taken_for_that_of_the_service():
         pytest.param({}, "no model is configured; set SVC_MODEL_URL and SVC_MODEL_NAME", id="nothing"),
     ],
 )
-def test_an_unusable_value_is_named_with_what_to_do(environment, text):
+def test_an_invalid_value_is_named_with_a_remedy(environment, text):
     with pytest.raises(ConfigError) as refused:
         configuration_from(environment)
     assert str(refused.value) == text
@@ -85,11 +85,11 @@ def test_the_key_is_in_no_text_of_a_configuration():
     ],
     ids=["beyond this machine", "this machine", "TLS", "no key"],
 )
-def test_a_key_that_others_can_read_on_its_way_is_noticed(url, key, is_told):
+def test_a_key_sent_without_encryption_is_noticed(url, key, is_told):
     assert Configuration(url=url, name="tiny", key=key).sends_key_unencrypted is is_told
 
 
-def test_a_service_asks_the_model_where_one_is_configured_and_else_the_analyst():
+def test_a_service_asks_a_configured_model_and_otherwise_the_analyst():
     assert default_assistant(MODEL) == "svc.assistant.model:ModelAssistant"
     assert default_assistant({}) == "svc.assistant.analyst:Analyst"
     assert not is_configured({"SVC_MODEL_KEY": "k"})

@@ -1,4 +1,4 @@
-"""What a model names is looked up in what the session shows."""
+"""Claims of a model are checked against the evidence of the session."""
 
 import pytest
 from msgspec.structs import replace
@@ -45,7 +45,7 @@ def evidence_index(text=SHOWN):
         pytest.param("nothing to look up here", id="words"),
     ],
 )
-def test_what_the_evidence_shows_is_not_marked(said):
+def test_supported_claims_are_not_marked(said):
     checked = check(f"It was {said} today.", evidence_index())
     assert checked.markdown == f"It was {said} today.\n"
     assert checked.missing == ()
@@ -70,14 +70,14 @@ def test_what_the_evidence_shows_is_not_marked(said):
         pytest.param("`http://evil.com/b…`", "url", id="another URL that is cut"),
     ],
 )
-def test_what_the_evidence_does_not_show_is_marked_where_it_stands_and_listed(said, kind):
+def test_unsupported_claims_are_marked_in_place_and_listed(said, kind):
     checked = check(f"It was {said} today.", evidence_index())
     assert checked.markdown.startswith(f"It was {said} ({MARK}) today.\n\n**1 item")
     assert [reference.kind for reference in checked.missing] == [kind]
     assert checked.markdown.count("\n- `") == 1
 
 
-def test_every_mention_is_marked_and_none_is_broken_by_it():
+def test_every_mention_is_marked_without_breaking_the_text():
     checked = check("Block 9.9.9.9, and again `9.9.9.9`.\n\n| 9[.]9[.]9[.]9 | x |\n", evidence_index())
     text = checked.markdown.partition("**1 item")[0]
     assert text == f"Block 9.9.9.9 ({MARK}), and again `9.9.9.9` ({MARK}).\n\n| 9[.]9[.]9[.]9 ({MARK}) | x |\n\n"
@@ -101,7 +101,7 @@ def test_findings_are_evidence_with_their_facts_excerpts_and_techniques():
     assert checked.missing == (Reference("ipv4", "198.51.100.8"),)
 
 
-def test_a_quoted_text_is_known_however_it_is_broken_into_lines():
+def test_a_quoted_text_is_recognised_across_line_breaks():
     made = evidence_index("powershell -enc\n  AAAA BBBB")
     assert made.has_text("POWERSHELL -enc AAAA\nBBBB")
     assert not made.has_text("powershell -enc CCCC")
@@ -112,7 +112,7 @@ def test_evidence_is_bounded(monkeypatch):
     assert not evidence_index("0123456789 9.9.9.9").shows(Reference("ipv4", "9.9.9.9"))
 
 
-def test_more_claims_than_are_looked_up_are_said(monkeypatch):
+def test_claims_over_the_limit_are_reported(monkeypatch):
     monkeypatch.setattr(evidence, "MAX_REFERENCES", 2)
     checked = check("CVE-2024-1000, CVE-2024-1001, CVE-2024-1002", evidence_index())
     assert (checked.reference_count, checked.unchecked) == (2, 1)
@@ -131,7 +131,7 @@ def test_more_claims_than_are_looked_up_are_said(monkeypatch):
         ),
     ],
 )
-def test_the_outcome_is_said_with_figures(answer, words):
+def test_the_outcome_is_reported_with_figures(answer, words):
     assert check(answer, evidence_index()).summary() == words
 
 

@@ -100,14 +100,14 @@ async def test_the_upstreams_tokens_are_counted_over_all_requests(start_upstream
     assert (usage.prompt_tokens, usage.generated_tokens, usage.total_tokens) == (300, 30, 330)
 
 
-async def test_an_upstream_that_counts_no_tokens_is_reckoned_roughly(start_upstream, assistant_for):
+async def test_tokens_are_estimated_if_the_upstream_does_not_count_them(start_upstream, assistant_for):
     _, answer = await ask(assistant_for(start_upstream(says("x" * 400, tokens=None))), "hello")
     assert answer.usage.generated_tokens == 100
     assert answer.usage.prompt_tokens > 500
     assert answer.usage.total_tokens == answer.usage.prompt_tokens + answer.usage.generated_tokens
 
 
-async def test_the_tool_gets_a_marked_bounded_summary_back_and_the_findings_stay_whole(start_upstream, assistant_for):
+async def test_the_model_gets_a_marked_bounded_summary_and_the_findings_stay_complete(start_upstream, assistant_for):
     upstream = start_upstream(calls(("indicators", {"input": "r.txt"})), says("Done."))
     report = "\n".join(f"beacon to 198.51.{number // 250}.{number % 250}" for number in range(2_000))
 
@@ -122,7 +122,7 @@ async def test_the_tool_gets_a_marked_bounded_summary_back_and_the_findings_stay
     assert len(findings_of(steps)) == 2_000
 
 
-async def test_thinking_and_what_is_said_beside_calls_are_thoughts_and_no_result(start_upstream, assistant_for):
+async def test_thinking_and_text_beside_calls_are_thoughts_not_results(start_upstream, assistant_for):
     thought = "first the log, then the rest. " * 60
     upstream = start_upstream(
         calls(("auth_log", {"input": "auth.log"}), text="I will look at it."), says("Done.", thinking=thought)
@@ -143,7 +143,7 @@ async def test_the_first_step_comes_before_any_request_is_answered(start_upstrea
         assert first.state == State.QUERY
 
 
-async def test_the_model_is_told_the_rules_the_files_the_language_and_what_the_client_wants(
+async def test_the_prompt_has_the_rules_the_files_the_language_and_the_client_instructions(
     start_upstream, assistant_for
 ):
     upstream = start_upstream(says("Ja."))
@@ -158,7 +158,7 @@ async def test_the_model_is_told_the_rules_the_files_the_language_and_what_the_c
     assert json.loads(question["content"].splitlines()[-1])[0]["name"] == 'a"\n# x.log'
 
 
-async def test_a_long_prompt_and_a_long_history_are_cut_and_said_so(start_upstream, assistant_for):
+async def test_a_long_prompt_and_a_long_history_are_cut_with_a_note(start_upstream, assistant_for):
     upstream = start_upstream(says("Yes."))
     history = tuple(Exchange(prompt=f"question {n}", answer="a" * 50_000) for n in range(20))
     await ask(assistant_for(upstream), "x" * 500_000, history=history)
@@ -170,7 +170,7 @@ async def test_a_long_prompt_and_a_long_history_are_cut_and_said_so(start_upstre
     assert sum(len(message["content"]) for message in earlier) <= HISTORY_CHARS
 
 
-async def test_a_follow_up_knows_the_earlier_answer_and_its_findings_are_evidence(start_upstream, assistant_for):
+async def test_a_follow_up_has_the_earlier_answer_and_its_findings_as_evidence(start_upstream, assistant_for):
     upstream = start_upstream(says("`192[.]0[.]2[.]7` is, `203[.]0[.]113[.]9` is not."))
     source = Evidence(source="auth.log", excerpt="from 192.0.2.7")
     known, _ = findings_json([Finding(facts=SOURCE, title="x", evidence=(source,))])
@@ -183,7 +183,7 @@ async def test_a_follow_up_knows_the_earlier_answer_and_its_findings_are_evidenc
     assert answer.markdown.startswith(f"`192[.]0[.]2[.]7` is, `203[.]0[.]113[.]9` ({MARK}) is not.")
 
 
-async def test_call_ids_that_come_again_do_not_bring_old_results(start_upstream, assistant_for):
+async def test_reused_call_ids_do_not_return_old_results(start_upstream, assistant_for):
     first, second = "call 198.51.100.1", "call 198.51.100.2"
     assistant = assistant_for(
         start_upstream(
@@ -249,7 +249,7 @@ async def test_a_tool_that_does_not_read_a_kind_of_file_says_so(start_upstream, 
         pytest.param(calls(("auth_log", "[1]")), id="arguments that are no object"),
     ],
 )
-async def test_a_call_that_makes_no_sense_is_told_to_the_model_and_the_turn_goes_on(start_upstream, assistant_for, bad):
+async def test_an_invalid_call_is_reported_to_the_model_and_the_turn_continues(start_upstream, assistant_for, bad):
     upstream = start_upstream(bad, bad, READ_LOG, says("Done."))
     steps, answer = await ask(assistant_for(upstream), "who?", file_of())
     assert answer.markdown == "Done.\n"
@@ -271,14 +271,14 @@ async def test_the_same_call_twice_runs_once(start_upstream, assistant_for):
     assert "auth_log: auth.log was read in this turn already" in texts(steps)
 
 
-async def test_a_text_that_the_model_made_up_is_no_evidence_for_its_answer(start_upstream, assistant_for):
+async def test_text_invented_by_the_model_is_not_evidence_for_its_answer(start_upstream, assistant_for):
     upstream = start_upstream(calls(("indicators", {"text": "it was 198.51.100.66"})), says("It was 198.51.100.66."))
     steps, answer = await ask(assistant_for(upstream), "who was it?")
     assert answer.markdown.startswith(f"It was 198.51.100.66 ({MARK}).")
     assert findings_of(steps)[0].evidence[0].source == GIVEN
 
 
-async def test_a_text_quoted_from_the_question_is_evidence_with_what_a_tool_makes_of_it(start_upstream, assistant_for):
+async def test_text_quoted_from_the_question_is_evidence_and_so_are_its_findings(start_upstream, assistant_for):
     encoded = "aHR0cHM6Ly9ldmlsLmV4YW1wbGUvcGF5bG9hZA=="
     upstream = start_upstream(calls(("decode", {"text": encoded})), says("It is `hxxps://evil[.]example/payload`."))
     steps, answer = await ask(assistant_for(upstream), f"What does it say?\n\n{encoded}")
@@ -286,7 +286,7 @@ async def test_a_text_quoted_from_the_question_is_evidence_with_what_a_tool_make
     assert findings_of(steps)[0].evidence[0].source == QUOTED
 
 
-async def test_what_was_made_up_before_is_no_evidence_later(start_upstream, assistant_for):
+async def test_invented_text_of_an_earlier_turn_is_not_evidence_later(start_upstream, assistant_for):
     made_up = Evidence(source=GIVEN, excerpt="198.51.100.66")
     known, _ = findings_json(
         [Finding(facts=indicator("ipv4", "198.51.100.66"), title="198.51.100.66", evidence=(made_up,))]
@@ -357,7 +357,7 @@ FAILURES = [
 
 
 @pytest.mark.parametrize(("script", "reason", "requests"), FAILURES)
-async def test_where_the_model_fails_the_analyst_answers_and_says_so(
+async def test_the_analyst_answers_with_a_notice_if_the_model_fails(
     start_upstream, assistant_for, script, reason, requests
 ):
     upstream = start_upstream(*script)
@@ -412,34 +412,34 @@ async def test_no_chunk_of_a_stream_breaks_a_turn_at_length(start_upstream, assi
     await _survives(assistant_for(upstream, retries=0, requests=2), upstream, chunks)
 
 
-async def test_an_address_where_nobody_listens_is_a_failure_like_any_other(start_upstream, assistant_for):
+async def test_an_unreachable_address_is_a_model_failure(start_upstream, assistant_for):
     upstream = start_upstream(says("never"))
     upstream.url = "http://127.0.0.1:9/v1"  # discard: nothing listens there
     _, answer = await ask(assistant_for(upstream, retries=0), "who was brute-forced?", file_of())
     assert answer.markdown.startswith("*The model at 127.0.0.1:9 did not answer (no connection);")
 
 
-async def test_an_upstream_that_wants_a_key_where_none_is_set_is_told(start_upstream, assistant_for):
+async def test_a_missing_upstream_key_is_reported(start_upstream, assistant_for):
     _, answer = await ask(assistant_for(start_upstream(refuses(401)), key=""), "who was brute-forced?", file_of())
     assert "(it needs a key (401); set SVC_MODEL_KEY)" in answer.markdown
 
 
 @pytest.mark.parametrize("first", [refuses(429, retry_after="0"), refuses(503)], ids=["429", "503"])
-async def test_a_request_that_is_refused_for_now_is_sent_again(start_upstream, assistant_for, first):
+async def test_a_temporarily_refused_request_is_retried(start_upstream, assistant_for, first):
     upstream = start_upstream(first, says("Fine."))
     _, answer = await ask(assistant_for(upstream), "hello")
     assert answer.markdown == "Fine.\n"
     assert [headers["x-stainless-retry-count"] for headers in upstream.headers] == ["0", "1"]
 
 
-async def test_where_no_fallback_is_wanted_the_turn_fails_with_upstream_error(start_upstream, assistant_for):
+async def test_without_fallback_the_turn_fails_with_upstream_error(start_upstream, assistant_for):
     assistant = assistant_for(start_upstream(refuses(500)), fallback=False)
     with pytest.raises(UpstreamError, match=r"did not answer \(it returned status 500\)") as failed:
         await ask(assistant, "who?", file_of())
     assert (failed.value.status, failed.value.code) == (502, "upstream_error")
 
 
-async def test_an_answer_that_was_asked_for_as_data_is_not_broken_by_a_sentence(start_upstream, assistant_for):
+async def test_an_answer_requested_as_data_has_no_added_sentence(start_upstream, assistant_for):
     assistant = assistant_for(start_upstream(refuses(500)))
     steps, answer = await ask(assistant, "who was brute-forced? as JSON", file_of())
     json.loads(answer.markdown.strip().removeprefix("```json").removesuffix("```"))
@@ -455,13 +455,13 @@ BOUNDS = [
 
 
 @pytest.mark.parametrize(("script", "limits", "reason"), BOUNDS)
-async def test_what_a_turn_takes_of_the_model_is_bounded(start_upstream, assistant_for, script, limits, reason):
+async def test_the_use_of_the_model_by_a_turn_is_bounded(start_upstream, assistant_for, script, limits, reason):
     _, answer = await ask(assistant_for(start_upstream(*script), **limits), "who was brute-forced?", file_of())
     assert reason in answer.markdown.partition("\n")[0]
     assert "**Compromised account: " in answer.markdown
 
 
-async def test_beyond_its_tool_calls_the_model_is_told_to_answer(start_upstream, assistant_for):
+async def test_the_model_must_answer_after_its_last_tool_call(start_upstream, assistant_for):
     requested = [("indicators", {"input": "prompt"}), ("decode", {"input": "prompt"}), ("cve", {"input": "prompt"})]
     upstream = start_upstream(calls(*requested), says("Done."))
     _, answer = await ask(assistant_for(upstream, tool_calls=2), "198.51.100.1")
@@ -470,7 +470,7 @@ async def test_beyond_its_tool_calls_the_model_is_told_to_answer(start_upstream,
     assert answer.markdown == "Done.\n"
 
 
-async def test_before_its_last_request_the_model_is_told_to_answer(start_upstream, assistant_for):
+async def test_the_model_must_answer_in_its_last_request(start_upstream, assistant_for):
     upstream = start_upstream(READ_LOG, calls(("indicators", {"input": "prompt"})), says("Done."))
     _, answer = await ask(assistant_for(upstream, requests=3), "who got in?", file_of())
     first, second = tool_results(upstream.requests[2])
@@ -479,7 +479,7 @@ async def test_before_its_last_request_the_model_is_told_to_answer(start_upstrea
     assert answer.markdown == "Done.\n"
 
 
-async def test_an_answer_that_does_not_end_is_cut(start_upstream, assistant_for):
+async def test_an_endless_answer_is_cut(start_upstream, assistant_for):
     upstream = start_upstream(never_ends())
     _, answer = await ask(assistant_for(upstream), "hello")
     assert len(answer.markdown) < conversation.MAX_ANSWER_CHARS + 200
@@ -487,14 +487,14 @@ async def test_an_answer_that_does_not_end_is_cut(start_upstream, assistant_for)
     wait_until(lambda: upstream.gone, "the stream to be given up")
 
 
-async def test_thoughts_that_do_not_end_end_the_conversation(start_upstream, assistant_for, monkeypatch):
+async def test_endless_thinking_ends_the_conversation(start_upstream, assistant_for, monkeypatch):
     monkeypatch.setattr(conversation, "MAX_RECEIVED_CHARS", 5_000)
     upstream = start_upstream(says("Done.", thinking="hm " * 3_000))
     _, answer = await ask(assistant_for(upstream), "who was brute-forced?", file_of())
     assert "(it wrote more than 5,000 characters)" in answer.markdown
 
 
-async def test_an_answer_that_the_upstream_cut_says_so(start_upstream, assistant_for):
+async def test_an_answer_cut_by_the_upstream_says_so(start_upstream, assistant_for):
     _, answer = await ask(assistant_for(start_upstream(says("It was", finish="length"))), "hello")
     assert answer.markdown == "It was\n\n… [cut: the model came to its own limit]\n"
 
@@ -531,7 +531,7 @@ async def test_many_turns_at_once_keep_apart(start_upstream, assistant_for):
     assert [answer.markdown for _, answer in answers] == [f"You said word{n}.\n" for n in range(10)]
 
 
-async def test_the_key_travels_in_the_header_alone_and_nothing_of_another_account_does(
+async def test_the_key_is_sent_only_in_the_header_and_other_credentials_are_not(
     start_upstream, assistant_for, monkeypatch, caplog
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-other")
@@ -545,7 +545,7 @@ async def test_the_key_travels_in_the_header_alone_and_nothing_of_another_accoun
     assert KEY not in caplog.text
 
 
-async def test_what_is_only_experimental_is_offered_to_the_experimental_model_alone(start_upstream, assistant_for):
+async def test_experimental_tools_are_offered_only_to_the_experimental_model(start_upstream, assistant_for):
     upstream = start_upstream(says("Fine."))
     await ask(assistant_for(upstream), "hello")
     await ask(assistant_for(upstream), "hello", use_experimental=True)
@@ -553,7 +553,7 @@ async def test_what_is_only_experimental_is_offered_to_the_experimental_model_al
     assert "auth_log" in stable <= experimental
 
 
-async def test_the_models_there_are_listed_or_the_reason_is_said(start_upstream, configuration_of):
+async def test_available_models_or_the_reason_for_none_are_listed(start_upstream, configuration_of):
     upstream = conversation.Upstream(configuration_of(start_upstream(says("x"))))
     assert await upstream.list_models() == ["tiny"]
     await upstream.close()

@@ -59,7 +59,7 @@ def test_a_question_over_the_wire_is_answered_by_the_model(start_upstream, ask_m
     assert [message.actor for message in response.messages if message.message_type == MessageType.RESULT] == ["model"]
 
 
-def test_the_next_question_brings_the_first_with_it(start_upstream, ask_model):
+def test_the_next_question_includes_the_first(start_upstream, ask_model):
     upstream = start_upstream(says("Blue."), says("I said blue."))
     session = ask_model(upstream)
     session.query("which colour?")
@@ -130,7 +130,7 @@ def test_without_the_extra_the_service_says_what_to_install(start_upstream, tmp_
     assert "pydantic_ai is not installed. Run: pip install 'svc-jupyter[model]'" in done.stderr
 
 
-def test_half_of_a_model_is_refused_at_the_start(tmp_path):
+def test_an_incomplete_model_configuration_is_rejected_at_startup(tmp_path):
     done = serve(tmp_path, SVC_MODEL_NAME="tiny")
     assert done.returncode != 0
     assert "SVC_MODEL_NAME is set, but SVC_MODEL_URL is not" in done.stderr
@@ -164,7 +164,7 @@ MODEL_CHECKS = [
 
 
 @pytest.mark.parametrize(("script", "changes", "status", "text"), MODEL_CHECKS)
-def test_doctor_says_whether_the_model_is_in_reach(start_upstream, script, changes, status, text):
+def test_doctor_says_whether_the_model_is_reachable(start_upstream, script, changes, status, text):
     upstream = start_upstream(*script)
     check = examine_model(model_environment(upstream) | changes)
     assert (check.name, check.status) == ("model", status)
@@ -172,5 +172,5 @@ def test_doctor_says_whether_the_model_is_in_reach(start_upstream, script, chang
     assert KEY not in check.text
 
 
-def test_doctor_says_nothing_of_a_model_where_none_is_configured():
+def test_doctor_does_not_mention_an_unconfigured_model():
     assert examine_model({}) is None

@@ -100,7 +100,7 @@ MEANINGS = {
 
 
 @pytest.mark.parametrize(("detection", "fields", "expected"), MEANINGS.values(), ids=MEANINGS)
-def test_a_word_of_sigma_means_what_its_specification_says(detection: str, fields: dict[str, str], expected: bool):
+def test_every_sigma_keyword_follows_the_specification(detection: str, fields: dict[str, str], expected: bool):
     assert matches(detection, fields) is expected
 
 
@@ -118,14 +118,14 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_run_is_refused_with_its_reason(text: str, reason: str):
+def test_unsupported_rules_are_rejected_with_the_reason(text: str, reason: str):
     result = only(text)
 
     assert isinstance(result, Rejected)
     assert reason in result.reason
 
 
-def test_aliases_that_multiply_are_refused_not_followed():
+def test_multiplying_yaml_aliases_are_rejected():
     names = "".join(f"x{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
 
     result = only("x0: &a0 [lol]\n" + names + rule_text("a: {X: 1}\ncondition: a"))
@@ -134,7 +134,7 @@ def test_aliases_that_multiply_are_refused_not_followed():
     assert "billion laughs" in result.reason
 
 
-def test_one_bad_rule_of_a_file_leaves_the_others():
+def test_one_invalid_rule_does_not_affect_the_others_of_its_file():
     good = rule_text("a: {X: 1}\ncondition: a")
 
     results = list(compile_text(f"{good}---\ntitle: bad\n---\n{good}", file="three.yml"))
@@ -142,7 +142,7 @@ def test_one_bad_rule_of_a_file_leaves_the_others():
     assert [type(result).__name__ for result in results] == ["Rule", "Rejected", "Rule"]
 
 
-def test_a_rule_keeps_whose_it_is_and_what_it_says():
+def test_a_rule_keeps_its_author_and_text():
     head = textwrap.dedent("""\
         title: Known
         id: 6b1e6bd2-6a0e-4c39-bd9b-6a6d3c6a8b55
@@ -165,7 +165,7 @@ def test_a_rule_keeps_whose_it_is_and_what_it_says():
     assert (rule.source.product, rule.source.category, rule.source.service) == ("windows", "process_access", "sysmon")
 
 
-def test_a_deep_condition_is_refused_not_followed():
+def test_a_deeply_nested_condition_is_rejected():
     text = rule_text(f"a: {{X: 1}}\nb: {{Y: 1}}\ncondition: {'not (' * 400}a and b{')' * 400}")
 
     assert isinstance(only(text), Rejected)
@@ -173,6 +173,6 @@ def test_a_deep_condition_is_refused_not_followed():
 
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=200) | st.binary(max_size=200).map(lambda data: data.decode("latin-1")))
-def test_no_text_whatever_makes_the_compiler_fail(text: str):
+def test_any_text_is_compiled_or_rejected(text: str):
     for result in compile_text(rule_text("a: {X: 1}\ncondition: a") + text, file="any.yml"):
         assert isinstance(result, Rule | Rejected)

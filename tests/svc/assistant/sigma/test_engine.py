@@ -48,7 +48,7 @@ SOURCES = {
 
 
 @pytest.mark.parametrize(("source", "changes", "expected"), SOURCES.values(), ids=SOURCES)
-def test_a_rule_is_looked_at_for_events_of_its_log_source_alone(
+def test_a_rule_is_evaluated_only_for_events_of_its_log_source(
     source: LogSource, changes: dict[str, object], expected: bool
 ):
     assert bool(hits([rule(source=source)], [event(**changes)])) is expected
@@ -67,7 +67,7 @@ IDS = {
 
 
 @pytest.mark.parametrize(("condition", "expected"), IDS.values(), ids=IDS)
-def test_the_event_ids_of_a_condition_are_those_it_can_hold_for(condition: Node, expected: set[str] | None):
+def test_the_event_ids_of_a_condition_are_those_that_can_match(condition: Node, expected: set[str] | None):
     assert event_ids(condition) == expected
 
 
@@ -77,27 +77,27 @@ def test_hits_come_in_the_order_of_events_then_of_rules():
     assert hits(rules, [event(1), event(2)]) == [("first", 1), ("second", 1), ("first", 2), ("second", 2)]
 
 
-def test_the_same_values_give_the_same_answer_again():
+def test_repeated_values_give_the_same_result():
     condition = Check("User", "equals", ("eve",))
     events = [event(number, fields={"User": "eve" if number % 2 else "bob"}) for number in range(1, 9)]
 
     assert [number for _, number in hits([rule(condition)], events)] == [1, 3, 5, 7]
 
 
-def test_missing_and_empty_are_remembered_apart():
+def test_missing_and_empty_values_are_cached_separately():
     events = [event(1, fields={"X": ""}), event(2, fields={})]
 
     assert hits([rule(Check("X", "exists"))], events) == [("Tried", 1)]
 
 
-def test_more_values_than_are_remembered_are_still_answered():
+def test_values_beyond_the_cache_size_are_still_evaluated():
     count = MAX_REMEMBERED + 10
     events = [event(number, fields={"X": str(number)}) for number in range(1, count + 1)]
 
     assert len(hits([rule(Check("X", "exists"))], events)) == count
 
 
-def test_the_hosts_name_and_the_event_id_are_fields_too():
+def test_the_host_name_and_the_event_id_are_fields():
     condition = Every((Check("Computer", "equals", ("pc",)), Check("EventID", "equals", ("4624",))))
 
     assert hits([rule(condition)], [event()]) == [("Tried", 1)]
@@ -112,7 +112,7 @@ UNUSABLE = {
 
 
 @pytest.mark.parametrize("condition", UNUSABLE.values(), ids=UNUSABLE)
-def test_a_rule_that_a_damaged_set_holds_is_set_aside(condition: Node):
+def test_a_damaged_rule_of_a_set_is_skipped(condition: Node):
     engine = RuleEngine([rule(condition, title="bad"), rule(title="good")])
 
     assert [hit.rule.title for hit in engine.feed([event(fields={"X": "x"})])] == ["good"]

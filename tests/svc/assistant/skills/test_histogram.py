@@ -16,7 +16,7 @@ def test_every_moment_is_in_one_span(moments):
     assert activity.ends == ((str(min(moments)[0]), str(max(moments)[0])) if moments else ("", ""))
 
 
-def test_spans_follow_the_order_of_time_not_of_the_log():
+def test_spans_follow_the_order_of_time_rather_than_of_the_log():
     activity = Activity()
     for minute, count in ((2, 5), (0, 1)):
         activity.add(minute * 60.0, f"{minute}", count)

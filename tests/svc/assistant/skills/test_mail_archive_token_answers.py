@@ -44,7 +44,7 @@ def part(value: object) -> str:
     return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
 
-def test_a_trap_is_called_phishing_with_its_reasons_checks_and_way():
+def test_phishing_is_reported_with_reasons_checks_and_route():
     found = triaged(TRAPS["bank, plain text, foreign domain"])
     verdict = mail_section.verdict(found)
     assert verdict.startswith("**Phishing** (score ")
@@ -55,7 +55,7 @@ def test_a_trap_is_called_phishing_with_its_reasons_checks_and_way():
     assert mail_section.next_steps(found)
 
 
-def test_two_files_of_one_mail_each_are_kept_apart():
+def test_two_mails_in_separate_files_are_reported_separately():
     trap, other = TRAPS["bank, plain text, foreign domain"], ORDINARY["personal mail"]
     found = of(mail.inspect(io.BytesIO(other), source="b.eml")) + triaged(trap)
     body = mail_section.body(found)
@@ -65,13 +65,13 @@ def test_two_files_of_one_mail_each_are_kept_apart():
     assert body.endswith(of_one[of_one.index("| Points |") :])
 
 
-def test_ordinary_mail_is_called_so_and_asks_for_nothing():
+def test_ordinary_mail_is_reported_without_next_steps():
     found = triaged(ORDINARY["personal mail"])
     assert mail_section.verdict(found).startswith("**Ordinary**")
     assert mail_section.next_steps(found) == []
 
 
-def test_several_mails_are_counted_and_the_worst_is_shown_in_full():
+def test_several_mails_are_counted_and_the_worst_is_shown_in_detail():
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"
     found = triaged(b"\n\n".join(head + raw for raw in (ORDINARY["personal mail"], TRAPS["inheritance"])))
     assert mail_section.verdict(found) == "**2 mails:** 1 suspicious, 1 ordinary."
@@ -87,7 +87,7 @@ def test_the_worst_member_of_an_archive_leads():
     assert archive_section.next_steps(found)
 
 
-def test_an_archive_without_signs_is_said_to_have_none():
+def test_an_archive_without_indicators_is_reported_as_such():
     found = of(archive.inspect(io.BytesIO(zipped(("a.txt", b"hello"))), source="a.zip"))
     assert archive_section.verdict(found).startswith("**Nothing dangerous")
 
@@ -98,7 +98,7 @@ def test_the_worst_weakness_of_a_token_leads():
     assert '"sub": "7"' in token_section.body(found)
 
 
-def test_an_unreadable_certificate_is_said_to_be_one():
+def test_an_unreadable_certificate_is_reported_as_such():
     raw = b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----"
     found = of(certificate.inspect(io.BytesIO(raw), source="a.pem", now=NOW))
     assert "no readable certificate" in certificate_section.verdict(found)
@@ -144,7 +144,7 @@ def hostile_token() -> list[AnyFinding]:
     [(mail_section, hostile_mail()), (archive_section, hostile_archive()), (token_section, hostile_token())],
     ids=["mail", "archive", "token"],
 )
-def test_evidence_can_make_no_link_no_image_and_no_html(section, found: list[AnyFinding]):
+def test_evidence_cannot_create_links_images_or_html(section, found: list[AnyFinding]):
     assert len(found) > 2
     markdown = "\n\n".join([section.verdict(found), section.SECTION.body(found), *section.next_steps(found)])
     assert links_images_and_html(markdown) == []

@@ -150,13 +150,13 @@ async def test_lines_of_many_encodings(workers, content, told):
     assert [item.text for item in await run(workers, "count", content, InputKind.LINES)] == told
 
 
-async def test_the_rest_of_a_huge_line_is_passed_over_and_said(workers):
+async def test_the_rest_of_a_huge_line_is_skipped_and_reported(workers):
     items = await run(workers, "count", b"x" * 1_000_000 + b"\nnext\n", InputKind.LINES)
     assert [item.text for item in items if isinstance(item, Progress)] == [f"1 65536 {'x' * 20}", "2 4 next"]
     assert "longer than 65,536 bytes (the first is line 1)" in items[-1].text
 
 
-async def test_a_cut_off_archive_is_read_as_far_as_it_goes_and_said(workers):
+async def test_a_truncated_archive_is_read_as_far_as_possible_and_reported(workers):
     packed = gzip.compress(b"".join(os.urandom(20).hex().encode() + b"\n" for _ in range(2_000)))
     items = await run(workers, "count", packed[: len(packed) // 2], InputKind.LINES)
     assert len(items) > 500
@@ -165,7 +165,7 @@ async def test_a_cut_off_archive_is_read_as_far_as_it_goes_and_said(workers):
 
 
 @pytest.mark.parametrize("kind", InputKind)
-async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, kind):
+async def test_an_archive_damaged_from_its_start_is_reported(workers, kind):
     packed = bytearray(gzip.compress(b"Failed password\n" * 9))
     packed[10:14] = b"\xff\xff\xff\xff"
     function = {InputKind.TEXT: "echo", InputKind.LINES: "count", InputKind.BINARY: "size"}[kind]
@@ -175,7 +175,7 @@ async def test_an_archive_that_is_damaged_from_its_start_is_said(workers, kind):
 
 
 @pytest.mark.parametrize("kind", InputKind)
-async def test_a_bzip2_file_whose_first_block_is_damaged_is_said(workers, kind):
+async def test_a_bzip2_file_with_a_damaged_first_block_is_reported(workers, kind):
     packed = bytearray(bz2.compress(b"Failed password\n" * 9))
     packed[63] ^= 0xFF  # in the data: libbz2 refuses the block, and then any further call
     function = {InputKind.TEXT: "echo", InputKind.LINES: "count", InputKind.BINARY: "size"}[kind]
@@ -205,11 +205,11 @@ async def test_a_tool_that_dies_is_a_finding_and_the_next_one_works(function, li
     await workers.close()
 
 
-async def test_what_was_found_before_a_crash_stands(workers):
+async def test_findings_before_a_crash_are_kept(workers):
     assert [item.kind for item in await run(workers, "raises")] == ["cvss_broken", "tool_failed"]
 
 
-async def test_an_unreadable_file_does_not_tell_its_path(workers, tmp_path):
+async def test_an_unreadable_file_does_not_reveal_its_path(workers, tmp_path):
     [failure] = await run(workers, "echo", tmp_path / "gone")
     assert "No such file" in failure.facts.reason
     assert str(tmp_path) not in str(failure)
@@ -255,7 +255,7 @@ async def test_too_many_findings_stop_the_tool():
     assert "100 findings" in items[-1].text
 
 
-async def test_a_job_that_waits_says_so_and_a_full_queue_refuses():
+async def test_a_queued_job_says_so_and_a_full_queue_rejects_jobs():
     workers = Workers(slots=1, queue=1)
     await workers.start()
     async with aclosing(workers.run(job("asleep"))) as first, aclosing(workers.run(job("echo"))) as second:
@@ -285,7 +285,7 @@ async def test_tools_see_no_secret_of_the_environment(monkeypatch):
     assert told.text == "{}"
 
 
-def test_tools_run_where_the_temporary_folder_has_a_long_name(tmp_path):
+def test_tools_run_with_a_long_temporary_folder_name(tmp_path):
     folder = tmp_path / ("long" * 20)
     folder.mkdir()
     program = (

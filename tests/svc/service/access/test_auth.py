@@ -18,7 +18,7 @@ from tests.support.live import ThreadService
 from tests.support.wire_client import register
 
 
-def test_a_key_has_the_form_that_scanners_know_and_its_checksum_holds():
+def test_a_key_has_the_format_known_to_secret_scanners_and_a_valid_checksum():
     keys = {make_key() for _ in range(200)}
     assert len(keys) == 200
     assert all(len(key) == 53 and key.startswith("svc_") and is_well_formed(key) for key in keys)
@@ -57,7 +57,7 @@ def bad_headers(service: ThreadService) -> dict[str, dict[str, str]]:
     return {"missing": {}} | {name: {"Authorization": text} for name, text in texts.items()}
 
 
-def test_every_bad_key_gets_one_answer(service: ThreadService):
+def test_every_invalid_key_gets_the_same_response(service: ThreadService):
     bodies = set()
     for headers in bad_headers(service).values():
         reply = httpx2.get(f"{service.base_url}/user/info", headers=headers, trust_env=False)
@@ -67,12 +67,12 @@ def test_every_bad_key_gets_one_answer(service: ThreadService):
     assert '"invalid_api_key"' in bodies.pop()
 
 
-def test_a_bad_key_is_refused_before_anything_of_the_body_is_read(service: ThreadService):
+def test_an_invalid_key_is_rejected_before_the_body_is_read(service: ThreadService):
     reply = httpx2.post(f"{service.base_url}/session/register", content=b"{", trust_env=False)
     assert reply.json()["error"]["code"] == "invalid_api_key"
 
 
-def test_a_revoked_key_is_refused_at_once(service: ThreadService):
+def test_a_revoked_key_is_rejected_at_once(service: ThreadService):
     key_id, key = service.make_key("eve")
     with service.http(key) as http:
         assert http.get("/user/info").status_code == 200
@@ -81,7 +81,7 @@ def test_a_revoked_key_is_refused_at_once(service: ThreadService):
 
 
 @pytest.mark.parametrize("name", ["key", "token", "session_id"])
-def test_a_key_in_the_address_is_refused(service: ThreadService, name: str):
+def test_a_key_in_the_url_is_rejected(service: ThreadService, name: str):
     with service.http() as http:
         reply = http.get("/session/get", params={name: service.key})
     assert (reply.status_code, reply.json()["error"]["code"]) == (400, "invalid_request")
@@ -89,14 +89,14 @@ def test_a_key_in_the_address_is_refused(service: ThreadService, name: str):
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8460", "127.0.0.1.evil.example", "", "a" * 300])
-def test_a_host_that_is_not_this_machines_is_refused(service: ThreadService, host: str):
+def test_a_foreign_host_header_is_rejected(service: ThreadService, host: str):
     with service.http() as http:
         reply = http.get("/health", headers={"Host": host})
     assert reply.status_code == 400
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:1", "127.0.0.1:99", "[::1]:8460"])
-def test_a_loopback_host_is_taken(service: ThreadService, host: str):
+def test_a_loopback_host_header_is_accepted(service: ThreadService, host: str):
     with service.http() as http:
         assert http.get("/health", headers={"Host": host}).status_code == 200
 
@@ -114,7 +114,7 @@ ORIGINS = {
 
 
 @pytest.mark.parametrize(("origin", "is_fine"), ORIGINS.values(), ids=ORIGINS)
-def test_an_origin_must_be_its_own_or_on_the_list(origin: str | None, is_fine: bool):
+def test_an_origin_must_be_same_origin_or_listed(origin: str | None, is_fine: bool):
     try:
         check_origin(origin, "127.0.0.1:8460", ("https://soc.example",))
     except InvalidRequestError:
@@ -134,7 +134,7 @@ def test_a_listed_origin_gets_cors_without_credentials(start_service):
     assert "access-control-allow-origin" not in foreign.headers
 
 
-def test_a_listed_origins_script_reads_when_to_come_back_and_which_session_was_made(start_service):
+def test_a_listed_origin_can_read_retry_after_and_the_session_id(start_service):
     service = start_service(Echo, allowed_origins=("https://soc.example",))
     _, quick = service.make_key("ann", rpm=1)
     with service.http(quick) as http:
@@ -157,7 +157,7 @@ HOSTS = {
 
 
 @pytest.mark.parametrize(("bind", "behind", "configured", "host", "is_fine"), HOSTS.values(), ids=HOSTS)
-def test_which_hosts_are_answered(bind, behind, configured, host, is_fine):
+def test_only_allowed_hosts_are_answered(bind, behind, configured, host, is_fine):
     allowed = allowed_hosts(bind, behind_proxy=behind, configured=configured)
     try:
         check_host(host, allowed)
@@ -167,7 +167,7 @@ def test_which_hosts_are_answered(bind, behind, configured, host, is_fine):
         assert is_fine
 
 
-def test_neither_the_key_nor_what_was_asked_is_in_the_database(service: ThreadService):
+def test_the_database_has_neither_the_key_nor_the_question(service: ThreadService):
     register(service)
     stored = b"".join(p.read_bytes() for p in service.database.parent.glob("service.db*") if p.is_file())
     assert service.key.encode() not in stored

@@ -1,4 +1,4 @@
-"""Tickets open one stream each, and nothing else does where no header can be set."""
+"""Each ticket opens one stream; without headers nothing else does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def stream(service: ThreadService, session_id: str, ticket: str, **options: obje
     )
 
 
-async def test_a_ticket_opens_a_stream_and_is_not_repeated(service: ThreadService):
+async def test_a_ticket_opens_one_stream_and_is_never_echoed(service: ThreadService):
     session_id = register(service)
 
     async with stream(service, session_id, ticket_for(service, session_id)) as socket:
@@ -69,7 +69,7 @@ async def test_any_other_ticket_is_refused_with_401(case: str, start_service: St
     assert b"invalid_api_key" in refused.value.response.body
 
 
-def test_a_ticket_for_anothers_session_is_not_given(service: ThreadService):
+def test_no_ticket_is_issued_for_the_session_of_another_user(service: ThreadService):
     _, key = service.make_key("ann")
     session_id = register(service)
     with service.http(key) as http:

@@ -38,7 +38,7 @@ def page_key(service: ThreadService, key: str) -> str:
     return page.text.partition('"api_key":"')[2].partition('"')[0]
 
 
-def test_a_made_key_opens_the_same_users_sessions_and_is_shown_once(service: ThreadService):
+def test_a_created_key_opens_the_sessions_of_its_user_and_is_shown_once(service: ThreadService):
     with service.http() as http:
         made = make(http, name="laptop")
         assert made["api_key"] not in http.get("/key/list").text
@@ -50,7 +50,7 @@ def test_a_made_key_opens_the_same_users_sessions_and_is_shown_once(service: Thr
         ]
 
 
-def test_nobody_sees_or_revokes_another_users_keys(service: ThreadService):
+def test_keys_of_another_user_cannot_be_listed_or_revoked(service: ThreadService):
     ann_id, ann = service.make_key("ann")
     _, bob = service.make_key("bob")
     with service.http(bob) as http:
@@ -60,7 +60,7 @@ def test_nobody_sees_or_revokes_another_users_keys(service: ThreadService):
     assert status(service, ann) == 200
 
 
-def test_a_revoked_key_opens_nothing_and_says_since_when(service: ThreadService):
+def test_a_revoked_key_is_rejected_with_the_time_of_revocation(service: ThreadService):
     _, ann = service.make_key("ann")
     with service.http(ann) as http:
         made = make(http, name="old")
@@ -79,7 +79,7 @@ def test_a_revoked_key_opens_nothing_and_says_since_when(service: ThreadService)
         pytest.param(900, 9_000, 900, id="never-longer"),
     ],
 )
-def test_a_made_key_lives_no_longer_than_the_one_that_made_it(
+def test_a_created_key_expires_no_later_than_its_creator(
     start_service: StartService, own_life: int, ttl: int, life: int
 ):
     service = start_service(Echo, clock=lambda: NOW)
@@ -89,7 +89,7 @@ def test_a_made_key_lives_no_longer_than_the_one_that_made_it(
     assert made["key"]["expire_time"] == (int(NOW) + life if life else 0)
 
 
-def test_rights_and_limits_are_those_of_the_key_that_made_it(service: ThreadService):
+def test_a_created_key_inherits_rights_and_limits(service: ThreadService):
     _, ann = service.make_key("ann", logging="never", rpm=4)
     with ExitStack() as stack:
         http = stack.enter_context(service.http(ann))
@@ -120,7 +120,7 @@ def test_the_number_of_valid_keys_is_bounded(service: ThreadService):
         pytest.param({"ttl": 10**12}, "ttl", id="endless-ttl"),
     ],
 )
-def test_what_no_key_can_be_is_refused(service: ThreadService, body: dict[str, object], param: str):
+def test_invalid_key_requests_are_rejected(service: ThreadService, body: dict[str, object], param: str):
     with service.http() as http:
         refused = http.post("/key/create", json=body)
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
@@ -134,7 +134,7 @@ def test_the_local_services_own_key_is_not_revoked_here(service: ThreadService):
     assert status(service, service.key) == 200
 
 
-async def test_svc_keys_revoke_ends_what_was_made_with_the_key_too(service: ThreadService):
+async def test_svc_keys_revoke_also_ends_keys_created_with_the_key(service: ThreadService):
     ann_id, ann = service.make_key("ann")
     with service.http(ann) as http:
         child = make(http)["api_key"]
@@ -144,7 +144,7 @@ async def test_svc_keys_revoke_ends_what_was_made_with_the_key_too(service: Thre
     assert [status(service, key) for key in (ann, child, grandchild)] == [401, 401, 401]
 
 
-def test_a_page_makes_keys_that_outlive_it_and_ends_with_the_key_that_opened_it(start_service: StartService):
+def test_keys_created_by_a_page_outlive_it_and_the_page_ends_with_its_key(start_service: StartService):
     now = [NOW]
     service = start_service(Echo, clock=lambda: now[0])
     ann_id, ann = service.make_key("ann")

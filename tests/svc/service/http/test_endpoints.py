@@ -51,7 +51,7 @@ def test_registering_the_same_id_again_is_the_same_session(service: ThreadServic
     assert again == first
 
 
-def test_anothers_session_id_is_taken_and_its_session_is_not_found(service: ThreadService):
+def test_a_session_id_of_another_user_is_not_found(service: ThreadService):
     register(service, id="mine")
     _, key = service.make_key("eve")
     with service.http(key) as http:
@@ -82,7 +82,7 @@ BAD_REGISTRATIONS = {
 
 
 @pytest.mark.parametrize(("body", "status", "code", "param"), BAD_REGISTRATIONS.values(), ids=BAD_REGISTRATIONS)
-def test_a_registration_that_breaks_a_rule_is_refused(service, body, status, code, param):
+def test_an_invalid_registration_is_rejected(service, body, status, code, param):
     with service.http() as http:
         assert error_of(http.post("/session/register", json=body)) == (status, code, param)
 
@@ -99,13 +99,13 @@ GOOD_REGISTRATIONS = {
 
 
 @pytest.mark.parametrize(("body", "field", "value"), GOOD_REGISTRATIONS.values(), ids=GOOD_REGISTRATIONS)
-def test_a_registration_within_the_rules_is_taken(service, body, field, value):
+def test_a_valid_registration_is_accepted(service, body, field, value):
     with service.http() as http:
         assert http.post("/session/register", json=body).json()["data"][field] == value
 
 
 @pytest.mark.parametrize("model", ["experimental", "svc-1.2-experimental"])
-def test_an_experimental_model_needs_a_key_that_may(service: ThreadService, model: str):
+def test_an_experimental_model_requires_an_authorised_key(service: ThreadService, model: str):
     _, key = service.make_key("eve")
     with service.http(key) as http:
         assert error_of(http.post("/session/register", json={"model": model}))[:2] == (403, "experimental_not_allowed")
@@ -118,13 +118,13 @@ def test_an_experimental_model_needs_a_key_that_may(service: ThreadService, mode
     ("logging", "asked", "can_log"),
     [("required", False, True), ("optional", False, False), ("optional", None, True), ("never", True, False)],
 )
-def test_the_wish_not_to_be_logged_counts_where_the_keys_logging_is_optional(service, logging, asked, can_log):
+def test_log_session_counts_only_if_logging_is_optional_for_the_key(service, logging, asked, can_log):
     _, key = service.make_key("eve", logging=logging)
     with service.http(key) as http:
         assert http.post("/session/register", json={"can_log": asked}).json()["data"]["can_log"] is can_log
 
 
-def test_update_changes_what_is_given_and_a_ttl_counts_from_now(start_service):
+def test_update_changes_the_given_fields_and_a_ttl_starts_now(start_service):
     now = [1_000_000.0]
     service = start_service(Echo, clock=lambda: now[0])
     session_id = register(service, name="a", description="b", ttl=600)
@@ -138,7 +138,7 @@ def test_update_changes_what_is_given_and_a_ttl_counts_from_now(start_service):
     assert (session["create_time"], session["update_time"], session["expire_time"]) == (1_000_000, 1_000_100, 1_000_700)
 
 
-def test_an_expired_session_is_410_everywhere_from_its_second_on(start_service):
+def test_an_expired_session_is_410_everywhere_as_soon_as_it_expires(start_service):
     now = [1_000_000.0]
     service = start_service(Echo, clock=lambda: now[0])
     session_id = register(service, id="old", ttl=300)
@@ -231,7 +231,7 @@ def test_earlier_answered_turns_are_history_with_their_sources(start_service):
     assert result.startswith('[["one", "[]", ["{\\"prompt\\": \\"one\\"}"]], ["two", ')
 
 
-def test_a_turns_own_id_is_kept_where_it_is_unused_and_an_unknown_parent_is_the_root(service: ThreadService):
+def test_an_unused_turn_id_is_kept_and_an_unknown_parent_becomes_the_root(service: ThreadService):
     with service.http() as http:
         session_id = register(service)
         first = ask(http, session_id, "a", turn="t1", parent_id="nobody").json()["messages"]
@@ -268,7 +268,7 @@ def test_files_are_kept_typed_listed_and_given_to_the_assistant(start_service):
     assert answer == 'a.txt disk alpha\nb.json disk {"beta": 1}'
 
 
-def test_the_same_file_again_is_the_one_that_is_there(service: ThreadService):
+def test_attaching_the_same_file_again_returns_the_existing_one(service: ThreadService):
     with service.http() as http:
         session_id = register(service)
         for content in (b"x", b"x", b"y"):
@@ -278,7 +278,7 @@ def test_the_same_file_again_is_the_one_that_is_there(service: ThreadService):
     assert files[0]["sha256"] != files[1]["sha256"]
 
 
-def test_a_detached_file_is_gone_from_session_and_disk(service: ThreadService):
+def test_a_detached_file_is_removed_from_session_and_disk(service: ThreadService):
     with service.http() as http:
         session_id = register(service)
         for name in ("a", "b"):
@@ -301,7 +301,7 @@ BAD_NAMES = {"empty": "", "slash": "a/b", "backslash": "a\\b", "dots": "..", "nu
 
 
 @pytest.mark.parametrize("name", BAD_NAMES.values(), ids=BAD_NAMES)
-def test_a_file_name_is_no_path(service: ThreadService, name: str):
+def test_a_file_name_is_not_a_path(service: ThreadService, name: str):
     with service.http() as http:
         session_id = register(service)
         upload = http.post("/session/upload_file", params={"session_id": session_id, "filename": name}, content=b"x")
@@ -332,7 +332,7 @@ def test_an_upload_over_its_limit_is_refused_with_both_figures_and_leaves_nothin
     assert len(stored_files(service)) == 1
 
 
-def test_a_session_takes_so_many_files_and_no_more(start_service):
+def test_the_number_of_files_per_session_is_bounded(start_service):
     service = start_service(Echo, max_session_files=2)
     with service.http() as http:
         session_id = register(service)
@@ -344,7 +344,7 @@ def test_a_session_takes_so_many_files_and_no_more(start_service):
     assert len(stored_files(service)) == 2
 
 
-def test_files_of_unlogged_sessions_share_a_bound_that_is_freed_again(start_service):
+def test_files_of_unlogged_sessions_share_a_limit_that_is_released(start_service):
     service = start_service(Echo, max_memory_file_bytes=1_000)
     first, second = register(service, can_log=False), register(service, can_log=False)
     with service.http() as http:
@@ -358,7 +358,7 @@ def test_files_of_unlogged_sessions_share_a_bound_that_is_freed_again(start_serv
         assert upload(second, "b") == 200
 
 
-def test_broken_base64_names_its_field(service: ThreadService):
+def test_invalid_base64_names_its_field(service: ThreadService):
     with service.http() as http:
         body = {"session_id": register(service), "filename": "a", "content": "###"}
         assert error_of(http.post("/session/attach_file", json=body)) == (400, "invalid_request", "content")
@@ -376,7 +376,7 @@ BAD_BODIES = {
 
 
 @pytest.mark.parametrize(("path", "body", "param"), BAD_BODIES.values(), ids=BAD_BODIES)
-def test_a_body_that_cannot_be_read_names_its_field(service: ThreadService, path: str, body: bytes, param: str | None):
+def test_an_invalid_body_names_its_field(service: ThreadService, path: str, body: bytes, param: str | None):
     with service.http() as http:
         assert error_of(http.post(path, content=body)) == (400, "invalid_request", param)
 
@@ -388,12 +388,12 @@ def test_a_body_over_its_limit_is_refused(start_service):
 
 
 @pytest.mark.parametrize("path", ["/dist/nope.js", "/nope", "/session", "/session/get/", "/v1/session/get"])
-def test_an_unknown_address_is_not_found_in_the_one_shape(service: ThreadService, path: str):
+def test_an_unknown_path_gets_the_common_error_body(service: ThreadService, path: str):
     with service.http() as http:
         assert error_of(http.get(path)) == (404, "not_found", None)
 
 
-def test_a_wrong_method_says_which_it_takes(service: ThreadService):
+def test_a_wrong_method_lists_the_allowed_ones(service: ThreadService):
     with service.http() as http:
         reply = http.put("/session/register", json={})
     assert error_of(reply) == (405, "method_not_allowed", None)
@@ -431,7 +431,7 @@ def test_a_logged_session_is_on_the_disk_and_an_unlogged_one_is_not(start_servic
     assert found_on_disk(service, b"hiddenword") == []
 
 
-def test_what_expired_is_erased_after_its_retention_with_its_files(start_service):
+def test_expired_sessions_and_files_are_erased_after_their_retention(start_service):
     now = [1_000_000.0]
     service = start_service(Echo, clock=lambda: now[0], retention_seconds=1_000, purge_interval_seconds=0.05)
     with service.http() as http:
@@ -462,7 +462,7 @@ def test_an_unlogged_session_stays_410_after_its_content_is_erased(start_service
         assert error_of(http.get("/session/get", params={"session_id": session_id}))[:2] == (410, "session_expired")
 
 
-def test_user_info_says_whose_key_it_is_and_what_it_may(service: ThreadService):
+def test_user_info_has_the_user_and_the_rights_of_the_key(service: ThreadService):
     _, key = service.make_key("eve", logging="never", rpm=50, tpm=9_000, expires=4_102_444_800.0)
     with service.http(key) as http:
         http.post("/session/register", json={"name": "first"})
@@ -476,7 +476,7 @@ def test_user_info_says_whose_key_it_is_and_what_it_may(service: ThreadService):
     assert [model["model_string"] for model in info["available_models"]] == ["svc-1.1"]
 
 
-def test_requests_over_the_keys_rate_are_told_when_to_come_back(service: ThreadService):
+def test_requests_over_the_rate_limit_get_retry_after(service: ThreadService):
     _, key = service.make_key("eve", rpm=3)
     with service.http(key) as http:
         replies = [http.get("/session/list") for _ in range(4)]
@@ -485,7 +485,7 @@ def test_requests_over_the_keys_rate_are_told_when_to_come_back(service: ThreadS
     assert 1 <= int(replies[3].headers["Retry-After"]) <= 60
 
 
-def test_tokens_over_the_keys_rate_are_told_when_to_come_back(service: ThreadService):
+def test_tokens_over_the_rate_limit_get_retry_after(service: ThreadService):
     _, key = service.make_key("eve", tpm=10)
     with service.http(key) as http:
         session_id = register(service, key)

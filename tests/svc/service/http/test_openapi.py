@@ -95,14 +95,14 @@ def test_the_document_lists_every_operation_and_nothing_else(document: dict[str,
     assert listed == TABLE
 
 
-def test_all_but_the_open_operations_want_the_key(document: dict[str, object]):
+def test_all_but_the_open_operations_require_a_key(document: dict[str, object]):
     wants = {path: next(iter(methods.values())).get("security", document["security"]) for path, methods in
              document["paths"].items()}  # fmt: skip
     assert {path for path, security in wants.items() if security == []} == OPEN
     assert all(security == [{"key": []}] for path, security in wants.items() if path not in OPEN)
 
 
-def test_the_document_says_the_limits_that_the_service_has(start_service):
+def test_the_document_states_the_limits_of_the_service(start_service):
     service = start_service(Echo, max_name_chars=7, min_ttl_seconds=400)
     document = httpx2.get(f"{service.base_url}/openapi.json", trust_env=False).json()
     fields = document["components"]["schemas"]["RegisterRequest"]["properties"]
@@ -163,19 +163,19 @@ OPERATIONS = [pytest.param(method, path, id=f"{method} {path}") for method, path
 
 
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_answer_is_one_that_the_document_has(schema, module_service: ThreadService, method: str, path: str):
+def test_every_response_matches_the_document(schema, module_service: ThreadService, method: str, path: str):
     check(schema, module_service, method, path, examples=12)
 
 
 @pytest.mark.long
 @pytest.mark.timeout(1_800)
 @pytest.mark.parametrize(("method", "path"), OPERATIONS)
-def test_every_one_of_many_answers_is_one_that_the_document_has(schema, module_service, method: str, path: str):
+def test_every_one_of_many_responses_matches_the_document(schema, module_service, method: str, path: str):
     check(schema, module_service, method, path, examples=1_000)
 
 
 @pytest.mark.parametrize("path", sorted(path for _, path in TABLE - {("GET", path) for path in OPEN}))
-def test_without_a_key_the_answer_is_the_documents_401(document, module_service: ThreadService, path: str):
+def test_without_a_key_the_response_is_the_documented_401(document, module_service: ThreadService, path: str):
     (method,) = document["paths"][path]
     reply = httpx2.request(method, f"{module_service.base_url}{path}", trust_env=False)
     assert reply.status_code == 401
@@ -183,7 +183,7 @@ def test_without_a_key_the_answer_is_the_documents_401(document, module_service:
 
 
 @pytest.mark.parametrize("path", sorted(path for _, path in TABLE))
-def test_another_method_is_refused_with_those_that_are_offered(document, module_service: ThreadService, path: str):
+def test_an_unsupported_method_is_rejected_with_the_allowed_ones(document, module_service: ThreadService, path: str):
     with module_service.http() as http:
         reply = http.delete(path)
     assert (reply.status_code, reply.json()["error"]["code"]) == (405, "method_not_allowed")

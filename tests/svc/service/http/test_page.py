@@ -1,4 +1,4 @@
-"""The page and the built files: what they send, what signs the page in, and where no key is ever to be found."""
+"""The page and the built files: responses, sign-in, and places where no key may appear."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_the_page_needs_no_key_and_has_none(service: ThreadService):
     assert "set-cookie" not in reply.headers
 
 
-def test_the_page_runs_its_own_scripts_alone_and_stands_in_no_frame(service: ThreadService):
+def test_the_page_runs_only_its_own_scripts_and_cannot_be_framed(service: ThreadService):
     policy = httpx2.get(f"{service.base_url}/", trust_env=False).headers["content-security-policy"]
     rules = dict(rule.split(" ", 1) for rule in policy.split("; "))
     assert (rules["default-src"], rules["script-src"], rules["style-src"]) == ("'none'", "'self'", "'self'")
@@ -74,7 +74,7 @@ def test_a_code_signs_the_page_in_with_a_key_of_its_own(service: ThreadService):
 
 
 @pytest.mark.parametrize("case", ["used", "late", "made-up", "empty", "revoked-key"])
-def test_any_other_code_gets_the_page_without_a_key_and_a_reason(start_service: StartService, case: str):
+def test_an_invalid_code_gets_the_page_without_a_key_and_with_a_reason(start_service: StartService, case: str):
     now = [NOW]
     service = start_service(Echo, clock=lambda: now[0])
     code = code_of(service)
@@ -97,7 +97,7 @@ def test_any_other_code_gets_the_page_without_a_key_and_a_reason(start_service: 
     assert start_of(reply.text).keys() == {"notice"}
 
 
-def test_a_form_of_another_page_is_refused_and_no_other_address_takes_null(service: ThreadService):
+def test_a_form_of_another_origin_is_rejected_and_null_is_accepted_only_here(service: ThreadService):
     code = code_of(service)
     assert enter(service, code, origin="https://elsewhere.example").status_code == 400
     headers = {**service.headers, "origin": "null"}
@@ -124,7 +124,7 @@ def test_neither_code_nor_key_is_logged_or_kept(service: ThreadService, caplog: 
         assert secret.encode() not in kept
 
 
-def test_a_built_file_is_sent_with_its_type_and_asked_for_again_by_its_etag(service: ThreadService, built: Path):
+def test_a_built_file_has_its_type_and_is_revalidated_by_etag(service: ThreadService, built: Path):
     (built / "swc.css").write_text("svc-chat { display: block }" * 50, encoding="utf-8")
     first = httpx2.get(f"{service.base_url}/dist/swc.css", trust_env=False)
     again = httpx2.get(
@@ -137,14 +137,14 @@ def test_a_built_file_is_sent_with_its_type_and_asked_for_again_by_its_etag(serv
     assert (again.status_code, again.content) == (304, b"")
 
 
-def test_a_client_that_knows_no_gzip_gets_the_file_as_it_is(service: ThreadService, built: Path):
+def test_a_client_without_gzip_gets_the_file_uncompressed(service: ThreadService, built: Path):
     (built / "swc.iife.js").write_text("void 0;", encoding="utf-8")
     reply = httpx2.get(f"{service.base_url}/dist/swc.iife.js", headers={"accept-encoding": ""}, trust_env=False)
     assert (reply.text, reply.headers["content-type"]) == ("void 0;", "text/javascript; charset=utf-8")
     assert "content-encoding" not in reply.headers
 
 
-def test_a_checkout_that_was_not_built_says_how(service: ThreadService, built: Path):
+def test_a_checkout_without_built_files_says_how_to_build_them(service: ThreadService, built: Path):
     reply = httpx2.get(f"{service.base_url}/dist/swc.iife.js", trust_env=False)
     assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
     assert "npm run build" in reply.json()["error"]["message"]

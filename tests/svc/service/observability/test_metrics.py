@@ -24,7 +24,7 @@ def test_metrics_are_off_by_default(service: ThreadService):
         assert http.get("/metrics").status_code == 404
 
 
-def test_metrics_want_a_key(start_service: StartService):
+def test_metrics_need_a_key(start_service: StartService):
     service = start_service(Echo, metrics=True)
     with service.http("svc_none") as http:
         assert http.get("/metrics").status_code == 401

@@ -1,4 +1,4 @@
-"""Spans of requests where they are switched on: path and status, and no word of a query."""
+"""Request spans, if enabled: path and status, and no query text."""
 
 from __future__ import annotations
 

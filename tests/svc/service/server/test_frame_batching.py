@@ -37,7 +37,7 @@ def gathering() -> tuple[Recording, CoalescingTransport]:
     return system, CoalescingTransport(system, asyncio.get_running_loop(), close_seconds=0.01)
 
 
-async def test_what_one_turn_of_the_loop_writes_goes_out_in_one_piece_in_order():
+async def test_writes_of_one_loop_iteration_are_sent_together_in_order():
     system, transport = gathering()
     for part in (b"a", b"b", b"c"):
         transport.write(part)
@@ -48,7 +48,7 @@ async def test_what_one_turn_of_the_loop_writes_goes_out_in_one_piece_in_order()
     assert system.events == [b"abc", b"d"]
 
 
-async def test_what_was_taken_is_written_before_the_transport_closes():
+async def test_accepted_data_is_written_before_the_transport_closes():
     system, transport = gathering()
     transport.write(b"last words")
     transport.close()
@@ -56,7 +56,7 @@ async def test_what_was_taken_is_written_before_the_transport_closes():
     assert system.events == [b"last words", "closed"]
 
 
-async def test_a_full_buffer_is_written_at_once_so_that_the_transport_can_say_that_it_is_full():
+async def test_a_full_buffer_is_written_at_once_to_apply_back_pressure():
     system, transport = gathering()
     transport.write(bytes(FULL_BYTES - 1))
     assert system.events == []
@@ -64,7 +64,7 @@ async def test_a_full_buffer_is_written_at_once_so_that_the_transport_can_say_th
     assert system.events == [bytes(FULL_BYTES - 1) + b"x"]
 
 
-async def test_what_comes_after_the_close_is_dropped():
+async def test_data_after_the_close_is_dropped():
     system, transport = gathering()
     transport.close()
     transport.write(b"too late")
@@ -72,7 +72,7 @@ async def test_what_comes_after_the_close_is_dropped():
     assert system.events == ["closed"]
 
 
-async def test_what_the_peer_does_not_take_before_the_end_is_dropped():
+async def test_data_that_the_peer_does_not_read_is_dropped_at_the_end():
     system, transport = gathering()
     system.unsent = 7
     transport.close()

@@ -37,7 +37,7 @@ def lines_of(log: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in log.read_text().splitlines()]
 
 
-async def test_a_service_says_where_it_is_and_leaves_nothing_behind_but_its_data(tmp_path: Path):
+async def test_a_service_announces_its_address_and_leaves_only_its_data(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         said = json.loads(service.connection_file.read_text())
         assert set(said) == {"pid", "base_url", "ws_url", "version", "started"}
@@ -65,7 +65,7 @@ async def test_a_service_without_uvloop_answers(tmp_path: Path):
             assert len(await ask(connection, "one")) == 6
 
 
-async def test_the_log_is_json_and_tells_neither_key_nor_content(tmp_path: Path):
+async def test_the_log_is_json_without_keys_or_content(tmp_path: Path):
     with live_process(tmp_path, "Crash") as service:
         session_id = register(service, name="zorkname")
         async with opened(service, session_id) as socket:
@@ -86,7 +86,7 @@ async def test_the_log_is_json_and_tells_neither_key_nor_content(tmp_path: Path)
     assert [e["path"] for e in events if e["event"] == "request"][:1] == ["/session/register"]
 
 
-async def test_sigterm_closes_streams_with_1001_and_the_turn_goes_on_after_the_restart(tmp_path: Path):
+async def test_sigterm_closes_streams_with_1001_and_the_turn_continues_after_a_restart(tmp_path: Path):
     with live_process(tmp_path, "Slow", SVC_STOP_SECONDS="0.2") as service:
         session_id = register(service)
         async with opened(service, session_id) as socket:
@@ -123,7 +123,7 @@ async def test_a_turn_whose_process_dies_twice_ends_in_internal_error(tmp_path: 
     assert seqs(frames) == list(range(1, len(frames) + 1))
 
 
-def test_the_key_of_the_key_file_is_stable_even_where_the_database_is_new(tmp_path: Path):
+def test_the_key_of_the_key_file_is_kept_for_a_new_database(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         first = service.key
     for file in tmp_path.glob("service.db*"):
@@ -134,7 +134,7 @@ def test_the_key_of_the_key_file_is_stable_even_where_the_database_is_new(tmp_pa
         register(service)
 
 
-def test_a_second_process_on_the_same_files_is_refused_and_the_first_goes_on(tmp_path: Path):
+def test_a_second_process_on_the_same_files_is_rejected(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         arguments = ["serve", "--port", "0", "--assistant", "scripted:Echo", "--database"]
         same_database = svc(*arguments, f"sqlite:///{tmp_path}/service.db")
@@ -149,7 +149,7 @@ def test_a_second_process_on_the_same_files_is_refused_and_the_first_goes_on(tmp
     assert "Traceback" not in same_database.stderr + same_connection.stderr
 
 
-def test_an_idle_service_goes_by_itself_and_one_with_a_stream_stays(tmp_path: Path):
+def test_an_idle_service_exits_unless_a_stream_is_open(tmp_path: Path):
     async def hold_a_stream(service: ProcessService) -> None:
         async with opened(service, register(service)) as socket:
             await asyncio.sleep(1.2)  # longer than the idle limit: what is tested is time itself
@@ -184,7 +184,7 @@ REFUSALS = {
 
 
 @pytest.mark.parametrize(("arguments", "words"), REFUSALS.values(), ids=REFUSALS)
-def test_what_cannot_be_served_is_refused_in_one_line(tmp_path: Path, arguments: list[str], words: str):
+def test_invalid_options_are_rejected_in_one_line(tmp_path: Path, arguments: list[str], words: str):
     base = ["serve", "--port", "0", "--database", f"sqlite:///{tmp_path}/a.db", "--assistant", "scripted:Echo"]
     if __file__ in arguments or f"sqlite:///{__file__}" in arguments:
         copy = tmp_path / "not_a_database_nor_a_key"
@@ -197,13 +197,13 @@ def test_what_cannot_be_served_is_refused_in_one_line(tmp_path: Path, arguments:
     assert "Traceback" not in result.stderr
 
 
-def test_a_setting_of_the_environment_that_is_no_number_is_refused(tmp_path: Path):
+def test_a_setting_that_is_not_a_number_is_rejected(tmp_path: Path):
     result = svc("serve", "--database", f"sqlite:///{tmp_path}/a.db", SVC_TURN_SECONDS="soon")
     assert result.returncode == 1
     assert "SVC_TURN_SECONDS='soon'" in result.stderr
 
 
-def test_a_port_in_use_is_told(tmp_path: Path):
+def test_a_port_in_use_is_reported(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         port = service.base_url.rpartition(":")[2]
         result = svc(
@@ -213,7 +213,7 @@ def test_a_port_in_use_is_told(tmp_path: Path):
     assert f"port {port}" in result.stderr
 
 
-def test_keys_are_made_listed_and_revoked_while_the_service_runs(tmp_path: Path):
+def test_keys_are_created_listed_and_revoked_while_the_service_runs(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         database = ["--database", f"sqlite:///{service.database}"]
         made = svc("keys", "create", "alice", *database, "--logging", "never", "--experimental", "--rpm", "7")
@@ -234,14 +234,14 @@ def test_keys_are_made_listed_and_revoked_while_the_service_runs(tmp_path: Path)
     assert "revoked" in next(line for line in listed_after.splitlines() if key_id in line)
 
 
-def test_keys_of_a_database_that_is_not_there_are_not_made_up(tmp_path: Path):
+def test_key_commands_do_not_create_a_missing_database(tmp_path: Path):
     result = svc("keys", "list", "--database", f"sqlite:///{tmp_path}/nowhere.db")
     assert result.returncode == 1
     assert "nowhere.db" in result.stderr
     assert list(tmp_path.iterdir()) == []
 
 
-def test_revoking_a_key_that_is_not_there_fails(tmp_path: Path):
+def test_revoking_an_unknown_key_fails(tmp_path: Path):
     database = ["--database", f"sqlite:///{tmp_path}/a.db"]
     svc("keys", "create", "alice", *database)
     assert svc("keys", "revoke", "nope", *database).returncode == 1

@@ -1,4 +1,4 @@
-"""What the adapter relies on in uvicorn, and its limits: connections that are slow, large or unreadable are ended."""
+"""Uvicorn internals that the adapter relies on, and its limits: slow, large or malformed requests are ended."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_uvicorn_sets_the_attributes_that_are_used(kind: type, names: set[str]):
     assert names <= set(inspect.getattr_static(kind, "__init__").__code__.co_names)
 
 
-def test_a_websocket_that_is_gone_raises_what_starlette_expects():
+def test_a_closed_websocket_raises_the_exception_of_starlette():
     assert issubclass(ClientDisconnected, OSError)  # starlette turns an OSError into a WebSocketDisconnect
 
 
@@ -143,7 +143,7 @@ def error_of(reply: bytes) -> tuple[int, str]:
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /hea", HEAD], ids=["nothing", "half a line", "no end"])
-async def test_a_head_that_does_not_end_ends_the_connection(strict: ThreadService, sent: bytes):
+async def test_an_endless_request_head_closes_the_connection(strict: ThreadService, sent: bytes):
     reader, writer = await connected(strict)
     writer.write(sent)
     assert await until_end(reader) == b""
@@ -151,7 +151,7 @@ async def test_a_head_that_does_not_end_ends_the_connection(strict: ThreadServic
 
 
 @pytest.mark.parametrize("start", [HEAD + b"X-A: ", HEAD], ids=["one header", "many headers"])
-async def test_a_head_that_drips_ends_the_connection_and_others_are_served(strict: ThreadService, start: bytes):
+async def test_a_slow_request_head_closes_its_connection_only(strict: ThreadService, start: bytes):
     connections = [await connected(strict) for _ in range(50)]
     dripping = []
     for _, writer in connections:
@@ -163,7 +163,7 @@ async def test_a_head_that_drips_ends_the_connection_and_others_are_served(stric
     await given_up(dripping, [writer for _, writer in connections])
 
 
-async def test_the_next_request_of_a_connection_has_the_same_bound(strict: ThreadService):
+async def test_the_next_request_of_a_connection_has_the_same_limit(strict: ThreadService):
     reader, writer = await connected(strict)
     writer.write(HEAD + b"\r\n")
     assert (await reader.readuntil(b"}")).startswith(b"HTTP/1.1 200")
@@ -172,7 +172,7 @@ async def test_the_next_request_of_a_connection_has_the_same_bound(strict: Threa
     writer.close()
 
 
-async def test_a_connection_that_waits_for_its_answer_is_left_alone(start_service: StartService):
+async def test_a_connection_waiting_for_its_response_stays_open(start_service: StartService):
     service = start_service(Slow, head_seconds=0.2, turn_seconds=1.0)
     session_id = await asyncio.to_thread(register, service)
     body = json.dumps({"id": session_id, "messages": [{"message_type": "query", "content": "x"}]}).encode()
@@ -185,7 +185,7 @@ async def test_a_connection_that_waits_for_its_answer_is_left_alone(start_servic
     writer.close()
 
 
-async def test_for_one_connection_too_many_without_a_key_the_oldest_is_cut(start_service: StartService):
+async def test_the_oldest_unauthenticated_connection_over_the_limit_is_closed(start_service: StartService):
     service = start_service(Slow, max_keyless_connections=5, turn_seconds=2.0)
     session_id = await asyncio.to_thread(register, service)
     body = json.dumps({"id": session_id, "messages": [{"message_type": "query", "content": "x"}]}).encode()
@@ -208,7 +208,7 @@ TOO_MUCH = {
 
 
 @pytest.mark.parametrize("sent", TOO_MUCH.values(), ids=TOO_MUCH)
-async def test_a_head_that_is_too_large_is_refused(strict: ThreadService, sent: bytes):
+async def test_a_too_large_request_head_is_rejected(strict: ThreadService, sent: bytes):
     reader, writer = await connected(strict)
     writer.write(sent)
     reply = await until_end(reader)
@@ -216,7 +216,7 @@ async def test_a_head_that_is_too_large_is_refused(strict: ThreadService, sent: 
     writer.close()
 
 
-async def test_a_head_just_over_its_limit_is_told_why(strict: ThreadService):
+async def test_a_request_head_just_over_its_limit_gets_the_reason(strict: ThreadService):
     reader, writer = await connected(strict)
     writer.write(HEAD + b"X-A: ")
     for _ in range(5):
@@ -234,7 +234,7 @@ NO_HTTP = {"noise": b"\x16\x03\x01\x02\x00\x01\x00", "a word": b"HELLO\r\n\r\n",
 
 
 @pytest.mark.parametrize("sent", NO_HTTP.values(), ids=NO_HTTP)
-async def test_what_is_no_http_is_refused_in_the_one_shape(strict: ThreadService, sent: bytes):
+async def test_malformed_http_gets_the_common_error_body(strict: ThreadService, sent: bytes):
     reader, writer = await connected(strict)
     writer.write(sent)
     assert error_of(await until_end(reader)) == (400, "invalid_request")
@@ -246,7 +246,7 @@ def posting(path: bytes, key: str | None, more: bytes) -> bytes:
     return b"POST " + path + b" HTTP/1.1\r\nHost: 127.0.0.1\r\n" + authorization + more
 
 
-async def test_a_body_that_pauses_is_given_up(strict: ThreadService):
+async def test_a_stalled_body_is_abandoned(strict: ThreadService):
     reader, writer = await connected(strict)
     writer.write(posting(b"/session/register", strict.key, b"Content-Length: 1000\r\n\r\n{"))
     status, code = error_of(await until_end(reader))
@@ -254,7 +254,7 @@ async def test_a_body_that_pauses_is_given_up(strict: ThreadService):
     writer.close()
 
 
-async def test_a_body_that_goes_on_after_its_refusal_ends_the_connection(strict: ThreadService):
+async def test_a_body_continued_after_its_rejection_closes_the_connection(strict: ThreadService):
     reader, writer = await connected(strict)
     writer.write(posting(b"/session/register", None, b"Content-Length: 100000000\r\n\r\n{"))
     dripping = asyncio.create_task(drip(writer, b"a"))
@@ -263,7 +263,7 @@ async def test_a_body_that_goes_on_after_its_refusal_ends_the_connection(strict:
 
 
 @pytest.mark.parametrize("trailer", [b"0\r\nX-A: ", b"1;a="], ids=["a trailer", "a chunk's extension"])
-async def test_what_stands_around_a_body_is_bounded_too(strict: ThreadService, trailer: bytes):
+async def test_chunk_framing_of_a_body_is_bounded(strict: ThreadService, trailer: bytes):
     reader, writer = await connected(strict)
     writer.write(posting(b"/session/register", strict.key, b"Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"))
     await writer.drain()
@@ -273,7 +273,7 @@ async def test_what_stands_around_a_body_is_bounded_too(strict: ThreadService, t
     writer.close()
 
 
-def test_a_large_body_within_the_bounds_is_taken_in_many_parts(strict: ThreadService):
+def test_a_large_body_within_the_limits_is_accepted_in_many_parts(strict: ThreadService):
     def parts():
         for _ in range(20):
             yield b"x" * 10_000
@@ -286,14 +286,14 @@ def test_a_large_body_within_the_bounds_is_taken_in_many_parts(strict: ThreadSer
     assert reply.json()["data"]["size"] == 200_000
 
 
-async def test_requests_that_are_sent_all_at_once_are_bounded(strict: ThreadService):
+async def test_pipelined_requests_are_bounded(strict: ThreadService):
     reader, writer = await connected(strict)
     writer.write((HEAD + b"\r\n") * 5_000)
     assert (await until_end(reader)).count(b"HTTP/1.1 200") <= MAX_PIPELINED + 1
     writer.close()
 
 
-async def test_a_few_requests_at_once_are_answered_in_order(strict: ThreadService):
+async def test_a_few_pipelined_requests_are_answered_in_order(strict: ThreadService):
     reader, writer = await connected(strict)
     paths = [b"/health", b"/nope/1", b"/openapi.json", b"/nope/2"]
     for path in paths:
@@ -305,7 +305,7 @@ async def test_a_few_requests_at_once_are_answered_in_order(strict: ThreadServic
     writer.close()
 
 
-async def test_an_answer_that_nobody_takes_is_dropped(strict: ThreadService):
+async def test_a_response_that_is_not_read_is_dropped(strict: ThreadService):
     session_id = await asyncio.to_thread(register, strict)
     async with opened(strict, session_id) as socket:
         for _ in range(8):

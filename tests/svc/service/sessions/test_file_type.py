@@ -1,4 +1,4 @@
-"""What a file is, by its first bytes."""
+"""File types by first bytes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ FILES = {
 
 
 @pytest.mark.parametrize(("head", "name", "hint", "mime", "label"), FILES.values(), ids=FILES)
-def test_the_content_decides_and_the_hint_only_where_it_does_not(
+def test_the_content_decides_and_the_hint_is_a_fallback(
     head: bytes, name: str, hint: str | None, mime: str, label: str
 ):
     assert detect_type(head, name, hint) == (mime, label)
 
 
-def test_office_documents_are_told_from_other_archives():
+def test_office_documents_are_distinguished_from_other_archives():
     assert detect_type(zip_of("[Content_Types].xml", "xl/workbook.xml"), "a")[1] == "xlsx"
 
 

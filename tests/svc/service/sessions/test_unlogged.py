@@ -98,7 +98,7 @@ def refuse_some(http: httpx2.Client, session_id: str, traces: Traces) -> None:
 
 
 @pytest.mark.parametrize("assistant", ["Echo", ANALYST], ids=["echo", "analyst"])
-async def test_nothing_is_on_disk_while_it_lives_nor_after_kill_9_and_restart(traces: Traces, assistant: str):
+async def test_nothing_is_on_disk_during_the_session_or_after_kill_9_and_restart(traces: Traces, assistant: str):
     with live_process(traces.folder, assistant, **environment(traces)) as service:
         session_id = await use_everything(service, traces)
         assert traces.found() == []
@@ -127,7 +127,7 @@ async def test_nothing_is_on_disk_after_its_end_and_a_stop(traces: Traces, end: 
     assert traces.found() == []
 
 
-async def test_the_words_of_a_turn_that_fails_are_not_in_the_log(traces: Traces):
+async def test_the_text_of_a_failed_turn_is_not_in_the_log(traces: Traces):
     with live_process(traces.folder, "Crash", **environment(traces)) as service:
         session_id = register(service, can_log=False)
         async with opened(service, session_id) as socket:
@@ -149,7 +149,7 @@ LOGGING = {
 
 
 @pytest.mark.parametrize(("logging", "asked", "is_logged"), LOGGING.values(), ids=LOGGING)
-async def test_the_session_says_whether_it_is_logged_and_so_it_is(traces: Traces, logging, asked, is_logged):
+async def test_the_session_states_whether_it_is_logged(traces: Traces, logging, asked, is_logged):
     with live_process(traces.folder, "Echo", **environment(traces)) as service:
         _, key = service.make_key("ann", logging=logging)
         session_id = await use_everything(service, traces, key, can_log=asked)

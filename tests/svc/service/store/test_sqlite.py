@@ -63,7 +63,7 @@ async def test_many_appends_at_once_get_gapless_seqs_in_their_order(store: Sqlit
     assert kept[1:] == [stored for batch in batches for stored in batch]
 
 
-async def test_an_operation_that_fails_spoils_neither_its_neighbours_nor_the_seq(store: SqliteStore):
+async def test_a_failed_operation_affects_neither_its_batch_nor_the_seq(store: SqliteStore):
     turn = await begun(store)
     outcomes = await asyncio.gather(
         store.append(turn, [info()]),
@@ -84,7 +84,7 @@ async def test_a_turn_has_one_result(store: SqliteStore):
     assert (await store.session("s")).last_seq == 2
 
 
-async def test_an_ended_turn_takes_nothing_more(store: SqliteStore):
+async def test_an_ended_turn_accepts_no_messages(store: SqliteStore):
     turn = await begun(store)
     await store.append(turn, [result(), info()], END)
     with pytest.raises(LeaseLostError):
@@ -93,7 +93,7 @@ async def test_an_ended_turn_takes_nothing_more(store: SqliteStore):
     assert (now.last_seq, now.is_running, now.usage.total_tokens, now.turns) == (3, False, 5, 1)
 
 
-async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: SqliteStore):
+async def test_a_turn_taken_over_is_closed_to_its_former_owner(store: SqliteStore):
     before = await begun(store)
     (after,) = await store.claim_orphans(owner="other")
     with pytest.raises(LeaseLostError):
@@ -102,13 +102,13 @@ async def test_a_turn_that_was_taken_over_is_closed_to_its_former_owner(store: S
     assert (after.fence, after.attempts) == (before.fence + 1, 2)
 
 
-async def test_a_turn_that_was_handed_back_does_not_count_the_attempt(store: SqliteStore):
+async def test_a_turn_handed_back_does_not_count_as_an_attempt(store: SqliteStore):
     await store.release(await begun(store))
     (taken,) = await store.claim_orphans(owner="other")
     assert taken.attempts == 1
 
 
-async def test_an_ended_turn_is_no_orphan(store: SqliteStore):
+async def test_an_ended_turn_is_not_an_orphan(store: SqliteStore):
     await store.append(await begun(store), [info()], END)
     assert await store.claim_orphans(owner="other") == []
 
@@ -119,7 +119,7 @@ async def test_the_same_query_id_gives_the_same_turn(store: SqliteStore):
     assert (again.is_new, again.turn) == (False, turn)
 
 
-async def test_an_id_of_another_message_is_refused(store: SqliteStore):
+async def test_a_query_id_used_by_another_message_is_rejected(store: SqliteStore):
     turn = await begun(store)
     said = info()
     await store.append(turn, [said], END)
@@ -144,7 +144,7 @@ async def test_messages_are_read_in_pages_of_bytes_and_at_least_one(store: Sqlit
     assert len(await store.messages_after("s", 1)) == 10
 
 
-async def test_exchanges_are_of_answered_turns_the_newest_within_the_limit(store: SqliteStore):
+async def test_exchanges_are_the_newest_answered_turns_within_the_limit(store: SqliteStore):
     await store.add_session(session())
     for number, state in enumerate([TurnState.ANSWERED, TurnState.FAILED, TurnState.ANSWERED]):
         turn = (await store.begin_turn("s", query(f"q{number}", f"t{number}"), owner="me")).turn
@@ -162,7 +162,7 @@ async def test_exchanges_are_of_answered_turns_the_newest_within_the_limit(store
     assert await store.exchanges("s", size_of_newest - 10) == []
 
 
-async def test_files_are_counted_where_they_are_added(store: SqliteStore):
+async def test_files_are_counted_when_they_are_added(store: SqliteStore):
     await store.add_session(session())
 
     def file(name: str) -> FileRecord:
@@ -174,7 +174,7 @@ async def test_files_are_counted_where_they_are_added(store: SqliteStore):
     assert [f.id for f in (await store.session("s")).files] == ["f1", "f2"]
 
 
-async def test_forgetting_leaves_id_and_times_alone(store: SqliteStore):
+async def test_erasing_keeps_the_id_and_the_times(store: SqliteStore):
     turn = await begun(store)
     await store.append(turn, [info()], END)
     file = FileRecord(id="f", name="f", size=1, sha256="", mime_type="text/plain", label="txt")
@@ -188,7 +188,7 @@ async def test_forgetting_leaves_id_and_times_alone(store: SqliteStore):
     assert await store.messages_after("s", 0) == []
 
 
-async def test_alive_are_those_that_are_there_and_not_expired(store: SqliteStore):
+async def test_live_sessions_exist_and_have_not_expired(store: SqliteStore):
     await store.add_session(session("a"))
     await store.add_session(session("b", expire_time=200))
     assert await store.alive({"a", "b", "c"}, 300) == {"a"}
@@ -200,7 +200,7 @@ async def test_after_close_nothing_is_accepted(store: SqliteStore):
         await store.add_session(session())
 
 
-async def test_what_was_accepted_before_close_is_kept(tmp_path: Path):
+async def test_data_accepted_before_close_is_kept(tmp_path: Path):
     store = SqliteStore(tmp_path / "a.db")
     await store.open()
     turn = await begun(store)
@@ -214,7 +214,7 @@ async def test_what_was_accepted_before_close_is_kept(tmp_path: Path):
     await again.close()
 
 
-async def test_a_full_disk_is_unavailable_and_what_was_stored_stays(tmp_path: Path):
+async def test_a_full_disk_is_unavailable_and_stored_data_is_kept(tmp_path: Path):
     store = SqliteStore(tmp_path / "a.db")
     await store.open()
     turn = await begun(store)

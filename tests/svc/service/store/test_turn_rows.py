@@ -19,7 +19,7 @@ SESSION = SessionRecord(
 
 
 @pytest.mark.parametrize("number", [1, 3, 4, 21, 64, 65, 200], ids=str)
-async def test_a_batch_of_any_size_is_kept_whole_in_order_and_without_a_gap(tmp_path: Path, number: int):
+async def test_a_batch_of_any_size_is_stored_completely_and_in_order(tmp_path: Path, number: int):
     store = SqliteStore(tmp_path / "service.db")
     await store.open()
     try:

@@ -15,7 +15,7 @@ from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, kinds, opened, read, read_turn, register, send, seqs, until_closed
 
 
-async def test_a_turn_comes_in_order_and_ends_with_result_and_closing_info(service: ThreadService):
+async def test_a_turn_is_streamed_in_order_and_ends_with_result_and_closing_info(service: ThreadService):
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, "who?", id="q1", turn="t1")
 
@@ -29,7 +29,7 @@ async def test_a_turn_comes_in_order_and_ends_with_result_and_closing_info(servi
     assert frames[5]["state"] == "end"
 
 
-async def test_without_after_a_reader_gets_what_is_new_alone(service: ThreadService):
+async def test_without_after_a_client_gets_only_new_messages(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as first:
         await ask(first, "one")
@@ -37,7 +37,7 @@ async def test_without_after_a_reader_gets_what_is_new_alone(service: ThreadServ
         assert seqs(await ask(second, "two"))[0] == 7
 
 
-async def test_without_after_a_reader_gets_a_running_turn_from_its_query_on(start_service):
+async def test_without_after_a_client_gets_a_running_turn_from_its_query_on(start_service):
     service = start_service(Slow)
     session_id = register(service)
     async with opened(service, session_id) as first:
@@ -57,13 +57,13 @@ async def test_after_gives_every_later_message_once(service: ThreadService, afte
         assert seqs(await ask(second, "two")) == list(range(7, 13))
 
 
-async def test_all_readers_of_a_session_see_the_same_messages(service: ThreadService):
+async def test_all_clients_of_a_session_receive_the_same_messages(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as first, opened(service, session_id) as second:
         assert await ask(first, "one") == await read_turn(second)
 
 
-async def test_a_reader_joining_a_fast_turn_anywhere_misses_and_repeats_nothing(start_service):
+async def test_a_client_joining_a_fast_turn_anywhere_misses_and_repeats_nothing(start_service):
     service = start_service(Chatty)
     session_id = register(service)
 
@@ -97,7 +97,7 @@ async def test_a_client_that_lost_its_connection_before_any_answer_gets_it_by_re
         assert seqs(await ask(second, "one", id="q1")) == [1, 2, 3, 4, 5, 6]
 
 
-async def test_a_second_query_during_a_turn_is_refused_and_not_kept(start_service):
+async def test_a_second_query_during_a_turn_is_rejected_and_not_stored(start_service):
     service = start_service(Slow)
     async with opened(service, register(service)) as socket:
         await send(socket, message_type="query", content="one", id="q1")
@@ -126,7 +126,7 @@ async def test_cancel_ends_the_turn_closes_the_assistant_and_lets_the_next_query
     assert Slow.closed == 1
 
 
-async def test_a_cancel_right_before_the_client_goes_still_counts(start_service):
+async def test_a_cancel_right_before_a_disconnect_takes_effect(start_service):
     service = start_service(Steady)
     for _ in range(5):
         session_id = register(service)
@@ -154,7 +154,7 @@ async def test_cancel_of_another_turn_changes_nothing(start_service):
     assert refusal["status_message"] == "turn_in_progress"
 
 
-async def test_a_turn_ends_without_anybody_connected(start_service):
+async def test_a_turn_completes_without_a_connected_client(start_service):
     service = start_service(Steady)
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -182,7 +182,7 @@ BAD_FRAMES = {
 
 
 @pytest.mark.parametrize(("frame", "code"), BAD_FRAMES.values(), ids=BAD_FRAMES)
-async def test_a_frame_that_cannot_be_used_gets_an_error_and_the_stream_goes_on(
+async def test_an_unusable_frame_gets_an_error_and_the_stream_stays_open(
     service: ThreadService, frame: str | bytes, code: str
 ):
     async with opened(service, register(service)) as socket:
@@ -192,14 +192,14 @@ async def test_a_frame_that_cannot_be_used_gets_an_error_and_the_stream_goes_on(
         assert seqs(await ask(socket, "still there?")) == [1, 2, 3, 4, 5, 6]
 
 
-async def test_a_query_of_the_largest_size_is_taken(service: ThreadService):
+async def test_a_query_of_the_maximum_size_is_accepted(service: ThreadService):
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, "a" * 1_000_000)
     assert frames[-1]["message_type"] == "info"
     assert len(frames[0]["content"]) == 1_000_000
 
 
-async def test_a_longer_answer_is_cut_with_a_note_and_stands_whole_among_the_files(start_service):
+async def test_an_overlong_answer_is_cut_with_a_note_and_attached_in_full(start_service):
     service = start_service(Long)
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -222,9 +222,7 @@ FAILURES = {
 
 
 @pytest.mark.parametrize(("prompt", "row"), FAILURES.items(), ids=FAILURES)
-async def test_an_assistant_that_fails_ends_its_turn_in_one_error(
-    start_service, prompt: str, row: tuple[str, int, str]
-):
+async def test_a_failing_assistant_ends_its_turn_with_one_error(start_service, prompt: str, row: tuple[str, int, str]):
     service = start_service(Crash)
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, prompt)
@@ -242,7 +240,7 @@ async def test_a_step_cannot_close_the_turn(start_service):
     assert kinds(frames) == ["query", "info", "info", "result", "info"]
 
 
-async def test_a_turn_over_its_time_is_ended(start_service):
+async def test_a_turn_over_its_time_limit_is_ended(start_service):
     service = start_service(Slow, turn_seconds=0.2)
     async with opened(service, register(service)) as socket:
         end = (await ask(socket, "one"))[-1]
@@ -250,7 +248,7 @@ async def test_a_turn_over_its_time_is_ended(start_service):
     assert "SVC_TURN_SECONDS" in end["content"]
 
 
-async def test_a_reader_too_far_behind_is_closed_and_comes_back_with_after(start_service):
+async def test_a_client_too_far_behind_is_disconnected_and_resumes_with_after(start_service):
     service = start_service(Chatty, stream_behind_messages=300)
     session_id = register(service)
     async with opened(service, session_id, max_queue=1) as slow:
@@ -334,7 +332,7 @@ async def test_a_refused_upgrade_gets_the_http_error(service: ThreadService, row
     assert json.loads(caught.value.response.body)["error"]["code"] == code
 
 
-async def test_its_own_origin_and_the_subprotocol_are_taken(service: ThreadService):
+async def test_the_same_origin_and_the_subprotocol_are_accepted(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id, origin=service.base_url, subprotocols=["svc"]) as socket:
         assert socket.subprotocol == "svc"

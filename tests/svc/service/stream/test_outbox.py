@@ -1,4 +1,4 @@
-"""What a reader is sent, in order, without gaps, whatever is told while it catches up."""
+"""A client receives messages in order without gaps, including those published while it catches up."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def live(position: int = 0, **limits: int) -> Outbox:
     return box
 
 
-def test_what_is_told_while_it_catches_up_is_left_to_the_store():
+def test_messages_published_during_catch_up_are_read_from_the_store():
     box = outbox()
     box.offer(batch(1, 2))
     assert (box.try_live(), box.pop(99)) == (False, [])
@@ -31,26 +31,26 @@ def test_what_is_told_while_it_catches_up_is_left_to_the_store():
     assert box.try_live()
 
 
-def test_a_live_reader_is_given_what_is_told():
+def test_a_live_client_receives_published_messages():
     box = live(2)
     box.offer(batch(3, 4))
     assert [box.pop(99), box.pop(99)] == [batch(3, 4), []]
     assert box.position == 4
 
 
-def test_as_much_is_taken_as_reaches_the_limit_and_at_least_one():
+def test_a_batch_reaches_the_limit_and_has_at_least_one_message():
     box = live(0)
     box.offer(batch(1, 2, 3, 4))
     assert [[message.seq for message in box.pop(limit)] for limit in (1, 3, 99)] == [[1], [2, 3], [4]]
 
 
-def test_what_it_has_already_is_not_given_again():
+def test_messages_already_sent_are_not_sent_again():
     box = live(2)
     box.offer(batch(1, 2, 3))
     assert [box.pop(99), box.pop(99)] == [batch(3), []]
 
 
-def test_a_gap_sends_it_back_to_the_store():
+def test_a_gap_returns_to_reading_from_the_store():
     box = live(2)
     box.offer(batch(3))
     box.offer(batch(5))
@@ -72,7 +72,7 @@ def test_too_many_bytes_behind_is_too_slow():
     assert box.close_code == 4408
 
 
-def test_a_reader_that_catches_up_is_never_too_slow():
+def test_a_client_that_is_catching_up_is_never_too_slow():
     box = outbox(0, messages=2)
     box.offer(batch(*range(1, 100)))
     assert box.close_code is None
@@ -86,7 +86,7 @@ def test_the_first_reason_to_close_counts():
 
 
 @given(st.data())
-def test_any_order_of_storing_telling_reading_and_losing_gives_every_message_once(data: st.DataObject):
+def test_any_order_of_storing_publishing_reading_and_losing_gives_every_message_once(data: st.DataObject):
     stored = told = 0
     box = outbox()
     sent: list[int] = []
@@ -100,7 +100,7 @@ def test_any_order_of_storing_telling_reading_and_losing_gives_every_message_onc
             told = stored
         elif action == "send":
             sent += step(box, stored)
-    box.offer(batch(stored + 1))  # news heals whatever was lost
+    box.offer(batch(stored + 1))  # a new message repairs any loss
     stored += 1
     while taken := step(box, stored):
         sent += taken

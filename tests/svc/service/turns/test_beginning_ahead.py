@@ -1,4 +1,4 @@
-"""Where the history is in memory the assistant begins before its query is stored; nothing is told before it is."""
+"""If the history is cached, the assistant starts before its query is stored; nothing is published until it is."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def test_a_later_turn_that_is_answered_at_once_is_one_commit(start_service
     assert {frame["parent_id"] for frame in frames[1:]} == {frames[0]["id"]}
 
 
-async def test_a_query_that_is_repeated_after_its_turn_is_not_begun_again(start_service):
+async def test_a_query_repeated_after_its_turn_does_not_start_again(start_service):
     service = start_service(Counting)
     async with opened(service, register(service)) as socket:
         await ask(socket, "one", id="q1")
@@ -58,7 +58,7 @@ async def test_a_query_that_is_repeated_after_its_turn_is_not_begun_again(start_
     assert service.assistant.begun == ["one", "two", "three"]
 
 
-async def test_of_two_queries_at_once_one_turn_is_seen_and_the_others_assistant_is_let_go(start_service):
+async def test_of_two_simultaneous_queries_one_runs_and_the_other_assistant_is_released(start_service):
     service = start_service(Counting)
     session_id = register(service)
     async with opened(service, session_id) as first, opened(service, session_id) as second:
@@ -74,7 +74,7 @@ async def test_of_two_queries_at_once_one_turn_is_seen_and_the_others_assistant_
     wait_until(lambda: sorted(service.assistant.begun) == sorted(service.assistant.ended), "all to be let go")
 
 
-async def test_where_the_query_cannot_be_stored_nothing_of_its_turn_is_told(start_service):
+async def test_nothing_of_a_turn_is_published_if_its_query_cannot_be_stored(start_service):
     service: ThreadService = start_service(Counting)
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -90,7 +90,7 @@ async def test_where_the_query_cannot_be_stored_nothing_of_its_turn_is_told(star
     assert service.assistant.begun == service.assistant.ended == ["one", "waitxxxxxx", "two"]
 
 
-async def test_a_turn_begun_ahead_can_be_cancelled(start_service):
+async def test_a_turn_started_early_can_be_cancelled(start_service):
     service = start_service(Counting)
     async with opened(service, register(service)) as socket:
         await ask(socket, "one")
@@ -102,7 +102,7 @@ async def test_a_turn_begun_ahead_can_be_cancelled(start_service):
     assert frames[-1]["status_message"] == "cancelled"
 
 
-async def test_a_query_that_kills_the_process_at_once_is_ended_after_it_has_come_again(tmp_path: Path):
+async def test_a_query_that_kills_the_process_is_ended_after_its_second_attempt(tmp_path: Path):
     asked = {"message_type": "query", "content": "exit", "id": "bad"}
     with live_process(tmp_path, "Crash") as service:
         session_id = register(service)
@@ -124,7 +124,7 @@ async def test_a_query_that_kills_the_process_at_once_is_ended_after_it_has_come
     assert frames[-1]["status_message"] == "internal_error"
 
 
-async def test_a_long_answer_of_a_session_that_is_stored_with_it_is_among_its_files(start_service):
+async def test_a_long_answer_of_a_stored_session_is_attached_as_a_file(start_service):
     service = start_service(Long)
     asked = {"model": "svc-1.1", "messages": [{"role": "user", "content": "1200000"}]}
     with service.http() as http:
@@ -135,7 +135,7 @@ async def test_a_long_answer_of_a_session_that_is_stored_with_it_is_among_its_fi
     assert [file["size"] for file in session["files"]] == [len(("€" * (1_200_000 // 3 - 1) + "\nEND").encode())]
 
 
-async def test_the_second_question_knows_the_first_and_the_files_that_came_between(service: ThreadService):
+async def test_the_second_question_has_the_first_and_the_files_attached_since(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
         await ask(socket, "one")

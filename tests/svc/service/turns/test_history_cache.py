@@ -27,7 +27,7 @@ def told(answer: str, asked: float = 1.0) -> History:
 ROOM = told("x" * 1_000).size_bytes
 
 
-def test_a_history_is_of_a_session_as_it_was_at_one_seq():
+def test_a_history_is_a_snapshot_of_a_session_at_one_seq():
     kept = HistoryCache(limit_bytes=10 * ROOM, history_bytes=10 * ROOM)
     kept.put("s", 6, told("one"))
     assert kept.find(session(last_seq=6)) == told("one")
@@ -35,7 +35,7 @@ def test_a_history_is_of_a_session_as_it_was_at_one_seq():
     assert kept.find(session("other")) is None
 
 
-def test_the_sessions_used_longest_ago_make_room():
+def test_the_least_recently_used_sessions_are_evicted():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     for name in "abc":
         kept.put(name, 6, told("x" * 1_000))
@@ -44,7 +44,7 @@ def test_the_sessions_used_longest_ago_make_room():
     assert kept.session_ids == {"a", "c", "d"}
 
 
-def test_a_history_that_grows_takes_its_room_once():
+def test_a_growing_history_is_counted_once():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     kept.put("other", 6, told("x" * 1_000))
     for seq in range(20):
@@ -53,7 +53,7 @@ def test_a_history_that_grows_takes_its_room_once():
 
 
 @pytest.mark.parametrize("limit", ["history_bytes", "limit_bytes"])
-def test_a_history_beyond_a_limit_is_not_kept(limit: str):
+def test_a_history_over_a_limit_is_not_cached(limit: str):
     kept = HistoryCache(**{"history_bytes": 10 * ROOM, "limit_bytes": 10 * ROOM, limit: ROOM - 1})
     kept.put("s", 5, told("short"))
     kept.put("s", 6, told("x" * 1_000))
@@ -76,7 +76,7 @@ async def in_store(service: ThreadService, session_id: str) -> History:
 
 
 @pytest.mark.parametrize("can_log", [True, False], ids=["logged", "unlogged"])
-async def test_what_is_kept_is_what_the_store_has(service: ThreadService, can_log: bool):
+async def test_the_cached_history_matches_the_store(service: ThreadService, can_log: bool):
     session_id = register(service, can_log=can_log)
     async with opened(service, session_id) as socket:
         for number in range(3):
@@ -88,7 +88,7 @@ async def test_what_is_kept_is_what_the_store_has(service: ThreadService, can_lo
     assert [len(exchange.sources) for exchange in kept.exchanges] == [1, 1, 1]
 
 
-async def test_a_turn_that_failed_is_no_history_and_loses_none(start_service):
+async def test_a_failed_turn_is_not_added_to_the_history(start_service):
     service = start_service(Crash)
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -99,7 +99,7 @@ async def test_a_turn_that_failed_is_no_history_and_loses_none(start_service):
     assert [exchange.prompt for exchange in kept.exchanges] == ["end", "end"]
 
 
-async def test_a_cancelled_turn_is_no_history(start_service):
+async def test_a_cancelled_turn_is_not_added_to_the_history(start_service):
     service = start_service(Slow)
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -110,7 +110,7 @@ async def test_a_cancelled_turn_is_no_history(start_service):
     assert await in_memory(service, session_id) == History()
 
 
-async def test_a_deleted_session_leaves_no_history(service: ThreadService):
+async def test_a_deleted_session_has_no_cached_history(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
         await ask(socket, "one")
@@ -121,7 +121,7 @@ async def test_a_deleted_session_leaves_no_history(service: ThreadService):
 
 
 @pytest.mark.parametrize("can_log", [True, False], ids=["logged", "unlogged"])
-async def test_the_purge_after_a_sessions_end_takes_its_history(start_service, can_log: bool):
+async def test_purging_an_expired_session_removes_its_history(start_service, can_log: bool):
     now = [1_000_000.0]
     service = start_service(Echo, clock=lambda: now[0], purge_interval_seconds=0.05)
     session_id = register(service, can_log=can_log)
@@ -132,7 +132,7 @@ async def test_the_purge_after_a_sessions_end_takes_its_history(start_service, c
     wait_until(lambda: not service.running.service.turns.histories.session_ids, "the purge")
 
 
-async def test_conversations_of_openai_clients_are_not_kept(service: ThreadService):
+async def test_conversations_of_openai_clients_are_not_cached(service: ThreadService):
     asked = {"model": "svc-1.1", "messages": [{"role": "user", "content": "one"}]}
     with service.http() as http:
         http.post("/chat/completions", json=asked).raise_for_status()

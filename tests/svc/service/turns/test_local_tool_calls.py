@@ -66,7 +66,7 @@ async def refused(socket: ClientConnection) -> Frame:
     return frame
 
 
-async def test_a_call_is_confirmed_made_and_answered_in_the_order_of_seq(calling):
+async def test_a_call_is_confirmed_made_and_answered_in_seq_order(calling):
     session_id = register(calling)
     async with opened(calling, session_id) as socket:
         await offer(socket, "lookup=x", id="q1", turn="t1")
@@ -98,7 +98,7 @@ async def test_a_call_is_confirmed_made_and_answered_in_the_order_of_seq(calling
     assert session["local_tools"] == TOOLS
 
 
-async def test_what_is_allowed_for_the_session_is_asked_once(calling):
+async def test_a_tool_allowed_for_the_session_is_confirmed_once(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x")
         await answer(socket, await allow(socket), ok=True, value=1)
@@ -108,7 +108,7 @@ async def test_what_is_allowed_for_the_session_is_asked_once(calling):
         assert json.loads(call["content"]) == {"name": "lookup", "arguments": {"text": "y"}}
 
 
-async def test_what_is_allowed_once_is_asked_again(calling):
+async def test_a_tool_allowed_once_is_confirmed_again(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x lookup=y")
         await answer(socket, await allow(socket, is_once=True), ok=True, value=1, message_id="a2")
@@ -116,7 +116,7 @@ async def test_what_is_allowed_once_is_asked_again(calling):
         assert json.loads(request["content"])["arguments"] == {"text": "y"}
 
 
-async def test_a_tool_that_comes_back_in_another_form_is_asked_for_again(calling):
+async def test_a_changed_tool_must_be_confirmed_again(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x")
         await answer(socket, await allow(socket), ok=True, value=1)
@@ -126,7 +126,7 @@ async def test_a_tool_that_comes_back_in_another_form_is_asked_for_again(calling
         assert json.loads((await read_until(socket, "confirmation_request"))["content"])["description"] == "Deletes it."
 
 
-async def test_a_refusal_is_for_the_turn_and_the_assistant_is_told(calling):
+async def test_a_refusal_applies_to_the_turn_and_reaches_the_assistant(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x lookup=y")
         await answer(socket, await read_until(socket, "confirmation_request"), is_allowed=False)
@@ -139,14 +139,14 @@ async def test_a_refusal_is_for_the_turn_and_the_assistant_is_told(calling):
         assert await read_until(socket, "confirmation_request")
 
 
-async def test_an_error_of_the_tool_is_told(calling):
+async def test_an_error_of_the_tool_reaches_the_assistant(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x")
         await answer(socket, await allow(socket), ok=False, error="KeyError: x")
         assert (await read_turn(socket))[-2]["content"] == "error: KeyError: x"
 
 
-async def test_calls_made_at_once_are_asked_one_after_the_other(calling):
+async def test_simultaneous_calls_are_confirmed_one_at_a_time(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "both lookup=x other=y")
         await answer(socket, await allow(socket), ok=True, value=1, message_id="a2")
@@ -154,7 +154,7 @@ async def test_calls_made_at_once_are_asked_one_after_the_other(calling):
         assert (await read_turn(socket))[-2]["content"] == "1\n2"
 
 
-async def test_where_nobody_answers_in_time_the_assistant_goes_on_without(start_service):
+async def test_the_assistant_continues_without_an_answer_after_the_timeout(start_service):
     service = start_service(Calling, confirmation_seconds=0.05, local_call_seconds=0.05)
     async with opened(service, register(service)) as socket:
         await offer(socket, "lookup=x")
@@ -169,7 +169,7 @@ async def test_where_nobody_answers_in_time_the_assistant_goes_on_without(start_
         assert (await read_turn(socket))[-2]["content"] == "error: no result within 0.05 s"
 
 
-async def test_the_first_answer_wins_and_the_same_again_is_no_error(calling):
+async def test_the_first_answer_wins_and_repeating_it_is_not_an_error(calling):
     session_id = register(calling)
     async with opened(calling, session_id) as first, opened(calling, session_id) as second:
         await offer(first, "lookup=x")
@@ -199,7 +199,7 @@ BAD_ANSWERS = [
 
 
 @pytest.mark.parametrize(("changes", "text"), BAD_ANSWERS)
-async def test_an_answer_that_cannot_be_one_is_refused_and_the_question_stays(calling, changes, text):
+async def test_an_invalid_answer_is_rejected_and_the_question_stays_open(calling, changes, text):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x", id="q1")
         request = await read_until(socket, "confirmation_request")
@@ -215,7 +215,7 @@ async def test_an_answer_that_cannot_be_one_is_refused_and_the_question_stays(ca
         assert await read_until(socket, "local_tool_call")
 
 
-async def test_only_the_sessions_user_may_answer(calling):
+async def test_only_the_user_of_the_session_may_answer(calling):
     session_id = register(calling)
     _, other_key = calling.make_key("other")
     others = register(calling, other_key)
@@ -228,7 +228,7 @@ async def test_only_the_sessions_user_may_answer(calling):
         assert await read_turn(socket)
 
 
-async def test_an_answer_where_no_turn_runs_is_refused(calling):
+async def test_an_answer_without_a_running_turn_is_rejected(calling):
     async with opened(calling, register(calling)) as socket:
         await answer(socket, {"message_type": "local_tool_call", "id": "m1"}, ok=True)
         assert (await refused(socket))["status_message"] == "invalid_request"
@@ -248,7 +248,7 @@ BAD_OFFERS = [
 
 
 @pytest.mark.parametrize(("tools", "text"), BAD_OFFERS)
-async def test_an_offer_that_breaks_a_rule_is_refused_by_the_fields_name(calling, tools, text):
+async def test_an_invalid_tool_offer_is_rejected_with_the_field_name(calling, tools, text):
     async with opened(calling, register(calling)) as socket:
         await send(socket, message_type="query", content="hello", local_tools=tools)
         refusal = await refused(socket)
@@ -256,13 +256,13 @@ async def test_an_offer_that_breaks_a_rule_is_refused_by_the_fields_name(calling
         assert text in refusal["content"]
 
 
-async def test_an_assistant_that_uses_no_tools_answers_as_ever(service: ThreadService):
+async def test_an_assistant_without_tools_answers_as_usual(service: ThreadService):
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, "hello", local_tools=TOOLS)
     assert kinds(frames) == ["query", "info", "source", "info", "result", "info"]
 
 
-async def test_tools_are_the_turns_and_the_next_query_offers_none(calling):
+async def test_tools_belong_to_one_turn_and_the_next_query_has_none(calling):
     session_id = register(calling)
     async with opened(calling, session_id) as socket:
         await offer(socket, "nothing")
@@ -272,7 +272,7 @@ async def test_tools_are_the_turns_and_the_next_query_offers_none(calling):
         assert http.get("/session/get", params={"session_id": session_id}).json()["local_tools"] == []
 
 
-async def test_a_cancel_ends_a_turn_that_waits_for_its_client(calling):
+async def test_a_cancel_ends_a_turn_that_is_waiting_for_its_client(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, "lookup=x", turn="t1")
         request = await read_until(socket, "confirmation_request")
@@ -282,7 +282,7 @@ async def test_a_cancel_ends_a_turn_that_waits_for_its_client(calling):
         assert "is pending: it was answered, timed out or never existed" in (await refused(socket))["content"]
 
 
-async def test_a_result_over_the_limit_is_refused_and_a_smaller_one_may_follow(start_service):
+async def test_a_result_over_the_limit_is_rejected_and_a_smaller_one_may_follow(start_service):
     async with opened(service := start_service(Calling, max_content_bytes=1_000), register(service)) as socket:
         await offer(socket, "lookup=x")
         call = await allow(socket)
@@ -293,13 +293,13 @@ async def test_a_result_over_the_limit_is_refused_and_a_smaller_one_may_follow(s
         assert (await read_turn(socket))[-2]["content"] == '"x"'
 
 
-async def test_arguments_that_no_message_should_carry_are_not_asked_for(calling):
+async def test_oversized_arguments_are_not_sent_for_confirmation(calling):
     async with opened(calling, register(calling)) as socket:
         await offer(socket, f"lookup={'x' * 100_001}")
         assert (await read_turn(socket))[-2]["content"].startswith("error: the arguments are 100,")
 
 
-async def test_a_turn_that_is_taken_up_after_a_kill_has_the_tools_of_its_query(tmp_path):
+async def test_a_turn_resumed_after_a_kill_has_the_tools_of_its_query(tmp_path):
     with live_process(tmp_path, "Calling") as service:
         session_id = register(service)
         async with opened(service, session_id) as socket:

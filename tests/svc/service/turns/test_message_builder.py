@@ -18,7 +18,7 @@ SMALL = Settings(max_content_bytes=2_000, max_message_bytes=4_096 + 3_000)
 
 
 @given(st.text(max_size=3_000), st.text(alphabet='\x00\x1b\n"\\€𝄞a', max_size=3_000))
-def test_whatever_is_said_fits_its_frame_and_is_kept_where_it_fits(text: str, nasty: str):
+def test_any_content_fits_its_frame_and_is_kept_if_it_fits(text: str, nasty: str):
     transcript = MessageBuilder(QUERY, SMALL)
     for content in (text, nasty):
         message = transcript.step(Step(content=content), 101.0)
@@ -41,7 +41,7 @@ def test_an_answer_is_a_plain_text_result_and_the_closing_info():
     assert closing.content == "Answered after 1.5 s."
 
 
-def test_a_failure_is_an_error_with_the_wires_code():
+def test_a_failure_is_an_error_with_its_wire_code():
     message = MessageBuilder(QUERY, SMALL).failure(UpstreamError("the model is gone"), Usage(total_tokens=3), 101.0)
     assert (message.status_code, message.status_message, message.content) == (
         502,
@@ -52,7 +52,7 @@ def test_a_failure_is_an_error_with_the_wires_code():
 
 
 @pytest.mark.parametrize("kind", [MessageType.RESULT, MessageType.ERROR, MessageType.QUERY, MessageType.CANCEL])
-def test_a_step_of_a_type_that_is_not_a_steps_is_a_fault(kind: MessageType):
+def test_a_step_with_an_invalid_type_is_an_internal_error(kind: MessageType):
     with pytest.raises(TypeError):
         MessageBuilder(QUERY, SMALL).step(Step(content="x", message_type=kind), 101.0)
 
@@ -62,13 +62,13 @@ def test_four_bytes_are_a_token(text: str, tokens: int):
     assert count_tokens(text) == tokens
 
 
-def test_an_assistants_own_count_counts():
+def test_a_token_count_of_the_assistant_takes_precedence():
     own = Usage(prompt_tokens=1, generated_tokens=2, total_tokens=3)
     assert count_usage("a" * 40, Answer(markdown="b" * 40, usage=own)) == own
     assert count_usage("a" * 40, Answer(markdown="b" * 80)).total_tokens == 30
 
 
-def test_of_a_turn_that_ran_twice_only_the_run_that_answered_is_history():
+def test_only_the_answered_run_of_a_repeated_turn_is_history():
     def said(kind: MessageType, group: str, content: str, mime: MimeType = MimeType.TEXT) -> Message:
         return Message(message_type=kind, group=group, content=content, mime_type=mime)
 

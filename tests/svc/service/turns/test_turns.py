@@ -23,7 +23,7 @@ async def read_until_silent(socket) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("is_given_up", [False, True], ids=["free again in time", "free again too late"])
-async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it(
+async def test_a_turn_waits_for_a_full_disk_and_ends_exactly_once(
     start_service, monkeypatch: pytest.MonkeyPatch, is_given_up: bool
 ):
     monkeypatch.setattr("svc.service.turns.turn_run.MAX_WRITE_TRIES", 1 if is_given_up else 100)
@@ -45,7 +45,7 @@ async def test_a_turn_waits_for_a_full_disk_and_ends_once_whatever_becomes_of_it
         assert [frame["content"] for frame in frames[1:-2]] == [f"step {n}" for n in range(STEPS)]
 
 
-async def test_a_query_to_a_full_disk_is_told_and_the_stream_goes_on(service: ThreadService):
+async def test_a_query_to_a_full_disk_gets_an_error_and_the_stream_stays_open(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
         await service.limit_pages(1)
@@ -58,7 +58,7 @@ async def test_a_query_to_a_full_disk_is_told_and_the_stream_goes_on(service: Th
     assert (refusal["status_code"], refusal["status_message"], refusal["seq"]) == (503, "unavailable", 0)
 
 
-async def test_while_it_stops_the_service_takes_no_new_query_and_lets_a_turn_end(start_service):
+async def test_a_stopping_service_rejects_queries_and_lets_a_turn_finish(start_service):
     service = start_service(Slow, stop_seconds=20)
     first, second = register(service), register(service)
     async with opened(service, first) as running, opened(service, second) as asking:

@@ -1,4 +1,4 @@
-"""Archives: members by content, what is wrong with them, bounds, and damage that is told, not raised."""
+"""Archives: members by content, suspicious members, limits, and damage that is reported, not raised."""
 
 from __future__ import annotations
 
@@ -97,16 +97,16 @@ def test_a_tar_is_listed_with_links_and_times():
         pytest.param(tarred((entry("d", tarfile.CHRTYPE), b"")), "device", id="device"),
     ],
 )
-def test_what_is_wrong_with_a_member_is_named(raw: bytes, sign: str):
+def test_indicators_of_a_suspicious_member_are_named(raw: bytes, sign: str):
     assert sign in signs(raw)
 
 
-def test_ordinary_members_have_no_signs():
+def test_ordinary_members_have_no_indicators():
     raw = zipped(("a.txt", b"hello"), ("b/c.csv", b"a,b\n1,2\n"), ("d.pdf", b"%PDF-1.7\n"), ("e..txt", b"x"))
     assert signs(raw) == set()
 
 
-def test_the_same_name_twice_is_a_sign():
+def test_a_duplicate_name_is_an_indicator():
     with pytest.warns(UserWarning, match="Duplicate"):
         raw = zipped(("a.txt", b"one"), ("a.txt", b"two"))
     assert signs(raw) == {"duplicate"}
@@ -119,25 +119,25 @@ def locked() -> bytes:
     return bytes(raw)
 
 
-def test_a_password_is_said_and_nothing_is_opened():
+def test_password_protection_is_reported_and_nothing_is_opened():
     assert signs(locked()) == {"password"}
     [member] = found(locked(), ArchiveMember)
     assert member.facts.is_encrypted
     assert member.facts.sha256 == ""
 
 
-def test_an_archive_within_is_named_and_not_opened():
+def test_a_nested_archive_is_named_and_not_opened():
     raw = zipped(("in.zip", zipped(("a.txt", b"hello"))))
     assert "nested archives not opened (one level only): 1" in gaps(raw)
     assert [member.facts.label for member in found(raw, ArchiveMember)] == ["zip"]
 
 
 @pytest.mark.parametrize("magic", [b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\x01\x00", b"MSCF"], ids=["7z", "RAR", "CAB"])
-def test_a_format_that_is_not_read_is_said(magic: bytes):
+def test_an_unsupported_format_is_reported(magic: bytes):
     assert "are not opened" in gaps(magic + bytes(100))
 
 
-def test_more_members_than_are_listed_are_said():
+def test_members_over_the_limit_are_reported():
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         for number in range(MAX_MEMBERS + 1):
@@ -145,7 +145,7 @@ def test_more_members_than_are_listed_are_said():
     assert f"only the first {MAX_MEMBERS:,} of {MAX_MEMBERS + 1:,}" in gaps(packed.getvalue())
 
 
-def test_members_that_share_their_bytes_are_a_bomb():
+def test_members_with_overlapping_data_are_a_bomb():
     raw = bytearray(zipped(("a", random.Random(1).randbytes(50_000))))
     start = raw.index(b"PK\x01\x02")
     end = raw.index(b"PK\x05\x06")
@@ -175,11 +175,11 @@ DAMAGED = {
 
 
 @pytest.mark.parametrize("raw", DAMAGED.values(), ids=DAMAGED)
-def test_damage_is_told(raw: bytes):
+def test_damage_is_reported(raw: bytes):
     assert any(isinstance(item, Gap | Finding) for item in run(raw))
 
 
-def test_a_bomb_is_left_within_seconds():
+def test_a_bomb_is_abandoned_within_seconds():
     raw = zipped(*((f"{number}", bytes(30_000_000)) for number in range(6)))
     start = time.process_time()
     items = run(raw)

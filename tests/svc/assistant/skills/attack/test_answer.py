@@ -34,7 +34,7 @@ def asked(question: str) -> list[Finding[Facts]]:
         pytest.param("the weather", "**No ATT&CK entry matches the question.**", id="nothing"),
     ],
 )
-def test_the_verdict_says_what_it_is(question: str, verdict: str) -> None:
+def test_the_verdict_names_the_technique(question: str, verdict: str) -> None:
     assert SECTION.verdict(asked(question)) == verdict
 
 

@@ -93,7 +93,7 @@ def test_techniques_without_phrases_are_found_by_their_name() -> None:
     assert "T1687" in ids[:5]
 
 
-def test_every_entry_is_of_a_technique_that_exists_or_existed() -> None:
+def test_every_entry_names_a_current_or_former_technique() -> None:
     entries = lexicon().techniques
     assert len({entry.id for entry in entries}) == len(entries) > 500
     assert all(entry.id in techniques_by_id() or entry.id in moved_by_id() for entry in entries)

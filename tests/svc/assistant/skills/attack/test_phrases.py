@@ -37,7 +37,7 @@ def found(phrases: PhraseIndex, sentence: str) -> set[str]:
         pytest.param("c2 send*", "sends it to the command-and-control server", True, id="and by its long one"),
     ],
 )
-def test_a_phrase_is_in_a_sentence_or_not(phrase: str, sentence: str, is_found: bool) -> None:
+def test_a_phrase_matches_a_sentence_or_does_not(phrase: str, sentence: str, is_found: bool) -> None:
     assert (phrase in found(index(phrase), sentence)) == is_found
 
 
@@ -70,5 +70,5 @@ def test_a_sentence_of_very_many_words_is_cut() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.text(max_size=200))
-def test_any_text_has_words_at_their_places(text: str) -> None:
+def test_words_of_any_text_have_correct_positions(text: str) -> None:
     assert all(0 <= start < end <= len(text) for _, start, end in words_of(text))

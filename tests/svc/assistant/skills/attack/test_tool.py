@@ -42,7 +42,7 @@ def technique(question: str) -> Finding[AttackTechnique]:
         pytest.param("", [], id="empty"),
     ],
 )
-def test_what_is_named_is_found(question: str, titles: list[str]) -> None:
+def test_named_techniques_and_tactics_are_found(question: str, titles: list[str]) -> None:
     assert [one.title for one in asked(question)] == titles
 
 
@@ -66,7 +66,7 @@ def test_a_withdrawn_id_names_its_successor() -> None:
 @pytest.mark.parametrize(
     ("unknown", "near"), [("T1059.099", "T1059 Command and Scripting Interpreter"), ("T1955", "T1595 ")]
 )
-def test_an_unknown_id_comes_with_near_ones_and_no_technique(unknown: str, near: str) -> None:
+def test_an_unknown_id_suggests_similar_ids_without_a_technique(unknown: str, near: str) -> None:
     finding = technique(unknown)
     assert any(name.startswith(near) for name in finding.facts.near)
     assert finding.techniques == ()

@@ -45,7 +45,7 @@ def test_each_technique_is_listed_with_its_sentence_words_and_location() -> None
     assert "`vssadmin … shadow copies`" in row
 
 
-def test_only_a_short_text_has_the_candidates_of_each_sentence() -> None:
+def test_only_a_short_text_lists_candidates_per_sentence() -> None:
     assert "Candidates of each sentence" in SECTION.body(mapped(STORY))
     assert "Candidates of each sentence" not in SECTION.body(mapped(STORY * 5))
 
@@ -54,12 +54,12 @@ def test_the_source_of_the_names_is_given() -> None:
     assert "ATT&CK 17.0 of 2025-04-22, © The MITRE Corporation" in SECTION.body(mapped(STORY))
 
 
-def test_a_report_without_initial_access_suggests_to_look_for_it() -> None:
+def test_a_report_without_initial_access_suggests_looking_for_it() -> None:
     assert any("initial access" in step for step in SECTION.next_steps(mapped(STORY)))
     assert SECTION.next_steps(mapped("The weather was fine.")) == []
 
 
-def test_the_text_cannot_break_out_of_the_table() -> None:
+def test_text_cannot_break_out_of_the_table() -> None:
     hostile = "They dumped LSASS memory | `x` | <img src=x> [a](http://evil.example/) with procdump"
     findings = mapped(hostile)
     row = next(line for line in SECTION.body(findings).split("\n") if line.startswith("| T1003.001"))

@@ -37,12 +37,12 @@ def test_sentences_come_with_their_line(text: str, sentences: list[tuple[int, st
     assert found == sentences
 
 
-def test_what_only_asks_is_left_out_and_lines_stay_right() -> None:
+def test_questions_are_left_out_and_line_numbers_stay_correct() -> None:
     text = "Map this:\n\nThey dumped LSASS."
     assert list(sentences_of(text, without="Map this:")) == [(3, "They dumped LSASS.")]
 
 
-def test_a_question_that_is_all_there_is_stays() -> None:
+def test_a_question_without_other_text_is_kept() -> None:
     assert list(sentences_of("who dumped LSASS", without="who dumped LSASS")) == [(1, "who dumped LSASS")]
 
 

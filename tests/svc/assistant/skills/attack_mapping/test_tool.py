@@ -54,7 +54,7 @@ def test_a_sentence_with_several_behaviours_counts_for_each() -> None:
         ("They ran at.exe to schedule the tool.", "T1053.002"),
     ],
 )
-def test_the_word_at_is_not_the_program_at(sentence: str, technique: str) -> None:
+def test_the_word_at_is_not_the_at_command(sentence: str, technique: str) -> None:
     ids = {one.facts.id for one in techniques_in(sentence)}
     assert technique in ids
     assert len(ids & {"T1053.002", "T1053.005"}) == 1

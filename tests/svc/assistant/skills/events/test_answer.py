@@ -48,7 +48,7 @@ BREACH = [
 ]
 
 
-def test_the_verdict_says_who_got_in_which_tactic_and_how_much_was_read():
+def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
     verdict = SECTION.verdict(findings(*BREACH))
     assert "**Likely Credential Access" in verdict
     assert "**Compromised account: `ann`.**" in verdict
@@ -57,7 +57,7 @@ def test_the_verdict_says_who_got_in_which_tactic_and_how_much_was_read():
     assert "Read 42 events from `DC1.example.test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
 
 
-def test_a_log_without_anything_says_so():
+def test_a_log_without_detections_says_so():
     verdict = SECTION.verdict(findings(event(4634, 0), event(4634, 1)))
     assert verdict.startswith("**No detections** (0 of ")
 
@@ -80,7 +80,7 @@ def test_rules_are_shown_with_their_author_and_licence():
     assert hits[0].facts.license in body
 
 
-def test_processes_are_a_tree_in_a_block():
+def test_processes_are_shown_as_a_tree_in_a_code_block():
     body = SECTION.body(findings(process(2, 1, "cmd /c a"), process(3, 2, "cmd /c b"), process(4, 3, "cmd /c c")))
     assert "cmd /c a  [2] 03:00:02\n└─ cmd /c b  [3] 03:00:03\n  └─ cmd /c c  [4] 03:00:04" in body
 
@@ -92,7 +92,7 @@ def test_the_next_steps_follow_from_what_was_found():
     assert "cleared log" in steps
 
 
-def test_pictures_are_drawn_of_more_than_five_things():
+def test_charts_are_drawn_for_more_than_five_items():
     sources = [failed(n, source=f"203.0.113.{n}") for n in range(8) for _ in range(3)]
     [bars] = SECTION.pictures(findings(*sources))
     assert bars.title.startswith("Failed logons by source")
@@ -103,7 +103,7 @@ HOSTILE = "`![x](http://evil.test/p.png) <img src=x onerror=alert(1)> ``` | [a](
 
 
 @pytest.mark.parametrize("name", ["TargetUserName", "IpAddress", "CommandLine", "ServiceName", "ShareName", "PipeName"])
-def test_evidence_can_make_no_link_no_image_and_no_html(name: str):
+def test_evidence_cannot_create_links_images_or_html(name: str):
     fields = {name: HOSTILE, "TargetUserName": HOSTILE, "Computer": HOSTILE, "IpAddress": "203.0.113.9"}
     events = [
         *(failed(n) | fields for n in range(8)),

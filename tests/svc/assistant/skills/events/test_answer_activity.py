@@ -36,7 +36,7 @@ def test_an_attack_on_a_web_server_is_in_the_verdict_the_table_and_the_steps():
     assert any("203[.]0[.]113[.]9" in step for step in SECTION.next_steps(found))
 
 
-def test_ordinary_requests_are_called_ordinary():
+def test_ordinary_requests_have_no_detections():
     assert "none looks like an attack" in SECTION.verdict(findings(QUIET))
 
 
@@ -48,7 +48,7 @@ def test_requests_that_a_rule_calls_an_attack_are_not_called_ordinary():
     assert "none looks like an attack" not in said
 
 
-def test_a_log_without_a_readable_event_is_not_called_quiet():
+def test_a_log_without_readable_events_is_not_reported_as_clean():
     found = [
         item for item in inspect(io.BytesIO(b"ElfFile\0" + bytes(4_088)), source="x.evtx") if isinstance(item, Finding)
     ]
@@ -62,11 +62,11 @@ def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     assert "`/usr/bin/id`" in SECTION.body(found)
 
 
-def test_only_the_time_of_day_that_was_asked_for_counts():
+def test_only_the_requested_time_of_day_is_counted():
     assert [f.facts.events for f in findings(SYSLOG, after="03:12:46") if f.kind == "events_summary"] == [1]
 
 
-def test_calls_of_a_cloud_name_who_what_and_from_where():
+def test_cloud_api_calls_name_user_action_and_source():
     record = {
         "eventTime": "2026-11-20T03:12:45Z",
         "eventSource": "cloudtrail.amazonaws.com",

@@ -43,7 +43,7 @@ def test_the_most_likely_type_comes_first(name: str, value: str):
     assert [names[0] for names in candidates(f"what hash is this?\n{value}")] == [name]
 
 
-def test_types_that_look_alike_are_listed_too():
+def test_other_types_of_the_same_form_are_listed():
     [finding] = found(FORMS["MD5"])
     assert "NTLM" in [candidate.name for candidate in finding.facts.candidates]
     assert finding.confidence == "medium"

@@ -121,7 +121,7 @@ TYPES = [
 
 
 @pytest.mark.parametrize(("kind", "text", "values"), TYPES, ids=[f"{row[0]}: {row[1][:24]}" for row in TYPES])
-def test_each_type_is_found_as_it_is_meant(kind, text, values):
+def test_each_type_is_found_in_its_canonical_form(kind, text, values):
     assert found(text).get(kind) == values
 
 
@@ -143,11 +143,11 @@ def test_each_type_is_found_as_it_is_meant(kind, text, values):
         ("mutex", r"C:\Users\x\AppData\Local\Temp"),
     ],
 )
-def test_what_only_looks_like_an_indicator_is_left_out(kind, text):
+def test_text_that_only_resembles_an_indicator_is_left_out(kind, text):
     assert kind not in found(text)
 
 
-def test_what_was_left_out_is_said_with_its_reason():
+def test_excluded_indicators_are_reported_with_the_reason():
     said = gaps("version 1.2.3.4 and readme.md")
     assert "version numbers, not addresses: 1 (1.2.3.4)" in said
     assert "files or program text, not hosts: 1 (readme.md)" in said
@@ -185,17 +185,17 @@ def test_the_host_of_a_url_is_an_indicator_too_and_a_redirect_target_as_well():
         ("a" * 32, "md5", "a" * 32),
     ],
 )
-def test_what_is_shown_cannot_be_clicked(value, kind, shown):
+def test_shown_indicators_cannot_be_clicked(value, kind, shown):
     assert defang(value, kind) == shown
 
 
-def test_evidence_has_the_line_as_it_stands_in_the_file():
+def test_evidence_quotes_the_line_of_the_file_unchanged():
     text = "one\ntwo hxxp://evil[.]top here\nthree"
     first = next(item for item in indicators.inspect(text, source="r.txt") if isinstance(item, Finding))
     assert (first.evidence[0].line, first.evidence[0].excerpt) == (2, "two hxxp://evil[.]top here")
 
 
-def test_counts_and_first_lines_of_a_large_log_are_those_it_was_made_with():
+def test_counts_and_first_lines_of_a_large_log_match_the_generated_ones():
     rng = random.Random(20)
     pool = [
         f"{rng.randint(11, 99)}.{rng.randint(0, 255)}.{rng.randint(0, 255)}.{rng.randint(1, 254)}" for _ in range(300)
@@ -215,7 +215,7 @@ def test_counts_and_first_lines_of_a_large_log_are_those_it_was_made_with():
     assert any(isinstance(item, Progress) and "20,000 lines" in item.text for item in items)
 
 
-def test_more_indicators_than_the_bound_are_counted_and_said(monkeypatch):
+def test_indicators_over_the_limit_are_counted_and_reported(monkeypatch):
     monkeypatch.setattr(indicators, "MAX_INDICATORS", 5)
     said = gaps(" ".join(f"45.9.148.{n}" for n in range(1, 11)))
     assert "kept the first 5 indicators; 5 more mentions were not listed" in said
@@ -229,7 +229,7 @@ def test_more_indicators_than_the_bound_are_counted_and_said(monkeypatch):
     ids=lambda text: text[:8],
 )  # fmt: skip
 @pytest.mark.timeout(20)
-def test_hostile_repetition_ends_soon(text):
+def test_hostile_repetition_is_read_quickly(text):
     assert list(indicators.inspect(text, source="x"))
 
 
@@ -240,14 +240,14 @@ PIECES = [
 
 @given(st.lists(st.sampled_from(PIECES), max_size=60).map("".join))
 @settings(max_examples=200, deadline=None)
-def test_no_text_makes_it_raise(text):
+def test_any_text_is_read_without_an_exception(text):
     for item in indicators.inspect(text, source="x"):
         if isinstance(item, Finding):
             assert 1 <= item.facts.line <= text.count("\n") + 1
             assert item.facts.value
 
 
-def test_thousands_of_indicators_in_one_line_are_found_soon_each_with_what_stands_around_it():
+def test_thousands_of_indicators_in_one_line_are_found_quickly_with_their_context():
     text = " ".join(f"http://host{number}.evil{number}.com/p?q={number}" for number in range(9_000))
     started = time.process_time()
     urls = [

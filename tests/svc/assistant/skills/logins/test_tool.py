@@ -1,4 +1,4 @@
-"""Failed logins are counted once each, whatever wrote about them."""
+"""Failed logins are counted once each, in every log format."""
 
 import random
 import time
@@ -88,7 +88,7 @@ class Attack:
 
 @pytest.mark.parametrize("form", ["syslog", "iso"])
 @pytest.mark.parametrize("seed", range(4))
-def test_counts_per_source_and_account_are_the_attackers_own(seed, form):
+def test_counts_per_source_and_account_match_the_generated_attack(seed, form):
     attack = Attack(seed, 600, form)
     counted = {
         (found.facts.source, row.account): row.failures
@@ -240,14 +240,14 @@ def test_other_services_count_per_source_and_account(line, head):
 
 
 @pytest.mark.parametrize("line", [line for name, line in SERVICES.items() if name != "exim"])
-def test_a_log_of_other_services_refusals_is_one_of_logins(line):
+def test_a_log_of_failures_of_other_services_is_a_login_log(line):
     assert identify(f"Nov 20 03:12:45 web1 {line}\n".encode() * 3, "x.log")[1] == "authlog"
 
 
 @pytest.mark.parametrize(
     "piece", ["Auth: [a] user [b]\\[c] ", "client=[", "authenticator failed for ", "[1.1.1.1]: SASL X "]
 )
-def test_a_line_made_to_be_slow_is_not(piece):
+def test_a_line_crafted_to_be_slow_is_read_quickly(piece):
     start = time.process_time()
     run([piece * 8_000 + "NT_STATUS_ sasl_username="])
     assert time.process_time() - start < 1
@@ -288,7 +288,7 @@ def test_success_after_failure_is_as_severe_as_the_failures_before(before, metho
     assert found.evidence[0].excerpt == lines[-1]
 
 
-def test_success_of_a_source_that_never_failed_is_no_finding():
+def test_success_without_prior_failures_is_not_a_finding():
     lines = [failed(source="192.0.2.7"), ssh("Accepted password for root from 198.51.100.1 port 9 ssh2", pid=9)]
     assert not findings(lines, "auth_success")
 
@@ -302,12 +302,12 @@ def test_success_of_a_source_that_never_failed_is_no_finding():
         pytest.param(5, 40, "brute force", id="many accounts many times"),
     ],
 )
-def test_pattern_of_a_source(accounts, tries, pattern):
+def test_the_pattern_of_a_source_is_classified(accounts, tries, pattern):
     lines = [failed(user=f"u{n % accounts}", pid=n) for n in range(accounts * tries)]
     assert [f.facts.pattern for f in findings(lines, "auth_source")] == [pattern]
 
 
-def test_first_and_last_are_the_servers_own_times_and_lines():
+def test_first_and_last_are_times_and_lines_of_the_log():
     lines = [
         ssh(PAM.format(source="192.0.2.7"), time="Nov 20 03:12:43"),
         failed(time="Nov 20 03:12:45"),
@@ -318,7 +318,7 @@ def test_first_and_last_are_the_servers_own_times_and_lines():
     assert (found.facts.first_line, found.facts.last_line) == (2, 3)
 
 
-def test_december_stays_before_january_and_the_missing_year_is_said():
+def test_december_stays_before_january_and_the_missing_year_is_reported():
     lines = [failed(time="Dec 31 23:59:59"), failed(pid=2, time="Jan  1 00:00:04")]
     [found] = findings(lines, "auth_source")
     assert (found.facts.first, found.facts.last) == ("--12-31T23:59:59", "--01-01T00:00:04")
@@ -341,11 +341,11 @@ def test_time_of_day_keeps_a_part_of_each_day(after, before, kept):
     assert summary(lines, after=after, before=before).failures == kept
 
 
-def test_a_text_without_logins_is_said_to_have_none():
+def test_a_text_without_logins_is_reported_as_such():
     assert "no login lines" in gaps(["hello", "world"])
 
 
-def test_names_beyond_the_bound_are_counted_together_and_said(monkeypatch):
+def test_names_over_the_limit_are_counted_together_and_reported(monkeypatch):
     monkeypatch.setattr(LoginCounts, "max_names", 10)
     lines = [
         line
@@ -379,7 +379,7 @@ PIECES = st.sampled_from([
 
 @settings(max_examples=300)
 @given(st.lists(st.lists(PIECES | st.text(max_size=6), max_size=9).map("".join), max_size=8))
-def test_no_line_raises(lines):
+def test_any_line_is_read(lines):
     counted = summary(lines)
     assert counted.failures >= 0
     assert counted.lines == len(lines)
@@ -388,5 +388,5 @@ def test_no_line_raises(lines):
 @pytest.mark.long
 @settings(max_examples=20_000, deadline=None)
 @given(st.lists(st.lists(PIECES | st.text(max_size=20), max_size=15).map("".join), max_size=20))
-def test_no_line_raises_in_many(lines):
+def test_any_of_many_lines_is_read(lines):
     assert summary(lines).lines == len(lines)

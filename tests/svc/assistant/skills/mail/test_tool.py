@@ -35,12 +35,12 @@ def verdict(raw: bytes) -> Finding[MailVerdict]:
 
 
 @pytest.mark.parametrize("raw", TRAPS.values(), ids=TRAPS)
-def test_a_trap_is_called_one(raw: bytes):
+def test_phishing_mail_is_detected(raw: bytes):
     assert verdict(raw).facts.verdict in ("phishing", "suspicious"), verdict(raw).facts.reasons
 
 
 @pytest.mark.parametrize("raw", ORDINARY.values(), ids=ORDINARY)
-def test_ordinary_mail_is_called_ordinary(raw: bytes):
+def test_ordinary_mail_is_not_suspicious(raw: bytes):
     assert verdict(raw).facts.verdict == "ordinary", verdict(raw).facts.reasons
 
 
@@ -48,26 +48,26 @@ def called_suspicious(kind: str) -> list[bool]:
     return [verdict(raw).facts.verdict in ("phishing", "suspicious") for _, raw in corpus(kind)]
 
 
-def test_nine_of_ten_traps_of_every_age_and_form_are_called_suspicious():
+def test_nine_of_ten_phishing_mails_of_every_age_and_form_are_suspicious():
     called = called_suspicious("traps")
     assert len(called) > 240
     assert sum(called) / len(called) >= 0.9
 
 
-def test_one_of_twenty_ordinary_mails_of_every_age_and_form_at_most_is_called_suspicious():
+def test_at_most_one_of_twenty_ordinary_mails_is_suspicious():
     called = called_suspicious("ordinary")
     assert len(called) > 220
     assert sum(called) / len(called) <= 0.05
 
 
-def test_a_persons_name_that_is_a_companys_word_is_the_persons():
+def test_a_personal_name_that_is_also_a_brand_is_not_impersonation():
     sent = made(sender="Fiona Apple <fiona@concerts.example.net>", subject="Saturday", text="See you there.")
     assert verdict(sent).facts.verdict == "ordinary"
     [note] = [note for note in found(sent, MailSender) if note.facts.name == "name_brand"]
     assert note.facts.points == 1.0
 
 
-def test_the_words_of_business_between_colleagues_are_no_fraud():
+def test_business_wording_between_colleagues_is_not_fraud():
     text = (
         "The transfer of the funds closes on Friday. The sum of $35 million goes to the account. Strictly confidential."
     )
@@ -75,7 +75,7 @@ def test_the_words_of_business_between_colleagues_are_no_fraud():
     assert verdict(colleague).facts.verdict == "ordinary"
 
 
-def test_japanese_words_of_a_trap_are_known():
+def test_japanese_phishing_wording_is_recognised():
     html = "<p>お客様のアカウントは一時停止されています。</p><a href='https://vinyl-hut-77.cn/x/'>ログインはこちら</a>"
     mail = made(sender="Amazon.co.jp <info@vinyl-hut-77.cn>", subject="お支払い方法の確認", html=html)
     assert verdict(mail).facts.verdict == "phishing"
@@ -94,7 +94,7 @@ def test_a_text_without_fields_is_judged_by_its_words_and_links():
     assert verdict(raw).facts.verdict in ("phishing", "suspicious")
 
 
-def test_a_question_alone_is_no_mail():
+def test_a_question_alone_is_not_a_mail():
     assert [type(item) for item in run(b"is this phishing?")][1:] == [Gap]
 
 
@@ -121,7 +121,7 @@ text
 """
 
 
-def test_hops_come_first_server_first_with_delays_and_what_is_odd():
+def test_hops_are_listed_oldest_first_with_delays_and_anomalies():
     hops = [hop.facts for hop in found(HOPS, MailHop)]
     assert [hop.ip for hop in hops] == ["192.168.1.5", "203.0.113.4", "198.51.100.2"]
     assert [hop.delay_seconds for hop in hops] == [None, -1800, 1800]
@@ -149,7 +149,7 @@ text
 """
 
 
-def test_checks_are_told_as_recorded_and_by_whom():
+def test_authentication_results_are_reported_with_their_server():
     checks = [one.facts for one in found(CHECKS, MailAuth)]
     latest = {(one.method, one.result, one.domain, one.server) for one in checks if one.is_latest}
     assert latest == {
@@ -189,7 +189,7 @@ def sign_names(html: str) -> set[str]:
         ('<map><area href="http://203.0.113.7/p"></map>', "ip"),
     ],
 )
-def test_what_speaks_against_a_link_is_named(link: str, sign: str):
+def test_indicators_of_a_suspicious_link_are_named(link: str, sign: str):
     assert sign in sign_names(f"<p>hello</p>{link}")
 
 
@@ -202,7 +202,7 @@ def test_what_speaks_against_a_link_is_named(link: str, sign: str):
         '<a href="http://www.nytimes.com/2025/03/11/x.html">read</a>',
     ],
 )
-def test_nothing_speaks_against_an_ordinary_link(link: str):
+def test_an_ordinary_link_has_no_indicators(link: str):
     assert sign_names(f"<p>hello</p>{link}") == set()
 
 
@@ -221,7 +221,7 @@ def test_nothing_speaks_against_an_ordinary_link(link: str):
         ("microscope.com", ""),
     ],
 )
-def test_look_alikes_of_companies_are_known(host: str, brand: str):
+def test_lookalike_domains_are_recognised(host: str, brand: str):
     assert imitated_brand(host, organisation(host)) == brand
 
 
@@ -248,7 +248,7 @@ def zipped(*members: tuple[str, bytes]) -> bytes:
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_what_speaks_against_an_attachment_is_named(name: str, data: bytes, danger: str):
+def test_indicators_of_a_suspicious_attachment_are_named(name: str, data: bytes, danger: str):
     CONTENTS["given"] = data
     mail = made(
         sender="Jo <jo@firm.example>", subject="x", text="hello", files=[(name, "application/octet-stream", "given")]
@@ -258,14 +258,14 @@ def test_what_speaks_against_an_attachment_is_named(name: str, data: bytes, dang
     assert attachment.facts.size == len(data)
 
 
-def test_a_harmless_attachment_is_hashed_and_left_alone():
+def test_a_harmless_attachment_is_only_hashed():
     [attachment] = found(ORDINARY["work mail about money"], MailAttachment)
     assert attachment.facts.label == "pdf"
     assert attachment.facts.dangers == []
     assert len(attachment.facts.sha256) == 64
 
 
-def test_hidden_text_is_not_what_the_mail_says():
+def test_hidden_text_is_not_part_of_the_wording():
     page = read_page(
         '<p>seen</p><div style="display:none">never</div><font color="#ffffff">white</font>'
         '<span style="font-size:0px">tiny</span><table bgcolor=black><tr><td style="color:#fff">also seen</table>'
@@ -284,7 +284,7 @@ def test_hidden_text_is_not_what_the_mail_says():
         ("\u03b1-version \u03b2", 0),
     ],
 )
-def test_words_written_past_filters_are_counted(text: str, count: int):
+def test_words_obfuscated_to_evade_filters_are_counted(text: str, count: int):
     assert len(disguised_words(text)) == count
 
 
@@ -313,7 +313,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("raw", BROKEN.values(), ids=BROKEN)
-def test_broken_mail_is_read_as_far_as_it_goes_and_soon(raw: bytes):
+def test_malformed_mail_is_read_as_far_as_possible_and_quickly(raw: bytes):
     start = time.process_time()
     items = run(raw)
     assert time.process_time() - start < 5

@@ -75,12 +75,12 @@ def rtf_object(name: bytes, payload: bytes, *, between: bytes = b"") -> bytes:
     return b"{\\rtf1{\\object\\objemb{\\*\\objclass " + name + b"}{\\*\\objdata " + spread + b"}}}"
 
 
-def test_a_document_without_more_is_ordinary():
+def test_a_plain_document_is_unremarkable():
     assert verdict(word()) == "ordinary"
     assert "no suspicious traits found" in section.SECTION.verdict(found(word()))
 
 
-def test_a_decompressed_source_is_what_the_specification_says():
+def test_source_is_decompressed_as_specified():
     packed = bytes.fromhex(
         "012fb000236161616263646582660070616768696a013808616b6c00306d6e6f700671027004107273747576107778797a003c"
     )
@@ -88,7 +88,7 @@ def test_a_decompressed_source_is_what_the_specification_says():
 
 
 @pytest.mark.parametrize("data", [b"", b"\x01", b"\x01\xff", b"\x01\x2f\xb0\x01\xff\xff", b"\x02abc"])
-def test_a_damaged_source_is_as_much_as_there_is(data: bytes):
+def test_damaged_source_is_decompressed_as_far_as_possible(data: bytes):
     assert isinstance(decompress(data), bytes)
 
 
@@ -102,7 +102,7 @@ def test_a_dropper_is_malicious_with_its_source_and_its_address():
     assert "```" in section.SECTION.body(items)
 
 
-def test_a_harmless_macro_is_ordinary():
+def test_a_harmless_macro_is_unremarkable():
     assert verdict(word({"word/vbaProject.bin": ole.project(HARMLESS)})) == "ordinary"
 
 
@@ -198,7 +198,7 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_a_document_does_is_a_trait(data: bytes, trait: str):
+def test_the_behaviour_of_a_document_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
@@ -212,7 +212,7 @@ def test_hyperlinks_are_shown_defanged():
     assert "`hxxps://evil-host[.]top/login`" in section.SECTION.body(found(data))
 
 
-def test_another_file_is_a_gap():
+def test_a_file_of_another_kind_is_a_gap():
     items = run(b"just words")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
@@ -222,7 +222,7 @@ WHOLE = [row[0] for row in TRAITS.values() if len(row[0]) < 60_000]
 
 
 @pytest.mark.parametrize("data", WHOLE[::3])
-def test_a_document_cut_anywhere_still_gets_a_verdict(data: bytes):
+def test_a_truncated_document_still_gets_a_verdict(data: bytes):
     for end in range(20, len(data), max(1, len(data) // 12)):
         assert verdict(data[:end])
 
@@ -231,7 +231,7 @@ def test_a_document_cut_anywhere_still_gets_a_verdict(data: bytes):
 @given(
     st.sampled_from(WHOLE), st.lists(st.tuples(st.integers(20, 20_000), st.binary(min_size=1, max_size=4)), max_size=8)
 )
-def test_changed_bytes_never_raise(data: bytes, changes: list[tuple[int, bytes]]):
+def test_changed_bytes_raise_no_exception(data: bytes, changes: list[tuple[int, bytes]]):
     changed = bytearray(data)
     for position, piece in changes:
         at = max(16, position % len(changed))
@@ -242,12 +242,12 @@ def test_changed_bytes_never_raise(data: bytes, changes: list[tuple[int, bytes]]
 @pytest.mark.long
 @settings(max_examples=5_000, deadline=None)
 @given(st.sampled_from(WHOLE), st.binary(max_size=300), st.integers(0, 20_000))
-def test_spliced_bytes_never_raise(data: bytes, piece: bytes, position: int):
+def test_spliced_bytes_raise_no_exception(data: bytes, piece: bytes, position: int):
     at = position % len(data)
     found(data[:at] + piece + data[at + len(piece) :])
 
 
-def test_a_member_that_says_it_is_encrypted_is_damage():
+def test_a_member_marked_as_encrypted_is_damage():
     data = word({"word/vbaProject.bin": b"x"}).replace(
         b"PK\x01\x02\x14\x03\x14\x00\x00", b"PK\x01\x02\x14\x03\x14\x00\x01"
     )

@@ -31,18 +31,18 @@ def test_the_verdict_names_the_worst_first():
     assert "203.0.113.9" not in said
 
 
-def test_a_quiet_capture_is_called_quiet():
+def test_a_capture_without_detections_says_so():
     found = findings(question("www.example.com", missing=False))
     assert "No detections" in SECTION.verdict(found)
     assert "2 packets in 1 flow" in SECTION.verdict(found)
 
 
-def test_nothing_that_could_be_read_is_said():
+def test_an_unreadable_capture_is_reported():
     assert "No packet capture" in SECTION.verdict([])
     assert SECTION.body([]) == ""
 
 
-def test_tables_hold_what_was_said_and_no_markup_of_others():
+def test_tables_show_the_traffic_without_foreign_markup():
     body = SECTION.body(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
     assert "**Web requests**" in body
     assert "**DNS**" in body
@@ -52,7 +52,7 @@ def test_tables_hold_what_was_said_and_no_markup_of_others():
     assert "www.example.com" not in body
 
 
-def test_each_thing_that_stands_out_has_a_next_step():
+def test_each_detection_has_a_next_step():
     steps = SECTION.next_steps(findings(conversation(SHELL, server=SERVER, ports=(50_000, 4444))))
     assert len(steps) == 1
     assert "`10[.]0[.]0[.]5`" in steps[0]

@@ -1,4 +1,4 @@
-"""Captures: framing in every form and with damage, what was said, and what stands out."""
+"""Captures: every framing, damage, protocol contents and detections."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ WEB = conversation([(">", GET), ("<", OK)])
     [capture(WEB), capture(WEB, nano=True), capture_ng(WEB)],
     ids=["microseconds", "nanoseconds", "pcapng"],
 )
-def test_every_form_of_file_gives_the_same(content: bytes):
+def test_every_capture_format_gives_the_same_findings(content: bytes):
     facts = summary(content)
     assert (facts.packets, facts.flows, facts.http_requests) == (len(WEB), 1, 1)
     assert str(facts.first).startswith("2025-11-20T00:53:20.000")
@@ -145,20 +145,20 @@ def test_an_unknown_link_type_is_a_gap():
     assert "link type" in gaps(capture(WEB, link_type=147))
 
 
-def test_stray_bytes_at_the_end_are_said_and_the_rest_is_kept():
+def test_trailing_bytes_are_reported_and_the_rest_is_kept():
     content = capture(WEB) + b"\x00" * 8
     assert summary(content).packets == len(WEB)
     assert "8 stray bytes" in gaps(content)
 
 
-def test_a_capture_that_was_cut_keeps_what_was_read():
+def test_a_truncated_capture_keeps_its_complete_packets():
     content = capture(WEB)[:-20]
     assert summary(content).packets == len(WEB) - 1
     assert "cut short" in gaps(content)
 
 
 @pytest.mark.parametrize("make", [capture, capture_ng], ids=["pcap", "pcapng"])
-def test_damage_in_the_middle_is_passed_over(make):
+def test_damage_in_the_middle_is_skipped(make):
     content = bytearray(make(WEB * 10))
     middle = len(content) // 2 // 4 * 4
     content[middle : middle + 200] = b"\xee" * 200
@@ -167,22 +167,22 @@ def test_damage_in_the_middle_is_passed_over(make):
     assert "damaged at offset" in gaps(bytes(content))
 
 
-def test_a_length_that_is_a_lie_takes_no_memory():
+def test_a_false_length_allocates_no_memory():
     head = capture([])
     content = head + struct.pack("<IIII", int(START), 0, 0xFFFFFFF0, 0xFFFFFFF0) + b"x" * 100
     assert "damaged at offset" in gaps(content)
 
 
 @pytest.mark.parametrize("content", [b"", b"\xd4\xc3\xb2\xa1", b"hello world, this is no capture", capture([])])
-def test_what_holds_no_packet_is_a_gap(content: bytes):
+def test_a_capture_without_packets_is_a_gap(content: bytes):
     assert gaps(content)
     assert not [item for item in run(content) if isinstance(item, Finding)]
 
 
-# What was said
+# Protocol contents
 
 
-def test_a_request_has_its_reply_its_packet_and_its_place():
+def test_a_request_has_its_reply_packet_number_and_location():
     finding = one(capture(WEB), PcapHttp)
     assert finding.facts.statuses == [200]
     assert finding.facts.body == "html"
@@ -191,20 +191,20 @@ def test_a_request_has_its_reply_its_packet_and_its_place():
     assert finding.evidence[0].record == 4
 
 
-def test_requests_on_one_connection_are_told_apart_whatever_the_segments():
+def test_requests_on_one_connection_are_separated_for_any_segmentation():
     turns = [(">", GET.replace(b"index", str(number).encode())) for number in range(3)]
     content = capture(conversation([(">", b"".join(data for _, data in turns)), ("<", OK * 3)], piece=7))
     targets = [finding.facts.target for finding in found(content, PcapHttp)]
     assert targets == ["/0.html", "/1.html", "/2.html"]
 
 
-def test_segments_out_of_order_and_sent_twice_are_put_in_place():
+def test_reordered_and_retransmitted_segments_are_reassembled():
     frames = conversation([(">", GET), ("<", OK)], piece=20)
     shuffled = frames[:3] + frames[4:6] + [frames[3]] + frames[4:]
     assert one(capture(shuffled), PcapHttp).facts.target == "/index.html"
 
 
-def test_chunks_are_joined():
+def test_chunked_bodies_are_joined():
     body = b"5\r\n<html\r\n8;x=y\r\n>hi</htm\r\n2\r\nl>\r\n0\r\n\r\n"
     reply = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body
     finding = one(capture(conversation([(">", GET), ("<", reply)], piece=3)), PcapHttp)
@@ -214,7 +214,7 @@ def test_chunks_are_joined():
 @pytest.mark.parametrize(
     ("declared", "severity"), [("application/octet-stream", "medium"), ("image/png", "high")], ids=["open", "disguised"]
 )
-def test_a_program_that_was_fetched_stands_out(declared: str, severity: str):
+def test_a_downloaded_program_is_reported(declared: str, severity: str):
     reply = f"HTTP/1.1 200 OK\r\nContent-Type: {declared}\r\nContent-Length: {len(PROGRAM)}\r\n\r\n".encode() + PROGRAM
     content = capture(conversation([(">", GET), ("<", reply)]))
     finding = one(content, PcapHttp)
@@ -227,7 +227,7 @@ def test_a_program_that_was_fetched_stands_out(declared: str, severity: str):
 @pytest.mark.parametrize(
     ("encoding", "severity"), [("", "medium"), ("br", "info"), ("gzip", "info")], ids=["bare", "brotli", "broken gzip"]
 )
-def test_a_page_that_is_no_text_stands_out_unless_it_is_compressed(encoding: str, severity: str):
+def test_a_binary_page_is_reported_unless_it_is_compressed(encoding: str, severity: str):
     body = random.Random(1).randbytes(2_000)
     head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\nContent-Length: 2000\r\n\r\n"
     finding = one(capture(conversation([(">", GET), ("<", head.encode() + body)])), PcapHttp)
@@ -246,7 +246,7 @@ ATTACKS = {
 
 
 @pytest.mark.parametrize(("target", "agent"), ATTACKS.values(), ids=ATTACKS)
-def test_a_request_that_attacks_is_marked(target: bytes, agent: bytes):
+def test_an_attacking_request_is_marked(target: bytes, agent: bytes):
     request = b"GET " + target + b" HTTP/1.1\r\nHost: a.example.com\r\nUser-Agent: " + agent + b"\r\n\r\n"
     finding = one(capture(conversation([(">", request), ("<", OK)])), PcapHttp)
     assert finding.severity in ("medium", "high")
@@ -325,7 +325,7 @@ def test_dns_is_counted_by_registered_domain():
     assert finding.facts.answers == [OUTSIDE]
 
 
-def test_names_that_point_at_themselves_do_not_hold_it_up():
+def test_cyclic_dns_name_pointers_do_not_hang_the_reader():
     message = struct.pack(">HHHHHH", 1, 0, 1, 0, 0, 0) + b"\xc0\x0c" + b"\x00\x01\x00\x01"
     content = capture([(START, ethernet(udp(CLIENT, "10.0.0.1", (40_000, 53), message)))])
     assert "DNS messages are cut or damaged" in gaps(content)
@@ -334,7 +334,7 @@ def test_names_that_point_at_themselves_do_not_hold_it_up():
 # What stands out
 
 
-def test_a_beacon_is_found_by_its_pauses():
+def test_a_beacon_is_found_by_its_intervals():
     chance = random.Random(3)
     frames = []
     for call in range(20):
@@ -346,7 +346,7 @@ def test_a_beacon_is_found_by_its_pauses():
     assert finding.facts.server == OUTSIDE
 
 
-def test_people_do_not_look_like_beacons():
+def test_interactive_traffic_is_not_a_beacon():
     chance = random.Random(4)
     at, frames = START, []
     for call in range(40):
@@ -366,7 +366,7 @@ def knocks(targets: list[tuple[str, int]], opened: tuple[int, ...] = ()) -> list
     return frames
 
 
-def test_a_port_scan_says_what_answered():
+def test_a_port_scan_lists_the_open_ports():
     finding = one(capture(knocks([(SERVER, port) for port in range(20, 60)], opened=(22, 53))), PcapScan)
     assert (finding.facts.scan, finding.facts.count) == ("ports", 40)
     assert finding.facts.open == ["22", "53"]
@@ -386,7 +386,7 @@ def test_pings_over_a_network_are_a_scan():
     assert one(capture(frames), PcapScan).facts.scan == "pings"
 
 
-def test_data_in_names_is_a_tunnel():
+def test_data_in_dns_names_is_a_tunnel():
     chance = random.Random(5)
     frames = [
         frame
@@ -400,7 +400,7 @@ def test_data_in_names_is_a_tunnel():
     assert "T1071.004" in finding.techniques
 
 
-def test_many_ordinary_names_of_one_domain_are_no_tunnel():
+def test_many_ordinary_names_of_one_domain_are_not_a_tunnel():
     words = ["mail", "www", "static", "images", "login", "shop", "docs", "news", "cdn", "api"]
     frames = [
         frame
@@ -410,7 +410,7 @@ def test_many_ordinary_names_of_one_domain_are_no_tunnel():
     assert not found(capture(frames), PcapDnsTunnel)
 
 
-def test_random_domains_that_do_not_exist_are_a_generator():
+def test_random_nonexistent_domains_are_a_domain_generation_algorithm():
     chance = random.Random(6)
     names = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=14)) + ".com" for _ in range(30)]
     frames = [
@@ -420,7 +420,7 @@ def test_random_domains_that_do_not_exist_are_a_generator():
     assert int(finding.facts.missing) >= 28
 
 
-def test_an_upload_is_told_from_a_download():
+def test_an_upload_is_distinguished_from_a_download():
     big = conversation(
         [(">", b"POST / HTTP/1.1\r\nContent-Length: 6000000\r\n\r\n" + bytes(6_000_000)), ("<", OK)], piece=60_000
     )
@@ -429,18 +429,18 @@ def test_an_upload_is_told_from_a_download():
     assert not found(capture(down), PcapUpload)
 
 
-def test_a_shell_in_the_clear_is_critical():
+def test_a_cleartext_shell_is_critical():
     banner = b"Microsoft Windows [Version 10.0.19045.3803]\r\n(c) Microsoft Corporation.\r\n\r\nC:\\Users\\a>"
     finding = one(capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapWords)
     assert (finding.severity, finding.facts.port) == ("critical", 4444)
 
 
-def test_a_program_in_no_protocol_is_found_behind_its_length():
+def test_a_length_prefixed_program_is_found_in_an_unknown_protocol():
     staged = len(PROGRAM).to_bytes(4, "little") + PROGRAM
     assert one(capture(conversation([("<", staged)], ports=(50_000, 4444))), PcapWords).severity == "high"
 
 
-def test_two_cards_that_claim_one_address_are_told():
+def test_two_macs_claiming_one_address_are_reported():
     frames = []
     for number, card in enumerate((b"\x02" * 6, b"\x06" * 6)):
         arp = dpkt.arp.ARP(
@@ -469,7 +469,7 @@ LOGINS = {
 
 
 @pytest.mark.parametrize("protocol", LOGINS)
-def test_a_password_in_the_clear_is_told_and_never_shown(protocol: str):
+def test_a_cleartext_password_is_reported_and_never_shown(protocol: str):
     port, turns = LOGINS[protocol]
     content = capture(conversation(turns, ports=(50_000, port)))
     finding = one(content, PcapCredential)
@@ -478,7 +478,7 @@ def test_a_password_in_the_clear_is_told_and_never_shown(protocol: str):
     assert "hunter2" not in str(run(content))
 
 
-def test_telnet_and_basic_logins_are_told_and_never_shown():
+def test_telnet_and_basic_logins_are_reported_and_never_shown():
     telnet = [
         ("<", b"\xff\xfd\x18login: "),
         (">", b"jane\r\n"),
@@ -493,7 +493,7 @@ def test_telnet_and_basic_logins_are_told_and_never_shown():
     assert "hunter2" not in str(run(content))
 
 
-def test_refused_logins_in_a_row_are_guessing():
+def test_consecutive_failed_logins_are_password_guessing():
     turns = [("<", b"220 ready\r\n")]
     for number in range(6):
         turns += [(">", b"USER root\r\n"), ("<", b"331 ok\r\n"), (">", b"PASS p%d\r\n" % number), ("<", b"530 no\r\n")]
@@ -513,14 +513,14 @@ BIND = rpc(11, struct.pack("<HHIB3x", 4280, 4280, 0, 1) + struct.pack("<HBx", 0,
 CREATE_SERVICE = rpc(0, struct.pack("<IHH", 0, 0, 12) + bytes(30))
 
 
-def test_a_service_that_is_created_from_afar_is_seen_in_rpc():
+def test_remote_service_creation_is_detected_in_rpc():
     content = capture(conversation([(">", BIND + CREATE_SERVICE)], server=SERVER, ports=(50_000, 49_700), piece=9))
     operations = [finding.facts.operation for finding in found(content, PcapRemote)]
     assert operations[0] == "created a service (svcctl)"
     assert found(content, PcapRemote)[0].techniques == ("T1021.002", "T1569.002")
 
 
-def test_an_interface_that_was_only_opened_weighs_less_than_a_call():
+def test_a_bound_interface_is_less_severe_than_a_call():
     frames = conversation([(">", BIND + CREATE_SERVICE)], server=SERVER, ports=(50_000, 49_700))
     assert [finding.severity for finding in found(capture(frames), PcapRemote)] == ["high", "medium"]
 
@@ -537,7 +537,7 @@ def wide_body(before: str, text: str, size: int) -> bytes:
     return fixed.ljust(size, b"\x00") + name
 
 
-def test_admin_shares_pipes_and_programs_are_seen_in_smb():
+def test_admin_shares_pipes_and_programs_are_detected_in_smb():
     file = b"F" * 16
     write = struct.pack("<HHIQ", 49, 64 + 48, len(PROGRAM), 0) + file + bytes(16) + PROGRAM
     pipe = struct.pack("<HHIQ", 49, 64 + 48, len(BIND), 0) + b"P" * 16 + bytes(16) + BIND
@@ -559,14 +559,14 @@ def test_admin_shares_pipes_and_programs_are_seen_in_smb():
 # Bounds
 
 
-def test_the_first_sign_comes_at_once_and_figures_follow():
+def test_progress_starts_at_once_and_figures_follow():
     items = run(capture(WEB * 200))
     texts = [item.text for item in items if isinstance(item, Progress)]
     assert isinstance(items[0], Progress)
     assert any("1,000 packets" in text for text in texts)
 
 
-def test_more_flows_than_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch):
+def test_flows_over_the_limit_are_counted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("svc.assistant.skills.pcap.flows.MAX_FLOWS", 10)
     content = capture(knocks([(SERVER, port) for port in range(1_000, 1_050)]))
     assert summary(content).flows == 10
@@ -575,7 +575,7 @@ def test_more_flows_than_the_bound_are_counted(monkeypatch: pytest.MonkeyPatch):
 
 @given(st.data())
 @settings(max_examples=40, deadline=None)
-def test_any_damage_is_a_gap_never_an_exception(data: st.DataObject):
+def test_any_damage_is_a_gap_rather_than_an_exception(data: st.DataObject):
     check_damage(data)
 
 
@@ -583,7 +583,7 @@ def test_any_damage_is_a_gap_never_an_exception(data: st.DataObject):
 @pytest.mark.timeout(600)
 @given(st.data())
 @settings(max_examples=5_000, deadline=None)
-def test_much_damage_is_a_gap_never_an_exception(data: st.DataObject):
+def test_much_damage_is_a_gap_rather_than_an_exception(data: st.DataObject):
     check_damage(data)
 
 
@@ -608,7 +608,7 @@ def test_any_frames_are_read(frames: list[bytes], link_type: int):
     st.sampled_from([21, 23, 53, 80, 110, 143, 445, 4444]),
 )
 @settings(max_examples=80, deadline=None)
-def test_any_words_after_a_known_beginning_are_heard(start: bytes, rest: bytes, port: int):
+def test_any_bytes_after_a_known_prefix_are_parsed(start: bytes, rest: bytes, port: int):
     run(capture(conversation([(">", start + rest), ("<", rest), (">", rest)], ports=(50_000, port), piece=50)))
 
 

@@ -43,7 +43,7 @@ def verdict(data: bytes) -> str:
     return finding.facts.verdict
 
 
-def test_a_page_without_more_is_ordinary():
+def test_a_plain_page_is_unremarkable():
     [facts] = with_facts(found(document()), PdfFacts)
     assert facts.facts.pages == 1
     assert facts.facts.version == "1.7"
@@ -89,18 +89,18 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_a_pdf_does_is_a_trait(data: bytes, trait: str):
+def test_the_behaviour_of_a_pdf_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
-def test_a_script_is_shown_whole_with_its_object():
+def test_a_script_is_shown_in_full_with_its_object():
     parts = with_facts(found(TRAITS["a compressed script"][0]), PdfPart)
     [script] = [part for part in parts if part.facts.part == "script"]
     assert script.facts.text == SPRAY.decode()
     assert "object 4" in script.facts.name
 
 
-def test_an_attack_is_called_malicious_and_shown_as_a_block():
+def test_an_attack_is_malicious_and_shown_as_a_code_block():
     items = found(TRAITS["a script that fills memory"][0])
     assert "very likely malicious" in section.SECTION.verdict(items)
     assert "```" in section.SECTION.body(items)
@@ -113,18 +113,18 @@ def test_links_are_shown_defanged_and_are_indicators():
     assert "https://files.evil.top/a/invoice.zip" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
-def test_a_file_with_a_broken_table_still_tells_its_scripts():
+def test_a_file_with_a_damaged_xref_table_still_lists_its_scripts():
     data = TRAITS["a script that fills memory"][0].replace(b"startxref\n", b"startxref\n9")
     assert "script_heap_spray" in traits(data)
 
 
-def test_another_file_is_a_gap():
+def test_a_file_of_another_kind_is_a_gap():
     items = run(b"a text about a PDF")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
 
 
-def test_a_stream_that_unpacks_to_much_is_bounded():
+def test_a_stream_with_a_large_decompressed_size_is_bounded():
     bomb = zlib.compress(b"(" * 200_000_000, 9)
     data = document(b"<< /S /JavaScript /JS 5 0 R >>", made.pdf_stream(bomb, b"/Filter /FlateDecode"))
     assert verdict(data)
@@ -134,7 +134,7 @@ def test_a_loop_in_the_tree_of_pages_ends():
     assert verdict(made.pdf(CATALOGUE, b"<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 9 >>"))
 
 
-def test_a_document_cut_anywhere_still_gets_a_verdict():
+def test_a_truncated_document_still_gets_a_verdict():
     data = TRAITS["a script that fills memory"][0]
     for end in range(20, len(data), max(1, len(data) // 50)):
         assert verdict(data[:end])
@@ -142,7 +142,7 @@ def test_a_document_cut_anywhere_still_gets_a_verdict():
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2_000), st.binary(min_size=1, max_size=6)), max_size=8))
-def test_changed_bytes_never_raise(changes: list[tuple[int, bytes]]):
+def test_changed_bytes_raise_no_exception(changes: list[tuple[int, bytes]]):
     data = bytearray(TRAITS["a script that fills memory"][0])
     for position, piece in changes:
         at = position % len(data)
@@ -154,6 +154,6 @@ def test_changed_bytes_never_raise(changes: list[tuple[int, bytes]]):
 @pytest.mark.long
 @settings(max_examples=3_000, deadline=None)
 @given(st.sampled_from([row[0] for row in TRAITS.values()]), st.binary(max_size=200), st.integers(0, 3_000))
-def test_spliced_bytes_never_raise(data: bytes, piece: bytes, position: int):
+def test_spliced_bytes_raise_no_exception(data: bytes, piece: bytes, position: int):
     at = position % len(data)
     found(data[:at] + piece + data[at + len(piece) :])

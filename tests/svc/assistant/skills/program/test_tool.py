@@ -46,7 +46,7 @@ def verdict(data: bytes, name: str = "sample.exe") -> str:
     return finding.facts.verdict
 
 
-def test_a_plain_program_is_ordinary_and_its_digests_are_right():
+def test_a_plain_program_is_unremarkable_and_its_hashes_are_correct():
     data = made.pe()
     assert facts(data).sha256 == hashlib.sha256(data).hexdigest()
     assert facts(data).architecture == "x64"
@@ -116,7 +116,7 @@ def test_unusual_structure_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
-def test_injection_with_packed_code_is_malicious_and_says_why():
+def test_injection_with_packed_code_is_malicious_with_reasons():
     data = made.pe(sections=[("UPX1", NOISE, made.RWX)], imports=INJECTION)
     items = found(data)
     assert verdict(data) == "malicious"
@@ -139,7 +139,7 @@ def test_addresses_in_strings_are_indicators_with_their_offset():
     assert url.evidence[0].offset == data.index(b"http://")
 
 
-def test_an_elf_of_this_machine_is_read_and_ordinary():
+def test_an_elf_of_this_machine_is_read_and_unremarkable():
     data = Path(sys.executable).resolve().read_bytes()
     if not data.startswith(b"\x7fELF"):
         pytest.skip("this Python is no ELF program")
@@ -159,7 +159,7 @@ def test_a_macho_lists_its_libraries():
 
 
 @pytest.mark.parametrize("data", [b"", b"hello", b"\x00" * 1_000, b"%PDF-1.7"], ids=["empty", "text", "zeros", "pdf"])
-def test_another_file_is_a_gap_without_findings(data: bytes):
+def test_a_file_of_another_kind_is_a_gap_without_findings(data: bytes):
     items = run(data)
     assert [item for item in items if isinstance(item, Finding)] == []
     assert any(isinstance(item, Gap) for item in items)
@@ -169,7 +169,7 @@ WHOLE = {"pe": made.pe(imports=INJECTION, exports=["A", "B"]), "elf": made.elf()
 
 
 @pytest.mark.parametrize("data", WHOLE.values(), ids=WHOLE)
-def test_a_program_cut_anywhere_still_gets_a_verdict(data: bytes):
+def test_a_truncated_program_still_gets_a_verdict(data: bytes):
     for end in range(4, len(data), max(1, len(data) // 60)):
         kinds = [item.kind for item in found(data[:end])]
         assert kinds[-1] == "program_verdict"
@@ -179,7 +179,7 @@ def test_a_program_cut_anywhere_still_gets_a_verdict(data: bytes):
 @given(
     st.sampled_from(list(WHOLE.values())), st.lists(st.tuples(st.integers(4, 3_000), st.integers(0, 255)), max_size=12)
 )
-def test_changed_bytes_never_raise(data: bytes, changes: list[tuple[int, int]]):
+def test_changed_bytes_raise_no_exception(data: bytes, changes: list[tuple[int, int]]):
     changed = bytearray(data)
     for position, value in changes:
         changed[position % len(changed)] = value
@@ -191,7 +191,7 @@ def test_changed_bytes_never_raise(data: bytes, changes: list[tuple[int, int]]):
 @pytest.mark.long
 @settings(max_examples=5_000, deadline=None)
 @given(st.sampled_from(list(WHOLE.values())), st.binary(max_size=400), st.integers(0, 3_000))
-def test_spliced_bytes_never_raise(data: bytes, piece: bytes, position: int):
+def test_spliced_bytes_raise_no_exception(data: bytes, piece: bytes, position: int):
     at = position % len(data)
     found(data[:at] + piece + data[at + len(piece) :])
 

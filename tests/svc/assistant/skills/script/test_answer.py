@@ -21,7 +21,7 @@ def test_the_verdict_has_its_reasons_and_says_that_nothing_was_executed():
     assert "nothing was executed" in verdict
 
 
-def test_ordinary_work_is_not_called_malicious():
+def test_ordinary_scripts_are_not_malicious():
     assert SECTION.verdict(found("apt-get install -y nginx")).startswith("**No known malicious behaviour**")
 
 

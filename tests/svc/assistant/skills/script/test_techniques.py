@@ -1,4 +1,4 @@
-"""Commands to techniques: the right one among the first three, whatever a shell lets one write around it."""
+"""Commands to techniques: the right one is among the first three, despite shell obfuscation."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_technique_is_among_the_first_three(technique: str, command: str):
     ],
     ids=["carets", "quotes", "path and case", "continued", "concatenated", "encoded"],
 )
-def test_what_a_shell_ignores_hides_nothing(command: str):
+def test_characters_ignored_by_a_shell_hide_nothing(command: str):
     assert "T1490" in first_three(command)
 
 

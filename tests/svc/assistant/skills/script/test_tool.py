@@ -89,7 +89,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("text", "expected"), BAD.values(), ids=BAD)
-def test_attacks_are_judged_malicious_or_suspicious(text: str, expected: str):
+def test_attacks_are_malicious_or_suspicious(text: str, expected: str):
     assert verdict(explained(text)) == expected
 
 
@@ -105,7 +105,7 @@ ORDINARY = {
 
 
 @pytest.mark.parametrize("text", ORDINARY.values(), ids=ORDINARY)
-def test_ordinary_work_is_called_ordinary(text: str):
+def test_ordinary_scripts_are_unremarkable(text: str):
     assert verdict(explained(text)) == "ordinary"
 
 
@@ -198,7 +198,7 @@ def test_a_program_inside_a_script_is_found():
 
 
 @pytest.mark.parametrize("text", ["", "hello there", "what is the weather?", "\x00\x01"])
-def test_no_script_is_a_gap(text: str):
+def test_a_text_without_a_script_is_a_gap(text: str):
     items = list(inspect(text, source="prompt"))
     assert isinstance(items[0], Progress)
     assert any(isinstance(item, Gap) for item in items)

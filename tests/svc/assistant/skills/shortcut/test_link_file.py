@@ -109,21 +109,21 @@ def test_information_that_windows_ignores_is_ignored():
     assert read_shortcut(data).target == "C:\\a.exe"
 
 
-def test_a_block_gives_the_target_and_the_icon_if_nothing_else_does():
+def test_extra_data_blocks_are_a_fallback_for_target_and_icon():
     blocks = block(0xA0000001, "%TEMP%\\a.exe") + block(0xA0000007, "\\\\192.0.2.7\\s\\a.ico") + bytes(4)
     shortcut = read_shortcut(link(rest=blocks))
     assert shortcut.target == "%TEMP%\\a.exe"
     assert shortcut.words["icon"] == "\\\\192.0.2.7\\s\\a.ico"
 
 
-def test_a_whole_file_has_no_damage_and_ends_at_its_end():
+def test_a_complete_file_has_no_damage_and_is_read_to_its_end():
     data = made.shortcut("C:\\a.exe", "/c calc", icon="a.ico")
     shortcut = read_shortcut(data)
     assert shortcut.damage == []
     assert shortcut.end == len(data)
 
 
-def test_a_cut_text_is_kept_and_noted():
+def test_a_truncated_text_is_kept_and_noted():
     data = made.shortcut("C:\\a.exe", "/c calculator")
     shortcut = read_shortcut(data[:-8])
     assert shortcut.words["arguments"] == "/c calculat"

@@ -38,7 +38,7 @@ def verdict(data: bytes, name: str = "a.lnk") -> str:
     return finding.facts.verdict
 
 
-def test_a_shortcut_to_a_program_is_ordinary_and_tells_its_target():
+def test_a_shortcut_to_a_program_is_unremarkable_and_shows_its_target():
     data = made.shortcut("C:\\Program Files\\Editor\\editor.exe")
     [facts] = with_facts(found(data), ShortcutFacts)
     assert facts.facts.target == "C:\\Program Files\\Editor\\editor.exe"
@@ -62,15 +62,15 @@ TRAITS = {
 
 
 @pytest.mark.parametrize(("data", "trait"), TRAITS.values(), ids=TRAITS)
-def test_what_a_shortcut_does_is_a_trait(data: bytes, trait: str):
+def test_the_behaviour_of_a_shortcut_is_a_trait(data: bytes, trait: str):
     assert trait in traits(data)
 
 
-def test_a_document_by_its_name_is_disguised():
+def test_a_shortcut_named_like_a_document_is_disguised():
     assert "disguised" in traits(made.shortcut(POWERSHELL, CRADLE), "invoice.pdf.lnk")
 
 
-def test_a_cradle_in_disguise_is_malicious_and_shown_whole():
+def test_a_disguised_download_cradle_is_malicious_and_shown_in_full():
     data = made.shortcut(POWERSHELL, CRADLE, icon="C:\\Reader\\AcroRd32.exe", window=7)
     items = found(data)
     assert verdict(data) == "malicious"
@@ -85,27 +85,27 @@ def test_an_encoded_command_is_decoded_and_its_address_is_an_indicator():
     assert "http://evil-host.top/b.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
-def test_a_date_that_no_calendar_has_is_left_out():
+def test_an_invalid_date_is_left_out():
     data = bytearray(made.shortcut(POWERSHELL))
     data[28:36] = (2_999_999_999_999_999_999).to_bytes(8, "little")
     [facts] = with_facts(found(bytes(data)), ShortcutFacts)
     assert facts.facts.created is None
 
 
-def test_damaged_link_information_leaves_the_arguments():
+def test_damaged_link_information_does_not_affect_the_arguments():
     data = bytearray(made.shortcut(POWERSHELL, CRADLE))
     data[80:104] = b"\xff" * 24  # everything but its size
     [facts] = with_facts(found(bytes(data)), ShortcutFacts)
     assert facts.facts.arguments == CRADLE
 
 
-def test_another_file_is_a_gap():
+def test_a_file_of_another_kind_is_a_gap():
     items = run(b"[InternetShortcut]")
     assert not [item for item in items if isinstance(item, Finding)]
     assert any(isinstance(item, Gap) for item in items)
 
 
-def test_a_shortcut_cut_anywhere_still_gets_a_verdict():
+def test_a_truncated_shortcut_still_gets_a_verdict():
     data = made.shortcut(POWERSHELL, CRADLE, icon="a.ico")
     for end in range(20, len(data), 7):
         assert verdict(data[:end])
@@ -113,7 +113,7 @@ def test_a_shortcut_cut_anywhere_still_gets_a_verdict():
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.tuples(st.integers(20, 400), st.integers(0, 255)), max_size=10), st.binary(max_size=200))
-def test_changed_bytes_never_raise(changes: list[tuple[int, int]], more: bytes):
+def test_changed_bytes_raise_no_exception(changes: list[tuple[int, int]], more: bytes):
     data = bytearray(made.shortcut(POWERSHELL, CRADLE, icon="a.ico", extra=more))
     for position, value in changes:
         data[position % len(data) if position % len(data) > 20 else 20] = value

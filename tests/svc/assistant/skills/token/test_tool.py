@@ -116,7 +116,7 @@ def test_the_guessed_secret_is_named():
     assert "“changeme”" in finding.facts.words
 
 
-def test_without_a_date_nothing_is_called_expired():
+def test_without_a_reference_date_nothing_is_expired():
     raw = token(RS, {**SOUND, "exp": 1}, signature=SIGNED)
     [finding] = found(raw, JsonWebToken, now="")
     assert finding.facts.is_expired is None

@@ -1,7 +1,7 @@
-"""Run the example notebooks anew, on this checkout's analyst: `python -m tests.notebooks.answered`.
+"""Run the example notebooks again with the analyst of this checkout: `python -m tests.notebooks.record_answers`.
 
-Writes their outputs into `notebooks/*.ipynb` and their answers into `notebooks/.answers`, and removes the answers that
-none of them uses any more. To be run when an answer has changed for the better; the tests say when that is.
+Writes the outputs to `notebooks/*.ipynb` and the answers to `notebooks/.answers`, and removes answers that no notebook
+uses any more. Run it after an intended change of an answer; the tests fail until then.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ OURS = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL", "SVC_LOCAL_SERVE_ARGS", "SV
 
 
 def run(work: Path, *arguments: str) -> Path:
-    """The folder with what ``svc report run`` wrote; every question is asked and its answer stored."""
+    """Ask every question, store the answers, and return the folder with the output of ``svc report run``."""
     out = Path(tempfile.mkdtemp(dir=work))
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
     environment |= {"SVC_STATE_DIR": str(work / "state"), "SVC_KNOWLEDGE_DIR": str(work / "knowledge")}
@@ -36,7 +36,7 @@ def run(work: Path, *arguments: str) -> Path:
 
 
 def take_outputs(target: Path, executed: Path) -> None:
-    """Put the outputs, and nothing else, into the notebook that ships."""
+    """Copy the outputs, and nothing else, into the shipped notebook."""
     notebook, made = (nbformat.read(path, as_version=4) for path in (target, executed))
     for cell, ran in zip(notebook.cells, made.cells, strict=True):
         if cell.cell_type == "code":
