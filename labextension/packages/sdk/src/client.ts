@@ -97,7 +97,7 @@ export class Svc {
   /** Resume an existing session. Rejects with SessionNotFoundError or SessionExpiredError. */
   async resumeSession(sessionId: string, options: ResumeOptions = {}): Promise<InteractiveSession> {
     if (!sessionId) {
-      throw new InvalidRequestError("sessionId is empty. A session's id is its sessionId.", { param: "session_id" });
+      throw new InvalidRequestError("sessionId is empty. Pass the sessionId of a session.", { param: "session_id" });
     }
     const session = await this.#transport.call(requests.getSession(sessionId), options);
     options.onhistory?.(session.messages);

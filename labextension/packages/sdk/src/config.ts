@@ -53,7 +53,7 @@ export function resolve(
   const base = options.baseUrl || environ["SVC_BASE_URL"];
   const stream = options.wsUrl || (options.baseUrl ? "" : environ["SVC_WS_URL"]);
   if (stream && !base) {
-    throw new ConfigError("wsUrl is given without baseUrl. Give baseUrl, too; wsUrl may be left out.");
+    throw new ConfigError("wsUrl was given without baseUrl. Set baseUrl as well; wsUrl is optional.");
   }
   const baseUrl = address(base || DEFAULT_BASE_URL, "baseUrl", HTTP);
   const wsUrl = stream ? address(stream, "wsUrl", WS) : baseUrl.replace(/^http/i, "ws");
@@ -70,11 +70,15 @@ export function isLoopback(host: string): boolean {
 }
 
 function checkedKey(key: string, baseUrl: string): string {
-  if (!key) throw new ConfigError(`${baseUrl} needs a key. Give one; \`svc keys create\` makes one.`);
+  if (!key) {
+    throw new ConfigError(
+      `baseUrl ${JSON.stringify(baseUrl)} needs a key. Pass apiKey (\`svc keys create\` creates one).`,
+    );
+  }
   if (key.includes("://"))
-    throw new ConfigError("apiKey holds an address. The key comes first: Svc.create(apiKey, baseUrl).");
+    throw new ConfigError("apiKey is a URL. The key is the first argument: Svc.create(apiKey, baseUrl).");
   if (!KEY.test(key)) {
-    throw new ConfigError("the key holds spaces or characters that no key has. Copy it again, alone, on one line.");
+    throw new ConfigError("the API key contains spaces or invalid characters. Copy it again, on one line.");
   }
   return key;
 }
@@ -84,27 +88,27 @@ function address(text: string, name: string, schemes: Schemes): string {
   const [secure, plain] = schemes;
   const example = `${secure}://svc.example.org`;
   if (!text.includes("://")) {
-    const hint = text.startsWith("svc_") ? " It looks like a key: the key comes first." : "";
-    throw new ConfigError(`${name} is not an address.${hint} Give it whole, as ${example}.`);
+    const hint = text.startsWith("svc_") ? " It looks like a key, which is the first argument." : "";
+    throw new ConfigError(`${name} is not a URL.${hint} Use a complete URL such as ${example}.`);
   }
   const url = parsed(text, name);
   const scheme = url.protocol.slice(0, -1);
   if (!schemes.includes(scheme)) {
-    throw new ConfigError(`${name} ${shown(url)} must begin with ${secure}:// or, on this machine, ${plain}://.`);
+    throw new ConfigError(`${name} ${shown(url)} must start with ${secure}:// or, for this machine only, ${plain}://.`);
   }
   if (!url.hostname || url.port === "0" || /[\s\p{Cc}]/u.test(text)) {
-    throw new ConfigError(`${name} ${shown(url)} has no usable host and port. Give it whole, as ${example}.`);
+    throw new ConfigError(`${name} ${shown(url)} has no valid host and port. Use a complete URL such as ${example}.`);
   }
   if (url.username || url.password || /[@?#]/.test(text)) {
     throw new ConfigError(
-      `${name} ${shown(url)} carries a password, a query or a fragment, and addresses end up in logs. ` +
-        "Give the address alone; the key is an argument of its own.",
+      `${name} ${shown(url)} contains a password, a query or a fragment, and URLs end up in logs. ` +
+        "Remove it; the key belongs in apiKey.",
     );
   }
   if (scheme === plain && !isLoopback(url.hostname)) {
     throw new ConfigError(
       `${name} ${shown(url)} would send the key unencrypted over the network. Use ${secure}://; ` +
-        `${plain}:// is for this machine alone.`,
+        `${plain}:// is for this machine only.`,
     );
   }
   return text.replace(/\/+$/, "");
@@ -115,7 +119,7 @@ function parsed(text: string, name: string): URL {
     return new URL(text);
   } catch {
     // the error's own text quotes the part that cannot be parsed, which may be a secret
-    throw new ConfigError(`${name} is not an address that can be read. Check its host and port.`);
+    throw new ConfigError(`${name} is not a valid URL. Check its host and port.`);
   }
 }
 

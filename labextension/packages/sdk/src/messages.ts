@@ -253,7 +253,7 @@ export function getContent(message: Message): string | Uint8Array {
   const { content, mime_type: type } = message;
   if (content === null || type.startsWith("text/") || type === MimeTypeEnum.JSON) return content ?? "";
   const bytes = decodeBase64(content);
-  if (bytes === null) throw new ProtocolError(`message ${message.id}: its ${type} content is not base64.`);
+  if (bytes === null) throw new ProtocolError(`message ${message.id}: the ${type} content is not valid base64.`);
   return bytes;
 }
 

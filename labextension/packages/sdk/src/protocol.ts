@@ -130,7 +130,7 @@ export class StreamProtocol {
     }
     if (this.#isOfUnseenQuery(message)) {
       return fail(
-        `message ${message.seq} answers a question that never came: the stream was opened beyond what the session had. ` +
+        `message ${message.seq} belongs to a question that was not received: the stream was opened past the session's end. ` +
           "Open it after the last seq of history().",
       );
     }
@@ -222,7 +222,7 @@ export function encodeQuery(query: Message): string {
   if (bytes <= MAX_SENT_BYTES) return frame;
   throw new TooLargeError(
     `the question is ${bytes.toLocaleString("en-US")} bytes on the wire; ` +
-      `the service takes ${MAX_SENT_BYTES.toLocaleString("en-US")}. Attach the long part as a file and ask about it.`,
+      `the limit is ${MAX_SENT_BYTES.toLocaleString("en-US")}. Attach the long part as a file and ask about it.`,
   );
 }
 

@@ -98,14 +98,14 @@ export function deleteSession(sessionId: string): Call<void> {
 /** POST /session/upload_file; the bytes are passed separately. Not repeatable: it would attach a second file. */
 export function uploadFile(sessionId: string, name: string, mimeTypeHint?: string): Call<SessionFile> {
   if (!name) {
-    throw new InvalidRequestError("the file has no name. Give one: it is how a question refers to it.", {
+    throw new InvalidRequestError("the file name is empty. Pass a name: questions refer to the file by it.", {
       param: "name",
     });
   }
   const contentType = mimeTypeHint || BINARY;
   if (!MIME_TYPE.test(contentType)) {
     throw new InvalidRequestError(
-      `mimeTypeHint ${JSON.stringify(contentType.slice(0, 80))} is not a MIME type. Give one as text/plain, or leave it out.`,
+      `mimeTypeHint ${JSON.stringify(contentType.slice(0, 80))} is not a MIME type. Use one such as text/plain, or omit it.`,
       { param: "mimeTypeHint" },
     );
   }
@@ -153,13 +153,13 @@ export function readReply<T>(call: Call<T>, reply: Reply): T {
   } catch (error) {
     if (!(error instanceof ShapeError)) throw error;
     throw new ProtocolError(
-      `${call.method} ${pathOf(call)} was answered with what is not of the wire: ${error.message}. ` +
-        "Check that the base URL is a svc service, and that both have about the same version.",
+      `the reply to ${call.method} ${pathOf(call)} is invalid: ${error.message}. ` +
+        "Check that baseUrl is an svc service of about the same version.",
     );
   }
 }
 
-/** The error of a reply outside 2xx. Without the wire's error body, it came from a proxy. */
+/** The error of a reply outside 2xx. Without the service's error body, it came from a proxy. */
 export function readError(reply: Reply): SvcError {
   try {
     const error = object(parseObject(reply.body)["error"], "error");
@@ -189,11 +189,11 @@ function foreignError(reply: Reply): SvcError {
   const code = GATEWAY_CODES.get(reply.status);
   if (code === undefined) {
     return new ProtocolError(
-      `HTTP ${reply.status} came back without the wire's error body. ` +
-        "Check that base URL and websocket URL are a svc service's, path prefix and all.",
+      `HTTP ${reply.status} came back without the service's error body. ` +
+        "Check that baseUrl and wsUrl point to an svc service, including any path prefix.",
     );
   }
-  const message = `something between here and the service answered HTTP ${reply.status}. Try again; if it stays, ask its admin.`;
+  const message = `a proxy in front of the service answered HTTP ${reply.status}. Try again; if it persists, ask its admin.`;
   const details = { status: reply.status, retryAfter: reply.retryAfter };
   return code === "unavailable" ? new UnavailableError(message, details) : serviceError(code, message, details);
 }

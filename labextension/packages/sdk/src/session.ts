@@ -295,8 +295,8 @@ function bodyOf(content: FileContent, mimeTypeHint: string | undefined): FileBod
   const bytes = decodeBase64(content);
   if (bytes !== null) return bytes;
   throw new InvalidRequestError(
-    `fileContent is not base64, which a string is for ${mimeTypeHint}. Give the bytes as a Uint8Array, ` +
-      "or leave mimeTypeHint out where it is text.",
+    `fileContent is not valid base64, which a string must be for ${mimeTypeHint}. Pass the bytes as a Uint8Array, ` +
+      "or omit mimeTypeHint if it is text.",
     { param: "fileContent" },
   );
 }

@@ -64,7 +64,7 @@ test("invalid base64 is reported with the message's ID", () => {
   const broken = message("!", "image/png");
 
   expect(() => getContent(broken)).toThrow(ProtocolError);
-  expect(() => getContent(broken)).toThrow(`message ${broken.id}: its image/png content is not base64.`);
+  expect(() => getContent(broken)).toThrow(`message ${broken.id}: the image/png content is not valid base64.`);
 });
 
 test.each([

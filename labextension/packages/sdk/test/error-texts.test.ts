@@ -47,79 +47,74 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "no key",
     resolved(HERE, ""),
     ConfigError,
-    "https://svc.example.org needs a key. Give one; `svc keys create` makes one.",
+    'baseUrl "https://svc.example.org" needs a key. Pass apiKey (`svc keys create` creates one).',
   ],
   [
     "stream alone",
     resolved("", KEY, STREAM),
     ConfigError,
-    "wsUrl is given without baseUrl. Give baseUrl, too; wsUrl may be left out.",
+    "wsUrl was given without baseUrl. Set baseUrl as well; wsUrl is optional.",
   ],
   [
-    "key is an address",
+    "key is a URL",
     resolved(HERE, HERE),
     ConfigError,
-    "apiKey holds an address. The key comes first: Svc.create(apiKey, baseUrl).",
+    "apiKey is a URL. The key is the first argument: Svc.create(apiKey, baseUrl).",
   ],
   [
     "key broken",
     resolved(HERE, "svc_a b"),
     ConfigError,
-    "the key holds spaces or characters that no key has. Copy it again, alone, on one line.",
+    "the API key contains spaces or invalid characters. Copy it again, on one line.",
   ],
   [
-    "address is a key",
+    "URL is a key",
     resolved(KEY),
     ConfigError,
-    "baseUrl is not an address. It looks like a key: the key comes first. Give it whole, as https://svc.example.org.",
+    "baseUrl is not a URL. It looks like a key, which is the first argument. Use a complete URL such as https://svc.example.org.",
   ],
   [
     "scheme",
     resolved("ftp://a.example.org"),
     ConfigError,
-    'baseUrl "ftp://a.example.org" must begin with https:// or, on this machine, http://.',
+    'baseUrl "ftp://a.example.org" must start with https:// or, for this machine only, http://.',
   ],
   [
     "no port",
     resolved("https://a:0"),
     ConfigError,
-    'baseUrl "https://a:0" has no usable host and port. Give it whole, as https://svc.example.org.',
+    'baseUrl "https://a:0" has no valid host and port. Use a complete URL such as https://svc.example.org.',
   ],
-  [
-    "unreadable",
-    resolved("https://a:99999"),
-    ConfigError,
-    "baseUrl is not an address that can be read. Check its host and port.",
-  ],
+  ["unreadable", resolved("https://a:99999"), ConfigError, "baseUrl is not a valid URL. Check its host and port."],
   [
     "password",
     resolved("https://u:pw@a.example.org"),
     ConfigError,
-    'baseUrl "https://a.example.org" carries a password, a query or a fragment, and addresses end up in logs. Give the address alone; the key is an argument of its own.',
+    'baseUrl "https://a.example.org" contains a password, a query or a fragment, and URLs end up in logs. Remove it; the key belongs in apiKey.',
   ],
   [
     "in the open",
     resolved("http://a.example.org"),
     ConfigError,
-    'baseUrl "http://a.example.org" would send the key unencrypted over the network. Use https://; http:// is for this machine alone.',
+    'baseUrl "http://a.example.org" would send the key unencrypted over the network. Use https://; http:// is for this machine only.',
   ],
   [
     "stream in the open",
     resolved(HERE, KEY, "ws://a.example.org"),
     ConfigError,
-    'wsUrl "ws://a.example.org" would send the key unencrypted over the network. Use wss://; ws:// is for this machine alone.',
+    'wsUrl "ws://a.example.org" would send the key unencrypted over the network. Use wss://; ws:// is for this machine only.',
   ],
   [
     "file without a name",
     () => requests.uploadFile("s", ""),
     InvalidRequestError,
-    "the file has no name. Give one: it is how a question refers to it.",
+    "the file name is empty. Pass a name: questions refer to the file by it.",
   ],
   [
     "no MIME type",
     () => requests.uploadFile("s", "a", "text"),
     InvalidRequestError,
-    'mimeTypeHint "text" is not a MIME type. Give one as text/plain, or leave it out.',
+    'mimeTypeHint "text" is not a MIME type. Use one such as text/plain, or omit it.',
   ],
   [
     "empty bug",
@@ -128,28 +123,28 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "the bug report is empty. Say what happened and what you expected.",
   ],
   [
-    "not of the wire",
+    "invalid reply",
     answered(200, "{}"),
     ProtocolError,
-    "GET /health was answered with what is not of the wire: `status` is not text. Check that the base URL is a svc service, and that both have about the same version.",
+    "the reply to GET /health is invalid: `status` is not text. Check that baseUrl is an svc service of about the same version.",
   ],
   [
     "another server",
     answered(404, "<h1>"),
     ProtocolError,
-    "HTTP 404 came back without the wire's error body. Check that base URL and websocket URL are a svc service's, path prefix and all.",
+    "HTTP 404 came back without the service's error body. Check that baseUrl and wsUrl point to an svc service, including any path prefix.",
   ],
   [
     "gateway",
     answered(502, "<h1>"),
     UpstreamError,
-    "something between here and the service answered HTTP 502. Try again; if it stays, ask its admin.",
+    "a proxy in front of the service answered HTTP 502. Try again; if it persists, ask its admin.",
   ],
   [
     "gateway away",
     answered(504, "<h1>"),
     UnavailableError,
-    "something between here and the service answered HTTP 504. Try again; if it stays, ask its admin.",
+    "a proxy in front of the service answered HTTP 504. Try again; if it persists, ask its admin.",
   ],
   [
     "the service's own words",
@@ -173,7 +168,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "opened too late",
     received(5, { message_type: "result", turn: "t", seq: 6 }),
     ProtocolError,
-    "message 6 answers a question that never came: the stream was opened beyond what the session had. Open it after the last seq of history().",
+    "message 6 belongs to a question that was not received: the stream was opened past the session's end. Open it after the last seq of history().",
   ],
   [
     "query refused",
@@ -202,7 +197,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
       );
     },
     TooLargeError,
-    "the question is 1,048,840 bytes on the wire; the service takes 1,048,576. Attach the long part as a file and ask about it.",
+    "the question is 1,048,840 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it.",
   ],
   [
     "closed",
@@ -242,7 +237,7 @@ test.each(ROWS)("the error text is pinned: %s", (_, act, cls, text) => {
   expect((caught as Error).message).toBe(text);
 });
 
-describe("the codes of the wire", () => {
+describe("the service's error codes", () => {
   const python = readFileSync(path.resolve(import.meta.dirname, "../../../../svc/errors.py"), "utf8");
   const classes = Object.values(errors).filter((value) => typeof value === "function" && "defaultCode" in value);
 
@@ -261,7 +256,7 @@ describe("the codes of the wire", () => {
     }
   });
 
-  test.each(errors.CODES)("%s has a class of its own, whose name survives a minifier", (code) => {
+  test.each(errors.CODES)("%s has its own class, whose name survives a minifier", (code) => {
     const error = errors.serviceError(code, "text", { status: 400, param: "a", retryAfter: 2 });
 
     expect(error.constructor).not.toBe(errors.ServiceError);

@@ -65,12 +65,12 @@ test("data of an operation is read and new fields are ignored", () => {
 });
 
 test.each(["", "<html>", "[]", '{"ok": true, "data": null}', '{"data": {"name": 1}}'])(
-  "a reply that is not of the wire is a protocol error: %j",
+  "an invalid reply is a protocol error: %j",
   (body) => {
     const read = (): unknown => requests.readReply(requests.uploadFile("s1", "a"), reply(200, body));
 
     expect(read).toThrow(ProtocolError);
-    expect(read).toThrow(/^POST \/session\/upload_file was answered .* Check that the base URL/);
+    expect(read).toThrow(/^the reply to POST \/session\/upload_file is invalid: .* Check that baseUrl/);
   },
 );
 

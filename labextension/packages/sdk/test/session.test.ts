@@ -418,7 +418,7 @@ describe("properties and files of a session", () => {
     const refused = session.attachFile("a.png", "<png>", "image/png");
 
     await expect(refused).rejects.toThrow(InvalidRequestError);
-    await expect(refused).rejects.toThrow(/is not base64/);
+    await expect(refused).rejects.toThrow(/is not valid base64/);
   });
 
   test("an upload reports its progress", async () => {
