@@ -42,16 +42,16 @@ def delay_seconds(attempt: int, chance: float, retry_after: float | None = None)
     return (retry_after or 0.0) + chance * cap
 
 
-class Patience:
-    """Gives up after ``limit_seconds`` of failures without progress. Times are those of any monotonic clock."""
+class Backoff:
+    """Delays between attempts; gives up after ``limit_seconds`` of failures. Times are those of any monotonic clock."""
 
     def __init__(self, limit_seconds: float) -> None:
         self.limit_seconds = limit_seconds
         self._failing_since: float | None = None
         self._attempts = 0
 
-    def progressed(self) -> None:
-        """Start over: something new arrived."""
+    def reset(self) -> None:
+        """Start over, because something new arrived."""
         self._failing_since = None
         self._attempts = 0
 

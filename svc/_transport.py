@@ -202,7 +202,7 @@ class BaseTransport:
         with self._lock:
             self._config = self._refind()
 
-    def _settle(self, call: Call[T], outcome: Reply | LostConnectionError, patience: _retry.Patience) -> T | _Retry:
+    def _settle(self, call: Call[T], outcome: Reply | LostConnectionError, backoff: _retry.Backoff) -> T | _Retry:
         """Decide what follows an attempt: its parsed reply, or another attempt. Raises if the call has failed."""
         if isinstance(outcome, LostConnectionError):
             failure: SvcError = outcome
@@ -211,7 +211,7 @@ class BaseTransport:
             failure, retry_after = parse_error(outcome), outcome.retry_after
         else:
             return self._parse(call, outcome)
-        delay = patience.next_delay(time.monotonic(), random.random(), retry_after)  # noqa: S311 - jitter, no secret
+        delay = backoff.next_delay(time.monotonic(), random.random(), retry_after)  # noqa: S311 - jitter, no secret
         if delay is None:
             raise failure
         return _Retry(delay, isinstance(outcome, LostConnectionError))
@@ -270,9 +270,9 @@ class Transport(BaseTransport):
         Raises ServiceError if the service refuses, UnreachableError after ``limit_seconds`` of failures, ProtocolError
         if the reply breaks the protocol, OSError if a file to upload cannot be opened.
         """
-        patience = _retry.Patience(limit_seconds)
+        backoff = _retry.Backoff(limit_seconds)
         while True:
-            result = self._settle(call, self._attempt(call), patience)
+            result = self._settle(call, self._attempt(call), backoff)
             if not isinstance(result, _Retry):
                 return result
             time.sleep(result.delay_seconds)
@@ -339,9 +339,9 @@ class AsyncTransport(BaseTransport):
 
     async def call(self, call: Call[T], limit_seconds: float = _retry.CALL_LIMIT_SECONDS) -> T:
         """Send a request, retry it if that is safe, and parse the reply. Raises as ``Transport.call`` does."""
-        patience = _retry.Patience(limit_seconds)
+        backoff = _retry.Backoff(limit_seconds)
         while True:
-            result = self._settle(call, await self._attempt(call), patience)
+            result = self._settle(call, await self._attempt(call), backoff)
             if not isinstance(result, _Retry):
                 return result
             await asyncio.sleep(result.delay_seconds)
@@ -399,9 +399,9 @@ class AsyncTransport(BaseTransport):
         return client
 
 
-async def pause_before_retry(transport: BaseTransport, patience: _retry.Patience, lost: LostConnectionError) -> bool:
+async def pause_before_retry(transport: BaseTransport, backoff: _retry.Backoff, lost: LostConnectionError) -> bool:
     """Wait before the next attempt and look up the service's address again; False if it is time to give up."""
-    delay = patience.next_delay(time.monotonic(), random.random(), lost.retry_after)  # noqa: S311 - jitter
+    delay = backoff.next_delay(time.monotonic(), random.random(), lost.retry_after)  # noqa: S311 - jitter
     if delay is None:
         return False
     await asyncio.sleep(delay)

@@ -25,7 +25,7 @@ class TurnReader:
         self._transport = transport
         self._session_id = session_id
         self._protocol = protocol
-        self._patience = _retry.Patience(_retry.STREAM_LIMIT_SECONDS)
+        self._backoff = _retry.Backoff(_retry.STREAM_LIMIT_SECONDS)
         self._connection: StreamConnection | None = None
         self._opened_at = 0.0
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -64,7 +64,7 @@ class TurnReader:
             await self._reconnect_after(lost)
             return None
         if self._protocol.after > before:
-            self._patience.progressed()
+            self._backoff.reset()
         match step:
             case Deliver(message):
                 return message
@@ -116,12 +116,12 @@ class TurnReader:
         if connection is not None:
             await connection.close()
             if time.monotonic() - self._opened_at > _retry.LASTING_SECONDS:
-                self._patience.progressed()
-        if await pause_before_retry(self._transport, self._patience, lost):
+                self._backoff.reset()
+        if await pause_before_retry(self._transport, self._backoff, lost):
             return
         if lost.refusal is not None:
             raise lost.refusal from lost
         raise UnreachableError(
-            f"{lost} Tried for {self._patience.limit_seconds:g} s. The question may still be answered: "
+            f"{lost} Tried for {self._backoff.limit_seconds:g} s. The question may still be answered: "
             f"Svc().resume_session({self._session_id!r}).history() shows it once the service is back."
         ) from lost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc._retry import MAX_DELAY_SECONDS, Patience, close_meaning, delay_seconds, is_retried_status
+from svc._retry import MAX_DELAY_SECONDS, Backoff, close_meaning, delay_seconds, is_retried_status
 
 
 @pytest.mark.parametrize(
@@ -47,20 +47,20 @@ def test_delays_double_up_to_a_cap_and_keep_what_the_service_asks_for():
 
 
 def test_patience_counts_from_the_first_failure_and_ends():
-    patience = Patience(10.0)
+    backoff = Backoff(10.0)
 
-    assert patience.next_delay(1_000.0, 0.5) == 0.05
-    assert patience.next_delay(1_005.0, 0.5) == 0.1
-    assert patience.next_delay(1_009.95, 0.5) is None
+    assert backoff.next_delay(1_000.0, 0.5) == 0.05
+    assert backoff.next_delay(1_005.0, 0.5) == 0.1
+    assert backoff.next_delay(1_009.95, 0.5) is None
 
 
 def test_patience_begins_again_after_progress():
-    patience = Patience(10.0)
-    patience.next_delay(0.0, 0.5)
-    patience.progressed()
+    backoff = Backoff(10.0)
+    backoff.next_delay(0.0, 0.5)
+    backoff.reset()
 
-    assert patience.next_delay(1_000.0, 0.5) == 0.05
+    assert backoff.next_delay(1_000.0, 0.5) == 0.05
 
 
 def test_a_service_that_asks_for_more_time_than_there_is_ends_the_patience_at_once():
-    assert Patience(10.0).next_delay(0.0, 0.5, retry_after=30.0) is None
+    assert Backoff(10.0).next_delay(0.0, 0.5, retry_after=30.0) is None

@@ -10,8 +10,8 @@ interface SafeAnswer {
 }
 
 export function addAnswerCommands(context: CommandContext): string[] {
-  const { app, svc, trans } = context;
-  const isEnabled = () => (svc.follower.view?.activity.current ?? null) !== null;
+  const { app, chat, trans } = context;
+  const isEnabled = () => (chat.follower.view?.activity.current ?? null) !== null;
   app.commands.addCommand("svc:insert-answer", {
     label: trans.__("Insert Last Answer Below"),
     caption: trans.__("Insert the last answer as a Markdown cell below the active cell"),
@@ -37,9 +37,9 @@ async function withAnswer(
   context: CommandContext,
   act: (answer: SafeAnswer, context: CommandContext) => void,
 ): Promise<void> {
-  const { svc, trans } = context;
+  const { chat, trans } = context;
   try {
-    const answer = (await svc.follower.view?.request("answer")) as Partial<SafeAnswer> | null | undefined;
+    const answer = (await chat.follower.view?.request("answer")) as Partial<SafeAnswer> | null | undefined;
     if (answer?.markdown) act({ turn: answer.turn ?? "", markdown: answer.markdown }, context);
     else Notification.warning(trans.__("There is no answer yet."), { autoClose: 5_000 });
   } catch (error) {
@@ -47,8 +47,8 @@ async function withAnswer(
   }
 }
 
-function insert({ turn, markdown }: SafeAnswer, { svc }: CommandContext): void {
-  const notebook = svc.follower.panel?.content;
+function insert({ turn, markdown }: SafeAnswer, { chat }: CommandContext): void {
+  const notebook = chat.follower.panel?.content;
   if (!notebook) return;
   const index = notebook.activeCellIndex + 1;
   notebook.mode = "command"; // a cell in edit mode is not rendered

@@ -30,8 +30,8 @@ export function addAskCommands(context: CommandContext): string[] {
   });
 }
 
-function activeCell({ svc }: CommandContext): Cell | null {
-  return svc.follower.panel?.content.activeCell ?? null;
+function activeCell({ chat }: CommandContext): Cell | null {
+  return chat.follower.panel?.content.activeCell ?? null;
 }
 
 /** Must be cheap: menus call it often. */
@@ -42,12 +42,12 @@ function hasSubject(subject: Subject, cell: Cell | null): boolean {
 }
 
 async function ask(subject: Subject, context: CommandContext, isSent: boolean): Promise<void> {
-  const { svc, trans } = context;
-  const { panel } = svc.follower;
+  const { chat, trans } = context;
+  const { panel } = chat.follower;
   const cell = activeCell(context);
   if (!panel || !cell) return;
   const prompt = compose(subject, textOf(cell), selectionIn(panel), texts(context));
-  const view = await svc.open();
+  const view = await chat.open();
   if (!view) return;
   if (!prompt) {
     view.element.write(subject === "selection" ? trans.__("What does this say? ") : "");

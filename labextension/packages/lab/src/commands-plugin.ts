@@ -10,25 +10,25 @@ import type { CommandContext } from "./command-context.js";
 import { analystIcon } from "./icon.js";
 import { addReportCommand } from "./report-command.js";
 import { addSessionCommands } from "./session-commands.js";
-import { SvcToken } from "./svc.js";
-import type { Svc } from "./svc.js";
+import { KernelChatToken } from "./kernel-chat.js";
+import type { KernelChat } from "./kernel-chat.js";
 
 export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:commands",
   description: "Commands to ask about a cell, insert answers into the notebook, and manage the session.",
   autoStart: true,
-  requires: [SvcToken],
+  requires: [KernelChatToken],
   optional: [IDocumentManager, ICommandPalette, ILauncher, ITranslator],
   activate: (
     app: JupyterFrontEnd,
-    svc: Svc,
+    chat: KernelChat,
     documents: IDocumentManager | null,
     palette: ICommandPalette | null,
     launcher: ILauncher | null,
     translator: ITranslator | null,
   ) => {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
-    const context: CommandContext = { app, svc, trans };
+    const context: CommandContext = { app, chat, trans };
     const names = [
       addOpenCommand(context),
       ...addAskCommands(context),
@@ -41,12 +41,12 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   },
 };
 
-function addOpenCommand({ app, svc, trans }: CommandContext): string {
+function addOpenCommand({ app, chat, trans }: CommandContext): string {
   app.commands.addCommand("svc:open", {
     label: trans.__("Security Analyst"),
     caption: trans.__("Show the chat of this notebook's kernel"),
     icon: analystIcon,
-    execute: () => void svc.open(),
+    execute: () => void chat.open(),
   });
   return "svc:open";
 }

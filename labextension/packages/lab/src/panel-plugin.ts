@@ -19,8 +19,8 @@ import type { Action } from "./notices.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
 import css from "./styles.css?inline";
-import { SvcToken, whenOpen } from "./svc.js";
-import type { Svc } from "./svc.js";
+import { KernelChatToken, whenOpen } from "./kernel-chat.js";
+import type { KernelChat } from "./kernel-chat.js";
 
 const ID = "svc-jupyterlab:panel";
 const MINUTES_FROM = 120; // seconds; shorter times are given in seconds
@@ -30,11 +30,11 @@ const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = 
   "restart-kernel": "notebook:restart-kernel",
 };
 
-export const panelPlugin: JupyterFrontEndPlugin<Svc> = {
+export const panelPlugin: JupyterFrontEndPlugin<KernelChat> = {
   id: ID,
   description: "The security analyst's chat for the kernel of the current notebook.",
   autoStart: true,
-  provides: SvcToken,
+  provides: KernelChatToken,
   requires: [INotebookTracker],
   optional: [ISettingRegistry, ITranslator, IThemeManager, ILayoutRestorer],
   activate,
@@ -47,7 +47,7 @@ function activate(
   translator: ITranslator | null,
   themes: IThemeManager | null,
   restorer: ILayoutRestorer | null,
-): Svc {
+): KernelChat {
   const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
   let settings = readSettings({});
   const strings = translated(trans);
@@ -69,7 +69,7 @@ function activate(
     follower.setAppearance(appearance());
   });
   acceptFiles(app, panel, follower, trans);
-  const svc: Svc = {
+  const chat: KernelChat = {
     follower,
     panel,
     open: async () => {
@@ -80,8 +80,8 @@ function activate(
       return view;
     },
   };
-  notifyOfLongTurns(svc, trans, () => settings.notifySeconds);
-  return svc;
+  notifyOfLongTurns(chat, trans, () => settings.notifySeconds);
+  return chat;
 }
 
 function acceptFiles(app: JupyterFrontEnd, panel: ChatPanel, follower: Follower, trans: TranslationBundle): void {
@@ -122,8 +122,8 @@ function addStyles(): void {
 }
 
 /** Notifies of answers that took long and arrived while their chat was hidden. */
-function notifyOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () => number): void {
-  const { follower, panel } = svc;
+function notifyOfLongTurns(chat: KernelChat, trans: TranslationBundle, limitSeconds: () => number): void {
+  const { follower, panel } = chat;
   const notify = (view: KernelView, ended: TurnSummary) => {
     const limit = limitSeconds();
     const isSeen = !document.hidden && panel.isVisible && follower.view === view;
@@ -133,7 +133,7 @@ function notifyOfLongTurns(svc: Svc, trans: TranslationBundle, limitSeconds: () 
     const text = ended.isAnswered
       ? trans.__("Answered after %1: %2", time, question)
       : trans.__("No answer after %1: %2", time, question);
-    const actions = [{ label: trans.__("Show"), callback: () => void svc.open() }];
+    const actions = [{ label: trans.__("Show"), callback: () => void chat.open() }];
     Notification.emit(text, ended.isAnswered ? "success" : "warning", { autoClose: false, actions });
   };
   const watch = (view: KernelView) => view.ended.connect(notify);

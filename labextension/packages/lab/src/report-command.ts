@@ -12,13 +12,13 @@ import type { CommandContext } from "./command-context.js";
 import { isPageWritten, reportCode, reportPage } from "./report-rules.js";
 
 export function addReportCommand(context: CommandContext, documents: IDocumentManager): string {
-  const { app, svc, trans } = context;
+  const { app, chat, trans } = context;
   app.commands.addCommand("svc:run-report", {
     label: trans.__("Re-run as Report"),
     caption: trans.__("Run the saved notebook in a new kernel and open its report"),
-    isEnabled: () => svc.follower.panel?.sessionContext.session?.kernel != null,
+    isEnabled: () => chat.follower.panel?.sessionContext.session?.kernel != null,
     execute: async () => {
-      const { panel } = svc.follower;
+      const { panel } = chat.follower;
       if (panel) await report(panel, context, documents);
     },
   });

@@ -7,15 +7,15 @@ import type { CommandContext } from "./command-context.js";
 import type { KernelView } from "./kernel-view.js";
 
 export function addSessionCommands(context: CommandContext): string[] {
-  const { app, svc, trans } = context;
-  const view = () => svc.follower.view;
+  const { app, chat, trans } = context;
+  const view = () => chat.follower.view;
   const add = (command: string, label: string, isEnabled: () => boolean, act: (view: KernelView) => Promise<void>) => {
     app.commands.addCommand(command, {
       label,
       caption: label,
       isEnabled,
       execute: async () => {
-        const target = view()?.isOpen ? view() : await svc.open();
+        const target = view()?.isOpen ? view() : await chat.open();
         await (target && act(target))?.catch((error: unknown) => {
           Notification.error(error instanceof Error ? error.message : String(error), { autoClose: 10_000 });
         });
@@ -23,13 +23,13 @@ export function addSessionCommands(context: CommandContext): string[] {
     });
     return command;
   };
-  const hasNotebook = () => svc.follower.panel !== null;
+  const hasNotebook = () => chat.follower.panel !== null;
   const hasSession = () => (view()?.activity.current ?? null) !== null;
   const isBusy = () => (view()?.activity.state ?? "idle") !== "idle";
   return [
     add("svc:new-session", trans.__("New Session"), hasNotebook, async (target) => {
       await target.request("new");
-      await svc.open();
+      await chat.open();
     }),
     add("svc:resume-session", trans.__("Resume a Session…"), hasNotebook, (target) => resume(target, context)),
     add("svc:extend-session", trans.__("Extend the Session"), hasSession, (target) => extend(target, context)),
@@ -39,7 +39,7 @@ export function addSessionCommands(context: CommandContext): string[] {
   ];
 }
 
-async function resume(view: KernelView, { svc, trans }: CommandContext): Promise<void> {
+async function resume(view: KernelView, { chat, trans }: CommandContext): Promise<void> {
   const sessions = (await view.request("list")) as readonly ChatSession[];
   if (sessions.length === 0) {
     Notification.info(trans.__("There are no sessions yet."), { autoClose: 5_000 });
@@ -58,7 +58,7 @@ async function resume(view: KernelView, { svc, trans }: CommandContext): Promise
   const chosen = sessions[items.indexOf(value ?? "")];
   if (!button.accept || !chosen) return;
   await view.request("open", { session_id: chosen.id, history: false });
-  await svc.open();
+  await chat.open();
 }
 
 /** The beginning of the ID distinguishes sessions with the same name. */

@@ -6,8 +6,8 @@ import { Signal } from "@lumino/signaling";
 import { Widget } from "@lumino/widgets";
 import { statusText } from "./status-text.js";
 import type { StatusStrings } from "./status-text.js";
-import { SvcToken } from "./svc.js";
-import type { Svc } from "./svc.js";
+import { KernelChatToken } from "./kernel-chat.js";
+import type { KernelChat } from "./kernel-chat.js";
 
 const TICK_MS = 30_000; // the time left is shown in minutes
 
@@ -15,9 +15,9 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:status",
   description: "Shows the session of the current kernel in the status bar.",
   autoStart: true,
-  requires: [SvcToken, IStatusBar],
+  requires: [KernelChatToken, IStatusBar],
   optional: [ITranslator],
-  activate: (_: JupyterFrontEnd, svc: Svc, bar: IStatusBar, translator: ITranslator | null) => {
+  activate: (_: JupyterFrontEnd, chat: KernelChat, bar: IStatusBar, translator: ITranslator | null) => {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
     const strings: StatusStrings = {
       idle: trans.__("idle"),
@@ -27,15 +27,15 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
       expired: trans.__("expired"),
       none: trans.__("no session yet"),
     };
-    const item = new StatusItem(trans.__("The kernel's svc session. Click to show the chat."), () => void svc.open());
+    const item = new StatusItem(trans.__("The kernel's svc session. Click to show the chat."), () => void chat.open());
     const activeChanged = new Signal<StatusItem, void>(item);
     const show = () => {
-      const view = svc.follower.view;
+      const view = chat.follower.view;
       item.text = view?.isOpen ? `svc: ${statusText(view.activity, Date.now() / 1000, strings)}` : "";
       item.node.dataset.state = view?.isOpen ? view.activity.state : "";
       activeChanged.emit();
     };
-    svc.follower.changed.connect(show);
+    chat.follower.changed.connect(show);
     setInterval(show, TICK_MS);
     bar.registerStatusItem("svc-jupyterlab:status", {
       item,

@@ -42,15 +42,15 @@ export function delaySeconds(attempt: number, chance: number, retryAfter: number
   return (retryAfter ?? 0) + chance * cap;
 }
 
-/** How long to keep retrying: `limitSeconds` from the first failure since the last progress, by any monotonic clock. */
-export class Patience {
+/** Delays between attempts; gives up `limitSeconds` after the first failure since the last progress, by any monotonic clock. */
+export class Backoff {
   #failingSince: number | null = null;
   #attempts = 0;
 
   constructor(readonly limitSeconds: number) {}
 
-  /** Progress was made: count and time start again at the next failure. */
-  progressed(): void {
+  /** Progress was made: start over at the next failure. */
+  reset(): void {
     this.#failingSince = null;
     this.#attempts = 0;
   }

@@ -7,7 +7,7 @@ import { InvalidRequestError, type SvcError, UnreachableError } from "./errors.j
 import { endsTurn, type Message, MessageType, MimeType, newId, newMessage, State } from "./messages.js";
 import type { Socket } from "./platform.js";
 import { encodeQuery, StreamProtocol } from "./protocol.js";
-import { CALL_LIMIT_SECONDS, LASTING_SECONDS, Patience, STREAM_LIMIT_SECONDS } from "./retry.js";
+import { CALL_LIMIT_SECONDS, LASTING_SECONDS, Backoff, STREAM_LIMIT_SECONDS } from "./retry.js";
 import { closedError, LostConnectionError, seconds, type Transport, type AbortOptions } from "./transport.js";
 import { abortable, pause } from "./waiting.js";
 import { wellFormed } from "./content.js";
@@ -65,7 +65,7 @@ export class Streamer {
   readonly #queue: QueuedPrompt[] = [];
   readonly #ended = new Set<string>(); // turns
   readonly #cancels = new Set<PendingCancel>();
-  #patience = new Patience(CALL_LIMIT_SECONDS); // of the first connection
+  #backoff = new Backoff(CALL_LIMIT_SECONDS); // of the first connection
   #attempts = 0;
   #current: QueuedPrompt | null = null;
   #socket: Socket | null = null;
@@ -133,7 +133,7 @@ export class Streamer {
    */
   async send(prompt: string, { signal }: AbortOptions = {}): Promise<Message> {
     if (!prompt.trim()) {
-      throw new InvalidRequestError("the question is empty. Write it out.", { param: "content" });
+      throw new InvalidRequestError("the question is empty. Write a question.", { param: "content" });
     }
     this.#throwIfClosed();
     const turn = newId();
@@ -159,8 +159,8 @@ export class Streamer {
       const timer = setTimeout(() => {
         reject(
           new UnreachableError(
-            `${base} did not confirm within ${CANCEL_SECONDS} s that the turn is cancelled. ` +
-              "It may end a little later; `history()` shows how.",
+            `${base} did not confirm the cancellation within ${CANCEL_SECONDS} s. ` +
+              "The turn may still end soon; history() shows how it ended.",
           ),
         );
       }, CANCEL_SECONDS * 1000);
@@ -243,7 +243,7 @@ export class Streamer {
   #opened(socket: Socket): void {
     this.#socket = socket;
     this.#openedAt = seconds();
-    if (this.#state === null) this.#patience = new Patience(STREAM_LIMIT_SECONDS);
+    if (this.#state === null) this.#backoff = new Backoff(STREAM_LIMIT_SECONDS);
     this.#protocol.connected();
     this.#flush();
     this.#setState({ kind: "connected" });
@@ -252,11 +252,11 @@ export class Streamer {
   async #waitBeforeReconnecting(lost: LostConnectionError): Promise<void> {
     const { refusal } = lost;
     this.#attempts += 1;
-    const delay = this.#patience.nextDelay(seconds(), Math.random(), refusal?.retryAfter);
+    const delay = this.#backoff.nextDelay(seconds(), Math.random(), refusal?.retryAfter);
     if (delay === null) {
       if (refusal !== null) throw refusal;
       throw new UnreachableError(
-        `${lost.message} Tried for ${this.#patience.limitSeconds} s. A question may still be answered: ` +
+        `${lost.message} Tried for ${this.#backoff.limitSeconds} s. A question may still be answered: ` +
           `resumeSession("${this.#session.sessionId}") and its history() show it once the service is back.`,
       );
     }
@@ -355,7 +355,7 @@ export class Streamer {
   }
 
   #resetRetries(): void {
-    this.#patience.progressed();
+    this.#backoff.reset();
     this.#attempts = 0;
   }
 

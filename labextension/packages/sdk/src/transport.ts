@@ -16,7 +16,7 @@ import {
   type UploadProgress,
 } from "./platform.js";
 import { type Call, parseRetryAfter, pathOf, readError, readReply, type Reply, ticket } from "./requests.js";
-import { CALL_LIMIT_SECONDS, closeMeaning, isRetriedStatus, Patience } from "./retry.js";
+import { CALL_LIMIT_SECONDS, closeMeaning, isRetriedStatus, Backoff } from "./retry.js";
 import { limited, pause, TimeLimitError } from "./waiting.js";
 
 const CONNECT_SECONDS = 10;
@@ -111,7 +111,7 @@ export class Transport {
   }
 
   async #retried<T>(call: Call<T>, signal: AbortSignal | undefined, send: () => Promise<Reply>): Promise<T> {
-    const patience = new Patience(CALL_LIMIT_SECONDS);
+    const backoff = new Backoff(CALL_LIMIT_SECONDS);
     for (;;) {
       let failure: Error;
       let retryAfter: number | null = null;
@@ -124,7 +124,7 @@ export class Transport {
         if (!(error instanceof LostConnectionError)) throw error;
         failure = error;
       }
-      const delay = patience.nextDelay(seconds(), Math.random(), retryAfter);
+      const delay = backoff.nextDelay(seconds(), Math.random(), retryAfter);
       if (delay === null) throw failure;
       await pause(delay, signal);
     }
@@ -163,8 +163,8 @@ export class Transport {
         throw new LostConnectionError(unreachable(baseUrl, error));
       }
       throw new UnreachableError(
-        `${call.method} ${pathOf(call)} went to ${baseUrl}, and no reply came (${describe(error)}): it may or may not be ` +
-          "done. Look at the session before you try again.",
+        `${baseUrl} did not reply to ${call.method} ${pathOf(call)} (${describe(error)}). ` +
+          "The request may have been carried out: check the session before you try again.",
       );
     }
   }
@@ -208,8 +208,8 @@ function unreachable(address: string, error: unknown): string {
 
 function untrusted(address: string, error: unknown): UnreachableError {
   return new UnreachableError(
-    `${address} shows a certificate that is not trusted here (${describe(error)}). Where that is your own authority, ` +
-      "name its certificate file in NODE_EXTRA_CA_CERTS.",
+    `the certificate of ${address} is not trusted (${describe(error)}). If your own certificate authority issued it, ` +
+      "set NODE_EXTRA_CA_CERTS to the authority's certificate file.",
   );
 }
 

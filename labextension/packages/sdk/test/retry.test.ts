@@ -1,7 +1,7 @@
 /** What is retried, and for how long. */
 import { expect, test } from "vitest";
 
-import { closeMeaning, delaySeconds, isRetriedStatus, MAX_DELAY_SECONDS, Patience } from "../src/retry.js";
+import { closeMeaning, delaySeconds, isRetriedStatus, MAX_DELAY_SECONDS, Backoff } from "../src/retry.js";
 
 test.each([
   ["done", 200, false, false],
@@ -35,21 +35,21 @@ test("delays double up to a cap and keep what the service asks for", () => {
 });
 
 test("retrying ends a fixed time after the first failure", () => {
-  const patience = new Patience(10);
+  const backoff = new Backoff(10);
 
-  expect(patience.nextDelay(1_000, 0.5)).toBe(0.05);
-  expect(patience.nextDelay(1_005, 0.5)).toBe(0.1);
-  expect(patience.nextDelay(1_009.95, 0.5)).toBeNull();
+  expect(backoff.nextDelay(1_000, 0.5)).toBe(0.05);
+  expect(backoff.nextDelay(1_005, 0.5)).toBe(0.1);
+  expect(backoff.nextDelay(1_009.95, 0.5)).toBeNull();
 });
 
 test("retrying starts again after progress", () => {
-  const patience = new Patience(10);
-  patience.nextDelay(0, 0.5);
-  patience.progressed();
+  const backoff = new Backoff(10);
+  backoff.nextDelay(0, 0.5);
+  backoff.reset();
 
-  expect(patience.nextDelay(1_000, 0.5)).toBe(0.05);
+  expect(backoff.nextDelay(1_000, 0.5)).toBe(0.05);
 });
 
 test("retrying ends at once if the service asks for more time than is left", () => {
-  expect(new Patience(10).nextDelay(0, 0.5, 30)).toBeNull();
+  expect(new Backoff(10).nextDelay(0, 0.5, 30)).toBeNull();
 });

@@ -4,14 +4,17 @@ import type { ChatPanel } from "./chat-panel.js";
 import type { Follower } from "./follower.js";
 import type { KernelView } from "./kernel-view.js";
 
-export interface Svc {
+export interface KernelChat {
   readonly follower: Follower;
   readonly panel: ChatPanel;
   /** Shows the chat; resolves with it when it is connected, or with null if it shows a notice why it is not. */
   open(): Promise<KernelView | null>;
 }
 
-export const SvcToken = new Token<Svc>("svc-jupyterlab:Svc", "The chat of the current notebook's kernel.");
+export const KernelChatToken = new Token<KernelChat>(
+  "svc-jupyterlab:KernelChat",
+  "The chat of the current notebook's kernel.",
+);
 
 const PATIENCE_MS = 15_000; // after that, the panel has shown that the kernel is busy
 
