@@ -1,4 +1,4 @@
-/** The exact texts of the SDK's own errors, and the error classes of the service's codes. */
+/** The exact texts of the SDK's own errors, which the Python SDK shares, and the error classes of the service's codes. */
 import { readFileSync } from "node:fs";
 import path from "node:path";
 
@@ -14,6 +14,18 @@ import { closedError } from "../src/transport.js";
 const KEY = "svc_secret";
 const HERE = "https://svc.example.org";
 const STREAM = "wss://svc.example.org";
+const REPOSITORY = path.resolve(import.meta.dirname, "../../../..");
+/** Rows whose texts name arguments, values or types that the languages do not share. */
+const NAMES_DIFFER = new Set([
+  "no-key",
+  "ws-alone",
+  "key-is-an-address",
+  "no-host",
+  "password",
+  "not-of-the-wire",
+  "frame-is-no-message",
+  "question-too-long",
+]);
 
 function resolved(baseUrl: string, apiKey = KEY, wsUrl = ""): () => unknown {
   return () => resolve({ apiKey, baseUrl, wsUrl });
@@ -44,31 +56,31 @@ const { TooLargeError, TurnInProgressError, UnavailableError, UnreachableError, 
 // prettier-ignore - one row per text
 const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
   [
-    "no key",
+    "no-key",
     resolved(HERE, ""),
     ConfigError,
     'baseUrl "https://svc.example.org" needs a key. Pass apiKey (`svc keys create` creates one).',
   ],
   [
-    "stream alone",
+    "ws-alone",
     resolved("", KEY, STREAM),
     ConfigError,
     "wsUrl was given without baseUrl. Set baseUrl as well; wsUrl is optional.",
   ],
   [
-    "key is a URL",
+    "key-is-an-address",
     resolved(HERE, HERE),
     ConfigError,
     "apiKey is a URL. The key is the first argument: Svc.create(apiKey, baseUrl).",
   ],
   [
-    "key broken",
+    "key-broken",
     resolved(HERE, "svc_a b"),
     ConfigError,
     "the API key contains spaces or invalid characters. Copy it again, on one line.",
   ],
   [
-    "URL is a key",
+    "address-is-a-key",
     resolved(KEY),
     ConfigError,
     "baseUrl is not a URL. It looks like a key, which is the first argument. Use a complete URL such as https://svc.example.org.",
@@ -80,12 +92,12 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     'baseUrl "ftp://a.example.org" must start with https:// or, for this machine only, http://.',
   ],
   [
-    "no port",
+    "no-host",
     resolved("https://a:0"),
     ConfigError,
     'baseUrl "https://a:0" has no valid host and port. Use a complete URL such as https://svc.example.org.',
   ],
-  ["unreadable", resolved("https://a:99999"), ConfigError, "baseUrl is not a valid URL. Check its host and port."],
+  ["port", resolved("https://a:99999"), ConfigError, "baseUrl is not a valid URL. Check its host and port."],
   [
     "password",
     resolved("https://u:pw@a.example.org"),
@@ -93,7 +105,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     'baseUrl "https://a.example.org" contains a password, a query or a fragment, and URLs end up in logs. Remove it; the key belongs in apiKey.',
   ],
   [
-    "in the open",
+    "in-the-open",
     resolved("http://a.example.org"),
     ConfigError,
     'baseUrl "http://a.example.org" would send the key unencrypted over the network. Use https://; http:// is for this machine only.',
@@ -105,31 +117,31 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     'wsUrl "ws://a.example.org" would send the key unencrypted over the network. Use wss://; ws:// is for this machine only.',
   ],
   [
-    "file without a name",
+    "file-without-a-name",
     () => requests.uploadFile("s", ""),
     InvalidRequestError,
     "the file name is empty. Pass a name: questions refer to the file by it.",
   ],
   [
-    "no MIME type",
+    "no-mime-type",
     () => requests.uploadFile("s", "a", "text"),
     InvalidRequestError,
     'mimeTypeHint "text" is not a MIME type. Use one such as text/plain, or omit it.',
   ],
   [
-    "empty bug",
+    "empty-bug",
     () => requests.sendBugReport("s", " ", ""),
     InvalidRequestError,
     "the bug report is empty. Say what happened and what you expected.",
   ],
   [
-    "invalid reply",
+    "not-of-the-wire",
     answered(200, "{}"),
     ProtocolError,
     "the reply to GET /health is invalid: `status` is not text. Check that baseUrl is an svc service of about the same version.",
   ],
   [
-    "another server",
+    "another-server",
     answered(404, "<h1>"),
     ProtocolError,
     "HTTP 404 came back without the service's error body. Check that baseUrl and wsUrl point to an svc service, including any path prefix.",
@@ -141,7 +153,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "a proxy in front of the service answered HTTP 502. Try again; if it persists, ask its admin.",
   ],
   [
-    "gateway away",
+    "gateway-away",
     answered(504, "<h1>"),
     UnavailableError,
     "a proxy in front of the service answered HTTP 504. Try again; if it persists, ask its admin.",
@@ -153,13 +165,13 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "it ended",
   ],
   [
-    "no message",
+    "frame-is-no-message",
     received(0, "{}"),
     ProtocolError,
     'malformed message on the stream (`message_type` is not text): "{}"',
   ],
   [
-    "set back",
+    "set-back",
     received(5, { message_type: "query", id: "q", turn: "t", seq: 3 }),
     ProtocolError,
     "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there.",
@@ -171,7 +183,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "message 6 belongs to a question that was not received: the stream was opened past the session's end. Open it after the last seq of history().",
   ],
   [
-    "query refused",
+    "query-refused",
     received(0, {
       message_type: "error",
       turn: "t",
@@ -183,7 +195,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "a turn runs; wait",
   ],
   [
-    "question too long",
+    "question-too-long",
     () => {
       new StreamProtocol(0).ask(
         newMessage({
@@ -206,19 +218,19 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "wss://svc.example.org closed the stream (code 1011, no reason).",
   ],
   [
-    "key revoked",
+    "key-revoked",
     raising(closedError(4401, "revoked", STREAM)),
     InvalidApiKeyError,
     "the key is no longer valid (revoked). Set a new one.",
   ],
   [
-    "session ended",
+    "session-ended",
     raising(closedError(4410, "", STREAM)),
     SessionExpiredError,
     "the session has ended (expired or deleted). Make a new session.",
   ],
   [
-    "closed strangely",
+    "closed-strangely",
     raising(closedError(1003, "what?", STREAM)),
     ProtocolError,
     "wss://svc.example.org closed the stream with code 1003 (what?).",
@@ -237,8 +249,21 @@ test.each(ROWS)("the error text is pinned: %s", (_, act, cls, text) => {
   expect((caught as Error).message).toBe(text);
 });
 
+test("the Python SDK has the same texts", () => {
+  const python = readFileSync(path.resolve(REPOSITORY, "tests/svc/test_error_texts.py"), "utf8");
+  const rows = python.matchAll(/^ {4}\("([\w-]+)", .*?, "([^"\\]+)"\),$/gm);
+  const theirs = new Map([...rows].map(([, id, text]) => [id, text]));
+  const shared = ROWS.filter(([id]) => theirs.has(id) && !NAMES_DIFFER.has(id));
+
+  expect(shared.length).toBeGreaterThan(15);
+  for (const [id, , , text] of shared) {
+    const camelCase = theirs.get(id)?.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+    expect(text.replaceAll('"', "'"), id).toBe(camelCase);
+  }
+});
+
 describe("the service's error codes", () => {
-  const python = readFileSync(path.resolve(import.meta.dirname, "../../../../svc/errors.py"), "utf8");
+  const python = readFileSync(path.resolve(REPOSITORY, "svc/errors.py"), "utf8");
   const classes = Object.values(errors).filter((value) => typeof value === "function" && "defaultCode" in value);
 
   test("every error class of the Python SDK with a code exists here, with the same status and code", () => {

@@ -103,6 +103,7 @@ describe("the client", () => {
   test("an unknown session is not found", async () => {
     await expect(svc.resumeSession("nothing-here")).rejects.toThrow(SessionNotFoundError);
     await expect(svc.resumeSession("")).rejects.toThrow(InvalidRequestError);
+    await expect(svc.resumeSession("")).rejects.toThrow("sessionId is empty. Pass the sessionId of a session.");
   });
 
   test("the key is not shown anywhere", async () => {
