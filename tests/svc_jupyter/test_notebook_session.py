@@ -79,7 +79,7 @@ def test_an_interrupt_cancels_the_turn_and_the_session_goes_on(kernel: Kernel, s
     [record] = json.loads((scripted_local / "kernels.json").read_text())
     with Svc() as client:
         last = client.resume_session(record["session_id"]).history()[-1]
-    assert seen.error == "Interrupted: a turn that ran is cancelled on the service, and the session goes on."
+    assert seen.error == "Interrupted: the turn was cancelled on the service; the session continues."
     assert seen.displays[0]["data"]["text/plain"].startswith("interrupted after 1 step")
     assert (last.message_type, last.status_code) == (MessageType.ERROR, 499)
     assert seconds < 5

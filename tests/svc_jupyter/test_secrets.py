@@ -117,7 +117,7 @@ def test_a_typed_key_is_in_the_store_and_nowhere_else(
         kernel.restart()
         after = [kernel.run(cell) for cell in ("%xmode Verbose\n%svc --model nonesuch q", "%history", *CELLS)]
 
-    assert without.error.startswith(f"AskError: {remote.base_url} needs a key. `%svc key` asks for it")
+    assert without.error.startswith(f"AskError: {remote.base_url} needs an API key. Enter it with `%svc key`")
     assert [prompt["password"] for prompt in typed.prompts] == [True]
     assert "is saved in the system keyring" in typed.text
     assert after[2].status == "ok"

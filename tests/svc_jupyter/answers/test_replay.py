@@ -85,7 +85,7 @@ def test_what_is_not_pinned_fails_and_is_never_asked(
         run(folder, *cells)
 
     assert caught.value.ename == "AnswerMissingError"
-    assert "no answer is pinned for this question ('count" in caught.value.evalue
+    assert "no stored answer for this question ('count" in caught.value.evalue
 
 
 def test_replay_asks_only_what_is_new_and_the_session_knows_what_was_replayed(
@@ -149,5 +149,5 @@ def test_what_fills_a_question_is_not_stored_and_still_tells_it_from_others(fold
     (stored,) = answer_store.entries(folder / ".answers")
     assert stored.question == "count {n}"
     assert texts_of(run(folder, "n = 2", "%svc --fill --answers pin count {n}")) == texts_of(first)
-    with pytest.raises(CellExecutionError, match="no answer is pinned for this question"):
+    with pytest.raises(CellExecutionError, match="no stored answer for this question"):
         run(folder, "n = 3", "%svc --fill --answers pin count {n}")

@@ -90,7 +90,7 @@ def test_a_file_under_another_answers_name_is_no_answer(tmp_path: Path):
 @pytest.mark.parametrize("name", ["../../etc/passwd", "", "x" * 64, "A" * 64])
 def test_what_is_no_key_is_no_path(name: str, tmp_path: Path):
     assert answer_store.load(tmp_path, name) is None
-    with pytest.raises(StoreError, match="is no key of an answer"):
+    with pytest.raises(StoreError, match="not an answer's key"):
         answer_store.save(tmp_path, entry(name))
 
 
@@ -126,8 +126,8 @@ def test_pruning_takes_what_nobody_used_and_keeps_what_a_used_one_follows(tmp_pa
 @pytest.mark.parametrize(
     ("start", "message"),
     [
-        pytest.param("1", "2 answers in .* have a key that begins with 1", id="two"),
-        pytest.param("9", "no answer in .* has a key that begins with 9", id="none"),
+        pytest.param("1", "the keys of 2 answers in .* begin with 1", id="two"),
+        pytest.param("9", "no key of an answer in .* begins with 9", id="none"),
     ],
 )
 def test_one_answer_is_found_by_the_start_of_its_key(start: str, message: str, tmp_path: Path):

@@ -161,8 +161,8 @@ def test_commands_are_carried_out_and_what_is_none_is_asked(shared_kernel: Kerne
     assert "Ticket 4711" in made.displays[0]["data"]["text/plain"]
     assert "<table>" in made.displays[0]["data"]["text/html"]
     assert asked.displays[-1]["data"]["text/markdown"] == "session hijacking in this log? (after 0)"
-    assert renamed.text == "The session is called 'other' now.\n"
-    assert failed.error.startswith("AskError: no live session has the id or name 'abcdef'.")
+    assert renamed.text == "Renamed the session to 'other'.\n"
+    assert failed.error.startswith("AskError: no session has the ID or name 'abcdef'.")
 
 
 def test_a_resumed_session_is_found_after_a_restart(kernel: Kernel):
@@ -193,7 +193,7 @@ def test_an_answer_for_the_cell_below_says_so_beside_its_data(shared_kernel: Ker
 def test_a_variable_is_previewed_before_it_is_sent(shared_kernel: Kernel):
     seen = shared_kernel.run("rows = [{'a': 1}, {'a': 2}]\n%svc --new --attach {rows} files")
 
-    assert 'sends rows.jsonl: list of 2 records, 16 bytes, begins {"a":1} {"a":2}' in html.unescape(seen.shown())
+    assert 'sending rows.jsonl: list of 2 records, 16 bytes, begins {"a":1} {"a":2}' in html.unescape(seen.shown())
     assert seen.displays[-1]["data"]["text/markdown"] == "rows.jsonl (16)"
 
 
@@ -201,7 +201,7 @@ def test_an_interrupt_cancels_the_turn_on_the_service(kernel: Kernel, session: S
     seen = kernel.run("%svc wait", when=is_working, then=kernel.interrupt)
 
     last = session().history()[-1]
-    assert seen.error == "Interrupted: a turn that ran is cancelled on the service, and the session goes on."
+    assert seen.error == "Interrupted: the turn was cancelled on the service; the session continues."
     assert seen.displays[0]["data"]["text/plain"].startswith("interrupted after 1 step")
     assert (last.message_type, last.status_code) == (MessageType.ERROR, 499)
     assert "echo next" in kernel.run("%svc echo next").shown()
