@@ -105,7 +105,10 @@ _MAIL = re.compile(r"[^\s@<>\"'(),;]+@[^\s@<>\"'(),;]*[^\W_][^\s@<>\"'(),;]*")
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d]|\.\d)")
 _DOMAIN = re.compile(r"(?<![\w.@-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+([^\W\d_][\w-]{1,30})(?![\w-])")
 _FILE_ENDINGS = frozenset(("ai", "app", "cc", "java", "md", "mov", "pl", "ps", "pub", "py", "rs", "sh", "so", "zip"))
-"""Top-level domains that end file names as often: shown as code, defanged only where more speaks for a host."""
+"""Top-level domains that end file names as often: shown as code, defanged only if more speaks for a host."""
+
+_SPECIAL_USE = frozenset(("corp", "example", "home", "internal", "invalid", "lan", "local", "localhost", "test"))
+"""Not in the Public Suffix List: names of RFC 2606, RFC 6761 and RFC 6762, and those that networks use internally."""
 
 
 def defang(value: str, kind: str) -> str:
@@ -210,6 +213,8 @@ def _is_ipv6(word: str) -> bool:
 
 
 def _is_top_level(ending: str) -> bool:
+    if ending.lower() in _SPECIAL_USE:
+        return True
     try:
         ascii_ending = ending.lower().encode("idna").decode("ascii")
     except UnicodeError:  # no name of the DNS is written so

@@ -41,7 +41,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 ANSWERS = {
-    "Is this mail phishing?": ["phishing", "delivery_note.js", "203[.]0[.]113[.]66", "203[.]0[.]113[.]45"],
+    "Is this mail phishing?": ["Phishing", "delivery_note.js", "203[.]0[.]113[.]66", "203[.]0[.]113[.]45"],
     "What does this script do?": ["Malicious", "DownloadString", "hxxp://203[.]0[.]113[.]66/note.txt", "T1059.001"],
     "What happened on this host?": ["T1003.001", "comsvcs.dll", "T1547.001", "T1053.005", "T1070.001", "ssh deploy@"],
     "Which of these are critical?": ["T1003.001"],
@@ -50,7 +50,7 @@ ANSWERS = {
     "What is in this capture, and does anything call home?": [
         "status[.]parcel-desk[.]example",
         "198[.]51[.]100[.]23",
-        "every 60 s, 40 times",
+        "every 60 s (40 connections)",
     ],
     'Markdown(table("Technique", techniques))': [
         "| `T1566.001` | mail |",

@@ -89,7 +89,7 @@ def test_what_cannot_be_seen_is_written_out(text, shown):
         ("It ended. Then", "It ended. Then"),
         ("version 4.14 (2.14.1), v17.0", "version 4.14 (2.14.1), v17.0"),
         ("4.14.evil.com", "4[.]14[.]evil[.]com"),
-        ("setup.exe in web1.corp.local", "setup.exe in web1.corp.local"),
+        ("setup.exe on web1.corp.local", "setup.exe on web1[.]corp[.]local"),
     ],
 )
 def test_defanged_addresses_lead_nowhere(text, shown):
