@@ -74,7 +74,7 @@ def test_a_file_that_was_already_used_is_rejected_with_a_message(
     page.goto(file)
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
     page.goto(file)
-    expect(page.get_by_role("alert")).to_contain_text("used before")
+    expect(page.get_by_role("alert")).to_contain_text("already used")
 
 
 def test_a_typed_key_signs_in_and_an_invalid_one_is_reported(open_page: OpenPage, service: ThreadService):

@@ -105,7 +105,7 @@ def test_a_cell_waits_for_the_question_of_the_panel(bench: Workbench):
     ask(chat, "wait")
     expect(chat.locator("article.turn")).to_contain_text("waiting")
     bench.start(1)
-    expect(bench.output(1).first).to_contain_text("waiting for the panel's question to end")
+    expect(bench.output(1).first).to_contain_text("waiting for the panel's question to finish")
     chat.get_by_role("button", name="Stop").click()
     expect(bench.output(1).last).to_contain_text("echo after it (after 0)")
 
