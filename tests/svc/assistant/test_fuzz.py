@@ -59,10 +59,10 @@ def show(section: Section, items: list[ToolEvent]) -> str:
     findings = tuple(item for item in items if isinstance(item, Finding))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
     part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
-    ask = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), reason="requested")
+    planned = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), reason="requested")
     section.pictures(findings)
     render.findings_json(list(findings))
-    return render.answer([part], Plan(asks=(ask,)))
+    return render.answer([part], Plan(skills=(planned,)))
 
 
 def check(section: Section, content: bytes) -> None:
