@@ -46,5 +46,5 @@ def test_a_terminal_has_no_panel_and_says_what_it_has():
     done = ipython("%svc panel")
 
     assert done.returncode != 0
-    assert "AskError: the chat panel is for notebooks. Here, ask with %svc" in done.stdout + done.stderr
+    assert "AskError: the chat panel needs a notebook. Ask with %svc" in done.stdout + done.stderr
     assert "Traceback" not in done.stdout + done.stderr

@@ -54,7 +54,7 @@ def test_a_failed_cell_is_in_the_report_and_in_the_exit_code(scripted_local: Pat
     page = (tmp_path / "reports" / "nightly.html").read_text()
     assert done.returncode == 1
     assert "FAILED" in done.stderr.splitlines()[1]
-    assert done.stderr.splitlines()[-1] == "Error: a cell failed; the page shows where. AskError: as the test wants"
+    assert done.stderr.splitlines()[-1] == "Error: a cell failed (see the page): AskError: as the test wants"
     assert "AskError: as the test wants" in page
 
 

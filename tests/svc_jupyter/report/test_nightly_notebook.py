@@ -60,4 +60,4 @@ def test_a_miss_has_its_own_exit_code(arguments: list[str], status: str, tmp_pat
     done = report("run", PATH.name, "--answers", "pin", "--out", str(tmp_path / "out"), *arguments, **CUT)
 
     assert done.returncode == 4
-    assert f"{status}: AnswerMissingError: no answer is pinned" in done.stderr
+    assert f"{status}: AnswerMissingError: no stored answer" in done.stderr

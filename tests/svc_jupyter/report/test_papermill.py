@@ -69,8 +69,8 @@ def test_a_parameterised_notebook_gives_the_same_cells_as_papermill_gives(folder
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        pytest.param("hots: [a]\n", "values.yaml: no parameter hots. Did you mean hosts?", id="unknown name"),
-        pytest.param("- a\n", "-f values.yaml: write names with their values", id="a list"),
+        pytest.param("hots: [a]\n", "values.yaml: unknown parameter hots. Did you mean hosts?", id="unknown name"),
+        pytest.param("- a\n", "-f values.yaml: expected one NAME: VALUE per line", id="a list"),
         pytest.param("a: [1\n", "-f values.yaml: cannot read the file", id="broken"),
         pytest.param("day: !!python/object/apply:os.getcwd []\n", "cannot read the file", id="code"),
     ],
