@@ -64,7 +64,7 @@ def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Pa
     assert_whole(folder / "out")
     failures = [case["failure"] for case in record_of(folder).values()]
     assert failures == ["", "ValueError: 1", "Kernel died", "the cell did not finish within 2 s", ""]
-    assert "Timeout: the cell did not end" in (folder / "out/cases/3-sleep.html").read_text()
+    assert "Timeout: the cell did not finish" in (folder / "out/cases/3-sleep.html").read_text()
     index = (folder / "out" / "index.html").read_text()
     assert "2 ok, 1 failed, 1 timeout, 1 kernel died" in index
     assert 'href="cases/0.html"' in index
