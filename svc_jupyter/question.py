@@ -36,7 +36,7 @@ class AskOptions:
     )
 
 
-class Area(Protocol):
+class ProgressArea(Protocol):
     """Shows the progress of a turn."""
 
     def add(self, text: str) -> None:

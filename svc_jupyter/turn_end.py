@@ -23,7 +23,7 @@ class AskCancelled(asyncio.CancelledError):
         return [f"Interrupted: {self}"]
 
 
-class Area(Protocol):
+class OutcomeArea(Protocol):
     """Shows how a turn ended."""
 
     def finish(self, outcome: str = "") -> None:
@@ -31,7 +31,7 @@ class Area(Protocol):
 
 
 @contextmanager
-def reporting_outcome(area: Area) -> Iterator[None]:
+def reporting_outcome(area: OutcomeArea) -> Iterator[None]:
     """Finish the area however the question ends; translate errors of the SDK and the file system to ours."""
     try:
         yield

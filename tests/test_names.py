@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.mark.parametrize("package", ["svc/service", "svc/assistant"])
+@pytest.mark.parametrize("package", ["svc/service", "svc/assistant", "svc_jupyter"])
 def test_class_names_are_unique_within_a_package(package: str):
     modules = sorted((ROOT / package).rglob("*.py"))
     places = defaultdict(list)

@@ -51,7 +51,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class _Question:
+class _StoredQuestion:
     """A question with the hashes of its attachments."""
 
     text: str
@@ -84,7 +84,7 @@ class AnswerCache:
         self._before = ""  # the key of the previous question
         self._model = ""
         self._session_id: str | None = None  # the session that has the questions; None: none was asked
-        self._replayed: list[_Question] = []  # answered from the store since then
+        self._replayed: list[_StoredQuestion] = []  # answered from the store since then
 
     async def ask(
         self,
@@ -139,7 +139,7 @@ class AnswerCache:
         self._model = model
 
     async def _replay(
-        self, entry: Entry, question: _Question, policy: Policy
+        self, entry: Entry, question: _StoredQuestion, policy: Policy
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
@@ -153,7 +153,7 @@ class AnswerCache:
         yield Origin(key=entry.key, question=question.text, is_stored=True)
 
     async def _ask_and_store(
-        self, ask: AskService, question: _Question, key: str, known: Entry | None, policy: Policy
+        self, ask: AskService, question: _StoredQuestion, key: str, known: Entry | None, policy: Policy
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
@@ -216,7 +216,7 @@ class _Recorder:
             case Message():
                 self._messages.append(item)
 
-    def entry(self, question: _Question, *, key: str, before: str, asked_model: str) -> Entry:
+    def entry(self, question: _StoredQuestion, *, key: str, before: str, asked_model: str) -> Entry:
         """Return the entry to store, redacted."""
         entry = Entry(
             key=key,
@@ -234,12 +234,12 @@ class _Recorder:
         return answer_store.redacted(entry, named_secrets.known())
 
 
-def _hashed(text: str, files: Sequence[Attachment], ask_options: AskOptions) -> _Question:
+def _hashed(text: str, files: Sequence[Attachment], ask_options: AskOptions) -> _StoredQuestion:
     digests = tuple((file.name, file.sha256()) for file in files)
-    return _Question(text, tuple(files), ask_options, digests)
+    return _StoredQuestion(text, tuple(files), ask_options, digests)
 
 
-def _may_store(entry: Entry, question: _Question, policy: Policy) -> bool:
+def _may_store(entry: Entry, question: _StoredQuestion, policy: Policy) -> bool:
     is_known = not entry.before.startswith("session ")
     return policy.mode != "live" and is_known and (question.ask_options.log_session or policy.keeps_unlogged)
 

@@ -40,7 +40,7 @@ from svc_jupyter.kernel import service_key, session_file
 from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
-from svc_jupyter.question import Area, AskOptions, QuestionSent, StatusNote, TurnEvent
+from svc_jupyter.question import AskOptions, ProgressArea, QuestionSent, StatusNote, TurnEvent
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _STEPS = (MessageType.INFO, MessageType.THINKING)
@@ -82,7 +82,7 @@ class KernelSession:
         question: str,
         files: Sequence[Attachment],
         ask_options: AskOptions,
-        area: Area,
+        area: ProgressArea,
         timeout_seconds: float | None,
     ) -> Answer:
         """Ask in the kernel's session and follow the turn in this thread. A session that has gone is replaced once.
@@ -106,7 +106,7 @@ class KernelSession:
         question: str,
         files: Sequence[Attachment],
         ask_options: AskOptions,
-        area: Area,
+        area: ProgressArea,
         timeout_seconds: float | None,
     ) -> Answer:
         """Like ``ask``, without blocking the event loop. CancelledError is raised after the turn was cancelled."""
@@ -356,7 +356,9 @@ class KernelSession:
 class _TurnFollower:
     """Collects a turn's messages and shows its steps. The time limit starts when the question is sent."""
 
-    def __init__(self, area: Area, timeout_seconds: float | None, answer_tool: Callable[[ToolRequest], None]) -> None:
+    def __init__(
+        self, area: ProgressArea, timeout_seconds: float | None, answer_tool: Callable[[ToolRequest], None]
+    ) -> None:
         self._area = area
         self._answer_tool = answer_tool
         self._timeout_seconds = timeout_seconds

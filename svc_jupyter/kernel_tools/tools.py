@@ -57,7 +57,7 @@ class Consent:
 NO_CONSENT = Consent()
 
 
-class Area(Protocol):
+class ToolArea(Protocol):
     """Shows the progress of a turn."""
 
     def add(self, text: str) -> None:
@@ -142,7 +142,7 @@ class ToolCallHandler:
         """Return the tools that a question offers now."""
         return self._tools.offers()
 
-    def handle(self, request: ToolRequest, consent: Consent, area: Area) -> None:
+    def handle(self, request: ToolRequest, consent: Consent, area: ToolArea) -> None:
         """Answer a request of a cell's question in the cell's thread; may take minutes."""
         if request.message.message_type == MessageType.LOCAL_TOOL_CALL:
             self._call(request, tool_run.run, area.add)

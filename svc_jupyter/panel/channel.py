@@ -60,7 +60,7 @@ class PanelChannel:
         self._requests: queue.SimpleQueue[tuple[Json, bytes]] = queue.SimpleQueue()
         self._worker: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._questions: dict[object, _Question] = {}  # by request ID, from `send` to the end of the turn
+        self._questions: dict[object, _PanelQuestion] = {}  # by request ID, from `send` to the end of the turn
         self._uploads: dict[str, bytearray] = {}
         self._waiting_callers: set[str] = set()  # the callers for which the page shows a `waiting` event
         kernel.observers.add(self)
@@ -207,7 +207,7 @@ class PanelChannel:
         if not content.strip():
             raise AskError("the question is empty")
         request_id = request["id"]
-        question = _Question(
+        question = _PanelQuestion(
             on_accepted=lambda: self._outbox.put({"id": request_id, "ok": {}}), on_note=self._send_note
         )
         self._questions[request_id] = question
@@ -215,7 +215,7 @@ class PanelChannel:
         question.future = self._kernel.ask_in_background(content, ask_options, question.on_event)
         question.future.add_done_callback(lambda future: self._end_question(request_id, question, future))
 
-    def _end_question(self, request_id: object, question: _Question, future: Future[None]) -> None:
+    def _end_question(self, request_id: object, question: _PanelQuestion, future: Future[None]) -> None:
         """Report how the question ended, unless the session's messages did."""
         self._questions.pop(request_id, None)
         error: BaseException | None
@@ -298,7 +298,7 @@ class PanelChannel:
         self._outbox.put({"event": "note", "text": text})
 
 
-class _Question:
+class _PanelQuestion:
     """A question of a page, from its request to the end of its turn."""
 
     def __init__(self, *, on_accepted: Callable[[], None], on_note: Callable[[str], None]) -> None:
