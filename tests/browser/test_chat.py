@@ -163,6 +163,7 @@ def test_the_session_history_is_requested_once(show_chat: ShowChat, allowed):
     expect(answers(first)).to_contain_text("0 earlier")
     seen = len(stored(service, session_of(first)))
     page = show_chat(service, {"session-id": session_of(first)})
+    expect(page.locator("article.turn")).to_have_count(1)  # its own requests are over: only the reload's are counted
     asked: list[str] = []
     page.on("request", lambda request: asked.append(urlsplit(request.url).path))
     page.on("websocket", lambda socket: asked.append(parse_qs(urlsplit(socket.url).query)["after"][0]))
