@@ -71,7 +71,7 @@ FactsT_co = TypeVar("FactsT_co", bound=Facts, covariant=True)
 
 
 class Finding(msgspec.Struct, Generic[FactsT_co], frozen=True, kw_only=True, tag="finding"):
-    """One thing found: what it is, how much it matters, how sure the tool is, and where it was seen."""
+    """One thing found: what it is, how much it matters, how sure the tool is, and its evidence."""
 
     title: str
     facts: FactsT_co

@@ -27,6 +27,8 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     attempts = sum(source.attempts for source in sources)
     window = _window(findings)
     if not failures and not attempts:
+        if not any(summary.facts.login_lines for summary in with_facts(findings, AuthSummary)):
+            return f"**Not examined: no line is a login line that this analyst can read.**{window}"
         return f"**No failed logins.**{window}"
     counted = f"{plural(failures, 'failed login')} from {plural(len(sources), 'source')}"
     attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)

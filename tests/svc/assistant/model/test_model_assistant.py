@@ -522,8 +522,6 @@ async def test_closing_the_turn_kills_the_tools_that_run(start_upstream, assista
     assert len(upstream.requests) == 1
 
 
-# The HTTP library's own generator may still be running when the garbage collector closes it; nothing of ours is lost.
-@pytest.mark.filterwarnings("ignore:Exception ignored in. <async_generator object Response.aiter_raw")
 async def test_many_turns_at_once_keep_apart(start_upstream, assistant_for):
     def echo(body):
         return says(f"You said {body['messages'][-1]['content']}.")(body)

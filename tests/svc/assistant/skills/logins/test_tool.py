@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from svc.assistant.file_types.identify import identify
 from svc.assistant.findings import Finding, Gap, Progress, Severity
+from svc.assistant.skills.logins.answer import verdict
 from svc.assistant.skills.logins.counting import LoginCounts
 from svc.assistant.skills.logins.tool import inspect
 
@@ -390,3 +391,11 @@ def test_any_line_is_read(lines):
 @given(st.lists(st.lists(PIECES | st.text(max_size=20), max_size=15).map("".join), max_size=20))
 def test_any_of_many_lines_is_read(lines):
     assert summary(lines).lines == len(lines)
+
+
+@pytest.mark.parametrize(
+    "lines", [[], [""], ["time,user,result", "03:00,root,success"]], ids=["none", "empty", "table"]
+)
+def test_a_log_without_login_lines_is_not_examined_instead_of_free_of_failures(lines: list[str]):
+    items = [item for item in inspect(lines, source="auth.log") if isinstance(item, Finding)]
+    assert verdict(items).startswith("**Not examined")
