@@ -115,6 +115,15 @@ class State(_OpenEnum):
     GROUNDING = "grounding"
 
 
+class AnswerStatus(_OpenEnum):
+    """How far an answer answers its question; docs/wire.md, "Answer status"."""
+
+    ANSWERED = "answered"
+    PARTLY_ANSWERED = "partly_answered"
+    NOT_ANSWERED = "not_answered"
+    NOT_EXAMINED = "not_examined"
+
+
 class UserType(_OpenEnum):
     """The kind of user that a key belongs to."""
 
@@ -167,6 +176,7 @@ class Message(msgspec.Struct, kw_only=True):
     status_code: int = 200
     status_message: str = "OK"
     usage: Usage | None = None
+    answer_status: AnswerStatus | None = None
 
     def __post_init__(self) -> None:
         if not self.timestamp:

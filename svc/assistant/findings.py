@@ -1,4 +1,4 @@
-"""What every tool yields: progress while it works, findings with their evidence, and gaps for what it did not examine.
+"""What every tool yields: progress, findings with evidence, gaps for what it did not examine, and its coverage.
 
 A tool is the ``inspect`` generator of a skill's ``tool.py``. It takes the content of one input in the form that its
 skill asks for (``InputKind``), reads no file and no clock, and runs in a worker process (``workers/``). Hostile input
@@ -102,10 +102,31 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
     text: str
 
 
+class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
+    """How far a tool read its input: exactly one in each run, also if the tool could read nothing.
+
+    It decides which of three things the answer may say: found, looked and found nothing, or not examined. If
+    ``understood`` is 0, nothing was examined, whatever else the tool yields.
+    """
+
+    read_as: str
+    """What the tool took the input for, as a noun phrase: "Linux authentication log", "packet capture"."""
+    unit: str
+    """What is counted, in the singular: "line", "event", "packet", "byte"."""
+    understood: int
+    """Units that the tool could parse and looked into. Text that it only skimmed for other things does not count."""
+    total: int
+    """Units of the input; what a limit cut off counts, too, as far as it is known."""
+    looked_for: str
+    """Completes "looked for …": "failed and accepted logins", "435 detection rules"."""
+    not_covered: str = ""
+    """What this kind of input may hold that the tool does not look for: "no rule covers firewall logs"."""
+
+
 AnyFinding = Finding[Facts]
 """A finding of any kind."""
 
-ToolEvent = Progress | AnyFinding | Gap
+ToolEvent = Progress | AnyFinding | Gap | Coverage
 """Everything that a tool may yield."""
 
 

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from svc.local_tools import LocalTool, LocalToolResult
-from svc.messages import MessageType, MimeType, State, Toolset, Usage
+from svc.messages import AnswerStatus, MessageType, MimeType, State, Toolset, Usage
 
 
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -90,10 +90,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """The turn's RESULT, the last item that an assistant yields. ``markdown`` has no size limit here."""
+    """The turn's RESULT, the last item that an assistant yields. ``markdown`` has no size limit here.
+
+    ``status`` says how far the question is answered; None if the assistant does not know.
+    """
 
     markdown: str
     actor: str = "analyst"
+    status: AnswerStatus | None = None
     usage: Usage | None = None
 
 

@@ -22,6 +22,7 @@ import msgspec
 
 from svc.assistant import knowledge
 from svc.assistant.findings import (
+    Coverage,
     Facts,
     Finding,
     Gap,
@@ -50,7 +51,7 @@ _CONTEXT = multiprocessing.get_context("forkserver")
 @lru_cache
 def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
     """Return the decoder of frames whose findings hold one of ``facts``."""
-    return msgspec.msgpack.Decoder(Progress | Gap | Done | Crashed | finding_type(facts))
+    return msgspec.msgpack.Decoder(Progress | Gap | Coverage | Done | Crashed | finding_type(facts))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):

@@ -89,6 +89,7 @@ class MessageBuilder:
         content = self.cut(answer.markdown, note)
         result = self._message(MessageType.RESULT, Role.AGENT, answer.actor, State.AGENT_DONE, content, now)
         result.usage = usage
+        result.answer_status = answer.status
         seconds = max(0.0, now - self.query.created_at)
         closing = self._message(
             MessageType.INFO, Role.SYSTEM, SERVICE_ACTOR, State.END, f"Answered after {seconds:.1f} s.", now
