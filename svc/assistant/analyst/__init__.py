@@ -16,12 +16,14 @@ import msgspec
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
+from svc.assistant.analyst.clauses import ClauseKind
+from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, make_plan, read_question
-from svc.assistant.analyst.render import SkillResult
+from svc.assistant.analyst.particulars import Particular, answered
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import AnyFinding, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -33,6 +35,7 @@ from svc.untrusted.markup import plural
 __all__ = ["Analyst", "findings_step", "picture_step"]
 
 FINDINGS_TITLE = "findings"
+COVERAGE_TITLE = "coverage"
 _PRELOAD = tuple(skill.tool.partition(":")[0] for skill in SKILLS)
 
 
@@ -81,24 +84,30 @@ class Analyst(Assistant):
         question = read_question(
             requested.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
         )
-        return self._investigate(turn, requested, make_plan(question))
+        return self._investigate(turn, requested, question, make_plan(question))
 
     async def _investigate(
-        self, turn: Turn, requested: RequestedFormat, plan: Plan
+        self, turn: Turn, requested: RequestedFormat, question: Question, plan: Plan
     ) -> AsyncGenerator[Step | Answer, None]:
         yield _info(_describe(plan, turn), State.PLANNING)
-        if not plan.skills:
-            yield Answer(markdown=render.not_answered(plan, turn))
-            return
         results: list[SkillResult] = []
-        for planned in plan.skills:
+        ran: list[PlannedSkill] = []
+        waiting = list(plan.skills)
+        while waiting:
+            planned = waiting.pop(0)
+            ran.append(planned)
             async with aclosing(self.run_skill(planned)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
                     else:
                         yield outcome
-        for step in _final_steps(_without_covered(results), requested, plan, turn.language):
+            if not waiting:
+                unread = [file for file in plan.files if file.size and not _is_understood(file.name, results)]
+                waiting = fallback(question, ran, unread)
+        kept = _without_covered(results)
+        account = _account(plan, kept)
+        for step in _final_steps(kept, requested, plan, turn, account):
             yield step
 
     async def run_skill(self, planned: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
@@ -106,6 +115,7 @@ class Analyst(Assistant):
         skill = planned.skill
         findings: list[AnyFinding] = []
         gaps: list[tuple[str, str]] = []
+        coverage: list[tuple[str, Coverage]] = []
         for call in planned.calls:
             yield _info(f"{skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=skill.name)
             async with aclosing(self._call(call)) as yields:
@@ -115,12 +125,21 @@ class Analyst(Assistant):
                             yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
                         case Gap(text=text):
                             gaps.append((call.name, text))
+                        case Coverage():
+                            coverage.append((call.name, item))
                         case Finding():
                             findings.append(item)
         summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
         names = tuple(call.name for call in planned.calls)
-        yield SkillResult(skill=skill, findings=tuple(findings), inputs=names, gaps=tuple(gaps))
+        yield SkillResult(
+            skill=skill,
+            findings=tuple(findings),
+            inputs=names,
+            gaps=tuple(gaps),
+            coverage=tuple(coverage),
+            is_fallback=planned.is_fallback,
+        )
 
     def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
@@ -152,7 +171,8 @@ class Analyst(Assistant):
         calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
         if calls:
             skills = [_rerun(skill, calls) for skill in dict.fromkeys(call.skill for call in calls)]
-            async with aclosing(self._investigate(turn, requested, Plan(skills=tuple(skills)))) as steps:
+            question = read_question(requested.prompt, turn.files, language=turn.language)
+            async with aclosing(self._investigate(turn, requested, question, Plan(skills=tuple(skills)))) as steps:
                 async for step in steps:
                     yield step
             return
@@ -160,10 +180,41 @@ class Analyst(Assistant):
             yield step
 
 
+class _Account(msgspec.Struct, frozen=True):
+    """The outcomes of a question, and the answers to its particular clauses."""
+
+    contract: Contract
+    particulars: tuple[Particular, ...]
+
+
+def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
+    findings = [finding for result in results if result.is_examined for finding in result.findings]
+    is_examined = any(result.is_examined and not result.is_fallback for result in results)
+    events = [
+        one for result in results if result.skill.name == "events" for _, one in result.coverage if one.understood
+    ]
+    rule_hosts = ", ".join(plural(one.understood, one.unit) for one in events)
+    particulars = tuple(
+        answered(clause, findings, is_examined=is_examined, rule_hosts=rule_hosts)
+        for clause in plan.clauses
+        if clause.kind is ClauseKind.PARTICULAR
+    )
+    return _Account(contract_of(results, plan.clauses, particulars, plan.files), particulars)
+
+
+def _is_understood(name: str, results: Sequence[SkillResult]) -> bool:
+    return any(result.understood(name) for result in results)
+
+
 def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
-    """Drop the results without findings of skills that another result covers (``Skill.covers``)."""
+    """Drop results that add nothing: without findings where another skill covers them, and readings of inputs that
+    only another skill understood.
+    """
     covered = {name for result in results if result.findings for name in result.skill.covers}
-    return [result for result in results if result.findings or result.skill.name not in covered]
+    kept = [result for result in results if result.findings or result.skill.name not in covered]
+    return [
+        result for result in kept if result.is_examined or not all(_is_understood(name, kept) for name in result.inputs)
+    ]
 
 
 def _rerun(skill: Skill, calls: Sequence[Call]) -> PlannedSkill:
@@ -195,9 +246,13 @@ def _filtered_steps(
 
 
 def _final_steps(
-    results: Sequence[SkillResult], requested: RequestedFormat, plan: Plan, language: str
+    results: Sequence[SkillResult], requested: RequestedFormat, plan: Plan, turn: Turn, account: _Account
 ) -> list[Step | Answer]:
-    """The last messages of a turn that ran tools."""
+    """The last messages of a turn: findings, pictures, what was examined, and the answer."""
+    contract = account.contract
+    coverage = coverage_step(contract)
+    if not results:
+        return [coverage, Answer(markdown=render.not_answered(plan, contract, turn), status=contract.status)]
     findings = [finding for result in results for finding in result.findings]
     encoded, left_out = render.findings_json(findings)
     pictures = [
@@ -206,12 +261,18 @@ def _final_steps(
         for picture in section_of(result.skill).pictures(render.shown(result))
     ]
     groups = [(result.skill, result.findings) for result in results]
+    steps: list[Step | Answer] = [findings_step(encoded), *pictures, coverage]
     if requested.format is not AnswerFormat.PROSE:
-        return [findings_step(encoded), *pictures, Answer(markdown=structured_answer(requested, groups))]
-    blocks = [gist(findings, language), render.answer(results, plan, left_out=left_out)]
+        return [*steps, Answer(markdown=structured_answer(requested, groups), status=contract.status)]
+    sentences = [particular.sentence for particular in account.particulars if particular.sentence]
+    blocks = [
+        gist(findings, turn.language),
+        render.answer(results, plan, contract, lead=sentences, left_out=left_out),
+    ]
     if requested.last_line:
         blocks.append(last_line(requested.last_line, groups))
-    return [findings_step(encoded), *pictures, Answer(markdown="\n\n".join(block for block in blocks if block))]
+    markdown = "\n\n".join(block for block in blocks if block)
+    return [*steps, Answer(markdown=markdown, status=contract.status)]
 
 
 def _in_language(step: Step | Answer, language: str) -> Step | Answer:
@@ -230,6 +291,17 @@ def findings_step(findings: str) -> Step:
         mime_type=MimeType.JSON,
         state=State.GROUNDING,
         title=FINDINGS_TITLE,
+    )
+
+
+def coverage_step(contract: Contract) -> Step:
+    """What was examined, and how far each clause is answered, as a message (docs/wire.md, "Answer status")."""
+    return Step(
+        content=msgspec.json.encode(contract).decode(),
+        message_type=MessageType.SOURCE,
+        mime_type=MimeType.JSON,
+        state=State.GROUNDING,
+        title=COVERAGE_TITLE,
     )
 
 

@@ -15,6 +15,11 @@ def reads(skill: Skill, file: TurnFile) -> bool:
     return file.label in skill.labels or (skill.labels >= READABLE_LABELS and file.mime_type.startswith(_TEXT_TYPES))
 
 
+def fits(skill: Skill, file: TurnFile) -> bool:
+    """Whether the skill is made for the file, or reads it in addition to the skill that is."""
+    return file.label in skill.also or is_for(skill, file)
+
+
 def is_for(skill: Skill, file: TurnFile) -> bool:
     """Whether the file is what the skill is made for: by content, or by name if the content does not decide."""
     return file.label in skill.claims or (
@@ -32,10 +37,16 @@ FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b
 
 LOOK = words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
+    r"\bwhat (?:has |had )?(?:happened|went on|was going on|is going on|took place)\b",
+    r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable|i should know)\b",
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
 """Requests for whatever fits the content."""
 
+_ADDRESS = (
+    r"\b(?:ips?|ip address(?:es)?|address(?:es)?|domains?|urls?|web ?sites?|hash(?:es)?)\b"
+    r"|(?<![\w.])(?:\d{1,3}\[?\.\]?){3}\d{1,3}\b|[\w-]\[?\.\]?(?:com|net|org|info|ru|cn|io|top|xyz|example)\b|\b[0-9a-f]{32,64}\b"
+)
 UNSUPPORTED = (
     (
         "say who owns an address or whether it is known as malicious (no data offline)",
@@ -43,8 +54,7 @@ UNSUPPORTED = (
             r"\breputation\b",
             r"\bknown (?:bad|malicious)\b",
             r"\bwhois\b",
-            r"\b(?:is|are)\b(?! (?:it|this|these|that|they|the|any)"
-            r"(?: (?!ips?\b|address|domain|host|url|site|hash)\w+){0,3} malicious)[^?!`\n]{0,80}\bmalicious\b",
+            rf"\b(?:is|are)\b[^?!`\n]{{0,60}}(?:{_ADDRESS})[^?!`\n]{{0,40}}\bmalicious\b",
             r"\bgeo-?locat\w*",
         ),
     ),

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.matching import FILE_WORDS, LOOK, UNSUPPORTED, is_for, is_readable, reads
+from svc.assistant.analyst.clauses import CLAUSE_END, Clause, ClauseKind, clauses_of
+from svc.assistant.analyst.matching import FILE_WORDS, LOOK, UNSUPPORTED, fits, is_for, is_readable, reads
 from svc.assistant.analyst.translation import glossed
 from svc.assistant.skills.catalogue import SKILLS, enabled, skill_named
 from svc.assistant.skills.skill import Skill
@@ -24,6 +25,8 @@ SAMPLE_CHARS = 50_000  # of a prompt; bounds the time of planning, which runs in
 QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
 LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
+PASTE_CHARS = 16  # of pasted text without white space; less is left over from words about the answer's format
+_CODE = re.compile(r"`[^`\n]{3,}`")
 _LISTING = "indicators"  # the skill for any text that no other skill is made for
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
@@ -38,7 +41,6 @@ _QUESTION_WORDS = re.compile(
     r"|review|analy[sz]e|examine)\b",
     re.IGNORECASE,
 )  # a clause with one of these asks something; without, a skill's word may be there by chance
-_CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,24 +58,30 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PlannedSkill(msgspec.Struct, frozen=True, kw_only=True):
-    """A skill with its calls; ``reason`` is the words or the content for which it was chosen."""
+    """A skill with its calls; ``reason`` is the words or the content for which it was chosen.
+
+    ``is_fallback``: nothing else reads these inputs, and the question does not ask for what the skill does.
+    """
 
     skill: Skill
     calls: tuple[Call, ...]
     reason: str
+    is_fallback: bool = False
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """The skills to run, and what the answer must list as not done.
+    """The skills to run, the clauses of the question, and what the answer must list as not done.
 
     ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
-    was attached. ``unread``: files that no planned skill reads.
+    was attached. ``unread``: files that no planned skill reads. ``files``: those that the question is about.
     """
 
     skills: tuple[PlannedSkill, ...] = ()
     unsupported: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
     unread: tuple[TurnFile, ...] = ()
+    clauses: tuple[Clause, ...] = ()
+    files: tuple[TurnFile, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -164,17 +172,67 @@ def make_plan(question: Question) -> Plan:
         for skill in absent
         if _search(skill.strong, question.glossed) or skill.looks.search(question.sample)
     )
-    if named:
-        skills = _by_words(named, question) or _by_content(question) or [_plan_candidate(named[0], named, question)]
-    else:
-        skills = [] if unsupported else _by_content(question)
+    clauses = clauses_of(question.text, question.glossed, lambda text: _skills_named_in(text, question, named))
+    skills = _by_words(named, question) if named else []
+    is_for_content = any(clause.kind in (ClauseKind.OPEN, ClauseKind.PARTICULAR) for clause in clauses)
+    if is_for_content or not (clauses or unsupported):
+        skills = _merged(skills, _by_content(question, has_skills=bool(skills)))
+    elif not skills and not unsupported:
+        skills = _by_content(question)
+    current = tuple(_current(question.files, question))
     experimental = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
     return Plan(
         skills=tuple(skills),
         unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
-        unanswered=_unanswered(named, skills) if skills else (),
+        unanswered=_unanswered(named, skills),
         unread=_unread(skills, question.files),
+        clauses=clauses,
+        files=tuple(dict.fromkeys([*current, *(file for file in question.files if _is_used(file, skills))])),
     )
+
+
+def fallback(question: Question, ran: Sequence[PlannedSkill], unread: Sequence[TurnFile]) -> list[PlannedSkill]:
+    """What to run on files that no skill of ``ran`` understood: the skills made for them, else the listing."""
+    tried = {(planned.skill.name, call.name) for planned in ran for call in planned.calls}
+    made_for = [planned for planned in _by_files(unread, question) if not planned.is_fallback]
+    return _untried(made_for, tried) or _untried(_listing_of(unread, question), tried)
+
+
+def _untried(plan: Sequence[PlannedSkill], tried: set[tuple[str, str]]) -> list[PlannedSkill]:
+    left = [
+        msgspec.structs.replace(
+            planned,
+            calls=tuple(call for call in planned.calls if (planned.skill.name, call.name) not in tried),
+            is_fallback=True,
+        )
+        for planned in plan
+    ]
+    return [planned for planned in left if planned.calls]
+
+
+def _is_used(file: TurnFile, skills: Sequence[PlannedSkill]) -> bool:
+    return any(call.input is file for planned in skills for call in planned.calls)
+
+
+def _skills_named_in(text: str, question: Question, named: Sequence[SkillCandidate]) -> list[str]:
+    """Names of the skills that a clause names; of the whole prompt's if the question itself names none."""
+    own = [candidate.skill.name for candidate in _named_in(text, question.skills)]
+    is_elsewhere = named and not _named_in(question.glossed, question.skills)
+    return [candidate.skill.name for candidate in named] if is_elsewhere else own
+
+
+def _merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> list[PlannedSkill]:
+    """Both plans; a skill that is in both runs once over the inputs of both."""
+    merged: dict[str, PlannedSkill] = {}
+    for planned in [*first, *second]:
+        known = merged.get(planned.skill.name)
+        if known is None:
+            merged[planned.skill.name] = planned
+            continue
+        names = {call.name for call in known.calls}
+        calls = known.calls + tuple(call for call in planned.calls if call.name not in names)
+        merged[planned.skill.name] = msgspec.structs.replace(known, calls=calls)
+    return list(merged.values())
 
 
 def candidates(question: Question) -> list[SkillCandidate]:
@@ -227,7 +285,7 @@ def _candidate(skill: Skill, text: str, match: re.Match[str], *, is_strong: bool
 
 def _clause(text: str, match: re.Match[str]) -> str:
     """The clause of the sentence that contains the match."""
-    ends = list(_CLAUSE_END.finditer(text))
+    ends = list(CLAUSE_END.finditer(text))
     start = max((m.end() for m in ends if m.end() <= match.start()), default=0)
     stop = min((m.start() for m in ends if m.start() >= match.end()), default=len(text))
     return text[start:stop]
@@ -236,8 +294,8 @@ def _clause(text: str, match: re.Match[str]) -> str:
 def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[PlannedSkill]:
     """One planned skill for each candidate; if the same words name several, those that have something to read.
 
-    A skill that reads no text is not run on the bare words of a question; if it cannot read the files that came with
-    it, the skills made for these files are run instead.
+    The bare words of a question are no evidence: only a skill that reads questions runs on them. If no file that came
+    with the question can be read by the skill that it names, the skills made for these files are run instead.
     """
     planned = [(candidate, _plan_candidate(candidate, named, question)) for candidate in named]
     bare = [
@@ -248,14 +306,17 @@ def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[Plann
     taken = {candidate.clause for candidate in full}
     taken |= {one.clause for one in named if any(_search(other.skill.strong, one.clause) for other in full)}
     kept: list[PlannedSkill] = []
+    has_paste = _has_paste(question)
     for (candidate, skill), is_bare in zip(planned, bare, strict=True):
-        if is_bare and (candidate.clause in taken or "txt" not in candidate.skill.labels):
+        if is_bare and (candidate.clause in taken or not (candidate.skill.reads_question or has_paste)):
             continue
         taken.add(candidate.clause)
         kept.append(skill)
-        if is_bare and (replacements := _replacements(kept, question)):
-            kept[-1:] = replacements
-    return kept
+    if len(full) == len(named) or not (replacements := _replacements(kept, question)):
+        return kept
+    bare_names = {skill.skill.name for (_, skill), is_bare in zip(planned, bare, strict=True) if is_bare}
+    asked = [skill for skill in kept if skill.skill.name not in bare_names or not skill.skill.labels]
+    return _merged(asked, replacements)
 
 
 def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill]) -> tuple[str, ...]:
@@ -275,8 +336,7 @@ def _replacements(kept: Sequence[PlannedSkill], question: Question) -> list[Plan
     """Skills for the files that came with the question and that no planned skill reads, by what the files are."""
     read = {call.name for planned in kept for call in planned.calls}
     unread = [file for file in _current(question.files, question) if file.name not in read and is_readable(file)]
-    running = {planned.skill.name for planned in kept[:-1]}
-    return [planned for planned in _by_files(unread, question) if planned.skill.name not in running]
+    return [planned for planned in _by_files(unread, question) if not planned.is_fallback]
 
 
 def _plan_candidate(candidate: SkillCandidate, named: Sequence[SkillCandidate], question: Question) -> PlannedSkill:
@@ -319,7 +379,9 @@ def _mentions(clause: str, file: TurnFile) -> bool:
 
 def _belongs_to_rival(skill: Skill, rivals: Sequence[Skill], file: TurnFile) -> bool:
     """Whether the same words name a skill made for this file; one made for others then leaves it."""
-    return bool(skill.claims) and not is_for(skill, file) and any(is_for(rival, file) for rival in rivals)
+    return bool(skill.claims) and any(
+        fits(rival, file) and (not fits(skill, file) or rival.name in skill.defers_to) for rival in rivals
+    )
 
 
 def _made_for(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
@@ -327,7 +389,7 @@ def _made_for(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
 
     So a report attached together with the log is not searched for logins.
     """
-    return [file for file in files if is_for(skill, file)] or list(files)
+    return [file for file in files if fits(skill, file)] or list(files)
 
 
 def _current(files: Sequence[TurnFile], question: Question) -> list[TurnFile]:
@@ -338,17 +400,32 @@ def _current(files: Sequence[TurnFile], question: Question) -> list[TurnFile]:
 
 def _has_material(skill: Skill, question: Question) -> bool:
     """Whether the prompt itself contains what the skill is for, besides the files."""
-    rest = question.sample.replace(question.text, "", 1)
+    rest = _pasted(question)
     if rest.count("\n") >= MATERIAL_LINES and skill.name == _LISTING:
         return True
     return bool(skill.content.search(rest if rest.strip() else question.sample))
 
 
-def _by_content(question: Question) -> list[PlannedSkill]:
-    """The skills for what the files are, else for what the prompt looks like; for a question that names no skill."""
+def _pasted(question: Question) -> str:
+    """The sample of the prompt without the question."""
+    rest = question.sample
+    for line in question.text.split("\n"):
+        rest = rest.replace(line, "", 1)
+    return rest
+
+
+def _has_paste(question: Question) -> bool:
+    """Whether the prompt contains more than a question: text pasted around it, or quoted as code in it."""
+    return len("".join(_pasted(question).split())) >= PASTE_CHARS or _CODE.search(question.text) is not None
+
+
+def _by_content(question: Question, *, has_skills: bool = False) -> list[PlannedSkill]:
+    """The skills for what the files are, else for what the prompt looks like, unless its material has its skills."""
     readable = _current([file for file in question.files if is_readable(file)], question)
     if readable:
         return _by_files(readable, question)
+    if has_skills:
+        return []
     sample, prompt = question.sample, [question.prompt]
     for skill in question.skills:
         if skill.looks.search(sample):
@@ -364,17 +441,24 @@ def _by_content(question: Question) -> list[PlannedSkill]:
 
 
 def _by_files(files: Sequence[TurnFile], question: Question) -> list[PlannedSkill]:
-    """Each file with the skills that are made for it, the others with the search for indicators."""
+    """Each file with the skills that are made for it, the others with the search for indicators as a fallback."""
     planned = [
         _plan_skill(skill, mine, question, f"file type: {skill.title}")
         for skill in question.skills
-        for mine in [[file for file in files if is_for(skill, file)]]
+        for mine in [[file for file in files if fits(skill, file)]]
         if mine
     ]
-    claimed = {file.name for file in files if any(is_for(skill, file) for skill in question.skills)}
+    claimed = {file.name for file in files if any(fits(skill, file) for skill in question.skills)}
+    return planned + _listing_of([file for file in files if file.name not in claimed], question)
+
+
+def _listing_of(files: Sequence[TurnFile], question: Question) -> list[PlannedSkill]:
+    """The search for indicators in texts that no skill is made for."""
     listing = skill_named(_LISTING)
-    others = [file for file in files if file.name not in claimed and reads(listing, file)]
-    return planned + ([_plan_skill(listing, others, question, "text file")] if others else [])
+    texts = [file for file in files if reads(listing, file)]
+    if not texts:
+        return []
+    return [msgspec.structs.replace(_plan_skill(listing, texts, question, "text file"), is_fallback=True)]
 
 
 _CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from svc.assistant.analyst.contract import Contract, InputOutcome, InputState, SkillResult
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
@@ -20,33 +21,85 @@ from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (docs/wire.md, "Limits")
 PROMPT_CHARS = 200  # of an earlier question
+NAMED_INPUTS = 5  # in the headline
+COVERAGE_ROWS = 200  # of the table of inputs; the message with the coverage has all
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
-class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What one skill found in its inputs; ``gaps`` are pairs of an input's name and what was not examined in it."""
+def answer(
+    results: Sequence[SkillResult],
+    plan: Plan,
+    contract: Contract | None = None,
+    *,
+    lead: Sequence[str] = (),
+    left_out: int = 0,
+) -> str:
+    """The whole answer to a question for which at least one skill ran.
 
-    skill: Skill
-    findings: tuple[AnyFinding, ...]
-    inputs: tuple[str, ...]
-    gaps: tuple[tuple[str, str], ...] = ()
-
-
-def answer(results: Sequence[SkillResult], plan: Plan, *, left_out: int = 0) -> str:
-    """The whole answer to a question for which at least one skill ran."""
-    verdicts = [_verdict(result) for result in results]
-    blocks = verdicts if len(results) == 1 else [bullets(verdicts)]
+    Args:
+        results: What ran.
+        plan: What was planned.
+        contract: The outcome of each input and clause; None if a model reads one result.
+        lead: Sentences that answer particular clauses; they come first.
+        left_out: How many findings are missing from the findings that are sent with the answer.
+    """
+    verdicts = [_verdict(result, contract) for result in results]
+    blocks = [*lead, *(verdicts if len(results) == 1 else [bullets(verdicts)])]
+    if contract is not None:
+        blocks.append(_unread_headline(contract))
+    if left_out:
+        blocks.append(f"**{plural(left_out, 'finding')} of the lowest severity are not among the attached findings.**")
     for number, result in enumerate(results, start=1):
         if len(results) > 1:
             blocks.append(f"### {number}. {result.skill.title}")
         blocks.append(_body(result))
-    gaps = _gaps(results, plan, left_out)
+    gaps = _gaps(results, plan)
     if gaps:
         blocks.append("**Limitations**\n\n" + bullets(gaps))
     steps = _next_steps(results)
     if steps:
         blocks.append("**Next steps**\n\n" + bullets(steps))
+    if contract is not None:
+        blocks.append(_inputs_read(contract))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _unread_headline(contract: Contract) -> str:
+    """The inputs that no tool examined, in bold: an answer about the others says nothing about them."""
+    unread = [one for one in contract.inputs if one.state is InputState.NOT_EXAMINED]
+    if not unread or len(unread) == len(contract.inputs):
+        return ""
+    listed = "; ".join(f"{code_span(one.name, limit=80)} ({escape(one.reason)})" for one in unread[:NAMED_INPUTS])
+    more = f"; {len(unread) - NAMED_INPUTS:,} more, see below" if len(unread) > NAMED_INPUTS else ""
+    return f"**{len(unread):,} of {len(contract.inputs):,} inputs not examined:** {listed}{more}."
+
+
+def _inputs_read(contract: Contract) -> str:
+    """One line for one input, a table for several: read as what, how far, and what was looked for."""
+    if len(contract.inputs) == 1:
+        [one] = contract.inputs
+        if one.state is InputState.NOT_EXAMINED:
+            return ""
+        return (
+            f"**Examined:** {code_span(one.name, limit=80)} as {escape(one.read_as)}: {_extent(one)}; {_search(one)}."
+        )
+    rows = [
+        (code_span(one.name, limit=120), escape(one.read_as or one.state.value), _extent(one), f"{one.findings:,}")
+        for one in contract.inputs
+    ]
+    return "**Examined**\n\n" + table(("Input", "Read as", "How far", "Findings"), rows, limit=COVERAGE_ROWS)
+
+
+def _extent(one: InputOutcome) -> str:
+    """``1,204 of 1,204 lines``, or why the input was not examined."""
+    if one.state is InputState.NOT_EXAMINED:
+        return f"not examined: {escape(one.reason)}"
+    return f"{one.understood:,} of {plural(one.total, one.unit)}"
+
+
+def _search(one: InputOutcome) -> str:
+    not_covered = f"; {escape(one.not_covered)}" if one.not_covered else ""
+    return f"looked for {escape(one.looked_for)}{not_covered}"
 
 
 def _next_steps(results: Sequence[SkillResult]) -> list[str]:
@@ -62,15 +115,42 @@ def shown(result: SkillResult) -> list[AnyFinding]:
     return [finding for finding in result.findings if finding.kind != kind_of(ToolFailure)]
 
 
-def _verdict(result: SkillResult) -> str:
+def _verdict(result: SkillResult, contract: Contract | None) -> str:
+    """The headline of one result: found, looked and found nothing, or not examined."""
     where = ", ".join(code_span(name, limit=80) for name in result.inputs[:4])
     failed = len(result.findings) - len(shown(result))
-    if not shown(result):
-        if failed:
-            return f"**No result for {where}:** the tool did not finish (see below)."
-        return f"**Nothing found** in {where}. Task: {result.skill.can}."
     note = " *Incomplete: the tool did not finish (see below).*" if failed else ""
-    return section_of(result.skill).verdict(shown(result)) + note
+    if failed and not shown(result):
+        return f"**No result for {where}:** the tool did not finish (see below)."
+    if not result.is_examined:
+        return f"**Not examined:** {where}, because {_why_not(result)}."
+    if not shown(result):
+        return _nothing_found(result, where) + note
+    text = section_of(result.skill).verdict(shown(result)) + note
+    if result.is_fallback and contract is not None:
+        return f"**The question is not answered:** {where} could only be searched for {_searched(result)}. {text}"
+    return text
+
+
+def _why_not(result: SkillResult) -> str:
+    gaps = [text for _, text in result.gaps]
+    if gaps:
+        return escape(gaps[0])
+    read = next((one for _, one in result.coverage), None)
+    return f"none of it could be read as {escape(read.read_as)}" if read else "the tool did not report what it read"
+
+
+def _searched(result: SkillResult) -> str:
+    return escape("; ".join(dict.fromkeys(one.looked_for for _, one in result.coverage if one.understood)))
+
+
+def _nothing_found(result: SkillResult, where: str) -> str:
+    read = [one for _, one in result.coverage if one.understood]
+    extent = ", ".join(f"{one.understood:,} of {plural(one.total, one.unit)}" for one in read[:4])
+    limits = "; ".join(dict.fromkeys(escape(one.not_covered) for one in read if one.not_covered))
+    return f"**Nothing found** in {where}: looked for {_searched(result)} in {extent}" + (
+        f"; {limits}." if limits else "."
+    )
 
 
 def _body(result: SkillResult) -> str:
@@ -82,23 +162,14 @@ def _body(result: SkillResult) -> str:
     return "\n\n".join(blocks)
 
 
-def _gaps(results: Sequence[SkillResult], plan: Plan, left_out: int) -> list[str]:
+def _gaps(results: Sequence[SkillResult], plan: Plan) -> list[str]:
     seen = dict.fromkeys(
         f"{code_span(name, limit=80)}: {escape(gap)}" for result in results for name, gap in result.gaps
     )
-    gaps = [
-        *seen,
-        *(f"{_file(file)}: not read, because none of the tools used supports this file type" for file in plan.unread),
-    ]
-    gaps += [f"the analyst cannot yet {escape(what)}" for what in plan.unsupported]
-    gaps += [
+    gaps = [*seen, *(f"the analyst cannot yet {escape(what)}" for what in plan.unsupported)]
+    return gaps + [
         f"not answered, because nothing to read was attached or pasted: {escape(what)}" for what in plan.unanswered
     ]
-    if left_out:
-        gaps.append(
-            f"{plural(left_out, 'finding')} of the lowest severity omitted from the attached findings (size limit)"
-        )
-    return gaps
 
 
 def _file(file: TurnFile) -> str:
@@ -112,7 +183,7 @@ _GREETING = re.compile(
 )
 
 
-def not_answered(plan: Plan, turn: Turn) -> str:
+def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
     """The answer to a question for which no skill ran: the reason, and what the analyst can do."""
     if plan.unsupported:
         lead = (
@@ -120,18 +191,20 @@ def not_answered(plan: Plan, turn: Turn) -> str:
             + "; it also cannot ".join(map(escape, plan.unsupported))
             + "."
         )
-    elif plan.unread and not any(file.size for file in plan.unread):
-        names = ", ".join(code_span(file.name, limit=80) for file in plan.unread)
-        lead = f"**Nothing to read:** {names} {'is' if len(plan.unread) == 1 else 'are'} empty (0 bytes)."
-    elif plan.unread:
-        lead = "**Not answered.** No tool supports " + ", ".join(_file(file) for file in plan.unread) + "."
+    elif contract.inputs:
+        listed = "; ".join(
+            f"{code_span(one.name, limit=80)} ({code_span(one.label)}, {one.size:,} bytes): {escape(one.reason)}"
+            for one in contract.inputs[:NAMED_INPUTS]
+        )
+        lead = f"**Not examined:** {listed}."
+    elif plan.unanswered:
+        asked = "; ".join(map(escape, plan.unanswered))
+        lead = f"**Not answered:** nothing to read was attached or pasted. Asked for: {asked}."
     elif _GREETING.fullmatch(turn.prompt):
         lead = (
             "**This analyst works offline.** It runs tools on the evidence that you attach or paste; "
             "it uses no language model."
         )
-    elif turn.files:
-        lead = "**Not answered.** Neither the question nor the files indicate what to look for."
     else:
         lead = "**Not answered.** The question matches nothing that this analyst can do, and no file is attached."
     return f"{lead}\n\n{can_do()}\n"

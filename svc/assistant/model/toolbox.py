@@ -15,9 +15,9 @@ from datetime import datetime
 
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
+from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.matching import reads
 from svc.assistant.analyst.plan import PROMPT, Call, Plan, PlannedSkill, question_of
-from svc.assistant.analyst.render import SkillResult
 from svc.assistant.findings import AnyFinding
 from svc.assistant.model.evidence import EvidenceIndex
 from svc.assistant.model.local_toolset import LocalToolset

@@ -35,6 +35,10 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     ``takes`` names the options it understands: ``after`` and ``before`` (a time of day), ``now`` (a date and time, ISO
     8601), ``question`` (the question without pasted material). ``facts`` are the structs of its findings, the most
     important first. ``covers`` names skills whose answer this one includes, so that weak words do not add them.
+    ``also`` are file types that another skill claims, but that this one reads, too, if the question is open ("what
+    happened?"). ``defers_to`` names skills to which it leaves such files if the same words name both.
+    ``reads_question``: the words of a question can be all that it needs ("what is T1003?"); any other skill runs only
+    on a file or on material in the prompt.
     """
 
     name: str
@@ -52,6 +56,9 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     file_names: re.Pattern[str] = NEVER
     takes: frozenset[str] = frozenset()
     covers: frozenset[str] = frozenset()
+    also: frozenset[str] = frozenset()
+    defers_to: frozenset[str] = frozenset()
+    reads_question: bool = False
     is_experimental: bool = False  # only the experimental model has it
 
     @property

@@ -103,6 +103,7 @@ SECTION = Section(
         ),
         labels=frozenset(),
         takes=frozenset({"question"}),
+        reads_question=True,
     ),
     verdict=verdict,
     body=body,

@@ -126,6 +126,7 @@ SECTION = Section(
         looks=words(rf"{_ACTOR}[^.\n]{{0,60}}{_DID}"),
         labels=READABLE_LABELS - RECORD_LABELS,  # prose; log records are matched by rules instead
         takes=frozenset({"question"}),
+        reads_question=True,
     ),
     verdict=verdict,
     body=body,

@@ -94,6 +94,7 @@ SECTION = Section(
         ),
         content=words(r"\bCWE-\d", r"\bvulnerabilit\w+\b[^.]{0,200}\b(?:attackers?|allows?)\b"),
         takes=frozenset({"question"}),
+        reads_question=True,
     ),
     verdict=verdict,
     body=body,

@@ -237,7 +237,6 @@ SECTION = Section(
             r"\bsecurity (?:event )?logs?\b",
             r"\bsysmon\b",
             r"\blateral(?:ly)? mov\w*|\bmoved? laterally\b",
-            r"\bwhat happened (?:on|to|at|in)\b",
             r"\bprocess tree\b|\bwhich process(?:es)? (?:started|spawned|ran)\b",
             r"\b(?:log|event log) (?:was |is )?(?:cleared|tampered|wiped)\b|\bgaps? in the log\b",
             r"\b(?:access|audit|web ?server|apache|nginx|iis) ?logs?\b|\bauditd\b|\bsyslog\b|\bcloud ?trail\b",
@@ -255,11 +254,13 @@ SECTION = Section(
         looks=_EVENTS,
         labels=_CLAIMED | PACKED_LABELS | {"json", "jsonl", "csv", "tsv", "authlog"},
         claims=_CLAIMED,
+        also=frozenset({"authlog"}),
+        defers_to=frozenset({"auth_log"}),
         file_names=words(
             r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz)"
         ),
         takes=frozenset({"after", "before"}),
-        covers=frozenset({"indicators"}),
+        covers=frozenset({"indicators", "behaviours"}),
     ),
     verdict=verdict,
     body=body,

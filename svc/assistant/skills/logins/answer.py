@@ -250,6 +250,7 @@ SECTION = Section(
     skill=Skill(
         name="auth_log",
         claims=frozenset({"authlog"}),
+        also=frozenset({"syslog", "journal", "log"}),
         file_names=words(r"(?:auth|secure|sshd?)\b.*", r".*\b(?:auth|secure)\.log.*"),
         takes=frozenset({"after", "before"}),
         tool="svc.assistant.skills.logins.tool:inspect",

@@ -98,6 +98,7 @@ SECTION = Section(
             r"\"introduced\"|versionEnd",
         ),
         takes=frozenset({"question"}),
+        reads_question=True,
     ),
     verdict=verdict,
     body=body,

@@ -39,6 +39,7 @@ def file(name, label):
 
 
 AUTH = file("auth.log", "authlog")
+SYSLOG = file("messages", "syslog")
 TEXT = file("report.txt", "txt")
 PCAP = file("capture.pcap", "pcap")
 DISK = file("disk.iso", "iso")
@@ -81,7 +82,7 @@ def calls(prompt, *files):
             id="kinds 8 and 9 of one log",
         ),
         pytest.param("look at this", [EVTX], [("events", ["Security.evtx"])], id="a log and no words for it"),
-        pytest.param("is there a gap in the evtx?", [], [("events", [PROMPT])], id="no log where one is asked about"),
+        pytest.param("is there a gap in the evtx?", [], [], id="the words of a question are no evidence"),
         pytest.param(
             "list all domains and IPs in it", [TEXT], [("indicators", ["report.txt"])], id="types of indicators"
         ),
@@ -111,10 +112,36 @@ def calls(prompt, *files):
         pytest.param(
             "extract indicators, don't decode anything", [TEXT], [("indicators", ["report.txt"])], id="taken back"
         ),
-        pytest.param("what happened here?", [AUTH], [("auth_log", ["auth.log"])], id="a log says what it is for"),
         pytest.param(
-            "look at these", [AUTH, TEXT], [("auth_log", ["auth.log"]), ("indicators", ["report.txt"])], id="two files"
+            "what happened here?",
+            [AUTH],
+            [("auth_log", ["auth.log"]), ("events", ["auth.log"])],
+            id="everything that can read a log reads it",
         ),
+        pytest.param(
+            "look at these",
+            [AUTH, TEXT],
+            [("auth_log", ["auth.log"]), ("events", ["auth.log"]), ("indicators", ["report.txt"])],
+            id="two files",
+        ),
+        pytest.param(
+            "Is this host compromised?",
+            [SYSLOG],
+            [("auth_log", ["messages"]), ("events", ["messages"])],
+            id="a syslog is searched for logins, too",
+        ),
+        pytest.param("Did anyone get in?", [SYSLOG], [("auth_log", ["messages"])], id="logins in a syslog"),
+        pytest.param(
+            "What happened on web-3, and did anyone get in?",
+            [AUTH],
+            [("auth_log", ["auth.log"]), ("events", ["auth.log"])],
+            id="two clauses",
+        ),
+        pytest.param(
+            "Were any shadow copies deleted?", [EVENTS], [("events", ["host.json"])], id="something in particular"
+        ),
+        pytest.param("Is anything malicious?", [EVENTS], [("events", ["host.json"])], id="anything"),
+        pytest.param("Who got in?", [], [], id="who, without a log"),
         pytest.param(
             "who was brute-forced?",
             [AUTH, TEXT],

@@ -101,6 +101,6 @@ def test_an_account_attacked_by_many_sources_is_in_the_verdict():
 def test_a_tool_that_did_not_finish_still_gets_an_answer(skill: Skill):
     facts = ToolFailure(tool="x", reason="it crashed", where="", source="x.bin")
     failed = Finding(title="x did not finish", severity=Severity.MEDIUM, facts=facts)
-    part = render.SkillResult(skill=skill, findings=(failed,), inputs=("x.bin",))
+    part = SkillResult(skill=skill, findings=(failed,), inputs=("x.bin",))
     assert render.answer([part], Plan()).startswith("**No result for `x.bin`:** the tool did not finish")
     assert not section_of(skill).pictures(render.shown(part))
