@@ -19,7 +19,7 @@ from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, r
 from svc.assistant.analyst.clauses import ClauseKind
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.particulars import Particular, answered
+from svc.assistant.analyst.particulars import Particular, answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
@@ -181,25 +181,26 @@ class Analyst(Assistant):
 
 
 class _Account(msgspec.Struct, frozen=True):
-    """The outcomes of a question, and the answers to its particular clauses."""
+    """The outcomes of a question, and the sentences that answer its clauses."""
 
     contract: Contract
-    particulars: tuple[Particular, ...]
+    sentences: tuple[str, ...]
 
 
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
-    findings = [finding for result in results if result.is_examined for finding in result.findings]
-    is_examined = any(result.is_examined and not result.is_fallback for result in results)
-    events = [
-        one for result in results if result.skill.name == "events" for _, one in result.coverage if one.understood
-    ]
-    rule_hosts = ", ".join(plural(one.understood, one.unit) for one in events)
-    particulars = tuple(
-        answered(clause, findings, is_examined=is_examined, rule_hosts=rule_hosts)
-        for clause in plan.clauses
-        if clause.kind is ClauseKind.PARTICULAR
-    )
-    return _Account(contract_of(results, plan.clauses, particulars, plan.files), particulars)
+    examined = [result for result in results if result.is_examined and not result.is_fallback]
+    findings = [finding for result in examined for finding in result.findings]
+    rules, events = matchable_rules(findings)
+    particulars: list[Particular] = []
+    sentences: list[str] = []
+    for clause in plan.clauses if examined else ():
+        if clause.kind is ClauseKind.PARTICULAR:
+            particulars.append(answered(clause, findings, rules, events=events))
+            sentences.append(particulars[-1].sentence)
+        elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
+            sentences.append(general(clause, findings))
+    contract = contract_of(results, plan.clauses, particulars, plan.files)
+    return _Account(contract, tuple(filter(None, sentences)))
 
 
 def _is_understood(name: str, results: Sequence[SkillResult]) -> bool:
@@ -264,10 +265,9 @@ def _final_steps(
     steps: list[Step | Answer] = [findings_step(encoded), *pictures, coverage]
     if requested.format is not AnswerFormat.PROSE:
         return [*steps, Answer(markdown=structured_answer(requested, groups), status=contract.status)]
-    sentences = [particular.sentence for particular in account.particulars if particular.sentence]
     blocks = [
         gist(findings, turn.language),
-        render.answer(results, plan, contract, lead=sentences, left_out=left_out),
+        render.answer(results, plan, contract, lead=account.sentences, left_out=left_out),
     ]
     if requested.last_line:
         blocks.append(last_line(requested.last_line, groups))

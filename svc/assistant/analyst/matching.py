@@ -38,7 +38,7 @@ FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b
 LOOK = words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
     r"\bwhat (?:has |had )?(?:happened|went on|was going on|is going on|took place)\b",
-    r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable|i should know)\b",
+    r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable)\b",
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
 """Requests for whatever fits the content."""

@@ -73,13 +73,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The skills to run, the clauses of the question, and what the answer must list as not done.
 
     ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
-    was attached. ``unread``: files that no planned skill reads. ``files``: those that the question is about.
+    was attached. ``files``: those that the question is about.
     """
 
     skills: tuple[PlannedSkill, ...] = ()
     unsupported: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
-    unread: tuple[TurnFile, ...] = ()
     clauses: tuple[Clause, ...] = ()
     files: tuple[TurnFile, ...] = ()
 
@@ -185,7 +184,6 @@ def make_plan(question: Question) -> Plan:
         skills=tuple(skills),
         unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
         unanswered=_unanswered(named, skills),
-        unread=_unread(skills, question.files),
         clauses=clauses,
         files=tuple(dict.fromkeys([*current, *(file for file in question.files if _is_used(file, skills))])),
     )
@@ -241,18 +239,6 @@ def candidates(question: Question) -> list[SkillCandidate]:
     if named or len(question.text) < len(question.prompt) // 2:
         return named
     return _named_in(question.prompt[:MAX_QUESTION_CHARS], question.skills)
-
-
-def _unread(skills: Sequence[PlannedSkill], files: Sequence[TurnFile]) -> tuple[TurnFile, ...]:
-    """The files that no planned skill reads: new ones, and those that no skill at all can read."""
-    used = {call.name for planned in skills for call in planned.calls}
-    return tuple(
-        file
-        for file in files
-        if file.name not in used
-        and (file.is_new or not is_readable(file))
-        and not any(reads(planned.skill, file) for planned in skills)
-    )
 
 
 def _experimental_only(skill: Skill) -> str:

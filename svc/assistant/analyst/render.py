@@ -185,28 +185,27 @@ _GREETING = re.compile(
 
 def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
     """The answer to a question for which no skill ran: the reason, and what the analyst can do."""
+    leads = []
     if plan.unsupported:
-        lead = (
-            "**Not answered.** This analyst works offline and cannot yet "
-            + "; it also cannot ".join(map(escape, plan.unsupported))
-            + "."
-        )
-    elif contract.inputs:
+        unsupported = "; it also cannot ".join(map(escape, plan.unsupported))
+        leads.append(f"**Not answered.** This analyst works offline and cannot yet {unsupported}.")
+    if contract.inputs:
         listed = "; ".join(
             f"{code_span(one.name, limit=80)} ({code_span(one.label)}, {one.size:,} bytes): {escape(one.reason)}"
             for one in contract.inputs[:NAMED_INPUTS]
         )
-        lead = f"**Not examined:** {listed}."
-    elif plan.unanswered:
+        leads.append(f"**Not examined:** {listed}.")
+    if plan.unanswered and not contract.inputs:
         asked = "; ".join(map(escape, plan.unanswered))
-        lead = f"**Not answered:** nothing to read was attached or pasted. Asked for: {asked}."
-    elif _GREETING.fullmatch(turn.prompt):
-        lead = (
+        leads.append(f"**Not answered:** nothing to read was attached or pasted. Asked for: {asked}.")
+    if not leads and _GREETING.fullmatch(turn.prompt):
+        leads.append(
             "**This analyst works offline.** It runs tools on the evidence that you attach or paste; "
             "it uses no language model."
         )
-    else:
-        lead = "**Not answered.** The question matches nothing that this analyst can do, and no file is attached."
+    lead = " ".join(leads) or (
+        "**Not answered.** The question matches nothing that this analyst can do, and no file is attached."
+    )
     return f"{lead}\n\n{can_do()}\n"
 
 

@@ -18,8 +18,8 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.analyst import Analyst, render
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.analyst.contract import SkillResult
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.findings import AnyFinding, Finding, Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
 from svc.assistant.skills.catalogue import SECTIONS, decode_findings
 from svc.assistant.skills.skill import Section

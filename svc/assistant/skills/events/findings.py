@@ -37,6 +37,15 @@ class AccountEvents(msgspec.Struct, frozen=True):
     count: int
 
 
+class SourceEvents(msgspec.Struct, frozen=True):
+    """A log source in Sigma's terms ("" is none), and how many events the log has of it."""
+
+    product: str
+    service: str
+    category: str
+    events: int
+
+
 class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
     """What was read."""
 
@@ -53,6 +62,8 @@ class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
     """Most frequent first, at most 50."""
     by_account: list[AccountEvents]
     """Most frequent first, at most 50."""
+    by_log_source: list[SourceEvents]
+    """Most frequent first, at most 100; they decide which detection rules could match."""
     rules: int
     """How many detection rules ran."""
     after: str | None

@@ -8,7 +8,7 @@ from svc.assistant.findings import Finding
 from svc.assistant.log_readers.windows import windows_events, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place
-from svc.assistant.skills.events.findings import AccountEvents, EventsSummary, HostEvents, KindCount
+from svc.assistant.skills.events.findings import AccountEvents, EventsSummary, HostEvents, KindCount, SourceEvents
 
 MAX_KINDS = 100  # of events in the summary
 MAX_NAMES = 50  # hosts and accounts in it
@@ -24,6 +24,7 @@ class EventCounts:
         self.count = 0
         self.first = self.last = ""
         self.kinds: Counter[tuple[str, str, int | None]] = Counter()
+        self.log_sources: Counter[tuple[str, str, str]] = Counter()
         self.hosts: Counter[str] = Counter()
         self.accounts: Counter[str] = Counter()
 
@@ -36,6 +37,7 @@ class EventCounts:
                 self.first = time
             if time > self.last:
                 self.last = time
+        self.log_sources[event.product, event.service, event.category] += 1
         log = event.fields.get("Channel") or event.service if event.product == "windows" else event.service
         self.kinds[log or event.category or event.product, event.service, event.event_id] += 1
         if event.host and (event.host in self.hosts or len(self.hosts) < MAX_TRACKED):
@@ -72,6 +74,9 @@ class EventCounts:
                 ],
                 by_host=[HostEvents(*item) for item in self.hosts.most_common(MAX_NAMES)],
                 by_account=[AccountEvents(*item) for item in self.accounts.most_common(MAX_NAMES)],
+                by_log_source=[
+                    SourceEvents(*source, count) for source, count in self.log_sources.most_common(MAX_KINDS)
+                ],
                 rules=rules,
                 after=window[0] or None,
                 before=window[1] or None,

@@ -188,8 +188,8 @@ def test_what_it_cannot_do_is_named(prompt, what):
     assert any(what in text for text in make_plan(read_question(prompt, ())).unsupported)
 
 
-def test_a_file_that_nothing_reads_is_named():
-    assert make_plan(read_question("extract the indicators", (TEXT, DISK))).unread == (DISK,)
+def test_a_file_that_nothing_reads_still_belongs_to_the_question():
+    assert make_plan(read_question("extract the indicators", (TEXT, DISK))).files == (TEXT, DISK)
 
 
 def test_the_words_that_led_there_are_told():
