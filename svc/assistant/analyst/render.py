@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.contract import Contract, InputOutcome, InputState, SkillResult
+from svc.assistant.analyst.contract import Contract, InputOutcome, InputState, SkillResult, unread_reason
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
@@ -137,7 +137,7 @@ def _why_not(result: SkillResult) -> str:
     if gaps:
         return escape(gaps[0])
     read = next((one for _, one in result.coverage), None)
-    return f"none of it could be read as {escape(read.read_as)}" if read else "the tool did not report what it read"
+    return escape(unread_reason(read)) if read else "the tool did not report what it read"
 
 
 def _searched(result: SkillResult) -> str:
@@ -155,7 +155,7 @@ def _nothing_found(result: SkillResult, where: str) -> str:
 
 def _body(result: SkillResult) -> str:
     broken = with_facts(result.findings, ToolFailure)
-    blocks = [section_of(result.skill).body(shown(result))] if shown(result) else []
+    blocks = [section_of(result.skill).body(shown(result))] if shown(result) and result.is_examined else []
     if broken:
         rows = [(escape(f.title), code_span(f.facts.reason), code_span(f.facts.where)) for f in broken]
         blocks.append(table(("Did not finish", "Why", "Where"), rows))

@@ -20,7 +20,17 @@ from hypothesis import strategies as st
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
-from svc.assistant.findings import AnyFinding, Finding, Gap, Progress, ToolEvent, ToolFailure, finding_type, kind_of
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Finding,
+    Gap,
+    Progress,
+    ToolEvent,
+    ToolFailure,
+    finding_type,
+    kind_of,
+)
 from svc.assistant.skills.catalogue import SECTIONS, decode_findings
 from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
@@ -49,7 +59,7 @@ def run(section: Section, content: bytes) -> list[ToolEvent]:
         worker_process.pack(item)
         for item in (*tool(unpacked.content(skill.input), source=NAME, **options), *unpacked.gaps())
     ]
-    decoder = msgspec.msgpack.Decoder(Progress | Gap | finding_type(skill.facts))
+    decoder = msgspec.msgpack.Decoder(Progress | Gap | Coverage | finding_type(skill.facts))
     return [decoder.decode(frame[worker_process.HEADER_BYTES :]) for frame in frames]
 
 
@@ -58,7 +68,8 @@ def show(section: Section, items: list[ToolEvent]) -> str:
     skill = section.skill
     findings = tuple(item for item in items if isinstance(item, Finding))
     gaps = tuple((NAME, item.text) for item in items if isinstance(item, Gap))
-    part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps)
+    coverage = tuple((NAME, item) for item in items if isinstance(item, Coverage))
+    part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps, coverage=coverage)
     planned = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), reason="requested")
     section.pictures(findings)
     render.findings_json(list(findings))

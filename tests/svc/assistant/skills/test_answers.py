@@ -8,6 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.analyst import render
+from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import Finding, Severity, ToolFailure
 from svc.assistant.skills.catalogue import SKILLS, section_of, skill_of_kind

@@ -1,0 +1,253 @@
+"""What an answer owes its reader: an outcome for each input and for each clause of the question. Pure.
+
+``Contract`` is made from what was planned and what the tools reported (``findings.Coverage``). The headline, the table
+of inputs and the answer's status are rendered from it, and it is sent with the answer as JSON (docs/wire.md, "Answer
+status"), so that a program and a test can check what the text says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
+from svc.assistant.analyst.particulars import Particular
+from svc.assistant.findings import AnyFinding, Coverage
+from svc.assistant.skills.skill import Skill
+from svc.assistant.turn import TurnFile
+from svc.messages import AnswerStatus
+from svc.untrusted.markup import plural
+
+
+class InputState(StrEnum):
+    """How far an input was examined."""
+
+    READ = "read"
+    PARTLY_READ = "partly read"
+    NOT_EXAMINED = "not examined"
+
+
+class InputOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What was done with one input: by which skill, read as what, and how much of it; or why it was not examined.
+
+    Several skills may read one input; the outcome is that of the one that understood most of it. ``findings`` counts
+    those of all.
+    """
+
+    name: str
+    state: InputState
+    skill: str = ""
+    read_as: str = ""
+    unit: str = ""
+    understood: int = 0
+    total: int = 0
+    looked_for: str = ""
+    not_covered: str = ""
+    reason: str = ""
+    findings: int = 0
+    size: int = 0
+    label: str = ""
+
+
+class ClauseOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a clause is answered, and if not, why."""
+
+    text: str
+    state: ClauseState
+    reason: str = ""
+
+
+class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What one skill found in its inputs.
+
+    ``gaps`` are pairs of an input's name and what was not examined in it, ``coverage`` pairs of an input's name and
+    how far it was read. ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
+    """
+
+    skill: Skill
+    findings: tuple[AnyFinding, ...]
+    inputs: tuple[str, ...]
+    gaps: tuple[tuple[str, str], ...] = ()
+    coverage: tuple[tuple[str, Coverage], ...] = ()
+    is_fallback: bool = False
+
+    @property
+    def is_examined(self) -> bool:
+        """Whether the tool understood any of its inputs."""
+        return any(one.understood for _, one in self.coverage)
+
+    def understood(self, name: str) -> bool:
+        """Whether the tool understood anything of the input ``name``."""
+        return any(one.understood for input_name, one in self.coverage if input_name == name)
+
+
+class Contract(msgspec.Struct, frozen=True, kw_only=True):
+    """The outcomes of one question."""
+
+    inputs: tuple[InputOutcome, ...]
+    clauses: tuple[ClauseOutcome, ...]
+    status: AnswerStatus
+
+
+def contract_of(
+    results: Sequence[SkillResult],
+    clauses: Sequence[Clause],
+    particulars: Sequence[Particular],
+    files: Sequence[TurnFile],
+    unread: Iterable[tuple[str, str]] = (),
+) -> Contract:
+    """Account for every input and every clause.
+
+    Args:
+        results: What ran, fallbacks included.
+        clauses: What the question asks.
+        particulars: The answers to its PARTICULAR clauses.
+        files: The files that the question is about.
+        unread: Names of further inputs (members of an archive), each with the reason why it was not examined.
+    """
+    names = dict.fromkeys([*(file.name for file in files), *(name for result in results for name in result.inputs)])
+    by_name = {file.name: file for file in files}
+    inputs = [_input_outcome(name, by_name.get(name), results) for name in names]
+    inputs += [InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason) for name, reason in unread]
+    by_clause = {particular.clause: particular for particular in particulars}
+    outcomes = [_clause_outcome(clause, results, by_clause.get(clause), inputs) for clause in clauses]
+    return Contract(inputs=tuple(inputs), clauses=tuple(outcomes), status=_status(results, inputs, outcomes))
+
+
+def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResult]) -> InputOutcome:
+    mine = [(result, coverage) for result in results for input_name, coverage in result.coverage if input_name == name]
+    size, label = (file.size, file.label) if file is not None else (0, "")
+    best = max(mine, key=lambda one: (one[1].understood > 0, not one[0].is_fallback, _share(one[1])), default=None)
+    if best is None:
+        return InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=_why_unread(file), size=size, label=label)
+    result, coverage = best
+    reason = ""
+    if not coverage.understood:
+        gaps = [text for input_name, text in result.gaps if input_name == name]
+        reason = gaps[0] if gaps else unread_reason(coverage)
+    elif result.is_fallback:
+        reason = f"only searched for {coverage.looked_for}"
+    return InputOutcome(
+        name=name,
+        state=_state(coverage),
+        skill=result.skill.title,
+        read_as=coverage.read_as,
+        unit=coverage.unit,
+        understood=coverage.understood,
+        total=coverage.total,
+        looked_for="; ".join(dict.fromkeys(one.looked_for for _, one in mine if one.understood)),
+        not_covered="; ".join(dict.fromkeys(one.not_covered for _, one in mine if one.understood and one.not_covered)),
+        reason=reason,
+        findings=sum(1 for result, _ in mine for finding in result.findings if _is_from(finding, name)),
+        size=size,
+        label=label,
+    )
+
+
+def unread_reason(coverage: Coverage) -> str:
+    """Why a tool that understood nothing of an input did not examine it."""
+    if not coverage.total:
+        return f"it holds no {coverage.unit} that could be read as {coverage.read_as}"
+    return f"none of {plural(coverage.total, coverage.unit)} could be read as {coverage.read_as}"
+
+
+def _is_from(finding: AnyFinding, name: str) -> bool:
+    return any(evidence.source == name for evidence in finding.evidence)
+
+
+def _share(coverage: Coverage) -> float:
+    return coverage.understood / coverage.total if coverage.total else 0.0
+
+
+def _state(coverage: Coverage) -> InputState:
+    if not coverage.understood:
+        return InputState.NOT_EXAMINED
+    return InputState.READ if coverage.understood >= coverage.total else InputState.PARTLY_READ
+
+
+def _why_unread(file: TurnFile | None) -> str:
+    if file is not None and not file.size:
+        return "the file is empty"
+    return "no tool reads this kind of file"
+
+
+def _clause_outcome(
+    clause: Clause, results: Sequence[SkillResult], particular: Particular | None, inputs: Sequence[InputOutcome]
+) -> ClauseOutcome:
+    def outcome(state: ClauseState, reason: str = "") -> ClauseOutcome:
+        return ClauseOutcome(text=clause.text, state=state, reason=reason)
+
+    match clause.kind:
+        case ClauseKind.UNSUPPORTED:
+            return outcome(ClauseState.CANNOT_TELL, "no tool has the data for this offline")
+        case ClauseKind.NAMED:
+            mine = [
+                result
+                for result in results
+                if result.skill.name in clause.skills or set(clause.skills) & result.skill.covers
+            ]
+            return _named_outcome(clause, mine)
+        case ClauseKind.PARTICULAR if particular is not None:
+            return outcome(particular.state, particular.reason)
+        case ClauseKind.PARTICULAR:
+            return outcome(ClauseState.CANNOT_TELL, _unexamined(results, inputs))
+        case _:
+            return _open_outcome(clause, results, inputs)
+
+
+def _named_outcome(clause: Clause, mine: Sequence[SkillResult]) -> ClauseOutcome:
+    if not any(result.is_examined for result in mine):
+        return ClauseOutcome(text=clause.text, state=ClauseState.CANNOT_TELL, reason=_missing(mine))
+    names = dict.fromkeys(name for result in mine for name in result.inputs)
+    unread = [name for name in names if not any(result.understood(name) for result in mine)]
+    if unread:
+        reason = f"{plural(len(unread), 'input')} not examined"
+        return ClauseOutcome(text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason=reason)
+    return ClauseOutcome(text=clause.text, state=ClauseState.ANSWERED)
+
+
+def _missing(ran: Sequence[SkillResult]) -> str:
+    if not ran:
+        return "nothing that could answer it was attached or pasted"
+    gaps = [text for result in ran for _, text in result.gaps]
+    return gaps[0] if gaps else "none of the inputs could be read for it"
+
+
+def _open_outcome(clause: Clause, results: Sequence[SkillResult], inputs: Sequence[InputOutcome]) -> ClauseOutcome:
+    examined = [result for result in results if result.is_examined]
+    if not examined:
+        return ClauseOutcome(text=clause.text, state=ClauseState.CANNOT_TELL, reason=_unexamined(results, inputs))
+    if all(result.is_fallback for result in examined):
+        return ClauseOutcome(
+            text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason="the input was only searched for indicators"
+        )
+    unread = [one.name for one in inputs if one.state is InputState.NOT_EXAMINED]
+    if unread:
+        return ClauseOutcome(
+            text=clause.text,
+            state=ClauseState.PARTLY_ANSWERED,
+            reason=f"{plural(len(unread), 'input')} not examined",
+        )
+    return ClauseOutcome(text=clause.text, state=ClauseState.ANSWERED)
+
+
+def _unexamined(results: Sequence[SkillResult], inputs: Sequence[InputOutcome]) -> str:
+    if any(result.is_examined for result in results):
+        return "the input was only searched for indicators"
+    return inputs[0].reason if inputs else "nothing to examine was attached or pasted"
+
+
+def _status(
+    results: Sequence[SkillResult], inputs: Sequence[InputOutcome], clauses: Sequence[ClauseOutcome]
+) -> AnswerStatus:
+    if not any(result.is_examined for result in results):
+        return AnswerStatus.NOT_EXAMINED if inputs else AnswerStatus.NOT_ANSWERED
+    states = [clause.state for clause in clauses]
+    if states and all(state is ClauseState.CANNOT_TELL for state in states):
+        is_fallback = all(result.is_fallback for result in results if result.is_examined)
+        return AnswerStatus.NOT_EXAMINED if is_fallback else AnswerStatus.NOT_ANSWERED
+    is_whole = all(state is ClauseState.ANSWERED for state in states)
+    is_read = bool(states) or all(one.state is not InputState.NOT_EXAMINED for one in inputs)
+    return AnswerStatus.ANSWERED if is_whole and is_read else AnswerStatus.PARTLY_ANSWERED

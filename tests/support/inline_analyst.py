@@ -1,0 +1,87 @@
+"""An analyst whose tools run in this process: many questions in a short time, with everything else as it is."""
+
+from __future__ import annotations
+
+import importlib
+import io
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import msgspec
+
+from svc.assistant.analyst import COVERAGE_TITLE, FINDINGS_TITLE, Analyst
+from svc.assistant.findings import AnyFinding, ToolEvent
+from svc.assistant.file_types.identify import identify
+from svc.assistant.skills.catalogue import decode_findings
+from svc.assistant.turn import Answer, Exchange, Step, Turn, TurnFile
+from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.pool import Job, Workers
+
+
+class InlineWorkers(Workers):
+    """Runs each job at once; a tool that raises fails the test."""
+
+    async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
+        module, _, function = job.tool.partition(":")
+        tool: Callable[..., Iterator[ToolEvent]] = getattr(importlib.import_module(module), function)
+        content = job.source if isinstance(job.source, bytes) else job.source.read_bytes()
+        opened = worker_process._InputFile(io.BytesIO(content))
+        for item in (*tool(opened.content(job.input), source=job.name, **job.options), *opened.gaps()):
+            yield item
+
+
+@dataclass
+class Asked:
+    """One answer with what was sent beside it."""
+
+    answer: Answer
+    steps: list[Step]
+
+    @property
+    def markdown(self) -> str:
+        return self.answer.markdown
+
+    @property
+    def coverage(self) -> dict:
+        [step] = [step for step in self.steps if step.title == COVERAGE_TITLE]
+        return msgspec.json.decode(step.content)
+
+    @property
+    def findings(self) -> list[AnyFinding]:
+        return [one for step in self.steps if step.title == FINDINGS_TITLE for one in decode_findings(step.content)]
+
+    @property
+    def state_of(self) -> dict[str, str]:
+        """The state of each input, by its name."""
+        return {one["name"]: one["state"] for one in self.coverage["inputs"]}
+
+
+def turn_file(name: str, content: bytes, *, is_new: bool = True) -> TurnFile:
+    """A file as the service would give it to the analyst."""
+    mime_type, label = identify(content, name)
+    return TurnFile(
+        name=name, size=len(content), sha256="", mime_type=mime_type, label=label, source=content, is_new=is_new
+    )
+
+
+async def ask(
+    question: str,
+    *files: tuple[str, bytes],
+    history: Sequence[Exchange] = (),
+    language: str = "en",
+    model: str = "svc-1.1",
+    use_experimental: bool = False,
+) -> Asked:
+    """Ask an analyst of its own."""
+    turn = Turn(
+        session_id="s",
+        prompt=question,
+        files=tuple(turn_file(*file) for file in files),
+        history=tuple(history),
+        language=language,
+        model=model,
+        use_experimental=use_experimental,
+    )
+    steps = [step async for step in Analyst(InlineWorkers()).answer(turn)]
+    assert isinstance(steps[-1], Answer)
+    return Asked(steps[-1], [step for step in steps[:-1] if isinstance(step, Step)])
