@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import msgspec
 
 from svc.assistant.analyst import COVERAGE_TITLE, FINDINGS_TITLE, Analyst
-from svc.assistant.findings import AnyFinding, ToolEvent
 from svc.assistant.file_types.identify import identify
+from svc.assistant.findings import AnyFinding, ToolEvent
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Exchange, Step, Turn, TurnFile
 from svc.assistant.workers import process as worker_process

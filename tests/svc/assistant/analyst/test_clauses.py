@@ -14,7 +14,10 @@ def clauses(question, language="en"):
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
-        ("What happened on web-3, and did anyone get in?", [("What happened on web-3", "open"), ("did anyone get in", "named")]),
+        (
+            "What happened on web-3, and did anyone get in?",
+            [("What happened on web-3", "open"), ("did anyone get in", "named")],
+        ),
         ("Were any shadow copies deleted?", [("Were any shadow copies deleted", "particular")]),
         ("Is anything malicious?", [("Is anything malicious", "open")]),
         ("Is this host compromised?", [("Is this host compromised", "open")]),
@@ -25,7 +28,11 @@ def clauses(question, language="en"):
         ("did 10.0.0.5 talk to evil.example?", [("did 10.0.0.5 talk to evil.example", "particular")]),
         (
             "Who was brute-forced; was anything downloaded; and which rules matched?",
-            [("Who was brute-forced", "named"), ("was anything downloaded", "particular"), ("which rules matched", "particular")],
+            [
+                ("Who was brute-forced", "named"),
+                ("was anything downloaded", "particular"),
+                ("which rules matched", "particular"),
+            ],
         ),
         ("root logins", [("root logins", "named")]),
         ("", []),
