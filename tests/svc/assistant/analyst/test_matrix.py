@@ -1,4 +1,4 @@
-"""Every kind of evidence × questions as people ask them: no answer reassures about what was not read.
+"""Every kind of evidence with questions as people ask them: no answer reassures about what was not read.
 
 Each answer is checked against its own contract (what was read, which clause is answered) and against the story that
 was planted in the evidence: an answer may miss it, but must not deny it.
