@@ -16,7 +16,7 @@ import msgspec
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
-from svc.assistant.analyst.clauses import ClauseKind
+from svc.assistant.analyst.clauses import ClauseKind, ClauseState
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.particulars import Particular, answered, general, matchable_rules
@@ -191,15 +191,21 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
     examined = [result for result in results if result.is_examined and not result.is_fallback]
     findings = [finding for result in examined for finding in result.findings]
     rules, events = matchable_rules(findings)
-    particulars: list[Particular] = []
-    sentences: list[str] = []
-    for clause in plan.clauses if examined else ():
-        if clause.kind is ClauseKind.PARTICULAR:
-            particulars.append(answered(clause, findings, rules, events=events))
-            sentences.append(particulars[-1].sentence)
-        elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
-            sentences.append(general(clause, findings))
+    particulars = [
+        answered(clause, findings, rules, events=events)
+        for clause in plan.clauses
+        if clause.kind is ClauseKind.PARTICULAR and examined
+    ]
     contract = contract_of(results, plan.clauses, particulars, plan.files)
+    by_clause = {particular.clause: particular.sentence for particular in particulars}
+    sentences: list[str] = []
+    for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):
+        if clause in by_clause:
+            sentences.append(by_clause[clause])
+        elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
+            sentences.append(render.cannot_tell(outcome))
+        elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
+            sentences.append(general(findings))
     return _Account(contract, tuple(filter(None, sentences)))
 
 

@@ -15,6 +15,7 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.findings import AnyFinding, Coverage
+from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
 from svc.messages import AnswerStatus
@@ -199,7 +200,7 @@ def _clause_outcome(
 
 def _named_outcome(clause: Clause, mine: Sequence[SkillResult]) -> ClauseOutcome:
     if not any(result.is_examined for result in mine):
-        return ClauseOutcome(text=clause.text, state=ClauseState.CANNOT_TELL, reason=_missing(mine))
+        return ClauseOutcome(text=clause.text, state=ClauseState.CANNOT_TELL, reason=_missing(clause, mine))
     names = dict.fromkeys(name for result in mine for name in result.inputs)
     unread = [name for name in names if not any(result.understood(name) for result in mine)]
     if unread:
@@ -208,9 +209,10 @@ def _named_outcome(clause: Clause, mine: Sequence[SkillResult]) -> ClauseOutcome
     return ClauseOutcome(text=clause.text, state=ClauseState.ANSWERED)
 
 
-def _missing(ran: Sequence[SkillResult]) -> str:
+def _missing(clause: Clause, ran: Sequence[SkillResult]) -> str:
     if not ran:
-        return "nothing that could answer it was attached or pasted"
+        titles = " or ".join(skill_named(name).title for name in clause.skills)
+        return f"nothing that its tool ({titles}) can read was attached or pasted"
     gaps = [text for result in ran for _, text in result.gaps]
     return gaps[0] if gaps else "none of the inputs could be read for it"
 

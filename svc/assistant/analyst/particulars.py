@@ -82,13 +82,13 @@ def answered(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rul
         reason = f"no finding mentions {', '.join(names[:NAMED])}"
     return Particular(
         clause=clause,
-        sentence=f"**Cannot tell** {quoted}: {escape(reason)}. What the tools found instead is below.",
+        sentence=f"**Cannot tell** {quoted}: {escape(reason)}.",
         state=ClauseState.CANNOT_TELL,
         reason=reason,
     )
 
 
-def general(clause: Clause, findings: Sequence[AnyFinding]) -> str:
+def general(findings: Sequence[AnyFinding]) -> str:
     """The sentence that answers whether anything is wrong, by the worst finding; "" if there is nothing to name."""
     for severities, lead in (
         ((Severity.CRITICAL, Severity.HIGH), "**Yes:**"),

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.contract import Contract, InputOutcome, InputState, SkillResult, unread_reason
+from svc.assistant.analyst.clauses import CLAUSE_CHARS
+from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
@@ -40,10 +41,10 @@ def answer(
         results: What ran.
         plan: What was planned.
         contract: The outcome of each input and clause; None if a model reads one result.
-        lead: Sentences that answer particular clauses; they come first.
+        lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
-    verdicts = [_verdict(result, contract) for result in results]
+    verdicts = [_verdict(result) for result in results]
     blocks = [*lead, *(verdicts if len(results) == 1 else [bullets(verdicts)])]
     if contract is not None:
         blocks.append(_unread_headline(contract))
@@ -62,6 +63,11 @@ def answer(
     if contract is not None:
         blocks.append(_inputs_read(contract))
     return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def cannot_tell(outcome: ClauseOutcome) -> str:
+    """The sentence about a clause that is not answered although something was examined."""
+    return f"**Cannot tell** {code_span(outcome.text, limit=CLAUSE_CHARS)}: {escape(outcome.reason)}."
 
 
 def _unread_headline(contract: Contract) -> str:
@@ -115,7 +121,7 @@ def shown(result: SkillResult) -> list[AnyFinding]:
     return [finding for finding in result.findings if finding.kind != kind_of(ToolFailure)]
 
 
-def _verdict(result: SkillResult, contract: Contract | None) -> str:
+def _verdict(result: SkillResult) -> str:
     """The headline of one result: found, looked and found nothing, or not examined."""
     where = ", ".join(code_span(name, limit=80) for name in result.inputs[:4])
     failed = len(result.findings) - len(shown(result))
@@ -124,12 +130,10 @@ def _verdict(result: SkillResult, contract: Contract | None) -> str:
         return f"**No result for {where}:** the tool did not finish (see below)."
     if not result.is_examined:
         return f"**Not examined:** {where}, because {_why_not(result)}."
-    if not shown(result):
-        return _nothing_found(result, where) + note
-    text = section_of(result.skill).verdict(shown(result)) + note
-    if result.is_fallback and contract is not None:
-        return f"**The question is not answered:** {where} could only be searched for {_searched(result)}. {text}"
-    return text
+    text = section_of(result.skill).verdict(shown(result)) if shown(result) else ""
+    if result.is_fallback:
+        return f"**Only searched for {_searched(result)}:** {where}. {text or 'There are none in it.'}{note}"
+    return (text or _nothing_found(result, where)) + note
 
 
 def _why_not(result: SkillResult) -> str:

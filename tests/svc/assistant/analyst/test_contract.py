@@ -129,4 +129,7 @@ async def test_an_empty_file_is_not_examined(question):
 async def test_a_particular_question_is_not_answered_by_a_search_for_indicators():
     asked = await ask("Were any shadow copies deleted?", ("notes.txt", b"we met 10.0.0.1 and evil.com today\n" * 5))
     assert asked.answer.status is AnswerStatus.NOT_EXAMINED
-    assert asked.markdown.startswith("**The question is not answered:** `notes.txt` could only be searched for")
+    assert asked.markdown.startswith(
+        "**Cannot tell** `Were any shadow copies deleted`: the input was only searched for indicators.\n\n"
+        "**Only searched for IP addresses, domains, URLs"
+    )
