@@ -19,7 +19,7 @@ from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, r
 from svc.assistant.analyst.clauses import ClauseKind, ClauseState
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.particulars import Particular, answered, general, matchable_rules
+from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
@@ -196,7 +196,7 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
         for clause in plan.clauses
         if clause.kind is ClauseKind.PARTICULAR and examined
     ]
-    contract = contract_of(results, plan.clauses, particulars, plan.files)
+    contract = contract_of(results, plan.clauses, particulars, plan.files, has_paste=plan.has_paste)
     by_clause = {particular.clause: particular.sentence for particular in particulars}
     sentences: list[str] = []
     for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):

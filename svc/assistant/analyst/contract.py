@@ -14,6 +14,7 @@ import msgspec
 
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
+from svc.assistant.analyst.plan import PROMPT
 from svc.assistant.findings import AnyFinding, Coverage
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
@@ -98,6 +99,8 @@ def contract_of(
     particulars: Sequence[Particular],
     files: Sequence[TurnFile],
     unread: Iterable[tuple[str, str]] = (),
+    *,
+    has_paste: bool = False,
 ) -> Contract:
     """Account for every input and every clause.
 
@@ -106,6 +109,7 @@ def contract_of(
         clauses: What the question asks.
         particulars: The answers to its PARTICULAR clauses.
         files: The files that the question is about.
+        has_paste: Whether the prompt contains material besides the question.
         unread: Names of further inputs (members of an archive), each with the reason why it was not examined.
     """
     names = dict.fromkeys([*(file.name for file in files), *(name for result in results for name in result.inputs)])
@@ -114,7 +118,9 @@ def contract_of(
     inputs += [InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason) for name, reason in unread]
     by_clause = {particular.clause: particular for particular in particulars}
     outcomes = [_clause_outcome(clause, results, by_clause.get(clause), inputs) for clause in clauses]
-    return Contract(inputs=tuple(inputs), clauses=tuple(outcomes), status=_status(results, inputs, outcomes))
+    return Contract(
+        inputs=tuple(inputs), clauses=tuple(outcomes), status=_status(results, inputs, outcomes, has_paste=has_paste)
+    )
 
 
 def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResult]) -> InputOutcome:
@@ -242,10 +248,17 @@ def _unexamined(results: Sequence[SkillResult], inputs: Sequence[InputOutcome]) 
 
 
 def _status(
-    results: Sequence[SkillResult], inputs: Sequence[InputOutcome], clauses: Sequence[ClauseOutcome]
+    results: Sequence[SkillResult],
+    inputs: Sequence[InputOutcome],
+    clauses: Sequence[ClauseOutcome],
+    *,
+    has_paste: bool,
 ) -> AnswerStatus:
     if not any(result.is_examined for result in results):
-        return AnswerStatus.NOT_EXAMINED if inputs else AnswerStatus.NOT_ANSWERED
+        if not inputs and not clauses:
+            return AnswerStatus.ANSWERED  # nothing was asked: a greeting
+        has_evidence = has_paste or any(one.name != PROMPT for one in inputs)
+        return AnswerStatus.NOT_EXAMINED if has_evidence else AnswerStatus.NOT_ANSWERED
     states = [clause.state for clause in clauses]
     if states and all(state is ClauseState.CANNOT_TELL for state in states):
         is_fallback = all(result.is_fallback for result in results if result.is_examined)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from svc.assistant.skills.catalogue import SKILLS
 from svc.assistant.skills.skill import PACKED_LABELS, READABLE_LABELS, Skill, words
 from svc.assistant.turn import TurnFile
@@ -32,6 +34,13 @@ def is_readable(file: TurnFile) -> bool:
     return any(reads(skill, file) for skill in SKILLS)
 
 
+GREETING = re.compile(
+    r"\s*(?:hi|hello|hey|thanks?(?: you)?|help|good (?:morning|afternoon|evening))\b[^?\n]{0,30}\??\s*"
+    r"|.{0,20}\b(?:what can (?:you|i)\b|who are you|what are you\b|how do (?:you|i use)\b).{0,60}",
+    re.IGNORECASE,
+)
+"""Prompts that ask nothing about evidence."""
+
 FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
 """A clause with one of these means the files, even if the prompt contains material."""
 
@@ -42,6 +51,13 @@ LOOK = words(
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
 """Requests for whatever fits the content."""
+
+GENERAL = words(
+    r"\b(?:what(?:'s| is| are)|what does [^.?!\n]{1,60} mean|explain|define|describe|meaning of|tell me about)\b",
+    r"\bhow (?:does|do|can|could|would|should|to)\b",
+    r"\bwhy (?:is|are|do|does|would)\b",
+)
+"""Questions about a subject; without evidence, the knowledge tables may answer them."""
 
 _ADDRESS = (
     r"\b(?:ips?|ip address(?:es)?|address(?:es)?|domains?|urls?|web ?sites?|hash(?:es)?)\b"

@@ -12,8 +12,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.clauses import CLAUSE_END, Clause, ClauseKind, clauses_of
-from svc.assistant.analyst.matching import FILE_WORDS, LOOK, UNSUPPORTED, fits, is_for, is_readable, reads
+from svc.assistant.analyst.clauses import CLAUSE_CHARS, CLAUSE_END, Clause, ClauseKind, clauses_of
+from svc.assistant.analyst.matching import (
+    FILE_WORDS,
+    GENERAL,
+    GREETING,
+    LOOK,
+    UNSUPPORTED,
+    fits,
+    is_for,
+    is_readable,
+    reads,
+)
 from svc.assistant.analyst.translation import glossed
 from svc.assistant.skills.catalogue import SKILLS, enabled, skill_named
 from svc.assistant.skills.skill import Skill
@@ -27,6 +37,7 @@ LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
 PASTE_CHARS = 16  # of pasted text without white space; less is left over from words about the answer's format
 _CODE = re.compile(r"`[^`\n]{3,}`")
+_LOOKUP = "attack"  # the skill for a question about a subject, without evidence
 _LISTING = "indicators"  # the skill for any text that no other skill is made for
 _FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
@@ -74,12 +85,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
     was attached. ``files``: those that the question is about.
+    ``has_paste``: the prompt contains material besides the question.
     """
 
     skills: tuple[PlannedSkill, ...] = ()
     unsupported: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
     clauses: tuple[Clause, ...] = ()
+    has_paste: bool = False
     files: tuple[TurnFile, ...] = ()
 
 
@@ -178,13 +191,18 @@ def make_plan(question: Question) -> Plan:
         skills = _merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
+    if not (skills or unsupported or question.files or _has_paste(question)) and GENERAL.search(question.glossed):
+        lookup = skill_named(_LOOKUP)
+        skills = [_plan_skill(lookup, [question.prompt], question, "a question about a subject")]
+        clauses = (Clause(text=question.text[:CLAUSE_CHARS], kind=ClauseKind.NAMED, skills=(_LOOKUP,)),)
     current = tuple(_current(question.files, question))
     experimental = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
     return Plan(
         skills=tuple(skills),
         unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
         unanswered=_unanswered(named, skills),
-        clauses=clauses,
+        clauses=() if GREETING.fullmatch(question.prompt) else clauses,
+        has_paste=_has_paste(question),
         files=tuple(dict.fromkeys([*current, *(file for file in question.files if _is_used(file, skills))])),
     )
 

@@ -6,18 +6,19 @@ single skill. ``findings_json`` encodes the same findings within the size limit 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from svc.assistant.analyst.clauses import CLAUSE_CHARS
 from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
+from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, Turn, TurnFile
+from svc.messages import AnswerStatus
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (docs/wire.md, "Limits")
@@ -44,7 +45,7 @@ def answer(
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
-    verdicts = [_verdict(result) for result in results]
+    verdicts = [_verdict(result, contract) for result in results]
     blocks = [*lead, *(verdicts if len(results) == 1 else [bullets(verdicts)])]
     if contract is not None:
         blocks.append(_unread_headline(contract))
@@ -121,13 +122,15 @@ def shown(result: SkillResult) -> list[AnyFinding]:
     return [finding for finding in result.findings if finding.kind != kind_of(ToolFailure)]
 
 
-def _verdict(result: SkillResult) -> str:
+def _verdict(result: SkillResult, contract: Contract | None) -> str:
     """The headline of one result: found, looked and found nothing, or not examined."""
     where = ", ".join(code_span(name, limit=80) for name in result.inputs[:4])
     failed = len(result.findings) - len(shown(result))
     note = " *Incomplete: the tool did not finish (see below).*" if failed else ""
     if failed and not shown(result):
         return f"**No result for {where}:** the tool did not finish (see below)."
+    if not result.is_examined and contract is not None and contract.status is AnswerStatus.NOT_ANSWERED:
+        return f"**Not answered:** {_why_not(result)}."
     if not result.is_examined:
         return f"**Not examined:** {where}, because {_why_not(result)}."
     text = section_of(result.skill).verdict(shown(result)) if shown(result) else ""
@@ -180,13 +183,6 @@ def _file(file: TurnFile) -> str:
     return f"{code_span(file.name, limit=80)} ({code_span(file.label)}, {file.size:,} bytes)"
 
 
-_GREETING = re.compile(
-    r"\s*(?:hi|hello|hey|thanks?(?: you)?|help|good (?:morning|afternoon|evening))\b[^?\n]{0,30}\??\s*"
-    r"|.{0,20}\b(?:what can (?:you|i)\b|who are you|what are you\b|how do (?:you|i use)\b).{0,60}",
-    re.IGNORECASE,
-)
-
-
 def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
     """The answer to a question for which no skill ran: the reason, and what the analyst can do."""
     leads = []
@@ -202,7 +198,7 @@ def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
     if plan.unanswered and not contract.inputs:
         asked = "; ".join(map(escape, plan.unanswered))
         leads.append(f"**Not answered:** nothing to read was attached or pasted. Asked for: {asked}.")
-    if not leads and _GREETING.fullmatch(turn.prompt):
+    if not leads and GREETING.fullmatch(turn.prompt):
         leads.append(
             "**This analyst works offline.** It runs tools on the evidence that you attach or paste; "
             "it uses no language model."

@@ -72,7 +72,8 @@ PLANTED = {("authentication log", ENTERED), ("firewall log", SCAN)} | {
 }
 CASES = {name: made.evidence() for name, made in KINDS.items()} | OTHER
 _NEGATIVE = re.compile(
-    r"nothing found|no detections|no sign\b|nothing dangerous|nothing stands out|no (?:failed |accepted |successful )?logins?\b(?! line)"
+    r"nothing found|no detections|no sign\b|nothing dangerous|nothing stands out"
+    r"|no (?:failed |accepted |successful )?logins?\b(?! line)"
     r"|no attack|none of|no one|nobody|\*\*no\b|not? (?:evidence|indication)|ordinary|clean\b|benign",
     re.IGNORECASE,
 )

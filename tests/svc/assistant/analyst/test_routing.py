@@ -170,7 +170,7 @@ QUESTIONS = [
     ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "", "hash_kind"),
     ("hello", "", ""),
     ("what can you do?", "", ""),
-    ("what's the weather", "", ""),
+    ("what's the weather", "", "attack"),
 ]
 
 
