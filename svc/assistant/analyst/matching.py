@@ -54,8 +54,7 @@ LOOK = words(
 
 GENERAL = words(
     r"\b(?:what(?:'s| is| are)|what does [^.?!\n]{1,60} mean|explain|define|describe|meaning of|tell me about)\b",
-    r"\bhow (?:does|do|can|could|would|should|to)\b",
-    r"\bwhy (?:is|are|do|does|would)\b",
+    r"\bhow (?:does|do|did) [^.?!\n]{1,60} work\b",
 )
 """Questions about a subject; without evidence, the knowledge tables may answer them."""
 
