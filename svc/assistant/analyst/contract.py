@@ -128,7 +128,8 @@ def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResu
     size, label = (file.size, file.label) if file is not None else (0, "")
     best = max(mine, key=lambda one: (one[1].understood > 0, not one[0].is_fallback, _share(one[1])), default=None)
     if best is None:
-        return InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=_why_unread(file), size=size, label=label)
+        reason = _why_unread(file, has_run=any(name in result.inputs for result in results))
+        return InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason, size=size, label=label)
     result, coverage = best
     reason = ""
     if not coverage.understood:
@@ -174,7 +175,9 @@ def _state(coverage: Coverage) -> InputState:
     return InputState.READ if coverage.understood >= coverage.total else InputState.PARTLY_READ
 
 
-def _why_unread(file: TurnFile | None) -> str:
+def _why_unread(file: TurnFile | None, *, has_run: bool) -> str:
+    if has_run:
+        return "the tool did not finish"
     if file is not None and not file.size:
         return "the file is empty"
     return "no tool reads this kind of file"

@@ -17,7 +17,7 @@ from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
-from svc.assistant.turn import Exchange, Turn, TurnFile
+from svc.assistant.turn import Exchange, Turn
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
@@ -45,20 +45,24 @@ def answer(
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
-    verdicts = [_verdict(result, contract) for result in results]
-    blocks = [*lead, *(verdicts if len(results) == 1 else [bullets(verdicts)])]
+    answering = [result for result in results if result.is_examined or result.findings]
+    verdicts = [_verdict(result) for result in answering]
+    others = [result for result in results if result not in answering]
+    if others:
+        verdicts.append(_not_examined(others, contract))
+    blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)])]
     if contract is not None:
         blocks.append(_unread_headline(contract))
     if left_out:
         blocks.append(f"**{plural(left_out, 'finding')} of the lowest severity are not among the attached findings.**")
-    for number, result in enumerate(results, start=1):
-        if len(results) > 1:
+    for number, result in enumerate(answering, start=1):
+        if len(answering) > 1:
             blocks.append(f"### {number}. {result.skill.title}")
         blocks.append(_body(result))
-    gaps = _gaps(results, plan)
+    gaps = _gaps(answering, plan)
     if gaps:
         blocks.append("**Limitations**\n\n" + bullets(gaps))
-    steps = _next_steps(results)
+    steps = _next_steps(answering)
     if steps:
         blocks.append("**Next steps**\n\n" + bullets(steps))
     if contract is not None:
@@ -122,21 +126,26 @@ def shown(result: SkillResult) -> list[AnyFinding]:
     return [finding for finding in result.findings if finding.kind != kind_of(ToolFailure)]
 
 
-def _verdict(result: SkillResult, contract: Contract | None) -> str:
-    """The headline of one result: found, looked and found nothing, or not examined."""
+def _verdict(result: SkillResult) -> str:
+    """The headline of one result: found, or looked and found nothing."""
     where = ", ".join(code_span(name, limit=80) for name in result.inputs[:4])
     failed = len(result.findings) - len(shown(result))
     note = " *Incomplete: the tool did not finish (see below).*" if failed else ""
     if failed and not shown(result):
         return f"**No result for {where}:** the tool did not finish (see below)."
-    if not result.is_examined and contract is not None and contract.status is AnswerStatus.NOT_ANSWERED:
-        return f"**Not answered:** {_why_not(result)}."
-    if not result.is_examined:
-        return f"**Not examined:** {where}, because {_why_not(result)}."
     text = section_of(result.skill).verdict(shown(result)) if shown(result) else ""
     if result.is_fallback:
         return f"**Only searched for {_searched(result)}:** {where}. {text or 'There are none in it.'}{note}"
     return (text or _nothing_found(result, where)) + note
+
+
+def _not_examined(results: Sequence[SkillResult], contract: Contract | None) -> str:
+    """One line for all inputs that tools could make nothing of, with each tool's reason."""
+    names = ", ".join(code_span(name, limit=80) for name in dict.fromkeys(n for one in results for n in one.inputs))
+    reasons = "; ".join(dict.fromkeys(map(_why_not, results)))
+    if contract is not None and contract.status is AnswerStatus.NOT_ANSWERED:
+        return f"**Not answered:** {reasons}."
+    return f"**Not examined:** {names}, because {reasons}."
 
 
 def _why_not(result: SkillResult) -> str:
@@ -162,7 +171,7 @@ def _nothing_found(result: SkillResult, where: str) -> str:
 
 def _body(result: SkillResult) -> str:
     broken = with_facts(result.findings, ToolFailure)
-    blocks = [section_of(result.skill).body(shown(result))] if shown(result) and result.is_examined else []
+    blocks = [section_of(result.skill).body(shown(result))] if shown(result) else []
     if broken:
         rows = [(escape(f.title), code_span(f.facts.reason), code_span(f.facts.where)) for f in broken]
         blocks.append(table(("Did not finish", "Why", "Where"), rows))
@@ -173,14 +182,7 @@ def _gaps(results: Sequence[SkillResult], plan: Plan) -> list[str]:
     seen = dict.fromkeys(
         f"{code_span(name, limit=80)}: {escape(gap)}" for result in results for name, gap in result.gaps
     )
-    gaps = [*seen, *(f"the analyst cannot yet {escape(what)}" for what in plan.unsupported)]
-    return gaps + [
-        f"not answered, because nothing to read was attached or pasted: {escape(what)}" for what in plan.unanswered
-    ]
-
-
-def _file(file: TurnFile) -> str:
-    return f"{code_span(file.name, limit=80)} ({code_span(file.label)}, {file.size:,} bytes)"
+    return [*seen, *(f"the analyst cannot yet {escape(what)}" for what in plan.unsupported)]
 
 
 def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:

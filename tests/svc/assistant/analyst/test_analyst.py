@@ -7,7 +7,7 @@ import psutil
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.analyst import Analyst
+from svc.assistant.analyst import COVERAGE_TITLE, FINDINGS_TITLE, Analyst
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.messages import MAX_CONTENT_BYTES, MessageType, State
@@ -44,7 +44,7 @@ async def ask(analyst, *args, **kwargs):
 
 
 def findings_of(steps):
-    [source] = [step for step in steps if step.message_type == MessageType.SOURCE]
+    [source] = [step for step in steps if step.title == FINDINGS_TITLE]
     return decode_findings(source.content)
 
 
@@ -81,7 +81,7 @@ async def test_an_ask_it_cannot_do_is_said_with_what_it_can(analyst):
     assert markdown.startswith("**Not answered.**")
     assert "who owns an address" in markdown
     assert "brute-forced" in markdown
-    assert not [step for step in steps if step.message_type == MessageType.SOURCE]
+    assert [step.title for step in steps if step.message_type == MessageType.SOURCE] == [COVERAGE_TITLE]
 
 
 async def test_a_file_it_does_not_understand_is_named(analyst):
@@ -97,7 +97,7 @@ async def test_a_log_that_has_no_logins_has_no_made_up_answer(analyst):
 async def test_history_answers_what_was_asked_and_found(analyst):
     question = "which accounts were brute-forced?"
     steps, markdown = await ask(analyst, question, log_file())
-    source = next(step.content for step in steps if step.message_type == MessageType.SOURCE)
+    source = next(step.content for step in steps if step.title == FINDINGS_TITLE)
     past = (Exchange(prompt=question, answer=markdown, sources=(source,)),)
     assert question in (await ask(analyst, "what did I ask before?", history=past))[1]
     later = await ask(analyst, "only the failures after 03:12:06", log_file(), history=past)
@@ -143,7 +143,7 @@ async def test_many_findings_fit_one_message_and_the_rest_is_said(analyst):
         for n in range(12_000)
     )
     steps, markdown = await ask(analyst, "who was brute-forced?", log_file("\n".join(lines)))
-    source = next(step for step in steps if step.message_type == MessageType.SOURCE)
+    source = next(step for step in steps if step.title == FINDINGS_TITLE)
     assert len(source.content.encode()) < MAX_CONTENT_BYTES
     assert "omitted from the attached findings" in markdown
 
