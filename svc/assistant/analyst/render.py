@@ -45,7 +45,7 @@ def answer(
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
-    answering = [result for result in results if result.is_examined or result.findings]
+    answering = [result for result in results if result.is_examined or with_facts(result.findings, ToolFailure)]
     verdicts = [_verdict(result) for result in answering]
     others = [result for result in results if result not in answering]
     if others:
