@@ -28,7 +28,7 @@ from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers.pool import Job, Workers
-from svc.messages import MessageType, MimeType, State
+from svc.messages import AnswerStatus, MessageType, MimeType, State
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
@@ -161,11 +161,11 @@ class Analyst(Assistant):
         """Answer from the earlier questions and findings of the session; run a tool again only for a time of day."""
         yield _info(f"searching {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
         if follow_up.kind is FollowUpKind.QUESTIONS:
-            yield Answer(markdown=render.earlier_questions(turn.history))
+            yield Answer(markdown=render.earlier_questions(turn.history), status=AnswerStatus.ANSWERED)
             return
         known = history.latest(turn.history)
         if known is None:
-            yield Answer(markdown=render.no_earlier_findings())
+            yield Answer(markdown=render.no_earlier_findings(), status=AnswerStatus.NOT_ANSWERED)
             return
         exchange, findings = known
         calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
@@ -236,7 +236,8 @@ def _filtered_steps(
     keeps_all = follow_up.kind is FollowUpKind.FINDINGS
     has_filter = bool(follow_up.conditions) or follow_up.limit is not None or follow_up.kind is FollowUpKind.COUNT
     if not keeps_all and not has_filter:
-        return [Answer(markdown=render.unknown_filter(requested.prompt, len(findings)))]
+        markdown = render.unknown_filter(requested.prompt, len(findings))
+        return [Answer(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)]
     kept = list(findings) if keeps_all else history.filtered(requested.prompt, findings)
     kept = kept[: follow_up.limit]  # they are stored worst first; a limit of None keeps all
     steps: list[Step | Answer] = [
@@ -245,11 +246,9 @@ def _filtered_steps(
     ]
     grouped = history.by_skill(kept)
     if requested.format is not AnswerFormat.PROSE:
-        return [*steps, Answer(markdown=structured_answer(requested, grouped))]
-    return [
-        *steps,
-        Answer(markdown=render.filtered_findings(requested.prompt, follow_up.conditions, grouped, len(findings))),
-    ]
+        return [*steps, Answer(markdown=structured_answer(requested, grouped), status=AnswerStatus.ANSWERED)]
+    markdown = render.filtered_findings(requested.prompt, follow_up.conditions, grouped, len(findings))
+    return [*steps, Answer(markdown=markdown, status=AnswerStatus.ANSWERED)]
 
 
 def _final_steps(
