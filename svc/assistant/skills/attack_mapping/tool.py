@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, readable_lines
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack_names import (
     attack_name,
     attack_version,
@@ -45,7 +46,12 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     ``question`` is the part of a prompt that asks; it is not examined if the prompt has anything else.
     """
     yield Progress(text=f"reading {source}")
+    if form := data_form(content):
+        yield Gap(text=f"{form}, not a text that describes behaviour: rules examine records, this tool reads sentences")
+        yield _coverage(form.removeprefix("an ").removeprefix("a "), 0, readable_lines(content)[1], unit="line")
+        return
     sentences = list(sentences_of(content, without=question))
+    total = len(sentences)
     if len(sentences) > MAX_SENTENCES:
         yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined")
         sentences = sentences[:MAX_SENTENCES]
@@ -68,6 +74,19 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
+    yield _coverage("text", matched, total)
+
+
+def _coverage(read_as: str, matched: int, total: int, *, unit: str = "sentence") -> Coverage:
+    """A sentence without any wording of the lexicon may describe a technique in other words: it is not understood."""
+    return Coverage(
+        read_as=read_as,
+        unit=unit,
+        understood=matched,
+        total=total,
+        looked_for=f"the wording of techniques of {attack_version()}",
+        not_covered="behaviour described in other words, or in a language other than English, is not recognised",
+    )
 
 
 def _sentence_finding(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding[BehaviourSentence]:

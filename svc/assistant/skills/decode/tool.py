@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.decoders import (
     BULK,
@@ -128,19 +128,20 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(text=f"looking for encoded parts in {len(content):,} characters of {source}")
     parts = list(_parts(content))
     yield Progress(text=f"possibly encoded parts of {source}: {len(parts):,}")
-    chains, covered, budget = 0, "", MAX_READINGS
-    for part in parts:
-        if chains >= MAX_CHAINS:
-            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts, before line {part.line}")
-            break
+    chains, covered, budget, failed = 0, "", MAX_READINGS, set[str]()
+    for number, part in enumerate(parts):
         if part.text in covered:
             continue
-        if budget < MIN_BUDGET:
-            yield Gap(text=f"stopped at the search limit: parts from line {part.line} on were not tried")
+        if chains >= MAX_CHAINS or budget < MIN_BUDGET:
+            limit = f"{MAX_CHAINS} decoded parts" if chains >= MAX_CHAINS else "the search limit"
+            yield Gap(text=f"stopped at {limit}: parts from line {part.line} on were not tried")
+            failed |= {one.text for one in parts[number:] if one.text not in covered}
             break
         steps, tried = _best_chain(part, budget // 2)
         budget -= tried
         if not steps:
+            if _looks_encoded(part):
+                failed.add(part.text)
             continue
         chains += 1
         covered += part.text + "\n"
@@ -151,6 +152,28 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             break
     if not chains:
         yield Gap(text=_nothing_found(parts))
+    yield _coverage(chains, sum(not _is_within(part, covered) for part in failed))
+
+
+def _coverage(decoded: int, undecoded: int) -> Coverage:
+    return Coverage(
+        read_as="text with encoded parts" if decoded or undecoded else "text without encoded parts",
+        unit="encoded part",
+        understood=decoded,
+        total=decoded + undecoded,
+        looked_for="Base64, hexadecimal, URL and character codes, compression, XOR with short keys and simple ciphers",
+        not_covered="data encrypted with a real key cannot be decoded",
+    )
+
+
+def _looks_encoded(part: EncodedPart) -> bool:
+    """Whether a part that could not be decoded does not read well as it is."""
+    return part.declared is not None or plausibility(part.text.encode("utf-8", "surrogatepass")) < GOOD
+
+
+def _is_within(text: str, decoded: str) -> bool:
+    """Whether an undecoded part is the text around decoded ones, or a piece of them."""
+    return text in decoded or any(part and part in text for part in decoded.split("\n"))
 
 
 def _nothing_found(parts: list[EncodedPart]) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.versions.advisories import ranges_in_json
 from svc.assistant.skills.versions.findings import VersionAffected
 from svc.assistant.skills.versions.order import (
@@ -76,17 +76,31 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"only the first {MAX_TEXT_CHARS:,} characters were examined")
     if not ranges:
         yield Gap(text="no version range was found, such as “>=2.0,<2.15”, “before 1.2.3” or an advisory in JSON")
-        return
-    if not queries:
+    elif not queries:
         yield Gap(text="no version to compare was found, such as “log4j-core 2.14.1”")
-        return
+    compared: set[VersionQuery] = set()
     named = ecosystem_named(question or plain) or ecosystem_named(plain)
-    pairs = ((query, candidate) for query in queries for candidate in _ranges_for(query, ranges))
+    pairs = ((query, candidate) for query in queries for candidate in (_ranges_for(query, ranges) if ranges else ()))
     for number, (query, candidate) in enumerate(pairs):
         if number >= MAX_PAIRS:
             yield Gap(text=f"only the first {MAX_PAIRS:,} comparisons were made")
-            return
-        yield _finding(query, candidate, named, source, content)
+            break
+        finding = _finding(query, candidate, named, source, content)
+        if finding.facts.is_affected is not None:
+            compared.add(query)
+        yield finding
+    yield _coverage(len(compared), len(queries))
+
+
+def _coverage(compared: int, versions: int) -> Coverage:
+    return Coverage(
+        read_as="versions and affected ranges" if compared else "text without a version and a range to compare",
+        unit="version",
+        understood=compared,
+        total=versions,
+        looked_for="affected ranges in the given text",
+        not_covered="advisories that are not in the text, and fixes that a distributor backported, are not known",
+    )
 
 
 def _blank(match: re.Match[str]) -> str:
