@@ -32,15 +32,16 @@ _FORMS = {
 _COLUMN_NAME = re.compile(r"[\w .#/()%-]{1,60}")
 
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
-_AROUND_WORD = "\"'()[]{}*_.,;:!?“”‘’«»…–-"
+_AROUND_WORD = "\"'()[]{}*_.,;:!?-\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
 _LEAST_WORDS = 4  # of a line that can be told to be prose
 _WORD_SHARE = 0.75
 _PROSE_SHARE = 0.6  # of the characters of lines that can be told to be prose or something else
 _WIDE_SHARE = 0.5  # of letters of a script that is written without spaces
-_FUNCTION_WORDS = frozenset(
-    "the of to was were that this these our we they their it its on at by has have had been which who when "
-    "der die das und von wurde ist mit den dem ein eine nicht le la les des une est dans pour sur "
-    "el los las que una por fue del con para".split()
+_FUNCTION_WORD = re.compile(
+    r"the|of|to|was|were|that|this|these|our|we|they|their|its?|on|at|by|has|have|had|been|which|who|when"
+    r"|de[rnms]|die|das|und|von|wurde|ist|mit|eine?|nicht|les?|la|une|est|dans|pour|sur"
+    r"|el|los|las|que|una|por|fue|del|con|para",
+    re.IGNORECASE,
 )
 """Words that make a line a sentence; words that programming languages use as well are not among them."""
 
@@ -93,5 +94,5 @@ def _is_sentence(line: str) -> bool | None:
     words = [bare for token in tokens if (bare := token.strip(_AROUND_WORD)).replace("-", "").isalpha()]
     if len(tokens) < _LEAST_WORDS:
         return None if len(words) == len(tokens) else False
-    has_function_word = any(word.lower() in _FUNCTION_WORDS for word in words)
+    has_function_word = any(map(_FUNCTION_WORD.fullmatch, words))
     return has_function_word and len(words) >= _WORD_SHARE * len(tokens)

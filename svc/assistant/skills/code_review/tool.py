@@ -130,7 +130,7 @@ def _coverage(language: str, understood: int, total: int) -> Coverage:
         unit="line",
         understood=understood,
         total=total,
-        looked_for=f"{_pattern_count(language)} patterns of weaknesses" if language else "patterns of weaknesses in code",
+        looked_for=(f"{_pattern_count(language)} " if language else "") + "patterns of weaknesses",
         not_covered="flaws of logic, other files and values passed through calls are not followed",
     )
 

@@ -22,8 +22,8 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         names = ", ".join(code_span(facts.id) for facts in cves[:MAX_NAMED])
         return (
             f"**Not answered: nothing about {names} is known offline**, neither what the vulnerability is, nor its "
-            "score, nor whether it is exploited. Attach the advisory (text or JSON), or load CISA's catalog of exploited "
-            "vulnerabilities with `svc rules update --kev FILE`."
+            "score, nor whether it is exploited. Attach the advisory (text or JSON), or load CISA's catalog of "
+            "exploited vulnerabilities with `svc rules update --kev FILE`."
         )
     if not exploited:
         dated = f" of {cves[0].table_date}" if cves[0].table_date else ""

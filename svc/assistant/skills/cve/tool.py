@@ -67,8 +67,8 @@ def _origin(table: KevTable) -> str:
 def _limitation(table: KevTable | None) -> str:
     if table is None:
         return (
-            "CVE descriptions, scores, affected versions and exploitation are not known offline: attach the advisory, or "
-            "load CISA's catalog of known exploited vulnerabilities (svc rules update --kev FILE)"
+            "CVE descriptions, scores, affected versions and exploitation are not known offline: attach the advisory, "
+            "or load CISA's catalog of known exploited vulnerabilities (svc rules update --kev FILE)"
         )
     return f"descriptions and scores of CVEs are not available offline, only whether they are in the {_origin(table)}"
 

@@ -14,6 +14,9 @@ class OfficeDocument(msgspec.Struct):
     properties: dict[str, str] = {}
     streams: int | None = None
     members: int | None = None
+    unread: int = 0
+    """Streams or members that were not read: damaged, encrypted, or beyond a limit."""
+    is_office: bool = True
     macros: int = 0
     is_encrypted: bool = False
     texts: list[str] = []

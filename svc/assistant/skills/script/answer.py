@@ -20,7 +20,7 @@ _LEAD = {
     "malicious": "**Malicious**",
     "suspicious": "**Suspicious**",
     "unusual": "**Unusual, not clearly malicious**",
-    "ordinary": "**None of the known malicious behaviours**",
+    "ordinary": "**None of the known malicious behaviours was found**",
 }
 _BAD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 

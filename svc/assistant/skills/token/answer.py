@@ -23,7 +23,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     if not bad:
         subject = "token" if len(tokens) == 1 else f"{len(tokens):,} tokens"
         return (
-            f"**None of the known weaknesses in the {subject}:** the algorithm, common secrets, header, times and claims "
+            f"**None of the known weaknesses in the {subject}:** algorithm, common secrets, header, times and claims "
             "were checked. The signature was not verified: that needs the key."
         )
     worst = bad[0]
