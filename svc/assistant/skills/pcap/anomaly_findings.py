@@ -22,8 +22,8 @@ from svc.assistant.skills.pcap.findings import (
     PcapDnsTunnel,
     PcapRemote,
     PcapScan,
-    PcapUpload,
     PcapSuspiciousText,
+    PcapUpload,
 )
 from svc.assistant.skills.pcap.flow_patterns import (
     Regularity,

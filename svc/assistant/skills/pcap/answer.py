@@ -21,10 +21,10 @@ from svc.assistant.skills.pcap.findings import (
     PcapRemote,
     PcapScan,
     PcapSummary,
+    PcapSuspiciousText,
     PcapTalker,
     PcapTls,
     PcapUpload,
-    PcapSuspiciousText,
 )
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.defang import defang_text

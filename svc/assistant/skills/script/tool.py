@@ -31,7 +31,14 @@ from svc.assistant.skills.script.findings import (
     ScriptStage,
     ScriptSummary,
 )
-from svc.assistant.skills.script.language import Language, called_command, ending_language, language_of, looks_like_script, script_in
+from svc.assistant.skills.script.language import (
+    Language,
+    called_command,
+    ending_language,
+    language_of,
+    looks_like_script,
+    script_in,
+)
 from svc.assistant.skills.script.stages import MAX_STAGE_CHARS, MAX_STAGES, Stage, stages_of
 from svc.assistant.skills.script.techniques import MAX_COMMAND_CHARS, shown_by, table
 
