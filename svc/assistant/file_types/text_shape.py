@@ -47,11 +47,11 @@ _FUNCTION_WORD = re.compile(
 
 
 def readable_lines(text: str) -> tuple[int, int]:
-    """Return how many lines of ``text`` are readable, and how many there are; empty lines do not count.
+    """Return how many lines of ``text`` are readable, and how many there are; a blank text has none.
 
     No line is readable if the text as a whole is not: the bytes of a program contain short runs of letters, too.
     """
-    lines = [line for line in text.split("\n") if line.strip("\r\t \x00")]
+    lines = text.removesuffix("\n").split("\n") if text.strip("\r\n\t \x00") else []
     unreadable = len(_UNREADABLE.findall(text))
     if not unreadable:
         return len(lines), len(lines)

@@ -92,7 +92,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     if len(code) > MAX_CHARS:
         yield Gap(text=f"only the first {MAX_CHARS:,} characters were examined")
     code = code[:MAX_CHARS]
-    lines = 1 + code.count("\n")
+    lines = readable_lines(code)[1]
     yield Progress(text=f"{source} is {language}, {lines:,} lines")
     found, last_line = 0, first_line
     if language == "headers":

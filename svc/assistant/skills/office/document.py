@@ -17,6 +17,8 @@ class OfficeDocument(msgspec.Struct):
     unread: int = 0
     """Streams or members that were not read: damaged, encrypted, or beyond a limit."""
     is_office: bool = True
+    is_readable: bool = True
+    """False if the container itself is damaged, so that nothing in it was read."""
     macros: int = 0
     is_encrypted: bool = False
     texts: list[str] = []

@@ -83,7 +83,7 @@ def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocumen
         storage = olefile.OleFileIO(io.BytesIO(data))
     except DAMAGE as error:
         document.application = "OLE document, damaged"
-        document.is_office = False
+        document.is_readable = False
         yield from inspection.damaged("storage", error)
         return
     names = {"/".join(path).lower() for path in storage.listdir()}

@@ -110,7 +110,7 @@ def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocumen
         archive = _Archive(data)
     except _DAMAGE as error:
         document.application = "Office document, damaged"
-        document.is_office = False
+        document.is_readable = False
         yield from inspection.damaged("archive", error)
         return
     starts = tuple(_APPLICATIONS)

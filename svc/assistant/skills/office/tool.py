@@ -43,7 +43,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
             document.add_text(item.facts.text)
         yield item
     if not document.is_office:
-        yield _coverage(f"{document.application}, not an Office document that could be read", "byte", 0, len(data))
+        yield _coverage("ZIP archive that is not an Office document", "byte", 0, len(data))
         return
     yield Progress(text=f"{document.macros} macro modules; searching for indicators")
     yield inspection.facts(document.application, _facts(data, document))
@@ -55,7 +55,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         unit, total = "stream", document.streams
     else:
         unit, total = "byte", len(data)
-    yield _coverage(document.application, unit, max(0, total - document.unread), total)
+    yield _coverage(document.application, unit, max(0, total - document.unread) * document.is_readable, total)
 
 
 def _coverage(read_as: str, unit: str, understood: int, total: int) -> Coverage:
