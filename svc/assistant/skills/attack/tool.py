@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from svc.assistant.file_types.text_shape import data_form
+from svc.assistant.file_types.text_shape import data_form, has_words
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack import Tactic
 from svc.assistant.knowledge.attack_names import (
@@ -41,10 +41,10 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """Yield what ``question``, or else ``content``, names: IDs, tactics or techniques; else what its words describe."""
     asked = (question or content)[:MAX_CHARS]
     yield Progress(text=f"looking up in {attack_version()}")
-    is_record = bool(data_form(asked))
+    is_text = has_words(asked) and not data_form(asked)
     ids = list(dict.fromkeys(match.group().upper() for match in TECHNIQUE_ID.finditer(asked)))
     tactics = _tactics_in(asked) if not ids or _TACTIC_ID.search(asked) else []
-    named = [] if ids or tactics or is_record else _named_in(asked)
+    named = _named_in(asked) if is_text and not (ids or tactics) else []
     evidence = (Evidence(source=source, excerpt=asked, line=1),)
     if len(ids) > MAX_IDS:
         yield Gap(text=f"only the first {MAX_IDS} of {len(ids)} IDs were looked up")
@@ -54,7 +54,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield _tactic(one, evidence)
     for technique in named:
         yield _technique(technique, evidence)
-    described = [] if ids or tactics or named or is_record else _described_in(asked)
+    described = _described_in(asked) if is_text and not (ids or tactics or named) else []
     for technique in described:
         yield _technique(technique, evidence, confidence=Confidence.MEDIUM)
     looked_up = len(ids[:MAX_IDS]) + len(tactics) + len(named) + len(described)

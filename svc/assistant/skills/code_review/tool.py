@@ -45,6 +45,7 @@ _QUESTION = re.compile(
     r"\s*(?:please |can you |could you )?(?:review|check|audit|look|is|are|what|find|analy[sz]e|inspect|any)\b",
     re.IGNORECASE,
 )
+_MAIL_FIELD = re.compile(r"^(?:From|To|Subject|Received|Return-Path|Delivered-To|Message-ID): ", re.IGNORECASE | re.M)
 _CONDITION = re.compile(r"\s*(?:if|while|elif|assert|return)\b")
 
 
@@ -119,7 +120,8 @@ def _reason_not_to_read(code: str, language: str, file_name: str) -> str:
     if has_code_ending(file_name):
         return ""
     form = data_form(code)
-    if form and not (form == "a mail" and language == "headers"):  # headers without a status line look like a mail's
+    is_response = form == "a mail" and language == "headers" and not _MAIL_FIELD.search(code)
+    if form and not is_response:  # headers without a status line look like a mail's
         return f"{form}, which has no code or configuration to review"
     return "a text in sentences, not code: paste the code alone" if is_prose(code) else ""
 

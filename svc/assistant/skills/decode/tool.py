@@ -66,6 +66,8 @@ _REQUEST = re.compile(
 )
 _LABELLED = re.compile(r"\A[$\w.\[\]-]{1,40}(?: [\w-]{1,20}){0,2}(?::\s+|\s+[:+]?=\s*|=(?=[\"']))(?=\S)")
 """A name before encoded data: ``payload = …``, ``base32: …``."""
+_IDENTIFIER = re.compile(r"[A-Za-z]{1,8}[-_ ]?\d[\d.,:_-]*")
+"""An ID such as CVE-2021-44228, which a shifted alphabet would turn into something that looks like words."""
 _CODEC = re.compile(r"(?:rot-?\d|caesar|base-?\d\d|b64|hex|url|xor|morse)", re.IGNORECASE)
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<![^\s(:])`([^`\n]{4,})`(?![^\s).,;:?!])", re.DOTALL)
 _ENCODED_FORMS: tuple[re.Pattern[str], ...] = (
@@ -152,7 +154,10 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             break
     if not chains:
         yield Gap(text=_nothing_found(parts))
-    yield _coverage(chains, sum(not _is_within(part, covered) for part in failed))
+    undecoded = sum(not _is_within(part, covered) for part in failed)
+    if chains and undecoded:
+        yield Gap(text=f"{undecoded:,} more parts look encoded, but could not be decoded")
+    yield _coverage(chains, undecoded)
 
 
 def _coverage(decoded: int, undecoded: int) -> Coverage:
@@ -192,7 +197,8 @@ def _parts(text: str) -> Iterator[EncodedPart]:
         yield EncodedPart(part.text, 1 + text.count("\n", 0, part.start), declared=part.reading)
     line = 1 + text.count("\n", 0, text.find(subject)) if subject else 1
     fenced = [match[1] or match[2] for match in _FENCED.finditer(text)]
-    if subject and not fenced and not any(part.text in subject for part in declared):
+    is_subject = bool(subject) and not fenced and not _IDENTIFIER.fullmatch(subject)
+    if is_subject and not any(part.text in subject for part in declared):
         yield from _whole(subject, line)
     for block in fenced:
         yield EncodedPart(block.strip(), 1 + text.count("\n", 0, text.find(block)))
@@ -233,7 +239,7 @@ def _is_word(run: str) -> bool:
     """Whether a run of characters is more likely a word, a number or a hash than encoded data."""
     if len(run) in _HASH_LENGTHS and re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", run):
         return True
-    if len(run) < 12 and not run.endswith("="):
+    if (len(run) < 12 and not run.endswith("=")) or _IDENTIFIER.fullmatch(run):
         return True
     return run.isdigit() and len(run) < 16
 

@@ -128,7 +128,10 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
     for hit in hits:
         yield _finding(hit, original, source)
     yield from _gaps(ledger)
-    yield _coverage(content)
+    coverage = _coverage(content)
+    if unread := coverage.total - coverage.understood:
+        yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
+    yield coverage
 
 
 def _coverage(content: str) -> Coverage:

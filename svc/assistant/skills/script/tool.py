@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.file_types.text_shape import data_form, is_prose, readable_lines
+from svc.assistant.file_types.text_shape import data_form, has_field_lines, is_prose, readable_lines
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
@@ -123,6 +123,8 @@ def _reason_not_to_read(script: str, source: str) -> str:
         return ""
     if form := data_form(script):
         return f"{form}, not a script: a command in it can be pasted and explained"
+    if has_field_lines(script):
+        return "names with values, as in headers and settings, not a script"
     if is_prose(script):
         return "a text in sentences, not a script: a command in it can be pasted and explained"
     return ""

@@ -31,6 +31,8 @@ TEXTS = frozenset(
         "base64", "cvss", "hash", "report", "weakness", "cve", "version question", "attack question",
     ]
 )  # fmt: skip
+WORDINGS = {"behaviours", "weakness"}
+"""Skills that look for wordings: a text has sentences without any."""
 UNDERSTOOD: dict[str, frozenset[str]] = {
     "auth_log": frozenset({"auth.log"}),
     "events": frozenset({"auth.log", "syslog", "web log", "windows xml", "evtx"}),
@@ -62,7 +64,9 @@ EITHER: dict[str, frozenset[str]] = {
     "archive": frozenset({"docx", "half a zip", "half a docx"}),
     "pcap": frozenset({"half a pcap"}),
     "indicators": frozenset({"pdf", "half a pdf", "rtf", "half a rtf"}),  # these files consist of text
-    "decode": frozenset({"pem", "half a pem", "jwt", "half a jwt", "powershell", "hash", "mail", "half a mail"}),
+    "decode": frozenset(
+        {"pem", "half a pem", "jwt", "half a jwt", "powershell", "hash", "mail", "half a mail", "pdf", "half a pdf"}
+    ),
     "script": frozenset({"base64", "dockerfile", "python"}),  # commands within
     "code_review": frozenset({"powershell"}),
     "pdf": frozenset({"half a pdf"}),
@@ -70,8 +74,8 @@ EITHER: dict[str, frozenset[str]] = {
     "shortcut": frozenset({"half a shortcut"}),
     "token": frozenset({"half a jwt"}),
     "attack": frozenset({"report", "weakness"}),  # the wording of a technique
-    "behaviours": frozenset({"weakness", "attack question", "mail", "half a mail"}),
-    "weakness": frozenset({"report"}),
+    "behaviours": frozenset({"weakness", "attack question", "mail", "half a mail", "prose", "foreign prose"}),
+    "weakness": frozenset({"report", "mail", "half a mail", "python", "shell script", "powershell"}),
     "hash_kind": frozenset({"cvss", "half a pem", "pem"}),
 }
 """Kinds that hold something for the skill by their content, or damaged ones of its own kind."""
@@ -144,10 +148,13 @@ def test_what_was_not_read_whole_has_a_reason(name: str, evidence: Callable[[], 
         coverage = coverage_of(events)
         is_whole = 0 < coverage.understood == coverage.total
         reasons = [event for event in events if isinstance(event, Gap) or "damage" in str(event).lower()]
-        assert is_whole or reasons or not coverage.total, (kind, coverage)
+        is_partly_prose = coverage.understood and name in WORDINGS
+        assert is_whole or reasons or is_partly_prose or not coverage.total, (kind, coverage)
 
 
 @every_skill
 def test_a_verdict_without_findings_does_not_reassure(name: str):
     verdict = section_of(skill_named(name)).verdict([])
-    assert verdict.startswith(("**Not examined", "**Not answered", "**Nothing could be decoded:**", "**Indicators: 0"))
+    assert verdict.startswith(
+        ("**Not examined", "**Not answered", "**Nothing could be decoded", "**No address, domain")
+    )

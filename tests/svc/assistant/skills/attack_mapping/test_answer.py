@@ -30,7 +30,11 @@ def mapped(text: str) -> list[Finding[Facts]]:
             id="one",
         ),
         pytest.param("The weather was fine.", "**Not examined:** no sentence has words", id="none"),
-        pytest.param("We did not observe Kerberoasting.", "**No technique is reported as observed:** 1 sentence says", id="denied"),
+        pytest.param(
+            "We did not observe Kerberoasting.",
+            "**No technique is reported as observed:** 1 sentence says",
+            id="denied",
+        ),
         pytest.param("It sends the commands.", "**No clear technique.** The wording hints at T", id="weak"),
         pytest.param(STORY, "**4 techniques of 4 tactics:** T", id="several"),
     ],

@@ -32,9 +32,9 @@ from svc.assistant.skills.pcap.findings import (
     PcapRemote,
     PcapScan,
     PcapSummary,
+    PcapSuspiciousText,
     PcapTls,
     PcapUpload,
-    PcapSuspiciousText,
 )
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import (
@@ -431,7 +431,9 @@ def test_an_upload_is_distinguished_from_a_download():
 
 def test_a_cleartext_shell_is_critical():
     banner = b"Microsoft Windows [Version 10.0.19045.3803]\r\n(c) Microsoft Corporation.\r\n\r\nC:\\Users\\a>"
-    finding = one(capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapSuspiciousText)
+    finding = one(
+        capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapSuspiciousText
+    )
     assert (finding.severity, finding.facts.port) == ("critical", 4444)
 
 

@@ -22,7 +22,9 @@ def test_the_verdict_has_its_reasons_and_says_that_nothing_was_executed():
 
 
 def test_ordinary_scripts_are_not_malicious():
-    assert SECTION.verdict(found("apt-get install -y nginx")).startswith("**None of the known malicious behaviours was found**")
+    assert SECTION.verdict(found("apt-get install -y nginx")).startswith(
+        "**None of the known malicious behaviours was found**"
+    )
 
 
 def test_the_body_shows_behaviours_techniques_stages_and_commands():
