@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, Severity, columns, with_facts
-from svc.assistant.skills.file_traits import FileFacts, FilePart, FileTrait, FileVerdict, VerdictLevel
+from svc.assistant.skills.file_traits import DAMAGED_TRAIT, FileFacts, FilePart, FileTrait, FileVerdict, VerdictLevel
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import compact_table
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
@@ -28,8 +28,9 @@ _SENTENCES = {
     VerdictLevel.MALICIOUS: "very likely malicious",
     VerdictLevel.SUSPICIOUS: "suspicious",
     VerdictLevel.UNUSUAL: "unusual, but no trait is malicious by itself",
-    VerdictLevel.ORDINARY: "no suspicious traits found, which does not prove that it is harmless",
+    VerdictLevel.ORDINARY: "none of the known suspicious traits was found, which does not prove that it is harmless",
 }
+_DAMAGED = "damaged; none of the known suspicious traits is in the parts that could be read, the rest was not examined"
 _LOCKED = "password-protected; its content was not examined and cannot be judged"
 _LABELS = {
     "md5": "MD5",
@@ -60,8 +61,18 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     verdicts = with_facts(findings, FileVerdict)
     if not verdicts:
         parts, traits = with_facts(findings, FilePart), with_facts(findings, FileTrait)
+        if not parts and not traits:
+            return "**Not examined:** no file of a supported format could be read."
         return f"**{plural(len(parts), 'part')} and {plural(len(traits), 'trait')}** of the files inspected before."
-    return " ".join(_sentence(one, facts.get(one.evidence[0].source)) for one in verdicts)
+    damaged = {
+        trait.evidence[0].source
+        for trait in with_facts(findings, FileTrait)
+        if trait.facts.trait.startswith(DAMAGED_TRAIT)
+    }
+    return " ".join(
+        _sentence(one, facts.get(one.evidence[0].source), is_damaged=one.evidence[0].source in damaged)
+        for one in verdicts
+    )
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
@@ -91,11 +102,15 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     return steps
 
 
-def _sentence(finding: Finding[FileVerdict], facts: Finding[FileFacts] | None) -> str:
+def _sentence(finding: Finding[FileVerdict], facts: Finding[FileFacts] | None, *, is_damaged: bool) -> str:
     result = finding.facts
     name = escape(facts.title) if facts is not None else "file"
     is_locked = result.verdict is VerdictLevel.ORDINARY and facts is not None and facts.facts.is_locked
-    sentence = _LOCKED if is_locked else _SENTENCES[result.verdict]
+    sentence = _SENTENCES[result.verdict]
+    if is_locked:
+        sentence = _LOCKED
+    elif is_damaged and result.verdict is VerdictLevel.ORDINARY:
+        sentence = _DAMAGED
     lead = f"**{code_span(finding.evidence[0].source, limit=80)} ({name}): {sentence}.**"
     if not result.reasons:
         return lead

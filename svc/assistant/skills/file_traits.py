@@ -27,6 +27,8 @@ EXCERPT_CHARS = 300
 MAX_TRAITS = 200  # of one file: hostile files repeat themselves
 POINTS = {Severity.CRITICAL: 12, Severity.HIGH: 6, Severity.MEDIUM: 3, Severity.LOW: 1, Severity.INFO: 0}
 
+DAMAGED_TRAIT = "damaged_"
+"""How the names of traits begin that say which part could not be read."""
 DAMAGE = (
     ValueError,
     TypeError,
@@ -139,6 +141,8 @@ class Inspection:
     def __init__(self, family: FileFamily, source: str) -> None:
         self.source = source
         self._family = family
+        self.damages: set[str] = set()
+        """What could not be read, by name."""
         self._points: dict[str, tuple[int, str]] = {}
         self._traits = 0
 
@@ -224,9 +228,10 @@ class Inspection:
         self, what: str, error: BaseException | str, *, offset: int | None = None
     ) -> Iterator[Finding[FileTrait]]:
         """Count a part that cannot be read; the other parts still are."""
+        self.damages.add(what)
         reason = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         yield from self.trait(
-            f"damaged_{what.replace(' ', '_')}",
+            f"{DAMAGED_TRAIT}{what.replace(' ', '_')}",
             f"Damaged {what}",
             severity=Severity.LOW,
             why="this part does not follow its format; its content was not examined",

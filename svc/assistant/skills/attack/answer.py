@@ -18,7 +18,9 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """A sentence for each technique and tactic."""
     techniques, tactics = with_facts(findings, AttackTechnique), with_facts(findings, AttackTactic)
     sentences = [*map(_technique_sentence, techniques), *(_tactic_sentence(finding.facts) for finding in tactics)]
-    return " ".join(sentences[:MAX_SENTENCES]) or "**No ATT&CK entry matches the question.**"
+    if not sentences:
+        return "**Not answered:** the question matches no technique or tactic of the ATT&CK table."
+    return " ".join(sentences[:MAX_SENTENCES])
 
 
 def _technique_sentence(finding: Finding[AttackTechnique]) -> str:

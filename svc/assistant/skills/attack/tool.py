@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, has_words
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack import Tactic
 from svc.assistant.knowledge.attack_names import (
     TECHNIQUE_ID,
@@ -40,9 +41,10 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """Yield what ``question``, or else ``content``, names: IDs, tactics or techniques; else what its words describe."""
     asked = (question or content)[:MAX_CHARS]
     yield Progress(text=f"looking up in {attack_version()}")
+    is_text = has_words(asked) and not data_form(asked)
     ids = list(dict.fromkeys(match.group().upper() for match in TECHNIQUE_ID.finditer(asked)))
     tactics = _tactics_in(asked) if not ids or _TACTIC_ID.search(asked) else []
-    named = [] if ids or tactics else _named_in(asked)
+    named = _named_in(asked) if is_text and not (ids or tactics) else []
     evidence = (Evidence(source=source, excerpt=asked, line=1),)
     if len(ids) > MAX_IDS:
         yield Gap(text=f"only the first {MAX_IDS} of {len(ids)} IDs were looked up")
@@ -52,17 +54,27 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield _tactic(one, evidence)
     for technique in named:
         yield _technique(technique, evidence)
-    if not ids and not tactics and not named:
-        yield from _described_in(asked, evidence)
-
-
-def _described_in(asked: str, evidence: tuple[Evidence, ...]) -> Iterator[ToolEvent]:
-    """Yield the techniques that the words describe without naming them, or a Gap."""
-    described = [one.id for one in candidates(asked) if one.score >= CLEAR_SCORE][:MAX_NEAR]
+    described = _described_in(asked) if is_text and not (ids or tactics or named) else []
     for technique in described:
         yield _technique(technique, evidence, confidence=Confidence.MEDIUM)
-    if not described:
+    looked_up = len(ids[:MAX_IDS]) + len(tactics) + len(named) + len(described)
+    if not looked_up:
         yield Gap(text=f"no entry of {attack_version()} matches the question")
+    if not question and len(content) > MAX_CHARS:
+        yield Gap(text=f"only the first {MAX_CHARS:,} of {len(content):,} characters were searched for names and IDs")
+    yield Coverage(
+        read_as="question about ATT&CK" if looked_up else "text that names no ATT&CK entry",
+        unit="ATT&CK name",
+        understood=looked_up,
+        total=max(1, len(ids) + len(tactics) + len(named) + len(described)),
+        looked_for=f"techniques and tactics of {attack_version()}, by ID, by name and by wording",
+        not_covered="groups, software and mitigations are not in the table",
+    )
+
+
+def _described_in(asked: str) -> list[str]:
+    """Return the techniques that the words describe without naming them."""
+    return [one.id for one in candidates(asked) if one.score >= CLEAR_SCORE][:MAX_NEAR]
 
 
 def _tactics_in(asked: str) -> list[Tactic]:

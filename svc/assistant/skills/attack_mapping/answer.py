@@ -24,9 +24,9 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     techniques, sentences = with_facts(findings, BehaviourTechnique), with_facts(findings, BehaviourSentence)
     if not techniques:
         if not sentences:
-            return "**No behaviour recognised:** the text has no words that are typical of a technique."
+            return "**Not examined:** no sentence has words that describe a technique."
         denials = plural(len(sentences), "sentence says", "sentences say")
-        return f"**No technique found**; {denials} that something was not observed."
+        return f"**No technique is reported as observed:** {denials} that something was not observed."
     clear = [finding for finding in techniques if finding.confidence is not Confidence.LOW]
     if not clear:
         weak = ", ".join(_label(finding.facts) for finding in techniques[:MAX_NAMED])

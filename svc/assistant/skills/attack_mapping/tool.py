@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, has_words, readable_lines
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack_names import (
     attack_name,
     attack_version,
@@ -23,6 +24,7 @@ from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, Beha
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
+MAX_QUESTION_CHARS = 20_000  # of a prompt, in which its question is looked for
 MAX_LISTED = 500  # sentences with a finding of their own; the techniques count all
 MAX_EVIDENCE = 4  # sentences shown for one technique
 MAX_RANKED = 5
@@ -45,7 +47,15 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     ``question`` is the part of a prompt that asks; it is not examined if the prompt has anything else.
     """
     yield Progress(text=f"reading {source}")
+    form = data_form(content)
+    if not form and not (question and question in content[:MAX_QUESTION_CHARS]) and not has_words(content):
+        form = "code or a list"
+    if form and form != "a mail":
+        yield Gap(text=f"{form}, not a text that describes behaviour: this tool reads sentences")
+        yield _coverage(form.removeprefix("an ").removeprefix("a "), 0, readable_lines(content)[1], unit="line")
+        return
     sentences = list(sentences_of(content, without=question))
+    total = len(sentences)
     if len(sentences) > MAX_SENTENCES:
         yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined")
         sentences = sentences[:MAX_SENTENCES]
@@ -68,6 +78,21 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
+    if total and not matched:
+        yield Gap(text="no sentence has words that describe a technique")
+    yield _coverage("text", matched, total)
+
+
+def _coverage(read_as: str, matched: int, total: int, *, unit: str = "sentence") -> Coverage:
+    """A sentence without any wording of the lexicon may describe a technique in other words: it is not understood."""
+    return Coverage(
+        read_as=read_as,
+        unit=unit,
+        understood=matched,
+        total=total,
+        looked_for=f"the wording of techniques of {attack_version()}",
+        not_covered="behaviour described in other words, or in a language other than English, is not recognised",
+    )
 
 
 def _sentence_finding(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding[BehaviourSentence]:

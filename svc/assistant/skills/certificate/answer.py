@@ -24,11 +24,18 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 def verdict(findings: Sequence[AnyFinding]) -> str:
     """The worst weakness, and how many there are."""
     bad = [finding for finding in _weaknesses(findings) if finding.severity is not Severity.INFO]
-    count = len(with_facts(findings, Certificate))
-    subject = plural(count, "certificate") if count else plural(len(findings), "entry", "entries")
+    counts = (
+        (len(with_facts(findings, Certificate)), "certificate"),
+        (len(with_facts(findings, CertificateRequest)), "request"),
+        (len(with_facts(findings, PrivateKey)), "private key"),
+    )
+    subject = " and ".join(plural(count, word) for count, word in counts if count)
+    if not subject:
+        return "**Not examined:** no certificate, request or key could be read."
     if not bad:
         return (
-            f"**No weakness found** in {subject}." if count else f"**{subject.capitalize()}**, no readable certificate."
+            f"**None of the known weaknesses** in {subject}: keys, hashes, dates, names and marks were checked. "
+            "Revocation and trust in the root were not."
         )
     worst = bad[0]
     which = f" (number {worst.facts.number})" if len(_numbers(findings)) > 1 else ""

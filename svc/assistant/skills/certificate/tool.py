@@ -19,7 +19,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import serialization
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.certificate.checks import (
     CertificateFields,
     CertificateFlaw,
@@ -100,6 +100,7 @@ def inspect(content: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Too
         yield Gap(text="certificates were not checked for expiry: no date to compare with was given")
     if bundle.certificates:
         yield Gap(text="revocation and trust in the root cannot be checked offline")
+    yield bundle.coverage()
 
 
 def _pem_blocks(raw: bytes) -> Iterator[_PemBlock]:
@@ -117,16 +118,22 @@ def _pem_blocks(raw: bytes) -> Iterator[_PemBlock]:
 def _read_blocks(bundle: _CertificateBundle, raw: bytes) -> Iterator[ToolEvent]:
     blocks = list(_pem_blocks(raw))
     if not blocks and raw[:1] == b"\x30":  # a DER sequence
+        bundle.total = 1
         yield from bundle.read("DER", raw, 1, raw)
         return
     if not blocks:
         begin = raw.find(b"-----BEGIN ")
         if begin >= 0:
+            bundle.total = 1
             line = raw.count(b"\n", 0, begin) + 1
             yield bundle.damage(1, "a block without an END line: truncated", "-----BEGIN", line)
         else:
             yield Gap(text="no certificate, request or key found")
         return
+    begins = sum(edge[1] == b"BEGIN" for edge in _EDGE.finditer(raw))
+    bundle.total = max(begins, len(blocks))
+    if begins > len(blocks):
+        yield Gap(text=f"{begins - len(blocks):,} blocks without an END line were not examined: truncated")
     for number, block in enumerate(blocks[:MAX_BLOCKS], start=1):
         line = raw.count(b"\n", 0, block.start) + 1
         try:
@@ -145,7 +152,10 @@ class _CertificateBundle:
     def __init__(self, source: str, now: datetime | None) -> None:
         self.now = now
         self.certificates: list[_ParsedCertificate] = []
+        self.total = 0
+        """Blocks of the input, readable or not."""
         self._keys: list[_StoredKey] = []
+        self._requests = 0
         self._source = source
         self._number = 0
 
@@ -162,6 +172,8 @@ class _CertificateBundle:
             yield from self._read_request(der, evidence)
         elif label == "DER":
             yield from self._read_unlabelled(der, evidence)
+        else:
+            yield Gap(text=f"the {label} block in line {line:,} was not examined: certificates, requests and keys are")
 
     def _read_unlabelled(self, der: bytes, evidence: Evidence) -> Iterator[ToolEvent]:
         """DER has no label: try each type."""
@@ -173,6 +185,18 @@ class _CertificateBundle:
             self._add_key("DER", der, b"", evidence)
         else:
             yield self.damage(self._number, "DER data that is not a readable certificate, request or key", "DER", None)
+
+    def coverage(self) -> Coverage:
+        """How many of the blocks were read."""
+        understood = len(self.certificates) + len(self._keys) + self._requests
+        return Coverage(
+            read_as="certificates and keys" if understood else "content without a readable certificate or key",
+            unit="certificate or key",
+            understood=understood,
+            total=self.total,
+            looked_for="short keys, broken hashes, wrong dates and names, known bad marks, unprotected private keys",
+            not_covered="revocation and trust in the root cannot be checked offline",
+        )
 
     def damage(self, number: int, what: str, excerpt: str, line: int | None) -> Finding[CertificateDamage]:
         """Return the finding for a block that cannot be read."""
@@ -201,6 +225,7 @@ class _CertificateBundle:
             what = f"a request that cannot be read ({type(error).__name__})"
             yield self.damage(self._number, what, evidence.excerpt, evidence.line)
             return
+        self._requests += 1
         yield Finding(title=f"certificate request for {facts.subject}", evidence=(evidence,), facts=facts)
         for flaw in request_flaws(request, is_valid=facts.is_valid):
             yield _weakness(self._number, flaw, evidence)

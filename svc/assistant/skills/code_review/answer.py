@@ -7,26 +7,26 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.skills.code_review.findings import CodeReview, CodeWeakness
+from svc.assistant.skills.code_review.languages import LANGUAGE_NAMES
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 _SEVERITIES = tuple(Severity)  # the worst first
-_LANGUAGES = {
-    "headers": "HTTP headers", "sshd": "sshd configuration", "nginx": "nginx configuration", "env": "settings file",
-    "apache": "Apache configuration", "dockerfile": "Dockerfile", "compose": "Compose file", "javascript": "JavaScript",
-    "kubernetes": "Kubernetes manifest", "terraform": "Terraform", "python": "Python", "php": "PHP", "java": "Java",
-    "csharp": "C#", "go": "Go", "ruby": "Ruby", "c": "C or C++", "shell": "shell script", "html": "HTML",
-}  # fmt: skip
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many weaknesses of which severity, and the worst of them."""
     reviews, weaknesses = with_facts(findings, CodeReview), _worst_first(findings)
     if not reviews:
-        return "**No code, configuration or HTTP headers of a known type to review.**"
-    what = ", ".join(dict.fromkeys(_LANGUAGES[finding.facts.language] for finding in reviews))
+        return "**Not examined:** no code, configuration or HTTP headers in a language that has rules."
+    what = ", ".join(dict.fromkeys(LANGUAGE_NAMES[finding.facts.language] for finding in reviews))
     if not weaknesses:
-        return f"**No known weakness found** ({what}). That does not show that there are none."
+        lines = plural(sum(finding.facts.lines for finding in reviews), "line")
+        patterns = max(finding.facts.patterns for finding in reviews)
+        return (
+            f"**None of {plural(patterns, 'weakness pattern')} matched** in {lines} ({what}). "
+            "Other weaknesses are not looked for."
+        )
     counts = Counter(finding.severity for finding in weaknesses)
     listed = ", ".join(f"{counts[severity]:,} {severity}" for severity in _SEVERITIES if counts[severity])
     worst = weaknesses[0]

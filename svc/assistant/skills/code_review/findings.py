@@ -25,6 +25,8 @@ class CodeReview(Facts, frozen=True, kw_only=True, tag="code_review"):
     language: str
     lines: int
     weaknesses: int
+    patterns: int
+    """Patterns of weaknesses that exist for its language."""
     table_version: str
     """Version of the table of weaknesses."""
     table_date: str

@@ -66,6 +66,8 @@ _CORS_ANY = HeaderRule(
     rule="cors-any", cwe=942, severity=Severity.LOW, title="CORS allows any origin",
     why="any site can read the response; this is correct for public data only", fix="List the allowed origins.",
 )  # fmt: skip
+OWN_HEADER_RULES = 5
+"""The rules above, which are not in the table."""
 
 
 def header_findings(text: str, table: HeaderTable, source: str, first_line: int) -> Iterator[Finding[CodeWeakness]]:

@@ -55,6 +55,15 @@ class LanguageTable(msgspec.Struct, frozen=True):
     patterns: list[ContentPattern]
 
 
+LANGUAGE_NAMES = {
+    "headers": "HTTP headers", "sshd": "sshd configuration", "nginx": "nginx configuration", "env": "settings file",
+    "apache": "Apache configuration", "dockerfile": "Dockerfile", "compose": "Compose file", "javascript": "JavaScript",
+    "kubernetes": "Kubernetes manifest", "terraform": "Terraform", "python": "Python", "php": "PHP", "java": "Java",
+    "csharp": "C#", "go": "Go", "ruby": "Ruby", "c": "C or C++", "shell": "shell script", "html": "HTML",
+}  # fmt: skip
+"""What people call each language."""
+
+
 @cache
 def _table() -> LanguageTable:
     return load("languages.toml", LanguageTable, __package__)
@@ -76,11 +85,16 @@ def detect_language(text: str, *, file_name: str = "") -> str:
     for one, pattern in _content_patterns():
         found = sum(1 for _ in islice(pattern.finditer(head), MAX_COUNTED))
         weights[one.language] = weights.get(one.language, 0) + one.weight * found
-    ending = _table().endings.get(file_name.rsplit(".", 1)[-1].lower()) if "." in file_name else None
-    if ending is not None:
+    if has_code_ending(file_name):
+        ending = _table().endings[file_name.rsplit(".", 1)[-1].lower()]
         weights[ending] = weights.get(ending, 0) + _ENDING_WEIGHT
     best = max(weights, key=lambda language: weights[language])
     return best if weights[best] >= _LEAST_WEIGHT else ""
+
+
+def has_code_ending(file_name: str) -> bool:
+    """Whether a file's name ends as code does (``.py``), whatever it holds."""
+    return "." in file_name and file_name.rsplit(".", 1)[-1].lower() in _table().endings
 
 
 def statements_of(text: str, language: str) -> Iterator[tuple[int, str]]:

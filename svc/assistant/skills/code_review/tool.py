@@ -14,12 +14,13 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, is_prose, readable_lines
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.prefilter import needed_words
 from svc.assistant.skills.code_review.findings import CodeReview, CodeWeakness
-from svc.assistant.skills.code_review.http_headers import HeaderTable, header_findings
-from svc.assistant.skills.code_review.languages import detect_language, statements_of
+from svc.assistant.skills.code_review.http_headers import OWN_HEADER_RULES, HeaderTable, header_findings
+from svc.assistant.skills.code_review.languages import LANGUAGE_NAMES, detect_language, has_code_ending, statements_of
 
 PROMPT = "prompt"  # the source of evidence from the prompt
 MAX_CHARS = 2_000_000
@@ -44,6 +45,7 @@ _QUESTION = re.compile(
     r"\s*(?:please |can you |could you )?(?:review|check|audit|look|is|are|what|find|analy[sz]e|inspect|any)\b",
     re.IGNORECASE,
 )
+_MAIL_FIELD = re.compile(r"^(?:From|To|Subject|Received|Return-Path|Delivered-To|Message-ID): ", re.IGNORECASE | re.M)
 _CONDITION = re.compile(r"\s*(?:if|while|elif|assert|return)\b")
 
 
@@ -83,26 +85,64 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(text=f"reading {source}")
     code, first_line = _code_in(content) if source == PROMPT else (content, 1)
     language = detect_language(code, file_name="" if source == PROMPT else source)
-    if not language:
-        yield Gap(text="no code, configuration or HTTP headers of a known type")
+    if reason := _reason_not_to_read(code, language, "" if source == PROMPT else source):
+        yield Gap(text=reason)
+        yield _coverage("", 0, readable_lines(code)[1])
         return
+    total = readable_lines(code)[1]
     if len(code) > MAX_CHARS:
         yield Gap(text=f"only the first {MAX_CHARS:,} characters were examined")
     code = code[:MAX_CHARS]
-    lines = 1 + code.count("\n")
+    lines = readable_lines(code)[1]
     yield Progress(text=f"{source} is {language}, {lines:,} lines")
-    found = 0
+    found, last_line = 0, first_line
     if language == "headers":
         events: Iterator[ToolEvent] = header_findings(code, _table().headers, source, first_line)
     else:
         events = _weaknesses_in(code, language, source, first_line)
     for event in events:
-        found += isinstance(event, Finding)
+        if isinstance(event, Finding):
+            found += 1
+            last_line = max(last_line, event.evidence[0].line or 0)
         yield event
         if found >= MAX_FINDINGS:
             yield Gap(text=f"stopped after {MAX_FINDINGS} weaknesses")
             break
     yield _summary(language, lines, found, source)
+    read = readable_lines(code)[0] if found < MAX_FINDINGS else min(total, last_line - first_line + 1)
+    yield _coverage(language, read, total)
+
+
+def _reason_not_to_read(code: str, language: str, file_name: str) -> str:
+    """Why ``code`` is not reviewed; "" if it is in a language that has rules."""
+    if not language or not code.strip():
+        return "no code, configuration or HTTP headers of a known type"
+    if has_code_ending(file_name):
+        return ""
+    form = data_form(code)
+    is_response = form == "a mail" and language == "headers" and not _MAIL_FIELD.search(code)
+    if form and not is_response:  # headers without a status line look like a mail's
+        return f"{form}, which has no code or configuration to review"
+    return "a text in sentences, not code: paste the code alone" if is_prose(code) else ""
+
+
+def _coverage(language: str, understood: int, total: int) -> Coverage:
+    return Coverage(
+        read_as=LANGUAGE_NAMES[language] if language else "text without code",
+        unit="line",
+        understood=understood,
+        total=total,
+        looked_for=(f"{_pattern_count(language)} " if language else "") + "patterns of weaknesses",
+        not_covered="flaws of logic, other files and values passed through calls are not followed",
+    )
+
+
+def _pattern_count(language: str) -> int:
+    """How many patterns of weaknesses exist for a language; those of cookies and CORS are not in the table."""
+    headers = _table().headers
+    if language == "headers":
+        return len(headers.required) + len(headers.bad) + OWN_HEADER_RULES
+    return sum(not {language, "any"}.isdisjoint(rule.languages) for rule in _table().weaknesses)
 
 
 def _code_in(prompt: str) -> tuple[str, int]:
@@ -268,6 +308,7 @@ def _summary(language: str, lines: int, found: int, source: str) -> Finding[Code
             language=language,
             lines=lines,
             weaknesses=found,
+            patterns=_pattern_count(language),
             table_version=_table().version,
             table_date=_table().date.isoformat(),
         ),

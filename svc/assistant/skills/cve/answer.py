@@ -13,17 +13,24 @@ MAX_NAMED = 5  # CVEs in the verdict
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
-    """How many of the CVEs are known to be exploited; without a catalog, that there is no data."""
+    """How many of the CVEs are known to be exploited; without a catalog, what is not known and what would help."""
     cves = [finding.facts for finding in with_facts(findings, CveStatus)]
     exploited = [facts for facts in cves if facts.is_exploited]
     if not cves:
-        return "**No CVE found.**"
+        return "**Not examined:** the text names no CVE."
     if all(facts.is_exploited is None for facts in cves):
         names = ", ".join(code_span(facts.id) for facts in cves[:MAX_NAMED])
-        load = "Load CISA's catalog of exploited vulnerabilities with `svc rules update --kev FILE`."
-        return f"**No data about {names} offline.** {load}"
+        return (
+            f"**Not answered: nothing about {names} is known offline**, neither what the vulnerability is, nor its "
+            "score, nor whether it is exploited. Attach the advisory (text or JSON), or load CISA's catalog of "
+            "exploited vulnerabilities with `svc rules update --kev FILE`."
+        )
     if not exploited:
-        return f"**Not known to be exploited:** none of {plural(len(cves), 'CVE')} is in CISA's catalog."
+        dated = f" of {cves[0].table_date}" if cves[0].table_date else ""
+        return (
+            f"**Not listed as exploited:** none of {plural(len(cves), 'CVE')} is in CISA's catalog{dated}. "
+            "That does not show that they are not exploited."
+        )
     names = ", ".join(code_span(facts.id) for facts in exploited[:MAX_NAMED])
     return f"**Known to be exploited:** {names} ({len(exploited):,} of {plural(len(cves), 'CVE')})."
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge.kev import FILE_NAME, KevEntry, KevTable
 from svc.assistant.skills.cve.findings import CveStatus
 
@@ -45,6 +45,19 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(
         text=f"found {len(first_seen):,} CVEs, {sum(1 for one in first_seen if one in known):,} known to be exploited"
     )
+    yield _coverage(len(first_seen), table)
+
+
+def _coverage(count: int, table: KevTable | None) -> Coverage:
+    """Without a catalog nothing is looked up, so that no CVE counts as understood."""
+    return Coverage(
+        read_as="text with CVE IDs" if count else "text without a CVE ID",
+        unit="CVE",
+        understood=min(count, MAX_CVES) if table is not None else 0,
+        total=count,
+        looked_for="entries of CISA's catalog of known exploited vulnerabilities" + ("" if table else " (not loaded)"),
+        not_covered="descriptions, scores, affected products and patches are not known offline",
+    )
 
 
 def _origin(table: KevTable) -> str:
@@ -54,8 +67,8 @@ def _origin(table: KevTable) -> str:
 def _limitation(table: KevTable | None) -> str:
     if table is None:
         return (
-            "no data about CVEs offline: no catalog is loaded (svc rules update --kev FILE reads CISA's catalog of "
-            "known exploited vulnerabilities)"
+            "CVE descriptions, scores, affected versions and exploitation are not known offline: attach the advisory, "
+            "or load CISA's catalog of known exploited vulnerabilities (svc rules update --kev FILE)"
         )
     return f"descriptions and scores of CVEs are not available offline, only whether they are in the {_origin(table)}"
 

@@ -20,6 +20,8 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     if not scored and len(broken) == 1:
         facts = broken[0].facts
         return f"**Not a valid CVSS {facts.version} vector:** {_problems(facts)}.{_corrected(facts)}"
+    if not scored and not broken:
+        return "**Not examined:** the text has no CVSS vector."
     if not scored:
         return f"**None of {plural(len(broken), 'CVSS vector')} is valid.** The errors are listed below."
     worst = max((finding.facts for finding in scored), key=lambda facts: facts.score)

@@ -15,7 +15,7 @@ from functools import cache
 import msgspec
 from cvss import CVSS2, CVSS3, CVSS4, CVSSError
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.skills.cvss.findings import AllowedRow, ChangeRow, CvssBroken, CvssScore, MetricRow
 
@@ -386,15 +386,19 @@ def _looks_like_vector(vector: str, *, is_prefixed: bool) -> bool:
 def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
     """Yield a CvssScore or a CvssBroken for each vector, in order; equal vectors are counted together."""
     vectors: dict[tuple[str | None, str | None, str], _Seen] = {}
+    is_cut = False
     for seen in _candidates(content, source):
         first = vectors.setdefault((seen.version, seen.hint, seen.text), seen)
         if first is not seen:
             first.count += 1
-        elif len(vectors) >= MAX_VECTORS:
+        elif len(vectors) > MAX_VECTORS:
+            del vectors[seen.version, seen.hint, seen.text]
             yield Gap(text=f"stopped after {MAX_VECTORS:,} different CVSS vectors; line {seen.evidence.line} and on")
+            is_cut = True
             break
     if not vectors:
         yield Gap(text="no CVSS vector found")
+        yield _coverage(0, is_cut=False)
         return
     yield Progress(
         text=f"CVSS vectors: {sum(seen.count for seen in vectors.values()):,}, different ones: {len(vectors):,}"
@@ -405,6 +409,18 @@ def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
             yield Progress(text=f"scored {index:,} of {len(vectors):,} CVSS vectors")
     if len(vectors) > MAX_EXPLAINED:
         yield Gap(text=f"what would lower the score was worked out for the first {MAX_EXPLAINED} vectors alone")
+    yield _coverage(len(vectors), is_cut=is_cut)
+
+
+def _coverage(vectors: int, *, is_cut: bool) -> Coverage:
+    return Coverage(
+        read_as="text with CVSS vectors" if vectors else "text without a CVSS vector",
+        unit="CVSS vector",
+        understood=vectors,
+        total=vectors + is_cut,
+        looked_for="valid and invalid CVSS vectors (2.0, 3.0, 3.1, 4.0)",
+        not_covered="whether a vector describes the vulnerability rightly is not known",
+    )
 
 
 def _judge(seen: _Seen, *, is_explained: bool) -> Finding[CvssScore] | Finding[CvssBroken]:

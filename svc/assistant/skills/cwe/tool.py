@@ -13,7 +13,8 @@ from functools import cache
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, is_log, readable_lines
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.cwe import FILE_NAME, Cwe, CweTable, Weakness, WeaknessTable
 from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 
@@ -55,6 +56,19 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     if asked and not _WHICH.search(question):
         for number in asked:
             yield _explained(number, source)
+        yield Coverage(
+            read_as="question about CWE IDs",
+            unit="CWE",
+            understood=sum(number in _names() for number in asked),
+            total=len(asked),
+            looked_for=f"entries of CWE {_table().version}",
+            not_covered="categories, views and entries newer than the table are not in it",
+        )
+        return
+    form = data_form(content)
+    if is_log(form) or form.startswith(("binary", "a file of another", "a PEM")):
+        yield Gap(text=f"{form}, not a text that describes a weakness")
+        yield _coverage(0, readable_lines(content)[1], unit="line")
         return
     is_part = len(question) < len(content)  # a question that is all there is also describes the weakness
     blocks = list(_blocks(content.replace(question, " " * len(question), 1) if is_part else content))
@@ -71,6 +85,18 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     if blocks and not with_candidates:
         yield Gap(text="the text has no words that are typical of a known weakness")
     yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")
+    yield _coverage(with_candidates, len(blocks))
+
+
+def _coverage(described: int, total: int, *, unit: str = "text") -> Coverage:
+    return Coverage(
+        read_as="description of weaknesses" if described else "text without a description of a weakness",
+        unit=unit,
+        understood=described,
+        total=total,
+        looked_for=f"the wording of {len(_ours()):,} weaknesses of CWE {_table().version}",
+        not_covered="weaknesses described in other words, or in a language other than English, are not recognised",
+    )
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str]]:

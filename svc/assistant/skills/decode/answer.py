@@ -20,7 +20,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The result, the number of layers, and whether it is suspicious code."""
     parts = with_facts(findings, DecodedPart)
     if not parts:
-        return "**Nothing could be decoded.**"
+        return "**Nothing could be decoded:** the text has no encoded part that could be read without a key."
     first = parts[0].facts
     result = f": {code_span(first.text, limit=VERDICT_CHARS)}" if first.text else f" into {escape(first.form)}"
     lead = f"**Decoded** through {plural(first.layers, 'layer')} ({escape(first.path)}){result}."

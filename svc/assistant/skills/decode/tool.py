@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.decoders import (
     BULK,
@@ -66,6 +66,8 @@ _REQUEST = re.compile(
 )
 _LABELLED = re.compile(r"\A[$\w.\[\]-]{1,40}(?: [\w-]{1,20}){0,2}(?::\s+|\s+[:+]?=\s*|=(?=[\"']))(?=\S)")
 """A name before encoded data: ``payload = …``, ``base32: …``."""
+_IDENTIFIER = re.compile(r"[A-Za-z]{1,8}[-_ ]?\d[\d.,:_-]*")
+"""An ID such as CVE-2021-44228, which a shifted alphabet would turn into something that looks like words."""
 _CODEC = re.compile(r"(?:rot-?\d|caesar|base-?\d\d|b64|hex|url|xor|morse)", re.IGNORECASE)
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)```|(?<![^\s(:])`([^`\n]{4,})`(?![^\s).,;:?!])", re.DOTALL)
 _ENCODED_FORMS: tuple[re.Pattern[str], ...] = (
@@ -128,19 +130,20 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(text=f"looking for encoded parts in {len(content):,} characters of {source}")
     parts = list(_parts(content))
     yield Progress(text=f"possibly encoded parts of {source}: {len(parts):,}")
-    chains, covered, budget = 0, "", MAX_READINGS
-    for part in parts:
-        if chains >= MAX_CHAINS:
-            yield Gap(text=f"stopped after {MAX_CHAINS} decoded parts, before line {part.line}")
-            break
+    chains, covered, budget, failed = 0, "", MAX_READINGS, set[str]()
+    for number, part in enumerate(parts):
         if part.text in covered:
             continue
-        if budget < MIN_BUDGET:
-            yield Gap(text=f"stopped at the search limit: parts from line {part.line} on were not tried")
+        if chains >= MAX_CHAINS or budget < MIN_BUDGET:
+            limit = f"{MAX_CHAINS} decoded parts" if chains >= MAX_CHAINS else "the search limit"
+            yield Gap(text=f"stopped at {limit}: parts from line {part.line} on were not tried")
+            failed |= {one.text for one in parts[number:] if one.text not in covered}
             break
         steps, tried = _best_chain(part, budget // 2)
         budget -= tried
         if not steps:
+            if _looks_encoded(part):
+                failed.add(part.text)
             continue
         chains += 1
         covered += part.text + "\n"
@@ -151,6 +154,31 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             break
     if not chains:
         yield Gap(text=_nothing_found(parts))
+    undecoded = sum(not _is_within(part, covered) for part in failed)
+    if chains and undecoded:
+        yield Gap(text=f"{undecoded:,} more parts look encoded, but could not be decoded")
+    yield _coverage(chains, undecoded)
+
+
+def _coverage(decoded: int, undecoded: int) -> Coverage:
+    return Coverage(
+        read_as="text with encoded parts" if decoded or undecoded else "text without encoded parts",
+        unit="encoded part",
+        understood=decoded,
+        total=decoded + undecoded,
+        looked_for="Base64, hexadecimal, URL and character codes, compression, XOR with short keys and simple ciphers",
+        not_covered="data encrypted with a real key cannot be decoded",
+    )
+
+
+def _looks_encoded(part: EncodedPart) -> bool:
+    """Whether a part that could not be decoded does not read well as it is."""
+    return part.declared is not None or plausibility(part.text.encode("utf-8", "surrogatepass")) < GOOD
+
+
+def _is_within(text: str, decoded: str) -> bool:
+    """Whether an undecoded part is the text around decoded ones, or a piece of them."""
+    return text in decoded or any(part and part in text for part in decoded.split("\n"))
 
 
 def _nothing_found(parts: list[EncodedPart]) -> str:
@@ -169,7 +197,8 @@ def _parts(text: str) -> Iterator[EncodedPart]:
         yield EncodedPart(part.text, 1 + text.count("\n", 0, part.start), declared=part.reading)
     line = 1 + text.count("\n", 0, text.find(subject)) if subject else 1
     fenced = [match[1] or match[2] for match in _FENCED.finditer(text)]
-    if subject and not fenced and not any(part.text in subject for part in declared):
+    is_subject = bool(subject) and not fenced and not _IDENTIFIER.fullmatch(subject)
+    if is_subject and not any(part.text in subject for part in declared):
         yield from _whole(subject, line)
     for block in fenced:
         yield EncodedPart(block.strip(), 1 + text.count("\n", 0, text.find(block)))
@@ -210,7 +239,7 @@ def _is_word(run: str) -> bool:
     """Whether a run of characters is more likely a word, a number or a hash than encoded data."""
     if len(run) in _HASH_LENGTHS and re.fullmatch(r"[0-9a-f]+|[0-9A-F]+", run):
         return True
-    if len(run) < 12 and not run.endswith("="):
+    if (len(run) < 12 and not run.endswith("=")) or _IDENTIFIER.fullmatch(run):
         return True
     return run.isdigit() and len(run) < 16
 

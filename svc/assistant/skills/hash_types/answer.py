@@ -15,7 +15,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The type of a single hash, or how many hashes of which types."""
     hashes = [finding.facts for finding in with_facts(findings, HashType)]
     if not hashes:
-        return "**No hash of a known format.**"
+        return "**Not examined:** the text has no hash of a known format."
     if len(hashes) == 1:
         likeliest, *others = [candidate.name for candidate in hashes[0].candidates]
         if hashes[0].known:

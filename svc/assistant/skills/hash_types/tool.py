@@ -12,7 +12,7 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.skills.hash_types.findings import HashCandidate, HashType
 
@@ -55,6 +55,27 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     """Yield a HashType for each different hash in ``content``, and a Gap if there are more than MAX_FOUND."""
     yield Progress(text=f"reading {source}")
     seen: set[str] = set()
+    for number, value, formats in _hashes_in(content):
+        if value in seen:
+            continue
+        seen.add(value)
+        if len(seen) <= MAX_FOUND:
+            yield _finding(value, formats, Evidence(source=source, excerpt=value, line=number))
+    if len(seen) > MAX_FOUND:
+        yield Gap(text=f"only the first {MAX_FOUND} of {len(seen):,} different hashes were examined")
+    yield Progress(text=f"found {len(seen):,} different hashes")
+    yield Coverage(
+        read_as="text with hashes" if seen else "text without a hash of a known format",
+        unit="hash",
+        understood=min(len(seen), MAX_FOUND),
+        total=len(seen),
+        looked_for=f"{len(_table().forms)} formats of hashes",
+        not_covered="the input of a hash, and whether it is known as malicious, cannot be told from its format",
+    )
+
+
+def _hashes_in(content: str) -> Iterator[tuple[int, str, list[HashFormat]]]:
+    """Yield the line, the value and the formats of each word in the format of a hash."""
     whole = content.strip()
     for number, line in enumerate(content.split("\n"), start=1):
         for token in line.split():
@@ -63,14 +84,8 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             if not formats and value.endswith("."):
                 value = value.rstrip(".")
                 formats = _matching_formats(value, is_alone=False)
-            if value in seen or not formats:
-                continue
-            if len(seen) >= MAX_FOUND:
-                yield Gap(text=f"only the first {MAX_FOUND} different hashes were examined")
-                return
-            seen.add(value)
-            yield _finding(value, formats, Evidence(source=source, excerpt=value, line=number))
-    yield Progress(text=f"found {len(seen)} different hashes")
+            if formats:
+                yield number, value, formats
 
 
 def _matching_formats(value: str, *, is_alone: bool) -> list[HashFormat]:

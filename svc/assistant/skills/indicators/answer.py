@@ -17,6 +17,8 @@ MAX_TYPES = 6  # named in the verdict
 def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many indicators of which types, and how many of them rarely matter by themselves."""
     found = [finding.facts for finding in with_facts(findings, IndicatorFacts)]
+    if not found:
+        return "**No address, domain, URL, hash, path or ID** of a known form in the text that was read."
     counts = Counter(facts.type for facts in found)
     most = ", ".join(f"{count:,} {type_name(name, count=count)}" for name, count in counts.most_common(MAX_TYPES))
     rest = len(counts) - MAX_TYPES

@@ -16,7 +16,8 @@ from urllib.parse import unquote
 
 import msgspec
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress
+from svc.assistant.file_types.text_shape import readable_lines
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress
 from svc.assistant.skills.indicators import patterns as looks
 from svc.assistant.skills.indicators.context import EvidenceLines
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within
@@ -103,7 +104,7 @@ def _folded(kind: str, value: str) -> str:
     return value
 
 
-def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[IndicatorFacts] | Gap]:
+def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[IndicatorFacts] | Gap | Coverage]:
     """Yield an IndicatorFacts for each indicator, by type and then by first line; then a Gap for each reason to leave
     something out.
 
@@ -127,6 +128,22 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
     for hit in hits:
         yield _finding(hit, original, source)
     yield from _gaps(ledger)
+    coverage = _coverage(content)
+    if unread := coverage.total - coverage.understood:
+        yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
+    yield coverage
+
+
+def _coverage(content: str) -> Coverage:
+    understood, total = readable_lines(content)
+    return Coverage(
+        read_as="text" if understood else "content without readable text",
+        unit="line",
+        understood=understood,
+        total=total,
+        looked_for="IP addresses, domains, URLs, mail addresses, hashes, file paths, registry keys, CVEs and other IDs",
+        not_covered="whether an indicator is malicious is not known offline, and encoded content was not decoded",
+    )
 
 
 def _rank(kind: str) -> int:

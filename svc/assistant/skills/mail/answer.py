@@ -39,7 +39,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The verdict on the one mail with its two heaviest reasons, or how many mails have which verdict."""
     mails = with_facts(findings, MailVerdict)
     if not mails:
-        return "**No readable mail.**"
+        return "**Not examined:** the input has no mail that could be read."
     if len(mails) == 1:
         return _one(mails[0])
     counts = Counter(mail.facts.verdict for mail in mails)
@@ -53,7 +53,7 @@ def _one(mail: Finding[MailVerdict]) -> str:
         rest = f" Strongest reason against it: {_plain(facts.reasons[0].reason)}." if facts.reasons else ""
         return (
             f"**Ordinary** (score {facts.score}; 5 and above is suspicious): "
-            f"no strong sign of phishing, fraud or spam was found.{rest}"
+            f"no strong sign of phishing, fraud or spam in its sender, links, attachments and wording.{rest}"
         )
     nature = f", {_NATURES[facts.nature]}" if facts.verdict == "suspicious" else ""
     reasons = "; ".join(_plain(row.reason) for row in facts.reasons[:2])

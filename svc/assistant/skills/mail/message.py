@@ -32,6 +32,13 @@ _ADDRESS = re.compile(
 )
 
 
+_OWN_FIELDS = (
+    "From", "Received", "Return-Path", "Delivered-To", "Message-ID", "Authentication-Results", "Received-SPF",
+    "DKIM-Signature", "ARC-Seal", "ARC-Authentication-Results",
+)  # fmt: skip
+_SHARED_FIELDS = ("To", "Cc", "Subject", "Date", "Reply-To", "Sender", "MIME-Version", "List-Unsubscribe", "X-Mailer")
+
+
 class Address(msgspec.Struct, frozen=True):
     """A name as shown and an address in lower case; either may be empty."""
 
@@ -77,6 +84,11 @@ class Mail(msgspec.Struct, kw_only=True):
         """Whether the mail has any of the fields."""
         wanted = {name.lower() for name in names}
         return any(field.lower() in wanted for field, _ in self.fields)
+
+    @property
+    def is_mail(self) -> bool:
+        """Whether its fields are those of a mail: one that only mails have, or two that they share with other texts."""
+        return self.has(*_OWN_FIELDS) or sum(self.has(name) for name in _SHARED_FIELDS) >= 2
 
     def addresses(self, *names: str) -> list[Address]:
         """The addresses of these fields, in order."""

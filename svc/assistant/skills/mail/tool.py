@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.file_types.text_shape import data_form
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.mail.attachments import InspectedAttachment, read_attachments
 from svc.assistant.skills.mail.findings import (
     AttachmentDanger,
@@ -47,6 +48,7 @@ MAX_MAILS = 2_000  # of an mbox: 50 ms each
 MAX_INPUT_BYTES = 256 * 1024 * 1024
 MAX_SHOWN = 200  # findings of one kind for one mail
 _EXCERPT_CHARS = 300
+_SHAPE_BYTES = 65_536  # of an input without a mail's header fields, that show whether it is a log or a table
 _MARKED_BYTES = 2 * 1024 * 1024  # in which evidence gets its line
 _MBOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]{1,200}\d{4}[^\r\n]{0,40}\r?\n[A-Za-z][\w-]{0,60}:)")
 _SEVERITY: dict[MailClass, Severity] = {
@@ -64,6 +66,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     if len(raw) > MAX_INPUT_BYTES:
         yield Gap(text=f"only the first {MAX_INPUT_BYTES:,} bytes were examined")
     mails = split_mails(raw[:MAX_INPUT_BYTES])
+    read = 0
     if len(mails) > MAX_MAILS:
         yield Gap(text=f"only the first {MAX_MAILS:,} of {len(mails):,} mails were examined")
     for number, (first_line, one) in enumerate(mails[:MAX_MAILS], start=1):
@@ -71,7 +74,21 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
             yield Progress(text=f"mail {number:,} of {len(mails):,}")
         if len(one) > MAX_MAIL_BYTES:
             yield Gap(text=f"mail {number:,} has {len(one):,} bytes; only the first {MAX_MAIL_BYTES:,} were examined")
-        yield from _findings(one[:MAX_MAIL_BYTES], _Locator(one, first_line, number, source))
+        for event in _findings(one[:MAX_MAIL_BYTES], _Locator(one, first_line, number, source)):
+            read += isinstance(event, Finding) and isinstance(event.facts, MailVerdict)
+            yield event
+    yield _coverage(read, len(mails) if raw.strip() else 0)
+
+
+def _coverage(read: int, total: int) -> Coverage:
+    return Coverage(
+        read_as="mail" if total == 1 and read else "mailbox" if read else "text without a mail's header fields",
+        unit="mail",
+        understood=read,
+        total=total,
+        looked_for="signs of phishing, fraud and spam in sender, path, authentication, links, attachments and wording",
+        not_covered="signatures were not verified, links not opened, and reputation is not known offline",
+    )
 
 
 _FIELD = re.compile(rb"[!-9;-~]{1,60}:(?:[ \t]|\r?\n)|From ")
@@ -130,8 +147,9 @@ def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
     hops = read_hops(mail)
     parsed = _parsed(mail)
     judgement = judge(parsed)
-    if not mail.fields and judgement.name == "ordinary":  # suspicious text alone may be the body of a mail
-        yield Gap(text="not a mail: it has no header field, and its text shows no sign of fraud")
+    if not mail.is_mail and (judgement.name == "ordinary" or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))):
+        # suspicious text alone may be the body of a mail
+        yield Gap(text="not a mail: it has none of a mail's header fields, so that it was not judged")
         return
     yield _verdict(parsed, judgement, hops, locator)
     yield from (_hop(hop, locator) for hop in hops[:MAX_SHOWN])

@@ -14,6 +14,11 @@ class OfficeDocument(msgspec.Struct):
     properties: dict[str, str] = {}
     streams: int | None = None
     members: int | None = None
+    unread: int = 0
+    """Streams or members that were not read: damaged, encrypted, or beyond a limit."""
+    is_office: bool = True
+    is_readable: bool = True
+    """False if the container itself is damaged, so that nothing in it was read."""
     macros: int = 0
     is_encrypted: bool = False
     texts: list[str] = []

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import re
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from uuid import UUID
 
@@ -82,6 +83,7 @@ def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocumen
         storage = olefile.OleFileIO(io.BytesIO(data))
     except DAMAGE as error:
         document.application = "OLE document, damaged"
+        document.is_readable = False
         yield from inspection.damaged("storage", error)
         return
     names = {"/".join(path).lower() for path in storage.listdir()}
@@ -90,6 +92,7 @@ def inspect_storage(data: bytes, inspection: Inspection, document: OfficeDocumen
     document.properties = _metadata(storage)
     if "encryptedpackage" in names:
         document.is_encrypted = True
+        document.unread = len(names)
         yield Gap(text="the document is encrypted with a password: its content was not examined")
     yield from _streams(storage, inspection, document, where="the document", depth=0)
 
@@ -129,19 +132,34 @@ def _metadata(storage: olefile.OleFileIO) -> dict[str, str]:
     return found
 
 
-def _contents(storage: olefile.OleFileIO) -> Iterator[tuple[str, bytes]]:
-    for path in storage.listdir()[:MAX_STREAMS]:
+def _contents(storage: olefile.OleFileIO) -> tuple[list[tuple[str, bytes]], Counter[str]]:
+    """Return the streams by path, and how many were not read (whole), by reason."""
+    contents: list[tuple[str, bytes]] = []
+    notes: Counter[str] = Counter()
+    paths = storage.listdir()
+    for path in paths[:MAX_STREAMS]:
         try:
             with storage.openstream(path) as stream:
-                yield "/".join(path), stream.read(MAX_STREAM_BYTES)
+                content = stream.read(MAX_STREAM_BYTES + 1)
         except DAMAGE:
-            yield "/".join(path), b""
+            notes["are damaged and could not be read"] += 1
+            content = b""
+        if len(content) > MAX_STREAM_BYTES:
+            notes[f"are larger than {MAX_STREAM_BYTES:,} bytes; only that much was examined"] += 1
+        contents.append(("/".join(path), content[:MAX_STREAM_BYTES]))
+    if len(paths) > MAX_STREAMS:
+        notes[f"after the first {MAX_STREAMS:,} were not examined"] += len(paths) - MAX_STREAMS
+    return contents, notes
 
 
 def _streams(
     storage: olefile.OleFileIO, inspection: Inspection, document: OfficeDocument, *, where: str, depth: int
 ) -> Iterator[ToolEvent]:
-    contents = list(_contents(storage))
+    contents, notes = _contents(storage)
+    if depth == 0 and not document.is_encrypted:
+        document.unread += sum(notes.values())
+    for what, count in notes.items():
+        yield Gap(text=f"{count:,} streams of {where} {what}")
     encoding = next(
         (code_page(decompress(content)) for name, content in contents if name.lower().endswith("vba/dir")), "cp1252"
     )
@@ -255,6 +273,7 @@ def _link(content: bytes, inspection: Inspection, document: OfficeDocument, name
 def _word(content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     if len(content) > 12 and content[11] & 1:
         document.is_encrypted = True
+        document.unread += 1
         yield Gap(text="the document is encrypted: its text was not examined")
         return
     text = content.decode("latin-1")
@@ -294,6 +313,7 @@ def _workbook(content: bytes, inspection: Inspection, document: OfficeDocument, 
     for kind, body in _records(content):
         if kind == _FILE_PASS:
             document.is_encrypted = True
+            document.unread += 1
             yield Gap(text="the workbook is encrypted: its cells and macros were not examined")
             return
         if kind == _BOUND_SHEET and len(body) > 7:

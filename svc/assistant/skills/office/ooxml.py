@@ -45,6 +45,9 @@ _APPLICATIONS = (
     ("content.xml", "OpenDocument"),
     ("AppxManifest.xml", "Windows package"),
 )
+_ARCHIVE = "ZIP archive"
+_DOCUMENT_MEMBERS = frozenset({"[Content_Types].xml", "mimetype", "_rels/.rels"})
+"""Members that an Office document has, whatever the folder of its parts is called."""
 _RELATION = re.compile(r"<(?:\w+:)?Relationship\b([^>]{0,8000})>")
 _ATTRIBUTE = re.compile(r"\b([\w:]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _FIELD_PIECE = re.compile(
@@ -107,13 +110,18 @@ def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocumen
         archive = _Archive(data)
     except _DAMAGE as error:
         document.application = "Office document, damaged"
+        document.is_readable = False
         yield from inspection.damaged("archive", error)
         return
     starts = tuple(_APPLICATIONS)
     document.application = next(
-        (what for start, what in starts if any(name.startswith(start) for name in archive.names)), "ZIP archive"
+        (what for start, what in starts if any(name.startswith(start) for name in archive.names)), _ARCHIVE
     )
     document.members = len(archive.members)
+    if document.application == _ARCHIVE and not set(archive.names) & _DOCUMENT_MEMBERS:
+        document.is_office = False
+        yield Gap(text="a ZIP archive that is not an Office document: its members were not examined")
+        return
     links = embedded = 0
     for name, content in archive.each():
         if name.endswith(".rels"):
@@ -128,6 +136,7 @@ def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocumen
                 yield from _embedded(name, content, inspection, document)
         else:
             yield from _member(name, content, inspection, document)
+    document.unread = len(archive.unread) + max(0, len(archive.members) - MAX_MEMBERS)
     yield from _limits(archive, links, embedded, inspection)
 
 

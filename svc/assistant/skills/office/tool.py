@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import BinaryIO
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.file_traits import FilePart, Inspection, digests, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
@@ -36,15 +36,37 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     reader = _reader(data)
     if reader is None:
         yield Gap(text="not an Office document of a supported format (Word, Excel, PowerPoint, RTF, OneNote)")
+        yield _coverage("file that is not an Office document", "byte", 0, len(data))
         return
     for item in reader(data, inspection, document):
         if isinstance(item, Finding) and isinstance(item.facts, FilePart) and item.facts.part == "decoded code":
             document.add_text(item.facts.text)
         yield item
+    if not document.is_office:
+        yield _coverage("ZIP archive that is not an Office document", "byte", 0, len(data))
+        return
     yield Progress(text=f"{document.macros} macro modules; searching for indicators")
     yield inspection.facts(document.application, _facts(data, document))
     yield from _indicators(document, source)
     yield inspection.verdict()
+    if document.members is not None:
+        unit, total = "member", document.members
+    elif document.streams is not None:
+        unit, total = "stream", document.streams
+    else:
+        unit, total = "byte", len(data)
+    yield _coverage(document.application, unit, max(0, total - document.unread) * document.is_readable, total)
+
+
+def _coverage(read_as: str, unit: str, understood: int, total: int) -> Coverage:
+    return Coverage(
+        read_as=read_as,
+        unit=unit,
+        understood=understood,
+        total=total,
+        looked_for="macros, Excel 4 formulas, fields, embedded programs and links that fetch something",
+        not_covered="pictures, fonts and the text's meaning are not examined, and nothing was run",
+    )
 
 
 def _facts(data: bytes, document: OfficeDocument) -> OfficeFacts:

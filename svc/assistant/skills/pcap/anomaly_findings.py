@@ -22,8 +22,8 @@ from svc.assistant.skills.pcap.findings import (
     PcapDnsTunnel,
     PcapRemote,
     PcapScan,
+    PcapSuspiciousText,
     PcapUpload,
-    PcapWords,
 )
 from svc.assistant.skills.pcap.flow_patterns import (
     Regularity,
@@ -270,14 +270,14 @@ def _credentials(capture: Capture, names: CaptureNames) -> Iterator[Finding[Pcap
         )
 
 
-def _text(flow: Flow, match: TextMatch, names: CaptureNames) -> Finding[PcapWords]:
+def _text(flow: Flow, match: TextMatch, names: CaptureNames) -> Finding[PcapSuspiciousText]:
     return Finding(
         title=f"{match.mark.what}: {names.flow(flow)}",
         severity=match.mark.severity,
         why="The text is in a connection of no known protocol that would explain it.",
         evidence=(names.packet(match.number, match.excerpt),),
         techniques=tuple(match.mark.techniques),
-        facts=PcapWords(
+        facts=PcapSuspiciousText(
             what=match.mark.what,
             client=address_text(flow.client[0]),
             server=address_text(flow.server[0]),

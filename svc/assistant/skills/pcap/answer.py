@@ -21,10 +21,10 @@ from svc.assistant.skills.pcap.findings import (
     PcapRemote,
     PcapScan,
     PcapSummary,
+    PcapSuspiciousText,
     PcapTalker,
     PcapTls,
     PcapUpload,
-    PcapWords,
 )
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.defang import defang_text
@@ -33,7 +33,7 @@ from svc.untrusted.markup import code_span, escape, plural, table
 NAMED = 3  # detections in the verdict, answers of a domain
 ROWS_SHOWN = 15  # of each table
 _DETECTIONS: tuple[type[Facts], ...] = (
-    PcapWords,
+    PcapSuspiciousText,
     PcapRemote,
     PcapDnsTunnel,
     PcapDnsGenerator,
@@ -53,11 +53,11 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The worst detections, one of each kind, and how much was read."""
     summaries = with_facts(findings, PcapSummary)
     if not summaries:
-        return "**No packet capture that could be read.**"
+        return "**Not examined:** no packet could be read."
     read = " ".join(_extent(summary.facts) for summary in summaries)
     worst = _worst(findings)
     if not worst:
-        return f"**No detections** in the visible part of the traffic. {read}"
+        return f"**None of the patterns of attacks matched** in the readable part of the traffic. {read}"
     firsts: dict[str, Finding[Facts]] = {}
     for finding in worst:
         firsts.setdefault(finding.kind, finding)
@@ -77,9 +77,11 @@ def _worst(findings: Sequence[AnyFinding]) -> list[Finding[Facts]]:
 
 def _extent(summary: PcapSummary) -> str:
     span = f", {_time(summary.first)} to {_time(summary.last)} UTC" if summary.first else ""
+    is_known = summary.outside_hosts is not None
+    outside = f"{summary.outside_hosts:,} outside" if is_known else "inside or outside is not known: none is private"
     return (
         f"{plural(summary.packets, 'packet')} in {plural(summary.flows, 'flow')} between "
-        f"{plural(summary.hosts, 'address', 'addresses')} ({summary.outside_hosts:,} outside){span}."
+        f"{plural(summary.hosts, 'address', 'addresses')} ({outside}){span}."
     )
 
 
@@ -168,7 +170,7 @@ def _talker_row(finding: Finding[PcapTalker]) -> tuple[str, ...]:
     return (
         _code(facts.address),
         _code(facts.name),
-        "inside" if facts.is_internal else "outside",
+        {True: "inside", False: "outside", None: ""}[facts.is_internal],
         f"{facts.sent:,}",
         f"{facts.received:,}",
         f"{facts.flows:,}",
@@ -243,7 +245,7 @@ def _titled_table(
 
 
 _STEP_ORDER: tuple[type[Facts], ...] = (
-    PcapWords,
+    PcapSuspiciousText,
     PcapRemote,
     PcapDnsTunnel,
     PcapDnsGenerator,
@@ -264,7 +266,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
 
 def _step(facts: Facts) -> str:
     match facts:
-        case PcapWords():
+        case PcapSuspiciousText():
             ends = f"{_code(facts.client)} and {_code(facts.server)}"
             return f"Isolate {ends}: a shell was used between them in cleartext."
         case PcapRemote():
@@ -296,7 +298,7 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
             label=facts.name or facts.address,
             value=facts.sent + facts.received,
             note=f"{facts.sent + facts.received:,} bytes",
-            severity=Severity.INFO if facts.is_internal else Severity.LOW,
+            severity=Severity.LOW if facts.is_internal is False else Severity.INFO,
         )
         for facts in (finding.facts for finding in with_facts(findings, PcapTalker))
     ]

@@ -122,7 +122,8 @@ class Capture:
             self.others += 1
             self.unread += record.link_type not in LINK_TYPES
         elif isinstance(packet, ArpClaim):
-            self.claims.setdefault(packet.address, {}).setdefault(packet.hardware, packet.number)
+            if packet.is_reply:
+                self.claims.setdefault(packet.address, {}).setdefault(packet.hardware, packet.number)
         else:
             self.flows.add(packet)
             if packet.payload and (packet.source_port in PORTS or packet.target_port in PORTS):

@@ -30,7 +30,7 @@ class ActivityBin(msgspec.Struct, frozen=True):
     bytes: int
 
 
-class PcapWords(Facts, frozen=True, kw_only=True, tag="pcap_words"):
+class PcapSuspiciousText(Facts, frozen=True, kw_only=True, tag="pcap_suspicious_text"):
     """Text of a shell or a program in a connection of no known protocol."""
 
     what: str
@@ -218,7 +218,8 @@ class PcapSummary(Facts, frozen=True, kw_only=True, tag="pcap_summary"):
     seconds: float
     flows: int
     hosts: int
-    outside_hosts: int
+    outside_hosts: int | None
+    """None if nothing shows which addresses are inside: none is private, and no resolver or single host tells."""
     protocols: list[ProtocolVolume]
     """Most bytes first."""
     dns_queries: int
@@ -232,7 +233,8 @@ class PcapTalker(Facts, frozen=True, kw_only=True, tag="pcap_talker"):
 
     address: str
     name: str
-    is_internal: bool
+    is_internal: bool | None
+    """None if nothing shows which addresses are inside."""
     sent: int
     received: int
     packets: int

@@ -66,6 +66,46 @@ def is_group(address: bytes) -> bool:
     return 224 <= address[0] < 240 or address[3] == 255
 
 
+class Inside:
+    """Which addresses belong to the captured network.
+
+    Private addresses do. Networks with other addresses are recognised by their own resolver, or by the one host that
+    takes part in every flow; ``is_known`` is False if neither is there.
+    """
+
+    def __init__(self, flows: Sequence[Flow]) -> None:
+        ends = [(flow.client[0], flow.server[0]) for flow in flows]
+        asking = [ends[number] for number, flow in enumerate(flows) if flow.server[1] == _DNS_PORT]
+        self._networks = {_network(client) for client, server in asking if _network(client) == _network(server)}
+        addresses = {address for pair in ends for address in pair if not is_group(address)}
+        has_private = any(map(is_internal, addresses))
+        if not has_private and not self._networks:
+            self._networks = set(map(_network, _hub(ends)))
+        self.is_known = has_private or bool(self._networks)
+
+    def has(self, address: bytes) -> bool:
+        """Whether the address is inside, as far as it is known."""
+        return is_internal(address) or _network(address) in self._networks
+
+
+_DNS_PORT = 53
+_LEAST_PEERS = 2  # of the host that a capture was made on
+
+
+def _network(address: bytes) -> bytes:
+    """The first 24 bits of an IPv4 address, 64 of an IPv6 address."""
+    return address[:3] if len(address) == 4 else address[:8]
+
+
+def _hub(ends: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
+    """The one address that takes part in every flow, if it has several peers."""
+    shared = set(ends[0]) if ends else set()
+    for pair in ends:
+        shared &= set(pair)
+    peers = {address for pair in ends for address in pair} - shared
+    return shared if len(shared) == 1 and len(peers) >= _LEAST_PEERS else set()
+
+
 class Regularity(msgspec.Struct, frozen=True):
     """Nearly equal intervals: number of connections, median interval, median deviation as a share of it (jitter)."""
 

@@ -42,11 +42,12 @@ class Packet(NamedTuple):
 
 
 class ArpClaim(NamedTuple):
-    """An ARP reply or announcement: ``hardware`` says that it has ``address``."""
+    """An ARP message: ``hardware`` says that it has ``address``; only replies count as claims."""
 
     number: int
     address: bytes
     hardware: bytes
+    is_reply: bool
 
 
 def _raw(data: bytes) -> object:
@@ -79,7 +80,7 @@ def read_packet(record: Record) -> Packet | ArpClaim | None:
     try:
         layer = _network_layer(record.link_type, record.data)
         if isinstance(layer, dpkt.arp.ARP):
-            return ArpClaim(record.number, layer.spa, layer.sha) if layer.op == dpkt.arp.ARP_OP_REPLY else None
+            return ArpClaim(record.number, layer.spa, layer.sha, layer.op == dpkt.arp.ARP_OP_REPLY)
         return None if layer is None else _packet(layer, record)
     except _UNREADABLE:
         return None

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.network import service_of
 from svc.assistant.skills.pcap.anomaly_findings import anomaly_findings
 from svc.assistant.skills.pcap.capture import Capture
 from svc.assistant.skills.pcap.capture_file import Record, read_records
 from svc.assistant.skills.pcap.dns import address_text
 from svc.assistant.skills.pcap.findings import ActivityBin, PcapFlow, PcapSummary, PcapTalker, ProtocolVolume
-from svc.assistant.skills.pcap.flow_patterns import is_internal, talkers
+from svc.assistant.skills.pcap.flow_patterns import Inside, talkers
 from svc.assistant.skills.pcap.flows import MAX_FLOWS, Flow
 from svc.assistant.skills.pcap.labels import CaptureNames, iso
 from svc.assistant.skills.pcap.protocol_findings import protocol_findings
@@ -32,8 +32,10 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """Yield the summary, anomalies, findings by protocol, then hosts and flows by volume."""
     yield Progress(text=f"reading {source}")
     capture = Capture()
+    damages = 0
     for item in read_records(content):
         if isinstance(item, Gap):
+            damages += 1
             yield item
             continue
         capture.add(item)
@@ -41,22 +43,40 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
             yield Progress(text=_progress(capture, item))
     yield Progress(text=f"read {capture.packets:,} packets: {len(capture.flows.all):,} flows; looking for anomalies")
     if not capture.packets:
-        yield Gap(text="the capture has no packets")
+        yield Gap(text="no packet could be read")
+        yield _coverage(capture, damages)
         return
     names = CaptureNames(capture, source)
-    yield _summary(capture, names)
+    inside = Inside(capture.flows.all)
+    yield _summary(capture, names, inside)
     yield from anomaly_findings(capture, names)
     yield from protocol_findings(capture, names)
-    yield from _talkers(capture, names)
+    yield from _talkers(capture, names, inside)
     yield from _flows(capture, names)
     yield from _gaps(capture)
+    yield _coverage(capture, damages)
+
+
+def _coverage(capture: Capture, damages: int) -> Coverage:
+    """Each damaged place held at least one more packet."""
+    return Coverage(
+        read_as="packet capture" if capture.packets else "content without a readable packet",
+        unit="packet",
+        understood=capture.packets - capture.others - capture.flows.unlisted_packets,
+        total=capture.packets + damages,
+        looked_for=(
+            "scans, beacons, DNS tunnels and generated domains, passwords in cleartext, remote administration, large "
+            "uploads, suspicious requests, certificates and shells"
+        ),
+        not_covered="the content of encrypted connections, and of protocols without a reader, is not visible",
+    )
 
 
 def _progress(capture: Capture, record: Record) -> str:
     return f"read {record.number:,} packets, {record.offset:,} bytes: {len(capture.flows.all):,} flows"
 
 
-def _summary(capture: Capture, names: CaptureNames) -> Finding[PcapSummary]:
+def _summary(capture: Capture, names: CaptureNames, inside: Inside) -> Finding[PcapSummary]:
     flows = capture.flows.all
     addresses = {address for flow in flows for address in (flow.client[0], flow.server[0])}
     volumes: dict[str, int] = {}
@@ -75,7 +95,7 @@ def _summary(capture: Capture, names: CaptureNames) -> Finding[PcapSummary]:
             seconds=round(capture.last - capture.first, 3),
             flows=len(flows),
             hosts=len(addresses),
-            outside_hosts=sum(1 for address in addresses if not is_internal(address)),
+            outside_hosts=sum(not inside.has(address) for address in addresses) if inside.is_known else None,
             protocols=[ProtocolVolume(name, size) for name, size in ranked],
             dns_queries=capture.dns.queries,
             http_requests=len(capture.exchanges.items) + capture.exchanges.unlisted,
@@ -97,7 +117,7 @@ def _activity(capture: Capture) -> list[ActivityBin]:
     return [ActivityBin(iso(first + number * width), size) for number, size in enumerate(bins)]
 
 
-def _talkers(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapTalker]]:
+def _talkers(capture: Capture, names: CaptureNames, inside: Inside) -> Iterator[Finding[PcapTalker]]:
     for talker in talkers(capture.flows.all)[:MAX_TALKERS]:
         address = address_text(talker.address)
         yield Finding(
@@ -106,7 +126,7 @@ def _talkers(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapTalk
             facts=PcapTalker(
                 address=address,
                 name=names.of(talker.address),
-                is_internal=is_internal(talker.address),
+                is_internal=inside.has(talker.address) if inside.is_known else None,
                 sent=talker.sent,
                 received=talker.received,
                 packets=talker.packets,

@@ -12,6 +12,8 @@ class PdfFacts(FileFacts, frozen=True, kw_only=True, tag="pdf_facts"):
     """Of its header, or ""."""
     pages: int | None
     objects: int
+    unread_objects: int
+    """Objects that could not be read: damaged, or encrypted with an unknown password."""
     updates: int
     """How often it was saved incrementally."""
     is_encrypted: bool
@@ -26,6 +28,11 @@ class PdfFacts(FileFacts, frozen=True, kw_only=True, tag="pdf_facts"):
     """As written."""
     names: list[str]
     """Names that let a document act, each with its count: ``JavaScript (2)``."""
+
+    @property
+    def is_locked(self) -> bool:
+        """Whether a password kept the content from being examined."""
+        return self.is_encrypted and self.unread_objects > 0
 
 
 class PdfPart(FilePart, frozen=True, kw_only=True, tag="pdf_part"):

@@ -122,6 +122,7 @@ def _text(value: PdfObject | None) -> str:
 def _objects(reader: PdfReader, inspection: Inspection, document: PdfDocument) -> Iterator[ToolEvent]:
     numbers = {(number, generation) for generation, table in reader.xref.items() for number in table}
     numbers |= {(number, 0) for number in reader.xref_objStm}
+    document.all_objects = len(numbers)
     unread: list[int] = []
     for number, generation in islice(sorted(numbers), MAX_OBJECTS):
         document.objects += 1
@@ -136,6 +137,7 @@ def _objects(reader: PdfReader, inspection: Inspection, document: PdfDocument) -
             unread.append(number)
     if len(numbers) > MAX_OBJECTS:
         yield Gap(text=f"only the first {MAX_OBJECTS:,} of {len(numbers):,} objects were examined")
+    document.unread = len(unread)
     document.is_read = document.objects > len(unread)
     if unread and not document.is_encrypted:
         yield from inspection.damaged("objects", f"{len(unread):,} cannot be read, the first one is object {unread[0]}")

@@ -61,6 +61,9 @@ class NameScan(msgspec.Struct):
     head_at: int
     ends: int
     streams: int
+    size: int
+    outside: int
+    """Bytes outside of streams."""
     counts: Counter[str]
     hidden: Counter[str]
 
@@ -82,7 +85,8 @@ def scan_names(data: bytes) -> NameScan:
             _count(piece, counts, hidden)
     head = _VERSION.search(data, 0, HEAD_BYTES * 8)
     version = head[1].decode() if head else ""
-    return NameScan(version, head.start() if head else -1, outside.count(b"%%EOF"), streams, counts, hidden)
+    head_at, ends = head.start() if head else -1, outside.count(b"%%EOF")
+    return NameScan(version, head_at, ends, streams, len(data), len(outside), counts, hidden)
 
 
 def _count(text: bytes, counts: Counter[str], hidden: Counter[str]) -> None:

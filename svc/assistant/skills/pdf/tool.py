@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from svc.assistant.file_types.signatures import signature
-from svc.assistant.findings import Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, digests, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
@@ -33,6 +33,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         yield gap
     if signature("pdf_start") not in data[:HEAD_BYTES] and b" obj" not in data:
         yield Gap(text="not a PDF")
+        yield _coverage(PdfDocument(), None)
         return
     names = scan_names(data)
     yield Progress(text=f"{sum(names.counts.values()):,} names in and outside {names.streams:,} compressed streams")
@@ -46,6 +47,26 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield from raw_traits(data, names, inspection)
     yield from _indicators(document, source)
     yield inspection.verdict()
+    yield _coverage(document, names)
+
+
+def _coverage(document: PdfDocument, names: NameScan | None) -> Coverage:
+    """In objects; of a document whose objects cannot be read in bytes outside of streams, which were searched."""
+    is_read = document.objects > document.unread
+    is_searched = names is not None and bool(names.counts) and not is_read
+    total = names.size if is_searched and names is not None else document.all_objects
+    return Coverage(
+        read_as="file that is not a PDF" if names is None else "PDF" if is_read else "PDF whose objects cannot be read",
+        unit="byte" if is_searched else "object",
+        understood=names.outside if is_searched and names is not None else document.objects - document.unread,
+        total=total,
+        looked_for=(
+            "names of actions, scripts and embedded files"
+            if is_searched
+            else "actions on opening, scripts, links, embedded files and hidden names"
+        ),
+        not_covered="fonts and pictures that exploit a viewer are not examined, and nothing was run",
+    )
 
 
 def _title(document: PdfDocument) -> str:
@@ -64,6 +85,7 @@ def _facts(data: bytes, names: NameScan, document: PdfDocument) -> PdfFacts:
         version=names.version,
         pages=document.pages,
         objects=document.objects,
+        unread_objects=document.unread,
         updates=max(0, names.ends - 1),
         is_encrypted=document.is_encrypted,
         producer=document.metadata.get("producer"),

@@ -48,6 +48,11 @@ class PdfDocument(msgspec.Struct):
 
     pages: int | None = None
     objects: int = 0
+    """Those that were visited."""
+    all_objects: int = 0
+    """Those that the file's tables list."""
+    unread: int = 0
+    """Visited ones that could not be read."""
     is_encrypted: bool = False
     runs_on_open: bool = False
     is_read: bool = False

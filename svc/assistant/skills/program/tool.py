@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from svc.assistant.file_types.signatures import is_windows_program, starts_as
-from svc.assistant.findings import Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Coverage, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import Inspection, digests, read, reading
 from svc.assistant.skills.program.capabilities import string_traits
 from svc.assistant.skills.program.findings import PROGRAM, ProgramFacts
@@ -30,6 +30,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     if not starts_as(data, "mz", "elf", *_MACHO):
         yield Progress(text=f"looking for a program in {source}")
         yield Gap(text="not a program of a supported format (PE, ELF, Mach-O)")
+        yield _coverage(data, inspection, searched=False)
         return
     yield from _by_format(data, inspection)
     yield Progress(text="searching strings")
@@ -38,6 +39,38 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield from _name_traits(source, inspection)
     yield from indicators_in(strings, source=source)
     yield inspection.verdict()
+    yield _coverage(data, inspection, searched=True)
+
+
+_PARTS = {
+    "Windows program": {"headers", "sections", "import table", "export table", "resources", "signature"},
+    "ELF program": {"header", "program headers", "dynamic table", "sections"},
+    "Mach-O program": {"header", "load commands"},
+    "DOS program, or Windows program with a damaged header": {"header"},
+}
+"""The parts of each format that are read, besides the strings."""
+
+
+def _coverage(data: bytes, inspection: Inspection, *, searched: bool) -> Coverage:
+    """Without its header no part is found, and only the strings were searched."""
+    read_as = _format(data) if searched else "file that is not a program"
+    known = _PARTS.get(read_as, set())
+    is_headless = not inspection.damages.isdisjoint({"header", "headers"})
+    return Coverage(
+        read_as=read_as,
+        unit="part",
+        understood=(0 if is_headless else len(known - inspection.damages)) + searched,
+        total=len(known | inspection.damages) + 1,
+        looked_for="packing, suspicious calls and strings, odd sections and signatures, disguises, appended data",
+        not_covered="it was not run, and packed or encrypted code was not examined",
+    )
+
+
+def _format(data: bytes) -> str:
+    names = list(_PARTS)
+    if is_windows_program(data):
+        return names[0]
+    return names[1] if starts_as(data, "elf") else names[2] if starts_as(data, *_MACHO) else names[3]
 
 
 def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
@@ -60,6 +93,7 @@ def _by_format(data: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
     else:
         yield reading(inspection.source, data, "a DOS program")
         yield inspection.facts("DOS program", ProgramFacts(format="MZ", **digests(data)))
+        inspection.damages.add("header")
         yield Gap(text="a DOS program, or a PE with a damaged header: only its strings were examined")
 
 

@@ -20,7 +20,7 @@ _LEAD = {
     "malicious": "**Malicious**",
     "suspicious": "**Suspicious**",
     "unusual": "**Unusual, not clearly malicious**",
-    "ordinary": "**No known malicious behaviour**",
+    "ordinary": "**None of the known malicious behaviours was found**",
 }
 _BAD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 
@@ -30,7 +30,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     verdicts = list(_LEAD)
     scripts = sorted(with_facts(findings, ScriptSummary), key=lambda one: verdicts.index(one.facts.verdict))
     if not scripts:
-        return "**No command or script to explain was found.**"
+        return "**Not examined:** no script or command in a supported language was found."
     facts = scripts[0].facts
     reasons = f": it {'; it '.join(map(escape, facts.reasons[:MAX_REASONS]))}" if facts.reasons else ""
     rest = len(facts.reasons) - MAX_REASONS

@@ -80,6 +80,11 @@ def _table() -> list[tuple[BehaviourRule, list[_BehaviourPattern], list[_Behavio
     return [(one, [_compiled(text) for text in one.all], [_compiled(text) for text in one.any]) for one in behaviours]
 
 
+def behaviour_count() -> int:
+    """How many behaviours are known."""
+    return len(_table())
+
+
 def _compiled(pattern: str) -> _BehaviourPattern:
     return _BehaviourPattern(needed_words(pattern), re.compile(pattern, re.MULTILINE))
 

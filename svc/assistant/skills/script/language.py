@@ -98,10 +98,15 @@ MAX_CALLED_LINES = 20  # of text that counts as a command only because the quest
 def language_of(text: str, *, name: str = "") -> Language:
     """Return the most likely language of ``text``; ``name`` is the file name, or ""."""
     weights = _weights(text[:DETECTION_CHARS])
-    ending = _table().endings.get(name.rsplit(".", 1)[-1].lower()) if "." in name else None
+    ending = ending_language(name)
     if ending is not None:
         weights[ending] += _ENDING_WEIGHT
     return max(weights, key=lambda language: weights[language])
+
+
+def ending_language(name: str) -> Language | None:
+    """Return the language of a file name's ending, or None if it is not that of a script."""
+    return _table().endings.get(name.rsplit(".", 1)[-1].lower()) if "." in name else None
 
 
 def looks_like_script(text: str) -> bool:

@@ -10,13 +10,15 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, has_field_lines, is_prose, readable_lines
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.script.behaviours import (
     BehaviourMatch,
     BehaviourRule,
     ScriptVerdict,
+    behaviour_count,
     behaviours_in,
     verdict_on,
 )
@@ -29,7 +31,14 @@ from svc.assistant.skills.script.findings import (
     ScriptStage,
     ScriptSummary,
 )
-from svc.assistant.skills.script.language import called_command, language_of, looks_like_script, script_in
+from svc.assistant.skills.script.language import (
+    Language,
+    called_command,
+    ending_language,
+    language_of,
+    looks_like_script,
+    script_in,
+)
 from svc.assistant.skills.script.stages import MAX_STAGE_CHARS, MAX_STAGES, Stage, stages_of
 from svc.assistant.skills.script.techniques import MAX_COMMAND_CHARS, shown_by, table
 
@@ -70,12 +79,14 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(text=f"reading {source} as a script")
     script, first_line = script_in(content) if source == PROMPT else (content, 1)
     is_called_command = source == PROMPT and called_command(content) is not None
-    if not script.strip() or not (is_called_command or looks_like_script(script)):
-        yield Gap(text="no command or script to explain was found")
+    if reason := "" if is_called_command and script.strip() else _reason_not_to_read(script, source):
+        yield Gap(text=reason)
+        yield _coverage("text without a script or command", 0, readable_lines(script)[1])
         return
     if len(script) > MAX_STAGE_CHARS:
         yield Gap(text=f"only the first {MAX_STAGE_CHARS:,} characters were examined")
     language = language_of(script, name="" if source == PROMPT else source)
+    read, total = readable_lines(script[:MAX_STAGE_CHARS])[0], readable_lines(script)[1]
     stages = []
     for stage in stages_of(script, language):
         stages.append(stage)
@@ -92,6 +103,42 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     if is_cut:
         yield Gap(text=f"only the first {MAX_PARTS} commands and calls are explained")
     yield from _indicators(stages)
+    yield _coverage(_KINDS[language], read, total)
+
+
+_KINDS = {
+    Language.POWERSHELL: "PowerShell script or command",
+    Language.SHELL: "Unix shell script or command",
+    Language.BATCH: "Windows command shell script or command",
+    Language.VBA: "Visual Basic script",
+    Language.JAVASCRIPT: "JavaScript",
+}
+
+
+def _reason_not_to_read(script: str, source: str) -> str:
+    """Why ``script`` is not examined; "" if it is a script in a language that is understood."""
+    if not looks_like_script(script):
+        return "no command or script to explain was found"
+    if source != PROMPT and ending_language(source) is not None:
+        return ""
+    if form := data_form(script):
+        return f"{form}, not a script: a command in it can be pasted and explained"
+    if has_field_lines(script):
+        return "names with values, as in headers and settings, not a script"
+    if is_prose(script):
+        return "a text in sentences, not a script: a command in it can be pasted and explained"
+    return ""
+
+
+def _coverage(read_as: str, understood: int, total: int) -> Coverage:
+    return Coverage(
+        read_as=read_as,
+        unit="line",
+        understood=understood,
+        total=total,
+        looked_for=f"{behaviour_count()} suspicious behaviours, encoded stages and techniques of ATT&CK",
+        not_covered="what the script downloads or is given at run time is not known; nothing was executed",
+    )
 
 
 def _behaviours(stages: Sequence[Stage]) -> Iterator[FoundBehaviour]:

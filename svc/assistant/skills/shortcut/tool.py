@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import BinaryIO, Literal
 
 from svc.assistant.file_types.signatures import describe, starts_as
-from svc.assistant.findings import Confidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.file_traits import FilePart, Inspection, digests, entropy, read, reading
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
@@ -60,6 +60,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         yield gap
     if not starts_as(data, "lnk"):
         yield Gap(text="not a Windows shortcut")
+        yield _coverage("file that is not a Windows shortcut", 0, len(data))
         return
     shortcut = read_shortcut(data)
     for damage in shortcut.damage[:1]:
@@ -85,6 +86,19 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
             yield finding
     yield from _indicators([command, *shortcut.words.values(), *decoded], source)
     yield inspection.verdict()
+    whole = min([len(data), *(damage.offset for damage in shortcut.damage)])
+    yield _coverage("Windows shortcut", whole, len(data))
+
+
+def _coverage(read_as: str, understood: int, total: int) -> Coverage:
+    return Coverage(
+        read_as=read_as,
+        unit="byte",
+        understood=understood,
+        total=total,
+        looked_for="shells and script hosts, hidden arguments, disguises, remote addresses and appended data",
+        not_covered="the target is not on this machine and was not examined",
+    )
 
 
 def _facts(data: bytes, shortcut: Shortcut) -> ShortcutFacts:

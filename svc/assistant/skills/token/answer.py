@@ -18,11 +18,14 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The worst weakness and how many there are; of a token without one, that its signature was not verified."""
     tokens = with_facts(findings, JsonWebToken)
     if not tokens:
-        return "**No readable token.**"
+        return "**Not examined:** the text has no readable token."
     bad = [finding for finding in _weaknesses(findings) if finding.severity is not Severity.INFO]
     if not bad:
         subject = "token" if len(tokens) == 1 else f"{len(tokens):,} tokens"
-        return f"**No weakness found in the {subject}.** The signature was not verified: that needs the key."
+        return (
+            f"**None of the known weaknesses in the {subject}:** algorithm, common secrets, header, times and claims "
+            "were checked. The signature was not verified: that needs the key."
+        )
     worst = bad[0]
     which = f" (token {worst.facts.number})" if len(tokens) > 1 else ""
     more = f" {plural(len(bad) - 1, 'further weakness', 'further weaknesses')} below." if bad[1:] else ""

@@ -20,7 +20,7 @@ from functools import cache
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
 from svc.assistant.skills.options import parse_now
 from svc.assistant.skills.token.checks import DecodedToken, TokenFlaw, token_flaws
@@ -34,6 +34,7 @@ _PART = r"[A-Za-z0-9_-]{1,65536}+"
 _TOKEN = re.compile(
     rf"(?<![A-Za-z0-9_.-])e[wy][A-Za-z0-9_-]{{6,65536}}+(?:\.(?:{_PART})?\.{_PART}\.{_PART}\.{_PART}|\.{_PART}(?:\.(?:{_PART})?)?)"
 )
+_HEADER_STARTS = ("eyJ", "ewo", "ewog", "eyAi")  # of a JSON object in Base64
 _HASHES = {"HS256": hashlib.sha256, "HS384": hashlib.sha384, "HS512": hashlib.sha512}
 
 
@@ -60,20 +61,39 @@ def inspect(content: str, /, *, source: str, now: str = "") -> Iterator[ToolEven
     yield Progress(text=f"reading {source}")
     today = parse_now(now)
     seen: set[str] = set()
+    unread: set[str] = set()
     for match in _TOKEN.finditer(content):
         raw = match.group()
-        if raw in seen:
+        if raw in seen or raw in unread:
             continue
-        if len(seen) >= MAX_TOKENS:
-            yield Gap(text=f"only the first {MAX_TOKENS} different tokens were examined")
-            return
         line = content.count("\n", 0, match.start()) + 1
         evidence = Evidence(source=source, excerpt=raw[:200], line=line)
-        events = list(_inspect_token(raw[:MAX_TOKEN_CHARS], len(seen) + 1, evidence, today))
+        is_allowed = len(seen) < MAX_TOKENS
+        events = list(_inspect_token(raw[:MAX_TOKEN_CHARS], len(seen) + 1, evidence, today)) if is_allowed else []
         if events:
             seen.add(raw)
             yield from events
-    if seen and today is None:
+        elif raw.startswith(_HEADER_STARTS):
+            unread.add(raw)
+    yield from _gaps(len(seen), len(unread), has_date=today is not None)
+    yield Coverage(
+        read_as="text with tokens" if seen else "text without a readable token",
+        unit="token",
+        understood=len(seen),
+        total=len(seen) + len(unread),
+        looked_for="weak algorithms and secrets, headers that an attacker chooses, long validity, disclosed secrets",
+        not_covered="signatures were not verified, which needs the key",
+    )
+
+
+def _gaps(read: int, unread: int, *, has_date: bool) -> Iterator[Gap]:
+    if read >= MAX_TOKENS and unread:
+        yield Gap(text=f"only the first {MAX_TOKENS} different tokens were examined; {unread:,} more were not")
+    elif unread:
+        yield Gap(text=f"{unread:,} tokens have a header that cannot be read: cut, damaged, or not a token")
+    elif not read:
+        yield Gap(text="no token was found")
+    if read and not has_date:
         yield Gap(text="tokens were not checked for expiry: no date to compare with was given")
 
 

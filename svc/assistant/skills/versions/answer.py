@@ -21,7 +21,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     sentences = [_sentence(package, version, results) for (package, version), results in by_version.items()]
     rest = len(sentences) - MAX_SENTENCES
     more = f" And {plural(rest, 'more version')}: see the table." if rest > 0 else ""
-    return " ".join(sentences[:MAX_SENTENCES]) + more
+    return " ".join(sentences[:MAX_SENTENCES]) + more or "**Not examined:** no version was compared with a range."
 
 
 def _sentence(package: str, version: str, results: Sequence[VersionAffected]) -> str:
@@ -30,9 +30,11 @@ def _sentence(package: str, version: str, results: Sequence[VersionAffected]) ->
     if affected:
         return f"**Yes: {what} is affected.** It is in {code_span(affected[0].read_as)}.{_assumptions(affected)}"
     if any(one.is_affected is None for one in results):
-        return f"**Undetermined: {what}** and the versions of the range are not written in comparable forms."
+        return f"**Cannot tell: {what}** and the versions of the range are not written in comparable forms."
     ranges = ", ".join(code_span(one.read_as) for one in results[:3])
-    return f"**No: {what} is not affected.** It is outside {ranges}.{_assumptions(results)}"
+    return f"**No: {what} is outside {'the range' if len(results) == 1 else 'the ranges'} in the text:** {ranges}." + (
+        _assumptions(results)
+    )
 
 
 def _assumptions(results: Sequence[VersionAffected]) -> str:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.file_types.text_shape import data_form, is_log
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.versions.advisories import ranges_in_json
 from svc.assistant.skills.versions.findings import VersionAffected
 from svc.assistant.skills.versions.order import (
@@ -64,7 +65,13 @@ class VersionQuery(msgspec.Struct, frozen=True):
 def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """Yield a VersionAffected for each version in question and each range that may apply to it."""
     yield Progress(text=f"looking for versions and ranges in {source}")
-    ranges, plain = ranges_in_json(content[:MAX_TEXT_CHARS])
+    form = data_form(content)
+    if is_log(form) or form.startswith(("binary", "a file of another")):
+        yield Gap(text=f"{form}, not a text with versions and ranges")
+        yield _coverage(0, 0)
+        return
+    body = _without_fields(content) if form == "a mail" else content
+    ranges, plain = ranges_in_json(body[:MAX_TEXT_CHARS])
     plain, question = _without_lookalikes(plain), _without_lookalikes(question[:MAX_TEXT_CHARS])
     ranges += ranges_in(_PURL.sub(_blank, plain))
     is_separate = bool(question) and question.strip() not in content
@@ -76,17 +83,38 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"only the first {MAX_TEXT_CHARS:,} characters were examined")
     if not ranges:
         yield Gap(text="no version range was found, such as “>=2.0,<2.15”, “before 1.2.3” or an advisory in JSON")
-        return
-    if not queries:
+    elif not queries:
         yield Gap(text="no version to compare was found, such as “log4j-core 2.14.1”")
-        return
+    compared: set[VersionQuery] = set()
     named = ecosystem_named(question or plain) or ecosystem_named(plain)
-    pairs = ((query, candidate) for query in queries for candidate in _ranges_for(query, ranges))
+    pairs = ((query, candidate) for query in queries for candidate in (_ranges_for(query, ranges) if ranges else ()))
     for number, (query, candidate) in enumerate(pairs):
         if number >= MAX_PAIRS:
             yield Gap(text=f"only the first {MAX_PAIRS:,} comparisons were made")
-            return
-        yield _finding(query, candidate, named, source, content)
+            break
+        finding = _finding(query, candidate, named, source, content)
+        if finding.facts.is_affected is not None:
+            compared.add(query)
+        yield finding
+    yield _coverage(len(compared), len(queries))
+
+
+def _coverage(compared: int, versions: int) -> Coverage:
+    return Coverage(
+        read_as="versions and affected ranges" if compared else "text without a version and a range to compare",
+        unit="version",
+        understood=compared,
+        total=versions,
+        looked_for="affected ranges in the given text",
+        not_covered="advisories that are not in the text, and fixes that a distributor backported, are not known",
+    )
+
+
+def _without_fields(mail: str) -> str:
+    """Blank the header fields of a mail, whose dates and IDs look like versions; positions stay valid."""
+    end = mail.find("\n\n", len(mail) - len(mail.lstrip()))
+    end = len(mail) if end < 0 else end
+    return re.sub(r"[^\n]", " ", mail[:end]) + mail[end:]
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -25,8 +25,8 @@ HOSTILE = "`![x](http://evil.top/p.png) <img src=x onerror=alert(1)> ``` | [a](j
 
 def pdf_facts(producer: str | None = None, names: tuple[str, ...] = ()) -> PdfFacts:
     return PdfFacts(
-        format=producer or "PDF", **digests(b""), version="1.7", pages=1, objects=1, updates=0, is_encrypted=False,
-        producer=producer, names=list(names),
+        format=producer or "PDF", **digests(b""), version="1.7", pages=1, objects=1, unread_objects=0, updates=0,
+        is_encrypted=False, producer=producer, names=list(names),
     )  # fmt: skip
 
 

@@ -31,7 +31,11 @@ def asked(question: str) -> list[Finding[Facts]]:
         pytest.param(
             "techniques in impact", "**TA0040 Impact** has 15 techniques and 18 sub-techniques.", id="a tactic"
         ),
-        pytest.param("the weather", "**No ATT&CK entry matches the question.**", id="nothing"),
+        pytest.param(
+            "the weather",
+            "**Not answered:** the question matches no technique or tactic of the ATT&CK table.",
+            id="nothing",
+        ),
     ],
 )
 def test_the_verdict_names_the_technique(question: str, verdict: str) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding, Gap, Severity
+from svc.assistant.findings import Coverage, Finding, Gap, Severity
 from svc.assistant.skills.cvss import tool as cvss
 from svc.assistant.skills.cvss.findings import CvssBroken, CvssScore
 
@@ -168,7 +168,10 @@ def test_equal_vectors_are_counted_once_with_their_first_line():
     ["", "a/b:c/d", "http://x/a:b/c:d/e:f", "10:11:12/13:14", "CVSS is a standard", "ratio: A:B, C:D", "CVSS:3.1"],
 )
 def test_text_without_a_vector_is_a_gap_not_a_finding(text):
-    assert [type(item) for item in cvss.inspect(text)] == [Gap]
+    gap, coverage = cvss.inspect(text)
+    assert isinstance(gap, Gap)
+    assert isinstance(coverage, Coverage)
+    assert (coverage.understood, coverage.total) == (0, 0)
 
 
 METRICS = st.sampled_from(["AV", "AC", "Au", "PR", "UI", "S", "C", "VC", "E", "MAV", "XX", "", "CVSS:3.1", "cvss"])

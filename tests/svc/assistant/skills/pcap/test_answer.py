@@ -33,12 +33,12 @@ def test_the_verdict_names_the_worst_first():
 
 def test_a_capture_without_detections_says_so():
     found = findings(question("www.example.com", missing=False))
-    assert "No detections" in SECTION.verdict(found)
+    assert "None of the patterns of attacks matched** in the readable part" in SECTION.verdict(found)
     assert "2 packets in 1 flow" in SECTION.verdict(found)
 
 
 def test_an_unreadable_capture_is_reported():
-    assert "No packet capture" in SECTION.verdict([])
+    assert SECTION.verdict([]) == "**Not examined:** no packet could be read."
     assert SECTION.body([]) == ""
 
 

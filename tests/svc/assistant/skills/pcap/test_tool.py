@@ -32,9 +32,9 @@ from svc.assistant.skills.pcap.findings import (
     PcapRemote,
     PcapScan,
     PcapSummary,
+    PcapSuspiciousText,
     PcapTls,
     PcapUpload,
-    PcapWords,
 )
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import (
@@ -431,13 +431,15 @@ def test_an_upload_is_distinguished_from_a_download():
 
 def test_a_cleartext_shell_is_critical():
     banner = b"Microsoft Windows [Version 10.0.19045.3803]\r\n(c) Microsoft Corporation.\r\n\r\nC:\\Users\\a>"
-    finding = one(capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapWords)
+    finding = one(
+        capture(conversation([(">", banner), ("<", b"whoami\r\n")], ports=(50_000, 4444))), PcapSuspiciousText
+    )
     assert (finding.severity, finding.facts.port) == ("critical", 4444)
 
 
 def test_a_length_prefixed_program_is_found_in_an_unknown_protocol():
     staged = len(PROGRAM).to_bytes(4, "little") + PROGRAM
-    assert one(capture(conversation([("<", staged)], ports=(50_000, 4444))), PcapWords).severity == "high"
+    assert one(capture(conversation([("<", staged)], ports=(50_000, 4444))), PcapSuspiciousText).severity == "high"
 
 
 def test_two_macs_claiming_one_address_are_reported():
