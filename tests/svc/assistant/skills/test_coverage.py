@@ -16,7 +16,7 @@ from svc.assistant.findings import Coverage, Finding, Gap, Severity, ToolEvent
 from svc.assistant.skills.catalogue import SECTIONS, section_of, skill_named
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.workers import process as worker_process
-from tests.support.evidence_kinds import held_set, open_set
+from tests.support.sample_inputs import held_set, open_set
 
 WITHOUT_COVERAGE = {"auth_log", "events", "archive"}
 """Skills whose tools do not report their coverage yet."""
