@@ -15,7 +15,9 @@ class InputCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """How far one input was read: a file, an archive member, or the text of the question.
 
     ``state`` is ``read``, ``partly read`` or ``not examined``. ``understood`` of ``total`` units were read; ``reason``
-    says why the others were not. ``skill`` names the tool that read it.
+    says why the others were not. ``skill`` names the tool that read most of it, ``findings`` counts those of all tools.
+    ``not_covered`` says what such an input may hold that no tool looked for. ``size`` is in bytes, ``label`` the type
+    detected from the content.
     """
 
     name: str
@@ -25,8 +27,12 @@ class InputCoverage(msgspec.Struct, frozen=True, kw_only=True):
     understood: int = 0
     total: int = 0
     looked_for: str = ""
+    not_covered: str = ""
     reason: str = ""
     skill: str = ""
+    findings: int = 0
+    size: int = 0
+    label: str = ""
 
 
 class ClauseCoverage(msgspec.Struct, frozen=True, kw_only=True):

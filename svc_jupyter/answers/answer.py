@@ -86,7 +86,8 @@ class Answer:
     def coverage(self) -> pandas.DataFrame | list[Row]:
         """How far each input was read: a DataFrame if pandas is installed, otherwise a list of dicts.
 
-        Columns: name, state, read_as, unit, understood, total, looked_for, reason, skill. Empty if it is unknown.
+        Columns: name, state, read_as, unit, understood, total, looked_for, not_covered, reason, skill, findings, size,
+        label. Empty if it is unknown.
         """
         return frame_of(coverage_rows(self.messages), COVERAGE_COLUMNS)
 

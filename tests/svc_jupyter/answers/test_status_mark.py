@@ -91,11 +91,13 @@ def test_the_coverage_is_a_table_of_the_inputs():
     frame = Answer(tuple(turn(EXAMINED)), "svc-1", "s1").coverage
 
     assert list(frame.columns) == [
-        "name", "state", "read_as", "unit", "understood", "total", "looked_for", "reason", "skill",
+        "name", "state", "read_as", "unit", "understood", "total", "looked_for", "not_covered", "reason", "skill",
+        "findings", "size", "label",
     ]  # fmt: skip
     assert frame.iloc[0].to_dict() == {
         "name": "a.log", "state": "not examined", "read_as": "", "unit": "", "understood": 0, "total": 4,
-        "looked_for": "", "reason": "no line is known", "skill": "",
+        "looked_for": "", "not_covered": "", "reason": "no line is known", "skill": "", "findings": 0, "size": 0,
+        "label": "",
     }  # fmt: skip
     without = Answer(tuple(turn(EXAMINED)[2:]), "svc-1", "s1").coverage
     assert (len(without), list(without.columns)) == (0, list(frame.columns))
