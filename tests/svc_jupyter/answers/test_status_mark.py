@@ -41,6 +41,26 @@ def test_the_mark_is_the_first_thing_in_the_answer(markdown: str, status: Answer
     assert marked_markdown(markdown, status) == shown
 
 
+SAID = (
+    "***Not examined:*** x", "__Not examined__: x", "**NOT EXAMINED**", "### **Not examined**, x", ">> Not examined",
+    "  **Not examined:** x", "\n\n# *Not examined*", "_Not examined_, because x",
+)  # fmt: skip
+NOT_SAID = (
+    "1. Not examined", "<b>Not examined</b>", "`Not examined`", "Nicht untersucht: x", "Yes. Not examined: b.log",
+    "Not exam", '{"answer": null}',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("markdown", [*SAID, *NOT_SAID])
+def test_a_headline_is_kept_as_it_is(markdown: str):
+    shown = marked_markdown(markdown, EXAMINED)
+
+    if markdown in SAID:
+        assert shown.replace("⚠ ", "", 1) == markdown
+    else:
+        assert shown == f"{NOTICE}{markdown}"
+
+
 def test_plain_text_is_marked_without_markup():
     text = marked_text("Nothing found.", EXAMINED)
 
