@@ -143,6 +143,20 @@ def test_refresh_reports_a_changed_status_of_the_same_text(work: Path):
     assert "1 answer changed" in done.stderr
 
 
+def test_an_empty_log_or_one_of_an_unknown_kind_is_never_ok(local_state: Path, tmp_path: Path):
+    """With the real analyst."""
+    attach = "from pathlib import Path\npath = Path(log)\n%svc --new --attach {path} who got in?"
+    save_notebook(tmp_path / "n.ipynb", 'log = ""', LOAD, attach)
+    (tmp_path / "empty.log").touch()
+    (tmp_path / "noise.log").write_bytes(bytes(range(256)) * 40)
+    (tmp_path / "cases.csv").write_text("log\nempty.log\nnoise.log\n")
+
+    done = sweep(tmp_path, "--jobs", "2")
+
+    assert done.returncode == 6, done.stderr
+    assert {case["status"] for case in cases_in(tmp_path / "out").values()} <= {"not examined", "not answered"}
+
+
 def answer(status: str, text: str = "t") -> AnswerRecord:
     return AnswerRecord("k", "who?", "svc-1", text, "s", 1.0, False, [], status)
 
