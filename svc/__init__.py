@@ -19,7 +19,8 @@ The public names:
 
     clients     Svc, AsyncSvc
     sessions    InteractiveSession, AsyncSession, Watch
-    answers     SessionResponse, Message, MessageType, MimeType, Role, State, Usage
+    answers     SessionResponse, AnswerStatus, AnswerCoverage, InputCoverage, ClauseCoverage,
+                Message, MessageType, MimeType, Role, State, Usage
     listings    Session, SessionFile, UserInfo, User, UserType
     models      ModelInfo, ModelInfoInput, Toolset, Vendor
     own tools   LocalTool, LocalToolCall, ConfirmationRequest
@@ -34,6 +35,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from svc._version import __version__
+from svc.answer_coverage import AnswerCoverage, ClauseCoverage, InputCoverage
 from svc.config import DEFAULT_BASE_URL, DEFAULT_WS_URL, state_folder
 from svc.errors import (
     AddressNotFoundError,
@@ -65,6 +67,7 @@ from svc.errors import (
 from svc.local_tools import ConfirmationRequest, LocalTool, LocalToolCall
 from svc.messages import (
     DEFAULT_TTL,
+    AnswerStatus,
     FeedbackType,
     Message,
     MessageType,
@@ -94,12 +97,16 @@ __all__ = [
     "DEFAULT_TTL",
     "DEFAULT_WS_URL",
     "AddressNotFoundError",
+    "AnswerCoverage",
+    "AnswerStatus",
     "AsyncSession",
     "AsyncSvc",
+    "ClauseCoverage",
     "ConfigError",
     "ConfirmationRequest",
     "ExperimentalNotAllowedError",
     "FeedbackType",
+    "InputCoverage",
     "InteractiveSession",
     "InternalServiceError",
     "InvalidApiKeyError",

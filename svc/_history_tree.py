@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from rich.text import Text
 from rich.tree import Tree
 
-from svc.messages import Message, MessageType, Session, Usage
+from svc.messages import AnswerStatus, Message, MessageType, Session, Usage, status_of
 from svc.untrusted.characters import one_line
 
 CONTENT_CHARS = 200  # of one message; most consoles are narrower
@@ -25,6 +25,13 @@ _STYLES = {
     MessageType.ERROR: "bold red",
     MessageType.SOURCE: "magenta",
     MessageType.INFO: "blue",
+}
+
+
+_UNANSWERED = {
+    AnswerStatus.PARTLY_ANSWERED: "partly answered",
+    AnswerStatus.NOT_ANSWERED: "not answered",
+    AnswerStatus.NOT_EXAMINED: "not examined",
 }
 
 
@@ -73,14 +80,17 @@ def _turn_label(number: int, turn: Sequence[Message]) -> Text:
     begin, last = turn[0].created_at, turn[-1]
     tokens = sum((m.usage for m in turn if m.usage), start=Usage()).total_tokens
     counts = f"{_count(len(turn), 'message')}, {_span(last.created_at - begin)}, {_count(tokens, 'token')}"
-    return _line((f"turn {number:,} ", "bold"), _outcome(last), (f"  {_day(begin)} {_clock(begin)} UTC, {counts}", ""))
+    return _line((f"turn {number:,} ", "bold"), _outcome(turn), (f"  {_day(begin)} {_clock(begin)} UTC, {counts}", ""))
 
 
-def _outcome(last: Message) -> tuple[str, str]:
+def _outcome(turn: Sequence[Message]) -> tuple[str, str]:
+    last = turn[-1]
     if not last.ends_turn:
         return "not ended", "yellow"
     if last.message_type == MessageType.ERROR:
         return one_line(last.status_message, ACTOR_CHARS), "red"
+    if (status := status_of(turn)) in _UNANSWERED:
+        return _UNANSWERED[status], "yellow"
     return "answered", "green"
 
 

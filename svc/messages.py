@@ -10,11 +10,14 @@ import base64
 import binascii
 import time
 import uuid
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Literal, Self
 
 import msgspec
 
+from svc import answer_coverage
+from svc.answer_coverage import AnswerCoverage
 from svc.errors import ProtocolError
 
 ROOT_ID = "3713"  # docs/wire.md, "Message": the parent of a message that replies to no other
@@ -157,6 +160,7 @@ class Message(msgspec.Struct, kw_only=True):
     """One message of a session. ``seq`` counts from 1 without gaps; it is 0 in messages that are not stored.
 
     ``content`` is text for ``text/*`` and ``application/json``, base64 for all other types; ``get_content`` decodes it.
+    ``answer_status`` is set on a ``result``, unless its assistant does not know it.
     """
 
     message_type: MessageType
@@ -201,6 +205,27 @@ class Message(msgspec.Struct, kw_only=True):
             raise ProtocolError(
                 f"message {self.id}: the {self.mime_type} content is not valid base64: {error}"
             ) from error
+
+
+def status_of(messages: Sequence[Message]) -> AnswerStatus | None:
+    """Return how far the turn's last answer answers its question; None if that is unknown or there is no answer."""
+    result = _last_result(messages)
+    return result.answer_status if result else None
+
+
+def coverage_of(messages: Sequence[Message]) -> AnswerCoverage | None:
+    """Return what the turn's last answer covers, from the sources of the same run; None if its assistant sent none."""
+    result = _last_result(messages)
+    found = None
+    for message in messages:
+        is_source = message.message_type == MessageType.SOURCE and message.mime_type == MimeType.JSON
+        if result and is_source and message.title == answer_coverage.TITLE and message.group == result.group:
+            found = answer_coverage.read_coverage(message.content or "")
+    return found
+
+
+def _last_result(messages: Sequence[Message]) -> Message | None:
+    return next((message for message in reversed(messages) if message.message_type == MessageType.RESULT), None)
 
 
 class Vendor(msgspec.Struct, kw_only=True):
@@ -484,6 +509,16 @@ class SessionResponse(msgspec.Struct, kw_only=True):
     status_code: int = 200
     status_message: str = "OK"
     usage: Usage = msgspec.field(default_factory=Usage)
+
+    @property
+    def status(self) -> AnswerStatus | None:
+        """How far the question is answered; None if the assistant does not know it."""
+        return status_of(self.messages)
+
+    @property
+    def coverage(self) -> AnswerCoverage | None:
+        """How far each input was read and which parts of the question were answered; None if the service sent none."""
+        return coverage_of(self.messages)
 
     def text(self) -> str:
         """The answer in Markdown; ``""`` if the turn has none."""

@@ -54,7 +54,7 @@ class InteractiveSession(BaseSession):
             timeout_seconds: Cancel the turn after this time; None waits without a limit.
 
         Returns:
-            All messages of the turn; ``text()`` is the answer in Markdown.
+            All messages of the turn; ``text()`` is the answer in Markdown, ``status`` how far it answers the question.
 
         Raises:
             TurnTimeoutError: ``timeout_seconds`` have passed.
@@ -173,7 +173,7 @@ class AsyncSession(BaseSession):
             timeout_seconds: Cancel the turn after this time; None waits without a limit.
 
         Returns:
-            All messages of the turn; ``text()`` is the answer in Markdown.
+            All messages of the turn; ``text()`` is the answer in Markdown, ``status`` how far it answers the question.
 
         Raises:
             TurnTimeoutError: ``timeout_seconds`` have passed.

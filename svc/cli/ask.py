@@ -12,11 +12,18 @@ import click
 import msgspec
 
 from svc.errors import TurnTimeoutError
-from svc.messages import Message, MessageType, State
+from svc.messages import AnswerStatus, Message, MessageType, State, status_of
 from svc.untrusted.characters import printable
 
 if TYPE_CHECKING:
     from svc.session import AsyncSession
+
+UNANSWERED_EXIT_CODE = 3
+_NOTES = {
+    AnswerStatus.PARTLY_ANSWERED: "Partly answered: the answer says what is missing.",
+    AnswerStatus.NOT_ANSWERED: "Not answered: this is not a negative result.",
+    AnswerStatus.NOT_EXAMINED: "Not examined: the evidence was not read; this is not a negative result.",
+}
 
 
 @click.command()
@@ -29,7 +36,12 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
     help="Attach FILE (repeatable).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: session_id, answer, messages.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print one JSON object: session_id, answer, answer_status, messages.",
+)
 @click.option("--session", "session_id", metavar="ID", help="Continue session ID.")
 @click.option(
     "--timeout",
@@ -50,7 +62,8 @@ def ask(
       svc ask --json - < question.txt
 
     The service is the one in SVC_API_KEY and SVC_BASE_URL, else the local one, which is started if it is not running.
-    Exit codes: 0 answered, 1 failed, 2 usage error, 130 interrupted (the question is cancelled).
+    Exit codes: 0 answered or partly answered (stderr says which), 1 failed, 2 usage error, 3 not answered or not
+    examined, 130 interrupted (the question is cancelled).
     """
     if question == "-":
         question = sys.stdin.read()
@@ -64,11 +77,17 @@ def ask(
         click.echo("interrupted; the question was cancelled", err=True)
         sys.exit(130)
     answer = "".join(str(m.get_content()) for m in messages if m.message_type == MessageType.RESULT)
+    status = status_of(messages)
     if as_json:
-        click.echo(msgspec.json.encode({"session_id": session_id, "answer": answer, "messages": messages}))
+        shown = {"session_id": session_id, "answer": answer, "answer_status": status, "messages": messages}
+        click.echo(msgspec.json.encode(shown))
     else:
         click.echo(printable(answer))
         click.echo(f"Continue with: svc ask --session {session_id} ...", err=True)
+    if status in _NOTES:
+        click.echo(_NOTES[status], err=True)
+    if status in (AnswerStatus.NOT_ANSWERED, AnswerStatus.NOT_EXAMINED):
+        sys.exit(UNANSWERED_EXIT_CODE)
 
 
 async def _ask(

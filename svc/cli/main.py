@@ -1,6 +1,6 @@
 """The command ``svc``. Each command parses its options, makes one call, and prints.
 
-Exit codes: 0 success, 1 failure, 2 usage error, 130 interrupted.
+Exit codes: 0 success, 1 failure, 2 usage error, 3 not answered (``svc ask``), 130 interrupted.
 
 Other packages add commands through the entry-point group ``svc.commands``; these, the service and the networking
 libraries are imported only when a command needs them.

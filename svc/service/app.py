@@ -227,6 +227,7 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
                 expose_headers=[
                     "Retry-After",
                     "x-session-id",
+                    "x-answer-status",
                 ],  # the only response headers that scripts of other origins may read
             )
         )

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Meta
 
 from svc.errors import InvalidRequestError, StreamUnsupportedError
-from svc.messages import SessionResponse
+from svc.messages import AnswerStatus, SessionResponse
 from svc.service.turns.message_builder import is_cut
 
 _INSTRUCTION_ROLES = {"system", "developer"}
@@ -78,13 +78,18 @@ class ChatUsage(msgspec.Struct, kw_only=True):
 
 
 class ChatCompletion(msgspec.Struct, kw_only=True):
-    """The response of POST /chat/completions."""
+    """The response of POST /chat/completions. ``answer_status`` is not OpenAI's; their clients ignore it.
+
+    It is not in the choice's message, because clients send that back as history, also to services that refuse unknown
+    fields.
+    """
 
     id: str
     created: int
     model: str
     choices: list[ChatChoice]
     usage: ChatUsage
+    answer_status: AnswerStatus | None = None
     object: Literal["chat.completion"] = "chat.completion"
 
 
@@ -172,4 +177,5 @@ def build_completion(*, session_id: str, created: int, model: str, response: Ses
             completion_tokens=usage.generated_tokens,
             total_tokens=usage.total_tokens,
         ),
+        answer_status=response.status,
     )

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 
 from svc.untrusted.characters import one_line
 from svc_jupyter.answers.finding_identity import summaries
-from svc_jupyter.answers.findings import Row, frame_of, rows_of
+from svc_jupyter.answers.findings import COLUMNS, COVERAGE_COLUMNS, Row, coverage_rows, frame_of, rows_of
 from svc_jupyter.answers.picture import KINDS, Picture
+from svc_jupyter.answers.status_mark import marked_markdown, marked_text
 
 if TYPE_CHECKING:
     import pandas
 
-    from svc import Message, Usage
+    from svc import AnswerStatus, Message, Usage
 
 MIME_TYPE = "application/vnd.svc.answer+json"
 Bundle = dict[str, object]
@@ -56,17 +57,39 @@ class Answer:
 
     @cached_property
     def markdown(self) -> str:
-        """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged."""
+        """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged.
+
+        It begins with a mark if the question was not answered or its evidence not examined.
+        """
         from svc.untrusted.markdown import safe_markdown  # imported with the first answer
 
-        return safe_markdown(self.raw)
+        return marked_markdown(safe_markdown(self.raw), self.status)
 
     @cached_property
     def text(self) -> str:
-        """The answer without markup, for a ticket or a terminal; indicators outside code are defanged."""
+        """The answer without markup, for a ticket or a terminal; indicators outside code are defanged.
+
+        It begins with a mark if the question was not answered or its evidence not examined.
+        """
         from svc.untrusted.markdown import plain_text  # imported with the first answer
 
-        return plain_text(self.raw)
+        return marked_text(plain_text(self.raw), self.status)
+
+    @cached_property
+    def status(self) -> AnswerStatus | None:
+        """How far the question is answered: docs/wire.md, "Answer status". None if it is unknown."""
+        from svc.messages import status_of
+
+        return status_of(self.messages)
+
+    @cached_property
+    def coverage(self) -> pandas.DataFrame | list[Row]:
+        """How far each input was read: a DataFrame if pandas is installed, otherwise a list of dicts.
+
+        Columns: name, state, read_as, unit, understood, total, looked_for, not_covered, reason, skill, findings, size,
+        label. Empty if it is unknown.
+        """
+        return frame_of(coverage_rows(self.messages), COVERAGE_COLUMNS)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
@@ -85,12 +108,12 @@ class Answer:
 
         Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind.
         """
-        return frame_of(rows_of(self.messages))
+        return frame_of(rows_of(self.messages), COLUMNS)
 
     @cached_property
     def indicators(self) -> pandas.DataFrame | list[Row]:
         """The indicators among the findings, in the same form: type, value (not defanged), defanged, count, scope …"""
-        return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"])
+        return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"], COLUMNS)
 
     @cached_property
     def usage(self) -> Usage:
@@ -103,11 +126,10 @@ class Answer:
         import svc
 
         found = summaries(rows_of(self.messages))
-        data: Bundle = {
-            "text/markdown": self.markdown,
-            "text/plain": self.text,
-            MIME_TYPE: {"key": self.origin.key, "model": self.model, "text": self.raw, "findings": found},
-        }
+        shown: Bundle = {"key": self.origin.key, "model": self.model, "text": self.raw, "findings": found}
+        data: Bundle = {"text/markdown": self.markdown, "text/plain": self.text, MIME_TYPE: shown}
+        if self.status is not None:  # otherwise absent, as in notebooks that were run before answers had a status
+            shown["status"] = self.status
         last = self.messages[-1] if self.messages else None
         provenance = {
             "session_id": self.session_id,

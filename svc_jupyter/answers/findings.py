@@ -1,4 +1,4 @@
-"""The findings of a turn as rows, one per finding, from its ``source`` messages.
+"""The findings and the coverage of a turn as rows, one per finding or input, from its ``source`` messages.
 
 A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). Source messages of other assistants, in
 other forms, have no rows.
@@ -6,10 +6,12 @@ other forms, have no rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
+
+from svc import InputCoverage
 
 if TYPE_CHECKING:
     import pandas
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from svc import Message
 
 COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
+COVERAGE_COLUMNS = InputCoverage.__struct_fields__
 Row = dict[str, object]
 
 
@@ -43,13 +46,21 @@ def rows_of(messages: Iterable[Message]) -> list[Row]:
     return [_row(finding) for message in messages for finding in _findings(message)]
 
 
-def frame_of(rows: list[Row]) -> pandas.DataFrame | list[Row]:
-    """Convert the rows to a DataFrame if pandas is installed."""
+def coverage_rows(messages: Sequence[Message]) -> list[Row]:
+    """Return how far each input was read, in the service's order; none if it is unknown."""
+    from svc.messages import coverage_of
+
+    coverage = coverage_of(messages)
+    return [msgspec.structs.asdict(one) for one in coverage.inputs] if coverage else []
+
+
+def frame_of(rows: list[Row], columns: Sequence[str]) -> pandas.DataFrame | list[Row]:
+    """Convert the rows to a DataFrame if pandas is installed; without rows it has these columns."""
     try:
         import pandas
     except ImportError:
         return rows
-    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(COLUMNS))
+    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(columns))
 
 
 def _findings(message: Message) -> list[_Finding]:

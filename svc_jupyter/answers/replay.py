@@ -176,7 +176,7 @@ class AnswerCache:
             problem = await asyncio.to_thread(_save, policy.folder, entry)
             if problem:
                 yield StatusNote(problem)
-        has_changed = known is not None and known.text != entry.text
+        has_changed = known is not None and known.differs(entry)
         yield Origin(key=key, question=question.text, has_changed=has_changed)
 
     async def _ask_again(self, ask: AskService, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from svc import Message, MimeType
+from svc import AnswerStatus, Message, MimeType
+from svc.messages import status_of
 from svc_jupyter.answers.redaction import redact, redact_drawing
 
 VERSION = 1
@@ -54,6 +55,15 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
     def text(self) -> str:
         """The RESULT."""
         return "".join(str(m.get_content()) for m in self.messages if m.message_type == "result")
+
+    @property
+    def status(self) -> AnswerStatus | None:
+        """How far the question is answered; None if it is unknown, as in answers stored before there was a status."""
+        return status_of(self.messages)
+
+    def differs(self, other: Entry) -> bool:
+        """Whether the texts differ, or the statuses, if both are known."""
+        return self.text != other.text or (None not in (self.status, other.status) and self.status != other.status)
 
 
 def key_of(*, model: str, language: str, question: str, files: Sequence[tuple[str, str]], before: str) -> str:

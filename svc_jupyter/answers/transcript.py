@@ -4,16 +4,31 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from svc import Message, MessageType, State
+from svc import AnswerStatus, Message, MessageType, State
 from svc.untrusted.characters import printable
 from svc.untrusted.markdown import plain_text, safe_markdown
 from svc_jupyter.answers.redaction import redact
+from svc_jupyter.answers.status_mark import marked_markdown, marked_text
 
 MAX_TURNS = 50
 MAX_CHARACTERS = 100_000  # of questions and answers together; the oldest turns are left out
 _KINDS = (MessageType.QUERY, MessageType.RESULT, MessageType.ERROR)
+
+
+@dataclass(frozen=True)
+class _Exchange:
+    """A question with its answer, or with the reason why there is none."""
+
+    question: str
+    answer: str
+    status: AnswerStatus | None
+
+    @property
+    def length(self) -> int:
+        return len(self.question) + len(self.answer)
 
 
 def is_shown(message: Message) -> bool:
@@ -29,10 +44,10 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
     left_out = f"The first {len(turns) - len(kept):,} are omitted." if len(kept) < len(turns) else ""
     first = len(turns) - len(kept) + 1
     heads = [f"Question {number:,}" for number in range(first, len(turns) + 1)]
-    parts = [f"**{head}**\n\n{_fenced(question)}\n\n{_safe(answer)}"
-             for head, (question, answer) in zip(heads, kept, strict=True)]  # fmt: skip
-    texts = [f"{head}:\n{printable(question)}\n\n{plain_text(answer)}"
-             for head, (question, answer) in zip(heads, kept, strict=True)]  # fmt: skip
+    parts = [f"**{head}**\n\n{_fenced(turn.question)}\n\n{marked_markdown(_safe(turn.answer), turn.status)}"
+             for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
+    texts = [f"{head}:\n{printable(turn.question)}\n\n{marked_text(plain_text(turn.answer), turn.status)}"
+             for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
     mark = f'<span class="{css_class}"></span>' if css_class else ""
     return {
         "text/markdown": redact("\n\n".join(filter(None, [f"{mark}*{title}*", left_out, *parts]))),
@@ -40,10 +55,10 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
     }
 
 
-def _turns(messages: Sequence[Message]) -> list[tuple[str, str]]:
-    """Return each question with its answer, or with the reason why there is none."""
+def _turns(messages: Sequence[Message]) -> list[_Exchange]:
     questions: dict[str, str] = {}
     answers: dict[str, str] = {}
+    statuses: dict[str, AnswerStatus | None] = {}
     ends: dict[str, str] = {}
     for message in messages:
         match message.message_type:
@@ -51,25 +66,27 @@ def _turns(messages: Sequence[Message]) -> list[tuple[str, str]]:
                 questions[message.turn] = str(message.get_content())
             case MessageType.RESULT:
                 answers[message.turn] = answers.get(message.turn, "") + str(message.get_content())
+                statuses[message.turn] = message.answer_status
             case MessageType.ERROR:
                 ends[message.turn] = f"No answer: {message.get_content()!s}"
             case _:
                 ends.setdefault(message.turn, "")
     return [
-        (question, answers.get(turn) or ends.get(turn, "Not answered yet.")) for turn, question in questions.items()
+        _Exchange(question, answers.get(turn) or ends.get(turn, "Not answered yet."), statuses.get(turn))
+        for turn, question in questions.items()
     ]
 
 
-def _last(turns: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _last(turns: list[_Exchange]) -> list[_Exchange]:
     """Return the last turns within the limits; at least one, which is cut if it is too long."""
-    kept: list[tuple[str, str]] = []
+    kept: list[_Exchange] = []
     room = MAX_CHARACTERS
-    for question, answer in reversed(turns[-MAX_TURNS:]):
-        if kept and len(question) + len(answer) > room:
+    for turn in reversed(turns[-MAX_TURNS:]):
+        if kept and turn.length > room:
             break
-        question, answer = _cut(question, room // 2), _cut(answer, room)  # noqa: PLW2901
-        room -= len(question) + len(answer)
-        kept.insert(0, (question, answer))
+        fitting = replace(turn, question=_cut(turn.question, room // 2), answer=_cut(turn.answer, room))
+        room -= fitting.length
+        kept.insert(0, fitting)
     return kept
 
 

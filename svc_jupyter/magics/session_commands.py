@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from svc import InteractiveSession, Message, MessageType, Session, SvcError
+from svc_jupyter.answers.status_mark import label
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
 from svc_jupyter.kernel.kernel import KernelSession
@@ -195,7 +196,7 @@ def _history(session: InteractiveSession, number: int) -> Listing:
         turns.setdefault(message.turn, []).append(message)
     questions = [messages for messages in turns.values() if messages[0].message_type == MessageType.QUERY]
     rows = [[f"{i:,}", *_turn(messages)] for i, messages in enumerate(questions, 1)]
-    header = ("", "asked (UTC)", "question", "seconds", "answer")
+    header = ("", "asked (UTC)", "question", "seconds", "status", "answer")
     return Listing(f"{_counted(len(rows), 'question')}{_shown(len(rows), number)}", header, rows[-number:])
 
 
@@ -207,7 +208,8 @@ def _turn(messages: Sequence[Message]) -> Sequence[str]:
     else:
         answer = f"no answer: {last.status_message}" if last.ends_turn else "not answered yet"
     seconds = f"{last.created_at - query.created_at:.1f}"
-    return _format_time(query.created_at), str(query.get_content()), seconds, answer
+    status = label(result.answer_status) if result is not None else ""
+    return _format_time(query.created_at), str(query.get_content()), seconds, status, answer
 
 
 def _shown(count: int, number: int) -> str:

@@ -33,6 +33,7 @@ _DEFAULTS = {
     "mime_type": "text/plain",
     "status_code": 200,
     "status_message": "OK",
+    "answer_status": None,
 }
 _SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_DEFAULTS)
 _SENT_OF_STEPS = tuple(name for name in _SENT if name not in ("parent_id", "group"))

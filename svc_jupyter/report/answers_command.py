@@ -45,6 +45,7 @@ def list_command(store: Path, *, is_json: bool) -> None:
         if is_json:
             fields = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
             fields |= {"model": entry.model, "question": entry.question, "files": entry.files}
+            fields["status"] = entry.status
             click.echo(msgspec.json.encode(fields))
             continue
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M")
@@ -60,6 +61,7 @@ def show_command(key: str, store: Path) -> None:
     from svc.untrusted.characters import one_line, printable
     from svc.untrusted.markdown import plain_text
     from svc_jupyter.answers import store as answer_store
+    from svc_jupyter.answers.status_mark import label
 
     try:
         entry = answer_store.find(store, key)
@@ -69,6 +71,7 @@ def show_command(key: str, store: Path) -> None:
     click.echo(f"after     {entry.before or '(first question of the session)'}")
     click.echo(f"model     {one_line(entry.model)}, requested: {one_line(entry.asked_model) or 'default'}")
     click.echo(f"session   {one_line(entry.session_id)}")
+    click.echo(f"status    {label(entry.status)}")
     for name, digest in entry.files:
         click.echo(f"file      {one_line(name)}  {digest}")
     click.echo(f"question  {printable(entry.question)}\n")

@@ -24,7 +24,7 @@ from svc_jupyter.report.dask_executor import DaskExecutor
 from svc_jupyter.report.executor import Executor, Job, LocalExecutor
 from svc_jupyter.report.folder import FolderError, ReportFolder
 from svc_jupyter.report.options import Options
-from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, Status
+from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, Status
 from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
 from svc_jupyter.report.record import CaseRecord, RunRecord
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
@@ -200,11 +200,15 @@ def _report_outcome(batch: Batch, out: ReportFolder | None, interrupted: signal.
     where = out.path if out is not None else Path()
     for name in record.files:
         click.echo(f"{where / name}  {record.seconds:.1f} s", err=True)
-    if record.status != Status.OK:
+    if not record.status.is_complete:
         failed = "a cell failed (see the page):" if record.status == Status.FAILED else f"{record.status}:"
         click.echo(f"Error: {failed} {redact(record.failure, batch.secrets)}", err=True)
         return EXIT_CODES[record.status]
-    return _report_changes(batch)
+    changed = _report_changes(batch)
+    if record.status != Status.OK:
+        click.echo(f"{record.status}: {redact(record.verdict, batch.secrets)}", err=True)
+        return EXIT_CODES[record.status]
+    return changed
 
 
 def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
@@ -213,7 +217,10 @@ def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     where = out.path / folder.INDEX_NAME if out is not None else ""
     click.echo(f"{where}  {len(cases)} cases: {summary}  {batch.record.seconds:.1f} s", err=True)
-    return _report_changes(batch) if counts[Status.OK] == len(cases) else 1
+    if not all(case.status.is_complete for case in cases):
+        return 1
+    changed = _report_changes(batch)
+    return changed if counts[Status.OK] == len(cases) else UNANSWERED_EXIT_CODE
 
 
 def _report_changes(batch: Batch) -> int:

@@ -110,7 +110,8 @@ def run_command(**options: object) -> None:
     """Run NOTEBOOK in a new kernel and write NAME.html next to it, or run it once per row of --sweep.
 
     The notebook itself is not changed. If a cell fails, the page shows the error and the exit code is not 0. The page
-    is one file that loads nothing and runs no scripts.
+    is one file that loads nothing and runs no scripts. The exit code is 6 if a question was not answered, or its
+    evidence not examined.
     """
     quick_import.import_nbformat()
     from svc_jupyter.report.batch import run_batch

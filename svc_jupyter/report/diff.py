@@ -36,7 +36,10 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
-    """The comparison of one question. ``is_same_evidence``: the keys of the answers are equal."""
+    """The comparison of one question. ``is_same_evidence``: the keys of the answers are equal.
+
+    The statuses are the wire's ``answer_status``, empty if unknown.
+    """
 
     case: str
     question: str
@@ -44,6 +47,8 @@ class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
     is_same_evidence: bool
     added: list[Finding]
     removed: list[Finding]
+    old_status: str
+    new_status: str
 
 
 class ReportDiff(msgspec.Struct, frozen=True):
@@ -101,7 +106,8 @@ def _answer(case: str, old: AnswerRecord | None, new: AnswerRecord | None) -> An
         case _, None:
             change = Change.GONE
         case _:
-            change = Change.SAME if old.text == new.text and before.keys() == after.keys() else Change.CHANGED
+            is_same = old.text == new.text and before.keys() == after.keys() and not _has_other_status(old, new)
+            change = Change.SAME if is_same else Change.CHANGED
     either = new or old
     return AnswerDiff(
         case=case,
@@ -110,7 +116,14 @@ def _answer(case: str, old: AnswerRecord | None, new: AnswerRecord | None) -> An
         is_same_evidence=bool(old and new and _has_key(old, new)),
         added=[finding for key, finding in after.items() if key not in before],
         removed=[finding for key, finding in before.items() if key not in after],
+        old_status=old.status if old else "",
+        new_status=new.status if new else "",
     )
+
+
+def _has_other_status(old: AnswerRecord, new: AnswerRecord) -> bool:
+    """Whether the status changed. One that is only known tonight did not change."""
+    return bool(old.status and new.status) and old.status != new.status
 
 
 def _findings(answer: AnswerRecord | None) -> dict[str, Finding]:

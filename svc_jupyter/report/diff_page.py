@@ -8,6 +8,7 @@ import msgspec
 
 from svc.untrusted.characters import one_line
 from svc.untrusted.defang import defang_word
+from svc_jupyter.answers.status_mark import SYMBOL, UNANSWERED, label
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.diff import AnswerDiff, Change, Finding, ReportDiff
 
@@ -27,6 +28,7 @@ def as_markdown(diff: ReportDiff, old: str, new: str) -> str:
     lines += [f"- removed run {_code(name)}" for name in diff.gone_cases]
     for answer in _changed(diff):
         lines += ["", f"## {answer.change.capitalize()}: {_code(_title(answer))}", "", _why(answer)]
+        lines += ["", status] if (status := _status(answer)) else []
         lines += ["", *(f"- added, {_markdown(finding)}" for finding in answer.added)] if answer.added else []
         lines += ["", *(f"- removed, {_markdown(finding)}" for finding in answer.removed)] if answer.removed else []
     return "\n".join(lines) + "\n"
@@ -40,6 +42,7 @@ def as_html(diff: ReportDiff, old: str, new: str) -> str:
     parts += ["<ul>", *cases, "</ul>"] if cases else []
     for answer in _changed(diff):
         parts += [f"<h2>{answer.change.capitalize()}: {_text(_title(answer))}</h2>", f"<p>{_text(_why(answer))}</p>"]
+        parts += [f"<p><strong>{_text(status)}</strong></p>"] if (status := _status(answer)) else []
         found = [("added", finding) for finding in answer.added] + [("removed", f) for f in answer.removed]
         if found:
             rows = "".join(
@@ -57,7 +60,9 @@ def summary(diff: ReportDiff) -> str:
     counts = ", ".join(f"{diff.count(change)} {change}" for change in Change)
     added = sum(len(answer.added) for answer in diff.answers)
     removed = sum(len(answer.removed) for answer in diff.answers)
-    return f"Answers: {counts}. Findings: {added} added, {removed} removed."
+    unanswered = [(label(s), sum(answer.new_status == s for answer in diff.answers)) for s in UNANSWERED]
+    marks = "".join(f" {SYMBOL} {count} {name}." for name, count in unanswered if count)
+    return f"Answers: {counts}. Findings: {added} added, {removed} removed.{marks}"
 
 
 def _changed(diff: ReportDiff) -> list[AnswerDiff]:
@@ -77,6 +82,15 @@ def _why(answer: AnswerDiff) -> str:
             return "The question was removed."
         case _:
             return "The evidence is the same." if answer.is_same_evidence else "The evidence changed."
+
+
+def _status(answer: AnswerDiff) -> str:
+    """The status if it changed or is bad news; empty otherwise."""
+    mark = f"{SYMBOL} " if answer.new_status in UNANSWERED else ""
+    old, new = label(answer.old_status), label(answer.new_status)
+    if answer.change == Change.CHANGED and answer.old_status and old != new:
+        return f"{mark}Status: {old} → {new}."
+    return f"{mark}Status: {new}." if mark else ""
 
 
 def _markdown(finding: Finding) -> str:

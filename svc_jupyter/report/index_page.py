@@ -1,4 +1,4 @@
-"""``index.html`` of a sweep: each case with its status, duration, verdict and files."""
+"""``index.html`` of a sweep: each case with its status, duration, verdict, statuses of its answers, and files."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import html
 from datetime import UTC, datetime
 from urllib.parse import quote
 
+from svc_jupyter.answers.status_mark import SYMBOL
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.outcome import Status
-from svc_jupyter.report.record import CaseRecord, RunRecord
+from svc_jupyter.report.record import CaseRecord, RunRecord, count_statuses
 
 
 def build(record: RunRecord) -> str:
@@ -18,7 +19,7 @@ def build(record: RunRecord) -> str:
 <table>
 <caption>Cases, in the order of the sweep</caption>
 <thead><tr><th scope="col">Case</th><th scope="col">Status</th><th scope="col">Seconds</th>
-<th scope="col">Verdict</th><th scope="col">Files</th></tr></thead>
+<th scope="col">Verdict</th><th scope="col">Answers</th><th scope="col">Files</th></tr></thead>
 <tbody>
 {rows}
 </tbody>
@@ -41,9 +42,11 @@ def _row(case: CaseRecord) -> str:
         if "_files/" not in name
     )
     values = ", ".join(f"{name}={value}" for name, value in case.parameters.items())
-    text = case.verdict if case.status == Status.OK else case.failure
+    text = case.verdict if case.status.is_complete else case.failure
+    mark = f"{SYMBOL} " if case.status.is_complete and case.status != Status.OK else ""
     return (
         f'<tr><td class="text">{html.escape(case.name)}<br><small>{html.escape(values)}</small></td>'
-        f'<td class="status">{html.escape(case.status)}</td><td class="number">{case.seconds:.1f}</td>'
-        f'<td class="text">{html.escape(text)}</td><td>{links}</td></tr>'
+        f'<td class="status">{mark}{html.escape(case.status)}</td><td class="number">{case.seconds:.1f}</td>'
+        f'<td class="text">{html.escape(text)}</td><td class="text">{html.escape(count_statuses(case.answers))}</td>'
+        f"<td>{links}</td></tr>"
     )

@@ -23,7 +23,9 @@ from traitlets import Bool
 from svc.untrusted.characters import one_line
 from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.answers.redaction import redact_all
-from svc_jupyter.report.record import answers_of
+from svc_jupyter.answers.status_mark import SYMBOL, label
+from svc_jupyter.report.outcome import Status
+from svc_jupyter.report.record import answers_of, count_statuses, status_of_answers
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -60,6 +62,7 @@ class Prepare(Preprocessor):
         """Run the preprocessor, as nbconvert calls it."""
         notebook = redact_all(copy.deepcopy(notebook), (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
+        notice = _notice(notebook)
         for cell in notebook.cells:
             for output in cell.get("outputs", ()):
                 if MIME_TYPE in output.get("data", {}):
@@ -70,6 +73,7 @@ class Prepare(Preprocessor):
             for output in cell.get("outputs", ()):
                 _keep_known_kinds(output)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
+        resources["svc_notice"] = notice
         resources["svc_headings"] = _headings(notebook)
         resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
         return notebook, resources
@@ -91,11 +95,21 @@ def _sign(output: NotebookNode) -> None:
         parts.append(f"session {one_line(answer.session_id, limit=80)}")
     if answer.key:
         parts.append(f"key {one_line(answer.key, limit=SHOWN_KEY_CHARACTERS + 1)}")
+    if answer.status:
+        parts.append(label(answer.status))
     if answer.has_changed:
         parts.append("answer changed")
     footer = " · ".join(part.replace("`", "'") for part in parts if part)
     if "text/markdown" in output.data:
         output.data["text/markdown"] = f"{output.data['text/markdown']}\n\n---\n\n`{footer}`\n"
+
+
+def _notice(notebook: NotebookNode) -> str:
+    """The line at the top of a page whose questions are not all answered; empty if they are."""
+    answers = answers_of(notebook)
+    if status_of_answers(answers) == Status.OK:
+        return ""
+    return f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}."
 
 
 def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:

@@ -54,7 +54,7 @@ class CaseLines:
     def end(self, case: CaseRecord) -> None:
         """Print the case's status and verdict."""
         self._ended += 1
-        text = one_line(case.verdict if case.status == Status.OK else case.failure, limit=LINE_CHARACTERS)
+        text = one_line(case.verdict if case.status.is_complete else case.failure, limit=LINE_CHARACTERS)
         click.echo(f"{self._ended}/{self._total}  {case.seconds:6.1f} s  {case.status}  {case.name}  {text}", err=True)
 
 
@@ -120,10 +120,11 @@ class Bars:
         self._running[case.name](cell.number, cell.total)
 
     def end(self, case: CaseRecord) -> None:
-        """Remove the case's bar; print a line if it failed."""
+        """Remove the case's bar; print a line if it failed, or if not every question was answered."""
         self._running.pop(case.name)
         self._end.pop(case.name)()
         self._bars.advance(self._all)
         if case.status != Status.OK:
-            text = f"{case.status}  {case.name}  {one_line(case.failure, limit=LINE_CHARACTERS)}"
-            self._bars.console.print(text, markup=False, highlight=False, style="red")
+            reason, style = (case.verdict, "yellow") if case.status.is_complete else (case.failure, "red")
+            text = f"{case.status}  {case.name}  {one_line(reason, limit=LINE_CHARACTERS)}"
+            self._bars.console.print(text, markup=False, highlight=False, style=style)

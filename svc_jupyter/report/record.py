@@ -5,22 +5,30 @@ It is written when the run begins, as cases end, and at the end; one that still 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 
 import msgspec
 from nbformat import NotebookNode
 
+from svc import AnswerStatus
 from svc.untrusted.characters import one_line
 from svc_jupyter.answers.answer import MIME_TYPE
+from svc_jupyter.answers.status_mark import headline, label
 from svc_jupyter.report.outcome import Status
 
 FILE_NAME = "run.json"
 VERSION = 1
 VERDICT_CHARACTERS = 300
+_CASE_STATUSES = {AnswerStatus.NOT_EXAMINED: Status.NOT_EXAMINED, AnswerStatus.NOT_ANSWERED: Status.NOT_ANSWERED}
+"""What one such answer makes of its case; the first one counts."""
 
 
 class AnswerRecord(msgspec.Struct, frozen=True):
-    """An answer in a notebook. ``key`` is empty if an older version ran the notebook."""
+    """An answer in a notebook. ``key`` and ``status`` are empty if an older version ran the notebook.
+
+    ``status`` is the wire's ``answer_status``, empty if it is unknown.
+    """
 
     key: str
     question: str
@@ -30,6 +38,7 @@ class AnswerRecord(msgspec.Struct, frozen=True):
     time: float
     has_changed: bool
     findings: list[dict[str, object]]
+    status: str = ""
 
 
 class CaseRecord(msgspec.Struct, kw_only=True):
@@ -67,13 +76,26 @@ def answers_of(notebook: NotebookNode) -> list[AnswerRecord]:
     return [_answer(data, output.get("metadata", {})) for output, data in _outputs(notebook)]
 
 
+def status_of_answers(answers: Sequence[AnswerRecord]) -> Status:
+    """Return the status of a case whose cells all ran: one unanswered question is enough for it not to be OK."""
+    return next((_CASE_STATUSES[s] for s in _CASE_STATUSES if any(a.status == s for a in answers)), Status.OK)
+
+
+def count_statuses(answers: Sequence[AnswerRecord]) -> str:
+    """Summarise how far the questions are answered: "2 answered, 1 not examined"."""
+    counts = Counter(label(answer.status) for answer in answers)
+    return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
 def verdict_of(notebook: NotebookNode) -> str:
-    """Return the first line of the first answer; empty if there is none."""
-    for output, _ in _outputs(notebook):
-        text = str(output["data"].get("text/plain", ""))
-        for line in text.splitlines():
-            if line.strip():
-                return one_line(line, limit=VERDICT_CHARACTERS)
+    """Return the headline of the answer that decides the case's status, else of the first one; empty if none has one.
+
+    A mark that is a line of its own is left out, because the case's status says the same.
+    """
+    decisive = next((s for s in _CASE_STATUSES if any(d.get("status") == s for _, d in _outputs(notebook))), None)
+    for output, data in _outputs(notebook):
+        if decisive in (None, data.get("status")) and (line := headline(str(output["data"].get("text/plain", "")))):
+            return one_line(line, limit=VERDICT_CHARACTERS)
     return ""
 
 
@@ -98,4 +120,5 @@ def _answer(data: dict[str, object], metadata: dict[str, object]) -> AnswerRecor
         time=float(volatile.get("time") or 0.0),
         has_changed=bool(volatile.get("has_changed", False)),
         findings=[item for item in findings if isinstance(item, dict)] if isinstance(findings, list) else [],
+        status=str(data.get("status") or ""),
     )

@@ -14,7 +14,7 @@ from svc_jupyter.report.cases import Case
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.executor import Executor
 from svc_jupyter.report.outcome import CellRun, Run, Status
-from svc_jupyter.report.record import CaseRecord, answers_of, verdict_of
+from svc_jupyter.report.record import CaseRecord, answers_of, status_of_answers, verdict_of
 
 RECORD_SECONDS = 1.0  # between two writings of run.json while cases end
 
@@ -68,7 +68,7 @@ class Sweep:
             if max_failures is not None and self._failures >= max_failures:
                 return
             await self._one(executor, case, record)
-            self._failures += record.status != Status.OK
+            self._failures += not record.status.is_complete
             if time.monotonic() - self._noted >= RECORD_SECONDS:
                 self._noted = time.monotonic()
                 self._sink.note()
@@ -87,7 +87,8 @@ class Sweep:
     async def _finish(self, run: Run, record: CaseRecord) -> None:
         """Write the case; if that fails, record it as its status."""
         secrets = self._sink.output.secrets
-        _describe(run, record)
+        status = run.status if run.status != Status.OK else status_of_answers(answers_of(run.notebook))
+        _describe(run, record, status)
         notebook = redact_all(run.notebook, secrets)
         try:
             files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
@@ -96,18 +97,18 @@ class Sweep:
             reason = getattr(error, "strerror", None) or str(error)
             record.status, record.failure = Status.NOT_WRITTEN, f"cannot write the report: {reason}"
             return
-        record.status, record.failure = run.status, redact(run.failure, secrets)
+        record.status, record.failure = status, redact(run.failure, secrets)
         record.verdict = verdict_of(notebook)
         record.answers = answers_of(notebook)
 
 
-def _describe(run: Run, record: CaseRecord) -> None:
+def _describe(run: Run, record: CaseRecord, status: Status) -> None:
     """Add the run's data to the notebook's metadata: ours, and papermill's for tools that read these."""
-    run.notebook.metadata["svc"] = {"case": record.name, "status": str(run.status), "started": record.started}
+    run.notebook.metadata["svc"] = {"case": record.name, "status": str(status), "started": record.started}
     known = run.notebook.metadata.get("papermill") or {}
     run.notebook.metadata["papermill"] = {
         **known,
         "parameters": record.parameters,
         "duration": round(run.seconds, 3),
-        "exception": run.status != Status.OK or None,
+        "exception": not status.is_complete or None,
     }

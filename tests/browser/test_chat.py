@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from svc.service.server.serve import listen
-from tests.support.assistants.scripted import Chatty, Echo, Slow, Steady
+from tests.support.assistants.scripted import Chatty, Echo, Slow, Steady, Unread
 from tests.support.live import ProcessService, StartService, ThreadService, wait_until
 from tests.support.watched import Host, OpenPage, host
 
@@ -92,6 +92,23 @@ def test_a_question_is_answered_and_its_progress_is_shown(show_chat: ShowChat, a
     expect(answers(page)).to_contain_text("0 files, 0 earlier")
     expect(answers(page).locator("strong")).to_have_text("brute-forced")
     assert steps(page)[0] == "read 25 characters"
+
+
+def test_an_answer_that_examined_nothing_says_so_in_words_above_it(show_chat: ShowChat, allowed):
+    service = allowed(Unread)
+    page = show_chat(service)
+    ask(page, "was there a scan?")
+    badge = page.get_by_role("note", name="Status of the answer: Not examined")
+
+    expect(badge).to_have_text("⚠ Not examined")
+    expect(answers(page)).to_have_text("No scan found.")
+    above, below = badge.bounding_box(), answers(page).bounding_box()
+    assert above
+    assert below
+    assert above["y"] + above["height"] <= below["y"]
+    expect(page.get_by_role("status")).to_contain_text("⚠ Not examined. No scan found.")
+    later = show_chat(service, {"session-id": session_of(page)})
+    expect(later.get_by_role("note")).to_have_text("⚠ Not examined")
 
 
 def test_progress_streams_in_while_the_turn_runs(show_chat: ShowChat, allowed):

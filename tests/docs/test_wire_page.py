@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from svc import _retry, errors, local_tools
-from svc.messages import ROOT_ID, FeedbackType, MessageType, MimeType, Role, State, UserType
+from svc import _retry, answer_coverage, errors, local_tools
+from svc.messages import ROOT_ID, AnswerStatus, FeedbackType, MessageType, MimeType, Role, State, UserType
 from svc.service import close_codes
 from svc.service.access import sign_in_codes, stream_tickets, user_keys
 from svc.service.app import OPERATIONS
@@ -124,6 +124,27 @@ def test_the_page_has_every_field(kind: str):
 )
 def test_the_page_has_every_field_of_local_tools(kind):
     assert set(kind.__struct_fields__) <= pages.code_words(pages.section(PAGE, "Local tools"))
+
+
+@pytest.mark.parametrize(
+    ("heading", "kind"),
+    [
+        ("input field", answer_coverage.InputCoverage),
+        ("clause field", answer_coverage.ClauseCoverage),
+        ("field", answer_coverage.AnswerCoverage),
+    ],
+)
+def test_the_page_has_every_field_of_the_coverage(heading: str, kind):
+    section = pages.section(PAGE, "Answer status").partition(f"\n| {heading} |")[2].partition("\n\n")[0]
+
+    assert set(kind.__struct_fields__) <= pages.code_words(section)
+    assert f"`title` `{answer_coverage.TITLE}`" in pages.section(PAGE, "Answer status")
+
+
+def test_the_table_of_answer_statuses_is_complete():
+    table = pages.section(PAGE, "Answer status").partition("\n\nA `source` message")[0]
+
+    assert [row[0].strip("`") for row in pages.rows(table)] == list(AnswerStatus)
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,19 @@ def test_the_last_answer_becomes_a_cell_that_is_safe_to_render(lab: Workbench):
     lab.page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('203[.]0[.]113[.]9'))")
 
 
+def test_an_answer_that_examined_nothing_is_marked_in_the_chat_the_cell_and_the_inserted_cell(lab: Workbench):
+    lab.open("unread.ipynb", LOAD, "%svc status not_examined **No failed login.**", "3")
+    lab.run(0)
+    lab.run(1)
+    expect(lab.output(1).last).to_contain_text("⚠ Not examined. The evidence was not read")
+    lab.open_chat()
+    expect(lab.chat.get_by_role("note", name="Status of the answer: Not examined")).to_have_text("⚠ Not examined")
+    expect(lab.answers).to_have_text(["No failed login."])
+    lab.select(2)
+    lab.command("svc:insert-answer")
+    expect(lab.markdown()).to_contain_text(["⚠ Not examined."])
+
+
 def test_sessions_are_created_resumed_and_extended_by_commands(lab: Workbench):
     lab.open("sessions.ipynb", LOAD, "%svc session new first-one", "%svc echo in the first", "%svc session")
     for number in range(3):

@@ -121,7 +121,7 @@ ROWS = [
     ("gateway-away", raising(parse_error, Reply(504, b"<h1>")), svc.UnavailableError, "a proxy in front of the service answered HTTP 504. Try again; if it persists, ask its admin."),
     ("the-services-own-words", unreadable(Reply(410, wire("session_expired", "it ended; make another"))), svc.SessionExpiredError, "it ended; make another"),
     # _protocol
-    ("question-too-long", lambda: TurnProtocol(Message(message_type=MessageType.QUERY, id="q", turn="t", content="x" * 1_048_576, created_at=1.0), 0), svc.TooLargeError, "the question is 1,048,842 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it."),
+    ("question-too-long", lambda: TurnProtocol(Message(message_type=MessageType.QUERY, id="q", turn="t", content="x" * 1_048_576, created_at=1.0), 0), svc.TooLargeError, "the question is 1,048,863 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it."),
     ("frame-is-no-message", received("{}"), svc.ProtocolError, "malformed message on the stream (Object missing required field `message_type`): '{}'"),
     ("frame-is-no-message-while-cancelling", lambda: CancelProtocol("t", 0).receive("{}"), svc.ProtocolError, "malformed message on the stream: Object missing required field `message_type`"),
     ("set-back", received(Message(message_type=MessageType.QUERY, id="q", turn="t", seq=3), earlier_after=5), svc.ProtocolError, "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there."),

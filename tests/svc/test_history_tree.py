@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from svc._history_tree import content_bytes, session_tree
-from svc.messages import Message, MessageType, MimeType, SessionFile, State, Usage
+from svc.messages import AnswerStatus, Message, MessageType, MimeType, SessionFile, State, Usage
 from svc.untrusted.characters import one_line
 from tests.support.session_facts import session
 
@@ -33,6 +33,24 @@ def turn(name: str, question: str, *, first: int, end: MessageType = MessageType
             status_message="OK" if end == MessageType.INFO else "upstream_error",
         ),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "shown_as"),
+    [
+        (None, "answered"),
+        ("answered", "answered"),
+        ("partly_answered", "partly answered"),
+        ("not_answered", "not answered"),
+        ("not_examined", "not examined"),
+        ("of_a_newer_service", "answered"),
+    ],
+)
+def test_a_turn_has_the_status_of_its_answer(status: str | None, shown_as: str):
+    messages = turn("t", "who?", first=1)
+    messages[1].answer_status = AnswerStatus(status) if status else None
+
+    assert f"turn 1 {shown_as}  1970" in "\n".join(shown(messages))
 
 
 def test_the_tree_has_the_session_its_turns_and_every_message():

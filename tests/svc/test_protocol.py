@@ -11,7 +11,7 @@ import pytest
 
 from svc._protocol import CancelProtocol, Deliver, EarlierTurn, Fail, Reconnect, TurnProtocol
 from svc.errors import ProtocolError, ServiceError, TooLargeError
-from svc.messages import Message, MessageType
+from svc.messages import Message, MessageType, status_of
 from tests.support import WIRE
 
 TRANSCRIPTS = sorted(WIRE.glob("*.json"))
@@ -27,6 +27,7 @@ class Player:
         earlier = EarlierTurn(**script["earlier"]) if "earlier" in script else None
         self.protocol = TurnProtocol(query, script["after"], earlier)
         self.yielded: list[str] = []
+        self.messages: list[Message] = []
         self.error: Exception | None = None
         self.sent: list[dict[str, Any]] = []
         self.is_leaving = False
@@ -66,6 +67,7 @@ class Player:
         match self.protocol.receive(text):
             case Deliver(message):
                 self.yielded.append(message.id)
+                self.messages.append(message)
             case Fail(error):
                 self.error = error
             case Reconnect():
@@ -84,6 +86,7 @@ def test_a_turn_is_followed_as_in_the_transcript(path: Path):
     assert player.yielded == expect["yielded"]
     assert player.protocol.after == expect["after"]
     assert not player.protocol.outgoing()
+    assert status_of(player.messages) == expect.get("answer_status")
     check_error(player.error, expect.get("error"))
     assert player.protocol.is_over or player.error
 
@@ -122,7 +125,7 @@ def test_a_cut_after_any_frame_changes_nothing_for_the_caller(name: str, cut: in
 def test_a_question_over_the_frame_size_is_rejected_before_sending():
     query = Message(message_type=MessageType.QUERY, turn="t1", content="a" * 1_048_577)
 
-    with pytest.raises(TooLargeError, match=r"1,048,8\d\d bytes.*limit is 1,048,576.*Attach"):
+    with pytest.raises(TooLargeError, match=r"1,048,9\d\d bytes.*limit is 1,048,576.*Attach"):
         TurnProtocol(query, 0)
 
 

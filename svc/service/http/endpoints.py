@@ -166,6 +166,8 @@ async def chat_completions(service: Service, key: KeyRecord, request: Request) -
     session_id, completion = await service.converse(key, await _read(service, request, ChatRequest))
     response = reply(completion)
     response.headers["x-session-id"] = session_id
+    if completion.answer_status is not None:
+        response.headers["x-answer-status"] = completion.answer_status
     return response
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import UpstreamError
-from svc.messages import MessageType, MimeType, State
+from svc.messages import AnswerStatus, MessageType, MimeType, State
 
 
 class Echo(Assistant):
@@ -22,6 +22,16 @@ class Echo(Assistant):
                    mime_type=MimeType.JSON)  # fmt: skip
         yield Step(content="done reading", state=State.GENERATING)
         yield Answer(markdown=f"{turn.prompt}\n\n{len(turn.files)} files, {len(turn.history)} earlier")
+
+
+class Unread(Assistant):
+    """Reads nothing and says so: the status ``not_examined``, with its coverage."""
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        inputs = [{"name": "conn.log", "state": "not examined", "reason": "no tool reads it"}]
+        content = json.dumps({"status": AnswerStatus.NOT_EXAMINED, "inputs": inputs, "clauses": []})
+        yield Step(content=content, message_type=MessageType.SOURCE, mime_type=MimeType.JSON, title="coverage")
+        yield Answer(markdown="**No scan found.**", status=AnswerStatus.NOT_EXAMINED)
 
 
 class Remembering(Assistant):

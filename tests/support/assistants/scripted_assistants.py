@@ -2,7 +2,8 @@
 
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
 long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is
-attached; ``call NAME {ARGUMENTS}``: the client's tool of that name, and what came of it.
+attached; ``call NAME {ARGUMENTS}``: the client's tool of that name, and what came of it; ``status NAME TEXT``: that
+text as an answer of that status, with its coverage.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import AsyncIterator
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import UpstreamError
+from svc.messages import AnswerStatus, MessageType, MimeType
 
 
 class Scripted(Assistant):
@@ -33,10 +35,30 @@ class Scripted(Assistant):
             case "call":
                 yield Answer(markdown=await call(turn, rest[0], " ".join(rest[1:])))
                 return
+            case "status":
+                yield coverage(turn, rest[0])
+                yield Answer(markdown=turn.prompt.split(maxsplit=2)[2], status=AnswerStatus(rest[0]))
+                return
             case "files":
                 yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))
                 return
         yield Answer(markdown=f"{turn.prompt} (after {len(turn.history)})")
+
+
+def coverage(turn: Turn, status: str) -> Step:
+    """The ``coverage`` source: every file was read as its status says."""
+    is_read = status not in ("not_examined", "not_answered")
+    inputs = [
+        {
+            "name": file.name, "state": "read" if is_read else "not examined", "read_as": file.label, "unit": "byte",
+            "understood": file.size if is_read else 0, "total": file.size, "looked_for": "logins",
+            "reason": "" if is_read else "no line of it is known", "skill": "logins", "unknown": 1,
+        }
+        for file in turn.files
+    ]  # fmt: skip
+    clause = {"text": "who?", "state": "answered" if is_read else "cannot tell"}
+    content = json.dumps({"status": status, "inputs": inputs, "clauses": [clause]})
+    return Step(content=content, message_type=MessageType.SOURCE, mime_type=MimeType.JSON, title="coverage")
 
 
 async def call(turn: Turn, name: str, arguments: str) -> str:

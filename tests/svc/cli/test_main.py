@@ -47,10 +47,37 @@ def test_json_is_one_object_with_session_answer_and_messages():
     done = ask("--json", "count 1")
 
     answered = json.loads(done.stdout)
-    assert sorted(answered) == ["answer", "messages", "session_id"]
+    assert sorted(answered) == ["answer", "answer_status", "messages", "session_id"]
+    assert answered["answer_status"] is None
     assert answered["answer"] == "count 1 (after 0)"
     assert [m["message_type"] for m in answered["messages"]] == ["info", "result", "info"]
     assert "svc ask" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "note"),
+    [
+        ("answered", 0, ""),
+        ("partly_answered", 0, "Partly answered: the answer says what is missing."),
+        ("not_answered", 3, "Not answered: this is not a negative result."),
+        ("not_examined", 3, "Not examined: the evidence was not read; this is not a negative result."),
+        ("of_a_newer_service", 0, ""),
+    ],
+)
+def test_the_exit_code_says_whether_the_question_was_answered(status: str, code: int, note: str):
+    done = ask(f"status {status} No failed login.")
+    as_json = ask("--json", f"status {status} No failed login.")
+
+    assert (done.returncode, done.stdout) == (code, "No failed login.\n")
+    assert done.stderr.splitlines()[1:] == [note] * bool(note)
+    assert (as_json.returncode, json.loads(as_json.stdout)["answer_status"]) == (code, status)
+    assert as_json.stderr.splitlines() == [note] * bool(note)
+
+
+def test_help_lists_the_exit_codes():
+    done = ask("--help")
+
+    assert "3 not answered or not" in done.stdout
 
 
 def test_a_session_goes_on():

@@ -48,6 +48,24 @@ def test_a_cell_shows_its_steps_and_then_its_answer(shared_kernel: Kernel):
     assert kernel_text == "count 3 (after 0)|5\n"
 
 
+def test_an_answer_that_examined_nothing_is_marked_in_its_cell_its_variable_and_the_transcript(
+    kernel: Kernel, tmp_path: Path
+):
+    (tmp_path / "empty.log").touch()
+    asked = f"%%svc --new --into answer --attach {tmp_path}/empty.log\nstatus not_examined **No failed login.**"
+    shown = kernel.run(asked).displays[-1]["data"]
+    told = kernel.run("print(answer.status, answer.coverage.state[0], answer.coverage.name[0], answer.raw)").text
+    panel = kernel.run("%svc panel").displays[-1]["data"]
+    history = kernel.run("%svc history").displays[-1]["data"]["text/plain"]
+
+    notice = "⚠ **Not examined.** The evidence was not read: this is not a negative result."
+    assert shown["text/markdown"] == f"{notice}\n\n**No failed login.**"
+    assert shown["text/plain"].startswith("⚠ Not examined. ")
+    assert told == "not_examined not examined empty.log **No failed login.**\n"
+    assert notice in panel["text/markdown"]
+    assert "not examined" in history
+
+
 def test_a_line_asks_and_the_session_goes_on(kernel: Kernel):
     kernel.run("%svc echo one")
     seen = kernel.run('%svc echo "two" {braces} $HOME \\n # what?')

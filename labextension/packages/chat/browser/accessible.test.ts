@@ -17,9 +17,21 @@ async function answered(shown: Page): Promise<void> {
   await frames();
 }
 
+/** An answer with this status. */
+const rated = (status: string) => async (shown: Page) => {
+  await ask(shown, "who?");
+  const messages = turn(0, "who?", "**No failed login.**");
+  shown.transport.say(
+    ...messages.map((one) => ({ ...one, answer_status: one.message_type === "result" ? status : null })),
+  );
+  await frames();
+};
+
 const SCENES: Record<string, (shown: Page) => Promise<void>> = {
   landing: () => Promise.resolve(),
   answered,
+  "not examined": rated("not_examined"),
+  "partly answered": rated("partly_answered"),
   trace: async (shown) => {
     await answered(shown);
     shown.find(".trace summary").click();

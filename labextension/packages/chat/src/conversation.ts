@@ -50,6 +50,8 @@ export class Turn {
   endedAt = 0;
   /** The `group` of the answer, which feedback refers to. */
   group = "";
+  /** How far the question is answered (docs/wire.md, "Answer status"), or "". */
+  status = "";
   /** An edited question was asked instead. */
   isReplaced = false;
   /** The user's rating: 1, -1, or 0 for none. */
@@ -142,6 +144,7 @@ export class Conversation {
         break;
       case "result":
         turn.group = message.group;
+        turn.status = message.answer_status ?? "";
         this.#applyPart(turn, message);
         break;
       case "error":

@@ -13,6 +13,7 @@ import type { SvcChatEventMap } from "./events.js";
 import { banner, chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
 import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
 import type { AttributeName, Settings } from "./settings.js";
+import { markedAnswer, verdictOf } from "./status.js";
 import { ENGLISH, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import css from "./styles.css?inline";
@@ -206,10 +207,9 @@ export class SvcChat extends Base {
   }
 
   #ended(turn: Turn): void {
-    const verdict = oneLine(turn.answer.split("\n\n")[0] ?? "", 200).replaceAll("*", "");
-    if (turn.answer) this.#announce(fill(this.#strings.answerReady, verdict));
+    if (turn.answer) this.#announce(fill(this.#strings.answerReady, verdictOf(turn, this.#strings)));
     else if (turn.failure) this.#announce(turn.failure.text);
-    this.#emit("svc-result", { turn: turn.id, state: turn.state, answer: turn.answer });
+    this.#emit("svc-result", { turn: turn.id, state: turn.state, status: turn.status, answer: turn.answer });
   }
 
   #askForKey(): void {
@@ -322,7 +322,8 @@ export class SvcChat extends Base {
       this.#startNewSession();
     },
     save: (kind: "md" | "json") => {
-      if (this.#chat) save(kind, this.sessionId, this.#chat.name || DEFAULT_NAME, this.#chat.conversation);
+      const name = this.#chat?.name || DEFAULT_NAME;
+      if (this.#chat) save(kind, { id: this.sessionId, name }, this.#chat.conversation, this.#strings);
     },
   };
 
@@ -368,7 +369,7 @@ export class SvcChat extends Base {
         this.#thread?.edit(null);
         this.#ask(text, turn);
       },
-      copyAnswer: (turn: Turn) => void this.#copy(turn.answer),
+      copyAnswer: (turn: Turn) => void this.#copy(markedAnswer(turn, this.#strings)),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
       canConfirm: this.#chat?.transport.confirm !== undefined,
       confirm: (turn: Turn, isAllowed: boolean) => void this.#chat?.confirm(turn, isAllowed),

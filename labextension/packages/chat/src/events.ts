@@ -12,6 +12,8 @@ export interface SessionDetail {
 export interface ResultDetail {
   readonly turn: string;
   readonly state: TurnState;
+  /** How far the question is answered: "answered", "partly_answered", "not_answered", "not_examined", or "". */
+  readonly status: string;
   /** Markdown, as the service sent it. */
   readonly answer: string;
 }

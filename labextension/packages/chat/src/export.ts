@@ -1,5 +1,7 @@
 // Exports: a table as CSV, a session as Markdown or JSON.
 import type { Conversation, Turn } from "./conversation.js";
+import { markedAnswer } from "./status.js";
+import type { Strings } from "./strings.js";
 import { printable } from "./untrusted.js";
 
 /** CSV as in RFC 4180. Cells that a spreadsheet would run as a formula get a leading apostrophe (OWASP, CSV injection). */
@@ -12,25 +14,28 @@ function csvCell(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The session as Markdown, for reading or for a ticket. Answers are as the service sent them. */
-export function asMarkdown(name: string, conversation: Conversation): string {
-  return `# ${printable(name)}\n\n${conversation.turns.map(turnAsMarkdown).join("\n\n---\n\n")}\n`;
+/** The session as Markdown, for reading or for a ticket. Answers are as the service sent them, after a mark if the
+ * question is not answered. */
+export function asMarkdown(name: string, conversation: Conversation, strings: Strings): string {
+  const turns = conversation.turns.map((turn) => turnAsMarkdown(turn, strings));
+  return `# ${printable(name)}\n\n${turns.join("\n\n---\n\n")}\n`;
 }
 
-function turnAsMarkdown(turn: Turn): string {
+function turnAsMarkdown(turn: Turn, strings: Strings): string {
   const question = printable(turn.question).replace(/^/gm, "> ");
   const end = turn.failure ? `**${turn.state}**: ${turn.failure.text}` : "";
-  return [question, printable(turn.answer), end].filter(Boolean).join("\n\n");
+  return [question, printable(markedAnswer(turn, strings)), end].filter(Boolean).join("\n\n");
 }
 
 export function asJson(session: { id: string; name: string }, conversation: Conversation): string {
   const turns = conversation.turns.map(
-    ({ id, question, state, startedAt, endedAt, steps, pictures, failure, answer }) => ({
+    ({ id, question, state, status, startedAt, endedAt, steps, pictures, failure, answer }) => ({
       id,
       question,
       state,
       started_at: startedAt,
       ended_at: endedAt,
+      answer_status: status || null,
       answer,
       failure,
       steps: steps.map(({ kind, actor, text, at }) => ({ kind, actor, text, at })),
@@ -41,10 +46,16 @@ export function asJson(session: { id: string; name: string }, conversation: Conv
 }
 
 /** Downloads the session as a file with its name. */
-export function save(kind: "md" | "json", id: string, name: string, conversation: Conversation): void {
+export function save(
+  kind: "md" | "json",
+  session: { id: string; name: string },
+  conversation: Conversation,
+  strings: Strings,
+): void {
+  const { name } = session;
   const file = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "-").slice(0, 80)}.${kind}`;
-  if (kind === "md") download(file, "text/markdown", asMarkdown(name, conversation));
-  else download(file, "application/json", asJson({ id, name }, conversation));
+  if (kind === "md") download(file, "text/markdown", asMarkdown(name, conversation, strings));
+  else download(file, "application/json", asJson(session, conversation));
 }
 
 function download(name: string, mimeType: string, text: string): void {

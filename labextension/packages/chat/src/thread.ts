@@ -8,6 +8,7 @@ import type { Conversation, Picture, Step, Turn } from "./conversation.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
 import { MarkdownView } from "./markdown-view.js";
+import { statusNote } from "./status.js";
 import { fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { oneLine, printable } from "./untrusted.js";
@@ -151,10 +152,24 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
 
 function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
-  return html`${traceTemplate(turn, strings)} ${confirmationTemplate(turn, actions)}
+  return html`${traceTemplate(turn, strings)} ${confirmationTemplate(turn, actions)} ${statusTemplate(turn, strings)}
     <div class="answer" dir="auto"></div>
     ${turn.pictures.map((picture) => pictureTemplate(picture, strings))} ${failureTemplate(turn, strings)}
     ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
+}
+
+/** Above the answer, in words: whoever reads only the first line must not take silence for "nothing found". */
+function statusTemplate({ status }: Turn, strings: Strings): TemplateResult | typeof nothing {
+  const note = statusNote(status, strings);
+  if (!note) return nothing;
+  return html`<p
+    class="badge status"
+    role="note"
+    data-kind=${note.isWarning ? "warning" : "info"}
+    aria-label=${fill(strings.answerStatus, note.label)}
+  >
+    ${note.isWarning ? "⚠ " : ""}${note.label}
+  </p>`;
 }
 
 function traceTemplate(turn: Turn, strings: Strings): TemplateResult | typeof nothing {

@@ -17,6 +17,7 @@ export interface ChatMessage {
   readonly mime_type: string;
   readonly status_code: number;
   readonly status_message: string;
+  readonly answer_status?: string | null;
 }
 
 export interface ChatFile {

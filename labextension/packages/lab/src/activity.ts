@@ -9,12 +9,15 @@ export interface TurnSummary {
   readonly turn: string;
   readonly seconds: number;
   readonly isAnswered: boolean;
+  /** How far the question is answered (docs/wire.md, "Answer status"), or "". */
+  readonly status: string;
   readonly question: string;
 }
 
 interface OpenTurn {
   readonly at: number;
   readonly question: string;
+  status: string;
 }
 
 export class Activity implements SessionObserver {
@@ -55,13 +58,15 @@ export class Activity implements SessionObserver {
 
   message(message: ChatMessage): void {
     const { turn, message_type: kind, created_at: at } = message;
-    if (kind === "query") this.#openTurns.set(turn, { at, question: message.content ?? "" });
+    if (kind === "query") this.#openTurns.set(turn, { at, question: message.content ?? "", status: "" });
+    const opened = this.#openTurns.get(turn);
+    if (kind === "result" && opened) opened.status = message.answer_status ?? "";
     const isAnswered = kind === "info" && message.state === "end";
     if (!isAnswered && kind !== "error" && kind !== "query") return;
-    const opened = this.#openTurns.get(turn);
     if (kind !== "query" && opened) {
       this.#openTurns.delete(turn);
-      this.ended({ turn, seconds: at - opened.at, isAnswered, question: opened.question });
+      const { question, status } = opened;
+      this.ended({ turn, seconds: at - opened.at, isAnswered, status, question });
     }
     this.changed();
   }

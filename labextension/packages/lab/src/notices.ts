@@ -1,5 +1,6 @@
-// The notice that the panel shows if there is no chat, and the suggested action. Pure.
+// The notice that the panel shows if there is no chat, with the suggested action, and the text of a notification. Pure.
 import type { TranslationBundle } from "@jupyterlab/translation";
+import type { TurnSummary } from "./activity.js";
 import type { LinkState } from "./kernel-link.js";
 
 export type Action = "open-notebook" | "choose-kernel" | "restart-kernel" | "try-again";
@@ -38,6 +39,26 @@ export function noticeOf(hasNotebook: boolean, state: LinkState | null, trans: T
         : notice(trans.__("Connecting…"), "");
     default:
       return notice(trans.__("Connecting…"), "");
+  }
+}
+
+/** What a notification says of a turn that ended, and whether it is good news. */
+export function notificationOf(
+  { isAnswered, status }: TurnSummary,
+  time: string,
+  question: string,
+  trans: TranslationBundle,
+): { text: string; isGood: boolean } {
+  if (!isAnswered) return { text: trans.__("No answer after %1: %2", time, question), isGood: false };
+  switch (status) {
+    case "not_examined":
+      return { text: trans.__("Not examined, after %1: %2", time, question), isGood: false };
+    case "not_answered":
+      return { text: trans.__("Not answered, after %1: %2", time, question), isGood: false };
+    case "partly_answered":
+      return { text: trans.__("Partly answered after %1: %2", time, question), isGood: true };
+    default:
+      return { text: trans.__("Answered after %1: %2", time, question), isGood: true };
   }
 }
 

@@ -15,6 +15,7 @@ import { ChatPanel } from "./chat-panel.js";
 import { acceptDrops } from "./file-drop.js";
 import { Follower } from "./follower.js";
 import type { KernelView, Appearance } from "./kernel-view.js";
+import { notificationOf } from "./notices.js";
 import type { Action } from "./notices.js";
 import { readSettings } from "./settings.js";
 import type { Settings } from "./settings.js";
@@ -130,11 +131,9 @@ function notifyOfLongTurns(chat: KernelChat, trans: TranslationBundle, limitSeco
     if (isSeen || limit === 0 || ended.seconds < limit) return;
     const question = oneLine(ended.question, 80);
     const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
-    const text = ended.isAnswered
-      ? trans.__("Answered after %1: %2", time, question)
-      : trans.__("No answer after %1: %2", time, question);
+    const { text, isGood } = notificationOf(ended, time, question, trans);
     const actions = [{ label: trans.__("Show"), callback: () => void chat.open() }];
-    Notification.emit(text, ended.isAnswered ? "success" : "warning", { autoClose: false, actions });
+    Notification.emit(text, isGood ? "success" : "warning", { autoClose: false, actions });
   };
   const watch = (view: KernelView) => view.ended.connect(notify);
   for (const view of follower.views) watch(view);

@@ -1,6 +1,6 @@
 // The code that runs a report in a kernel, and the meaning of its exit codes. Pure. Source: `svc report run --help`.
 
-const PAGE_WRITTEN = new Set([0, 1, 3, 4, 5, 124]); // a failed run has a page, too, which shows the error
+const PAGE_WRITTEN = new Set([0, 1, 3, 4, 5, 6, 124]); // a page that shows the error, or what was not answered (6)
 
 export function isPageWritten(code: number): boolean {
   return PAGE_WRITTEN.has(code);

@@ -1,6 +1,8 @@
+import { nullTranslator } from "@jupyterlab/translation";
 import type { ChatMessage, ChatSession } from "svc-chat";
 import { expect, test, vi } from "vitest";
 import { Activity } from "../src/activity.js";
+import { notificationOf } from "../src/notices.js";
 import { statusText } from "../src/status-text.js";
 
 const SESSION: ChatSession = {
@@ -14,6 +16,8 @@ const WORDS = {
   expired: "expired",
   none: "none yet",
 };
+
+const ASKED = { status: "", question: "what?" };
 
 function message(kind: string, change: Partial<ChatMessage> = {}): ChatMessage {
   return {
@@ -35,14 +39,34 @@ test("a turn lasts from its question to its last message, and reports its durati
   kept.message(message("info", { created_at: 120 }));
   kept.message(message("info", { created_at: 145, state: "end" }));
   expect(kept.state).toBe("idle");
-  expect(ended).toHaveBeenCalledExactlyOnceWith({ turn: "t1", seconds: 45, isAnswered: true, question: "what?" });
+  expect(ended).toHaveBeenCalledExactlyOnceWith({ turn: "t1", seconds: 45, isAnswered: true, ...ASKED });
+});
+
+test("a turn ends with the status of its answer", () => {
+  const { kept, ended } = activity();
+  kept.message(message("query"));
+  kept.message(message("result", { answer_status: "not_examined" }));
+  kept.message(message("info", { created_at: 101, state: "end" }));
+  expect(ended).toHaveBeenCalledExactlyOnceWith(expect.objectContaining({ isAnswered: true, status: "not_examined" }));
+});
+
+test.each([
+  [true, "", "Answered after 45 s: what?", true],
+  [true, "answered", "Answered after 45 s: what?", true],
+  [true, "partly_answered", "Partly answered after 45 s: what?", true],
+  [true, "not_answered", "Not answered, after 45 s: what?", false],
+  [true, "not_examined", "Not examined, after 45 s: what?", false],
+  [false, "", "No answer after 45 s: what?", false],
+])("the notification of a turn (answered: %s, status: %j) says so", (isAnswered, status, text, isGood) => {
+  const summary = { turn: "t1", seconds: 45, isAnswered, status, question: "what?" };
+  expect(notificationOf(summary, "45 s", "what?", nullTranslator.load("svc"))).toEqual({ text, isGood });
 });
 
 test("an error ends a turn, too, without an answer", () => {
   const { kept, ended } = activity();
   kept.message(message("query"));
   kept.message(message("error", { created_at: 101, state: "end" }));
-  expect(ended).toHaveBeenCalledExactlyOnceWith({ turn: "t1", seconds: 1, isAnswered: false, question: "what?" });
+  expect(ended).toHaveBeenCalledExactlyOnceWith({ turn: "t1", seconds: 1, isAnswered: false, ...ASKED });
 });
 
 test("the end of a turn that started earlier is not reported", () => {

@@ -103,6 +103,7 @@ test.each([
   [0, true],
   [1, true],
   [2, false],
+  [6, true],
   [138, false],
   [-1, false],
 ])("exit code %i leaves a page: %s", (code, expected) => {

@@ -12,6 +12,7 @@ export { Svc, type CreateSessionOptions, type ResumeOptions } from "./client.js"
 export { DEFAULT_BASE_URL, DEFAULT_WS_URL } from "./config.js";
 export * from "./errors.js";
 export {
+  AnswerStatus,
   DEFAULT_TTL,
   endsTurn,
   FeedbackType,

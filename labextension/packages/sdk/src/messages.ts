@@ -87,6 +87,15 @@ export const State = {
 } as const;
 export type State = Open<typeof State>;
 
+/** How far an answer answers its question: docs/wire.md, "Answer status". */
+export const AnswerStatus = {
+  ANSWERED: "answered",
+  PARTLY_ANSWERED: "partly_answered",
+  NOT_ANSWERED: "not_answered",
+  NOT_EXAMINED: "not_examined",
+} as const;
+export type AnswerStatus = Open<typeof AnswerStatus>;
+
 /** What kind of user a key belongs to. */
 export const UserType = { UI: "ui", USER: "user", ADMIN: "admin", SYSTEM: "system", SERVICE: "service" } as const;
 export type UserType = Open<typeof UserType>;
@@ -125,6 +134,8 @@ export interface Message {
   status_code: number;
   status_message: string;
   usage: Usage | null;
+  /** On a `result`; null if it is unknown. With "not_answered" and "not_examined" it is not a negative result. */
+  answer_status: AnswerStatus | null;
 }
 
 /** The vendor of a toolset. */
@@ -286,6 +297,7 @@ export function newMessage(fields: Partial<Message> & Pick<Message, "message_typ
     status_code: 200,
     status_message: "OK",
     usage: null,
+    answer_status: null,
     ...fields,
   };
 }

@@ -52,7 +52,7 @@ export function readMessage(value: unknown): Message {
   const read = message as unknown as Fields;
   for (const name of MESSAGE_TEXTS) text(read, name);
   for (const name of MESSAGE_NUMBERS) number(read, name);
-  for (const name of ["title", "content"]) if (read[name] !== null) text(read, name);
+  for (const name of ["title", "content", "answer_status"]) if (read[name] !== null) text(read, name);
   return { ...message, usage: message.usage && readUsage(message.usage) };
 }
 

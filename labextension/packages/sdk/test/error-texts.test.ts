@@ -209,7 +209,7 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
       );
     },
     TooLargeError,
-    "the question is 1,048,840 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it.",
+    "the question is 1,048,861 bytes on the wire; the limit is 1,048,576. Attach the long part as a file and ask about it.",
   ],
   [
     "closed",

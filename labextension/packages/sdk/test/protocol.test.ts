@@ -16,7 +16,12 @@ interface Transcript {
   query: { id: string; turn: string; content: string };
   earlier?: { turn: string; is_cancelled: boolean };
   frames: Line[];
-  expect: { yielded: string[]; after: number; error?: { code: string | null; status: number; message: string } };
+  expect: {
+    yielded: string[];
+    after: number;
+    answer_status?: string;
+    error?: { code: string | null; status: number; message: string };
+  };
 }
 
 const FOLDER = path.resolve(import.meta.dirname, "../../../../tests/wire");
@@ -30,6 +35,7 @@ class Player {
   readonly protocol: StreamProtocol;
   readonly query: Message;
   readonly yielded: string[] = [];
+  answerStatus: string | null = null;
   error: Error | null = null;
   #turn: string;
   #sent: Message[] = [];
@@ -78,8 +84,10 @@ class Player {
   #take(message: Message): void {
     if (message.id === this.query.id) this.#turn = message.turn;
     else if (message.turn !== this.#turn) return;
-    else if (message.message_type !== MessageType.ERROR) this.yielded.push(message.id);
-    else {
+    else if (message.message_type !== MessageType.ERROR) {
+      this.yielded.push(message.id);
+      this.answerStatus ??= message.answer_status;
+    } else {
       this.error = new ServiceError(message.content ?? "", {
         code: message.status_message,
         status: message.status_code,
@@ -104,6 +112,7 @@ describe("a turn is followed as in the transcript", () => {
     expect(player.yielded).toEqual(script.expect.yielded);
     expect(player.protocol.after).toBe(script.expect.after);
     expect(player.protocol.outgoing()).toEqual([]);
+    expect(player.answerStatus).toBe(script.expect.answer_status ?? null);
     checkError(player.error, script.expect.error);
     expect(player.protocol.waitsFor === null || player.error !== null).toBe(true);
   });

@@ -134,7 +134,7 @@ def test_a_listed_origin_gets_cors_without_credentials(start_service):
     assert "access-control-allow-origin" not in foreign.headers
 
 
-def test_a_listed_origin_can_read_retry_after_and_the_session_id(start_service):
+def test_a_listed_origin_can_read_retry_after_the_session_id_and_the_answers_status(start_service):
     service = start_service(Echo, allowed_origins=("https://soc.example",))
     _, quick = service.make_key("ann", rpm=1)
     with service.http(quick) as http:
@@ -143,7 +143,7 @@ def test_a_listed_origin_can_read_retry_after_and_the_session_id(start_service):
         refused = http.get("/user/info")
     assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
     exposed = refused.headers["access-control-expose-headers"].lower().split(", ")
-    assert exposed == ["retry-after", "x-session-id"]
+    assert exposed == ["retry-after", "x-session-id", "x-answer-status"]
 
 
 HOSTS = {

@@ -1,0 +1,60 @@
+"""Mark an answer that is not a result: the question was not answered, or its evidence not examined.
+
+The mark is the first thing in the answer and made of words, so that it survives every export and needs no colour.
+Meaning of the statuses: docs/wire.md, "Answer status".
+"""
+
+from __future__ import annotations
+
+import re
+
+from svc import AnswerStatus
+
+SYMBOL = "⚠"
+LABELS = {
+    AnswerStatus.ANSWERED: "answered",
+    AnswerStatus.PARTLY_ANSWERED: "partly answered",
+    AnswerStatus.NOT_ANSWERED: "not answered",
+    AnswerStatus.NOT_EXAMINED: "not examined",
+}
+UNANSWERED = (AnswerStatus.NOT_EXAMINED, AnswerStatus.NOT_ANSWERED)
+_NOTICES = {
+    AnswerStatus.NOT_ANSWERED: "This is not a negative result.",
+    AnswerStatus.NOT_EXAMINED: "The evidence was not read: this is not a negative result.",
+}
+_START = re.compile(r"([#>\s]*)[*_]*(.*)")
+"""The first line: Markdown that must stay at its start, emphasis, and what it says."""
+
+
+def label(status: str | None) -> str:
+    """Return the status in words; "unknown" for anything else, because notebooks and records may hold any text."""
+    return LABELS.get(AnswerStatus(status), "unknown") if status else "unknown"
+
+
+def marked_markdown(markdown: str, status: AnswerStatus | None) -> str:
+    """Return the answer's Markdown with a mark if the question is unanswered."""
+    return _marked(markdown, status, "**")
+
+
+def marked_text(text: str, status: AnswerStatus | None) -> str:
+    """Return the answer's plain text with a mark if the question is unanswered."""
+    return _marked(text, status, "")
+
+
+def headline(text: str) -> str:
+    """Return the first line of an answer's plain text that is not only a mark; empty if there is none."""
+    notices = {_notice(status, "") for status in UNANSWERED}
+    return next((line for line in text.splitlines() if line.strip() and line not in notices), "")
+
+
+def _marked(text: str, status: AnswerStatus | None, bold: str) -> str:
+    if status not in UNANSWERED:
+        return text
+    start = _START.match(text)
+    if start and start[2].casefold().startswith(LABELS[status]):  # the answer says so itself: nothing is said twice
+        return f"{start[1]}{SYMBOL} {text[start.end(1) :]}"
+    return f"{_notice(status, bold)}\n\n{text}"
+
+
+def _notice(status: AnswerStatus, bold: str) -> str:
+    return f"{SYMBOL} {bold}{LABELS[status].capitalize()}.{bold} {_NOTICES[status]}"
