@@ -33,7 +33,7 @@ _LOGS = frozenset(_FORMS[label] for label in ("authlog", "weblog", "auditlog", "
 _TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
 _FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")
 _FIELD_LINES = 40
-_LEAST_WORD_SHARE = 0.7
+_TOKEN_CHARS = 30  # longer than words
 _COLUMN_NAME = re.compile(r"[\w .#/()%-]{1,60}")
 
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
@@ -93,10 +93,16 @@ def has_field_lines(text: str) -> bool:
     return bool(lines) and all(map(_FIELD_LINE.match, lines))
 
 
-def has_words(text: str) -> bool:
-    """Whether most of what is between spaces are words: a question or a report, not code, a vector or a list of IDs."""
+def word_share(text: str) -> float:
+    """The share of words among what is between spaces: high in a question or a report, low in code and lists."""
     tokens = text[:SHAPE_CHARS].split()
-    return sum(map(_is_word, tokens)) >= _LEAST_WORD_SHARE * len(tokens) > 0
+    return sum(map(_is_word, tokens)) / len(tokens) if tokens else 0.0
+
+
+def is_labelled_token(text: str) -> bool:
+    """Whether ``text`` is a key or a token with a label of a few words, not a description."""
+    tokens = text[:SHAPE_CHARS].split()
+    return sum(map(_is_word, tokens)) < _LEAST_WORDS and any(len(token) >= _TOKEN_CHARS for token in tokens)
 
 
 def _is_word(token: str) -> bool:
