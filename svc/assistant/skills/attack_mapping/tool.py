@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from svc.assistant.file_types.text_shape import data_form, readable_lines, word_share
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack_names import (
+    TECHNIQUE_ID,
     attack_name,
     attack_version,
     parent_of,
@@ -24,6 +25,7 @@ from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, Beha
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
+WORDLESS_SHARE = 0.2
 LEAST_WORD_SHARE = 0.7  # of a text in words, in which weak hints count; less is code or a list
 MAX_LISTED = 500  # sentences with a finding of their own; the techniques count all
 MAX_EVIDENCE = 4  # sentences shown for one technique
@@ -48,6 +50,8 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """
     yield Progress(text=f"reading {source}")
     form = data_form(content)
+    if content.strip() and word_share(content) < WORDLESS_SHARE and not TECHNIQUE_ID.search(content):
+        form = form or "a list without words"
     if form and form != "a mail":
         yield Gap(text=f"{form}, not a text that describes behaviour: this tool reads sentences")
         yield _coverage(form.removeprefix("an ").removeprefix("a "), 0, readable_lines(content)[1], unit="line")

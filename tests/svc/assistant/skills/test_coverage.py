@@ -75,7 +75,7 @@ EITHER: dict[str, frozenset[str]] = {
     "token": frozenset({"half a jwt"}),
     "attack": frozenset({"report", "weakness"}),  # the wording of a technique
     "behaviours": frozenset(  # other texts in sentences
-        ["weakness", "attack question", "mail", "half a mail", "prose", "foreign prose"]
+        ["weakness", "attack question", "version question", "mail", "half a mail", "prose", "foreign prose"]
     )
     | {"powershell", "shell script", "dockerfile", "python"},  # commands that show a technique
     "weakness": frozenset({"report", "mail", "half a mail", "python", "shell script", "powershell"}),
