@@ -81,7 +81,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
-    if total and not matched:
+    if not matched:
         yield Gap(text="no sentence has words that describe a technique")
     yield _coverage("text", matched, total)
 

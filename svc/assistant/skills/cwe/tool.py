@@ -82,7 +82,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
             yield _candidate(candidate, number, rank, evidence, is_clear=is_clear)
     if len(blocks) > MAX_BLOCKS:
         yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined")
-    if blocks and not with_candidates:
+    if not with_candidates:
         yield Gap(text="the text has no words that are typical of a known weakness")
     yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")
     yield _coverage(with_candidates, len(blocks))
