@@ -1,7 +1,8 @@
 """Evidence of many kinds, generated: whole, truncated and not evidence at all. Two sets of different content.
 
-``OPEN`` and ``HELD`` have the same kinds and differ in content, wording and layout, so that a rule that fits one set by
-chance does not fit the other. What each skill understands of them: ``tests/svc/assistant/skills/test_coverage.py``.
+``open_set`` and ``held_set`` have the same kinds and differ in content, wording and layout, so that a rule that fits
+one set by chance does not fit the other. What each skill understands of them is in
+``tests/svc/assistant/skills/test_coverage.py``.
 """
 
 from __future__ import annotations

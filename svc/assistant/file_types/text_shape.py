@@ -34,7 +34,7 @@ _TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
 _FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")
 _FIELD_LINES = 40
 _TOKEN_CHARS = 30  # longer than words
-_COLUMN_NAME = re.compile(r"[\w .#/()%-]{1,60}")
+_COLUMN_NAME = re.compile(r"[A-Za-z_@#][\w@]{0,40}(?:[ .#/()%-]{1,3}\w{1,40}){0,3}[()%#]{0,2}")
 
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
 _AROUND_WORD = "\"'()[]{}*_.,;:!?\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
