@@ -10,7 +10,8 @@ import re
 from svc.assistant.file_types.identify import TEXT_LABELS, identify
 
 SHAPE_CHARS = 20_000  # at the start of a text, that show its shape
-_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]")
+_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]+")
+_JUDGED_CHARS = 1_000_000  # by which the whole is judged
 _UNREADABLE_SHARE = 0.1  # a text in another encoding may have a few such characters; a program has many
 
 _FORMS = {
@@ -58,13 +59,15 @@ def readable_lines(text: str) -> tuple[int, int]:
     No line is readable if the text as a whole is not: the bytes of a program contain short runs of letters, too.
     """
     lines = text.removesuffix("\n").split("\n") if text.strip("\r\n\t \x00") else []
-    unreadable = len(_UNREADABLE.findall(text))
-    if not unreadable:
-        return len(lines), len(lines)
-    if unreadable > _UNREADABLE_SHARE * len(text):
+    head = text[:_JUDGED_CHARS]
+    if _unreadable(head) > _UNREADABLE_SHARE * len(head):
         return 0, len(lines)
-    readable = sum(len(_UNREADABLE.findall(line)) <= _UNREADABLE_SHARE * len(line) for line in lines)
+    readable = sum(_unreadable(line) <= _UNREADABLE_SHARE * len(line) for line in lines)
     return readable, len(lines)
+
+
+def _unreadable(text: str) -> int:
+    return len(text) - len(_UNREADABLE.sub("", text)) if _UNREADABLE.search(text) else 0
 
 
 def data_form(text: str) -> str:
