@@ -1,7 +1,8 @@
 """Evidence of many kinds, generated: whole, truncated and not evidence at all. Two sets of different content.
 
-``OPEN`` and ``HELD`` have the same kinds and differ in content, wording and layout, so that a rule that fits one set by
-chance does not fit the other. What each skill understands of them: ``tests/svc/assistant/skills/test_coverage.py``.
+``open_set`` and ``held_set`` have the same kinds and differ in content, wording and layout, so that a rule that fits
+one set by chance does not fit the other. What each skill understands of them is in
+``tests/svc/assistant/skills/test_coverage.py``.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ _PROSE = (
 _OTHER_PROSE = (
     "Dear all,\n\nour new printer on the third floor has been installed. The old one was sold to a school. If the "
     "paper is empty, call the service desk; they have the key to the cabinet.\n\nThe source of the noise that many of "
-    "you have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut the "
-    "cable, and let the cat out when you leave.\n"
+    "you have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut "
+    "the cable, and let the cat out when you leave.\n"
 )
 _GERMAN = (
     "Die Besprechung der Abteilung wurde auf Donnerstag verlegt, weil der grosse Raum gestrichen wird. Bitte bringen "

@@ -10,7 +10,8 @@ import re
 from svc.assistant.file_types.identify import TEXT_LABELS, identify
 
 SHAPE_CHARS = 20_000  # at the start of a text, that show its shape
-_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]")
+_UNREADABLE = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f-\x9f\ufffd]+")
+_JUDGED_CHARS = 1_000_000  # by which the whole is judged
 _UNREADABLE_SHARE = 0.1  # a text in another encoding may have a few such characters; a program has many
 
 _FORMS = {
@@ -33,8 +34,8 @@ _LOGS = frozenset(_FORMS[label] for label in ("authlog", "weblog", "auditlog", "
 _TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
 _FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")
 _FIELD_LINES = 40
-_LEAST_WORD_SHARE = 0.7
-_COLUMN_NAME = re.compile(r"[\w .#/()%-]{1,60}")
+_TOKEN_CHARS = 30  # longer than words
+_COLUMN_NAME = re.compile(r"[A-Za-z_@#][\w@]{0,40}(?:[ .#/()%-]{1,3}\w{1,40}){0,3}[()%#]{0,2}")
 
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
 _AROUND_WORD = "\"'()[]{}*_.,;:!?\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
@@ -58,13 +59,15 @@ def readable_lines(text: str) -> tuple[int, int]:
     No line is readable if the text as a whole is not: the bytes of a program contain short runs of letters, too.
     """
     lines = text.removesuffix("\n").split("\n") if text.strip("\r\n\t \x00") else []
-    unreadable = len(_UNREADABLE.findall(text))
-    if not unreadable:
-        return len(lines), len(lines)
-    if unreadable > _UNREADABLE_SHARE * len(text):
+    head = text[:_JUDGED_CHARS]
+    if _unreadable(head) > _UNREADABLE_SHARE * len(head):
         return 0, len(lines)
-    readable = sum(len(_UNREADABLE.findall(line)) <= _UNREADABLE_SHARE * len(line) for line in lines)
+    readable = sum(_unreadable(line) <= _UNREADABLE_SHARE * len(line) for line in lines)
     return readable, len(lines)
+
+
+def _unreadable(text: str) -> int:
+    return len(text) - len(_UNREADABLE.sub("", text)) if _UNREADABLE.search(text) else 0
 
 
 def data_form(text: str) -> str:
@@ -93,10 +96,16 @@ def has_field_lines(text: str) -> bool:
     return bool(lines) and all(map(_FIELD_LINE.match, lines))
 
 
-def has_words(text: str) -> bool:
-    """Whether most of what is between spaces are words: a question or a report, not code, a vector or a list of IDs."""
+def word_share(text: str) -> float:
+    """The share of words among what is between spaces: high in a question or a report, low in code and lists."""
     tokens = text[:SHAPE_CHARS].split()
-    return sum(map(_is_word, tokens)) >= _LEAST_WORD_SHARE * len(tokens) > 0
+    return sum(map(_is_word, tokens)) / len(tokens) if tokens else 0.0
+
+
+def is_labelled_token(text: str) -> bool:
+    """Whether ``text`` is a key or a token with a label of a few words, not a description."""
+    tokens = text[:SHAPE_CHARS].split()
+    return sum(map(_is_word, tokens)) < _LEAST_WORDS and any(len(token) >= _TOKEN_CHARS for token in tokens)
 
 
 def _is_word(token: str) -> bool:

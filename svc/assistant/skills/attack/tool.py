@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from functools import cache
 
-from svc.assistant.file_types.text_shape import data_form, has_words
+from svc.assistant.file_types.text_shape import data_form, word_share
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack import Tactic
 from svc.assistant.knowledge.attack_names import (
@@ -30,6 +30,8 @@ from svc.assistant.skills.attack.findings import AttackTactic, AttackTechnique
 from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, candidates, what_of
 
 MAX_CHARS = 2_000  # of a question
+LEAST_WORD_SHARE = 0.7  # of a question; less is code or a list
+MAX_DESCRIPTION_CHARS = 200  # of a technique that a question describes; a longer text is for ``attack_mapping``
 MAX_IDS = 50  # a question names a few; a report is for ``attack_mapping``
 MAX_NEAR = 4
 MIN_NAME_CHARS = 5  # "Tool" and "DLL" are ordinary words
@@ -41,7 +43,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """Yield what ``question``, or else ``content``, names: IDs, tactics or techniques; else what its words describe."""
     asked = (question or content)[:MAX_CHARS]
     yield Progress(text=f"looking up in {attack_version()}")
-    is_text = has_words(asked) and not data_form(asked)
+    is_text = word_share(asked) >= LEAST_WORD_SHARE and not data_form(asked)
     ids = list(dict.fromkeys(match.group().upper() for match in TECHNIQUE_ID.finditer(asked)))
     tactics = _tactics_in(asked) if not ids or _TACTIC_ID.search(asked) else []
     named = _named_in(asked) if is_text and not (ids or tactics) else []
@@ -74,6 +76,8 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
 
 def _described_in(asked: str) -> list[str]:
     """Return the techniques that the words describe without naming them."""
+    if len(asked) > MAX_DESCRIPTION_CHARS:
+        return []
     return [one.id for one in candidates(asked) if one.score >= CLEAR_SCORE][:MAX_NEAR]
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.file_types.text_shape import data_form, has_words, readable_lines
+from svc.assistant.file_types.text_shape import data_form, readable_lines, word_share
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.attack_names import (
+    TECHNIQUE_ID,
     attack_name,
     attack_version,
     parent_of,
@@ -24,7 +25,8 @@ from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, Beha
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
-MAX_QUESTION_CHARS = 20_000  # of a prompt, in which its question is looked for
+WORDLESS_SHARE = 0.2
+LEAST_WORD_SHARE = 0.7  # of a text in words, in which weak hints count; less is code or a list
 MAX_LISTED = 500  # sentences with a finding of their own; the techniques count all
 MAX_EVIDENCE = 4  # sentences shown for one technique
 MAX_RANKED = 5
@@ -48,8 +50,8 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """
     yield Progress(text=f"reading {source}")
     form = data_form(content)
-    if not form and not (question and question in content[:MAX_QUESTION_CHARS]) and not has_words(content):
-        form = "code or a list"
+    if content.strip() and word_share(content) < WORDLESS_SHARE and not TECHNIQUE_ID.search(content):
+        form = form or "a list without words"
     if form and form != "a mail":
         yield Gap(text=f"{form}, not a text that describes behaviour: this tool reads sentences")
         yield _coverage(form.removeprefix("an ").removeprefix("a "), 0, readable_lines(content)[1], unit="line")
@@ -59,7 +61,8 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     if len(sentences) > MAX_SENTENCES:
         yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined")
         sentences = sentences[:MAX_SENTENCES]
-    least = LEAST_SCORE if len(sentences) <= SHORT_TEXT else CLEAR_SCORE
+    has_weak_hints = len(sentences) <= SHORT_TEXT and word_share(content) >= LEAST_WORD_SHARE
+    least = LEAST_SCORE if has_weak_hints else CLEAR_SCORE
     found: dict[str, TechniqueTally] = {}
     matched = 0
     for number, (line, sentence) in enumerate(sentences, start=1):
@@ -78,7 +81,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
-    if total and not matched:
+    if not matched:
         yield Gap(text="no sentence has words that describe a technique")
     yield _coverage("text", matched, total)
 

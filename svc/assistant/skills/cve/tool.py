@@ -40,8 +40,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
         yield _finding(identifier, known.get(identifier), evidence, counts[identifier], table)
     if len(ranked) > MAX_CVES:
         yield Gap(text=f"only the first {MAX_CVES:,} of {len(ranked):,} CVEs were looked up")
-    if first_seen:
-        yield Gap(text=_limitation(table))
+    yield Gap(text=_limitation(table) if first_seen else "no CVE ID was found")
     yield Progress(
         text=f"found {len(first_seen):,} CVEs, {sum(1 for one in first_seen if one in known):,} known to be exploited"
     )

@@ -13,7 +13,7 @@ from functools import cache
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.file_types.text_shape import data_form, is_log, readable_lines
+from svc.assistant.file_types.text_shape import data_form, is_labelled_token, is_log, readable_lines
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.cwe import FILE_NAME, Cwe, CweTable, Weakness, WeaknessTable
 from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
@@ -74,7 +74,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     blocks = list(_blocks(content.replace(question, " " * len(question), 1) if is_part else content))
     with_candidates = 0
     for number, (line, block) in enumerate(blocks[:MAX_BLOCKS], start=1):
-        candidates = ranked(block)[:MAX_CANDIDATES]
+        candidates = [] if is_labelled_token(block) and not _ID.search(block) else ranked(block)[:MAX_CANDIDATES]
         with_candidates += bool(candidates)
         evidence = Evidence(source=source, excerpt=block, line=line)
         for rank, candidate in enumerate(candidates, start=1):
@@ -82,7 +82,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
             yield _candidate(candidate, number, rank, evidence, is_clear=is_clear)
     if len(blocks) > MAX_BLOCKS:
         yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined")
-    if blocks and not with_candidates:
+    if not with_candidates:
         yield Gap(text="the text has no words that are typical of a known weakness")
     yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")
     yield _coverage(with_candidates, len(blocks))

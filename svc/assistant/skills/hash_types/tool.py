@@ -63,6 +63,8 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             yield _finding(value, formats, Evidence(source=source, excerpt=value, line=number))
     if len(seen) > MAX_FOUND:
         yield Gap(text=f"only the first {MAX_FOUND} of {len(seen):,} different hashes were examined")
+    if not seen:
+        yield Gap(text="no hash of a known format was found")
     yield Progress(text=f"found {len(seen):,} different hashes")
     yield Coverage(
         read_as="text with hashes" if seen else "text without a hash of a known format",

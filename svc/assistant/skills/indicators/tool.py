@@ -127,10 +127,10 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
     yield Progress(text=f"found {len(hits):,} indicators of {len({hit.kind for hit in hits}):,} types in {source}")
     for hit in hits:
         yield _finding(hit, original, source)
-    yield from _gaps(ledger)
     coverage = _coverage(content)
     if unread := coverage.total - coverage.understood:
         yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
+    yield from _gaps(ledger)
     yield coverage
 
 

@@ -119,7 +119,7 @@ def _reason_not_to_read(script: str, source: str) -> str:
     """Why ``script`` is not examined; "" if it is a script in a language that is understood."""
     if not looks_like_script(script):
         return "no command or script to explain was found"
-    if source != PROMPT and ending_language(source) is not None:
+    if script.lstrip().startswith("#!") or (source != PROMPT and ending_language(source) is not None):
         return ""
     if form := data_form(script):
         return f"{form}, not a script: a command in it can be pasted and explained"

@@ -122,6 +122,20 @@ async def test_the_model_gets_a_marked_bounded_summary_and_the_findings_stay_com
     assert len(findings_of(steps)) == 2_000
 
 
+@pytest.mark.parametrize(
+    ("content", "extent"),
+    [
+        pytest.param("192.0.2.1 and 192.0.2.2\nx\n", "Read 2 of 2 lines as text; looked for IP addresses", id="read"),
+        pytest.param("\x00\x01\x02\x03" * 90, "NOT EXAMINED: 0 of 1 line understood", id="not examined"),
+    ],
+)
+async def test_the_model_is_told_how_far_a_tool_read_its_input(start_upstream, assistant_for, content, extent):
+    upstream = start_upstream(calls(("indicators", {"input": "r.txt"})), says("Done."))
+    await ask(assistant_for(upstream), "indicators?", file_of(content, "r.txt", "txt"))
+    [told] = tool_results(upstream.requests[1])
+    assert extent in told
+
+
 async def test_thinking_and_text_beside_calls_are_thoughts_not_results(start_upstream, assistant_for):
     thought = "first the log, then the rest. " * 60
     upstream = start_upstream(

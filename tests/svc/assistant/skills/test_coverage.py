@@ -44,7 +44,7 @@ UNDERSTOOD: dict[str, frozenset[str]] = {
     "cvss": frozenset({"cvss"}),
     "program": frozenset({"elf", "pe", "half a elf", "half a pe"}),
     "script": frozenset({"powershell", "shell script"}),
-    "code_review": frozenset({"python", "dockerfile", "headers", "shell script"}),
+    "code_review": frozenset({"python", "dockerfile", "headers"}),
     "pdf": frozenset({"pdf"}),
     "office": frozenset({"docx", "ole", "rtf", "half a rtf"}),
     "shortcut": frozenset({"shortcut"}),
@@ -68,13 +68,16 @@ EITHER: dict[str, frozenset[str]] = {
         {"pem", "half a pem", "jwt", "half a jwt", "powershell", "hash", "mail", "half a mail", "pdf", "half a pdf"}
     ),
     "script": frozenset({"base64", "dockerfile", "python"}),  # commands within
-    "code_review": frozenset({"powershell"}),
+    "code_review": frozenset({"powershell", "shell script"}),  # shell is recognised by its first line
     "pdf": frozenset({"half a pdf"}),
     "office": frozenset({"half a ole", "half a docx"}),
     "shortcut": frozenset({"half a shortcut"}),
     "token": frozenset({"half a jwt"}),
     "attack": frozenset({"report", "weakness"}),  # the wording of a technique
-    "behaviours": frozenset({"weakness", "attack question", "mail", "half a mail", "prose", "foreign prose"}),
+    "behaviours": frozenset(  # other texts in sentences
+        ["weakness", "attack question", "version question", "mail", "half a mail", "prose", "foreign prose"]
+    )
+    | {"powershell", "shell script", "dockerfile", "python"},  # commands that show a technique
     "weakness": frozenset({"report", "mail", "half a mail", "python", "shell script", "powershell"}),
     "hash_kind": frozenset({"cvss", "half a pem", "pem"}),
 }
@@ -102,7 +105,7 @@ every_skill = pytest.mark.parametrize("name", SKILLS)
 every_set = pytest.mark.parametrize("evidence", SETS.values(), ids=SETS)
 
 
-def test_only_known_skills_are_expected():
+def test_only_known_skills_are_expected() -> None:
     assert set(UNDERSTOOD) == {section.skill.name for section in SECTIONS}
     kinds = set(open_set())
     assert kinds == set(held_set())
@@ -111,7 +114,7 @@ def test_only_known_skills_are_expected():
 
 @every_skill
 @every_set
-def test_a_run_has_one_coverage_within_its_bounds(name: str, evidence: Callable[[], dict[str, bytes]]):
+def test_a_run_has_one_coverage_within_its_bounds(name: str, evidence: Callable[[], dict[str, bytes]]) -> None:
     for kind, content in evidence().items():
         coverage = coverage_of(run(name, content))
         assert 0 <= coverage.understood <= coverage.total, kind
@@ -122,7 +125,7 @@ def test_a_run_has_one_coverage_within_its_bounds(name: str, evidence: Callable[
 
 @every_skill
 @every_set
-def test_a_skill_understands_its_own_kinds_only(name: str, evidence: Callable[[], dict[str, bytes]]):
+def test_a_skill_understands_its_own_kinds_only(name: str, evidence: Callable[[], dict[str, bytes]]) -> None:
     understood = {kind for kind, content in evidence().items() if coverage_of(run(name, content)).understood}
     unclear = EITHER.get(name, frozenset())
     assert understood - unclear == UNDERSTOOD[name] - unclear
@@ -130,7 +133,9 @@ def test_a_skill_understands_its_own_kinds_only(name: str, evidence: Callable[[]
 
 @every_skill
 @every_set
-def test_what_was_not_understood_gives_no_finding_that_matters(name: str, evidence: Callable[[], dict[str, bytes]]):
+def test_what_was_not_understood_gives_no_finding_that_matters(
+    name: str, evidence: Callable[[], dict[str, bytes]]
+) -> None:
     for kind, content in evidence().items():
         events = run(name, content)
         if coverage_of(events).understood:
@@ -142,18 +147,16 @@ def test_what_was_not_understood_gives_no_finding_that_matters(name: str, eviden
 
 @every_skill
 @every_set
-def test_what_was_not_read_whole_has_a_reason(name: str, evidence: Callable[[], dict[str, bytes]]):
+def test_what_was_not_read_whole_has_a_reason(name: str, evidence: Callable[[], dict[str, bytes]]) -> None:
     for kind, content in evidence().items():
         events = run(name, content)
         coverage = coverage_of(events)
-        is_whole = 0 < coverage.understood == coverage.total
-        reasons = [event for event in events if isinstance(event, Gap) or "damage" in str(event).lower()]
-        is_partly_prose = coverage.understood and name in WORDINGS
-        assert is_whole or reasons or is_partly_prose or not coverage.total, (kind, coverage)
+        is_whole = 0 < coverage.understood == coverage.total or (coverage.understood and name in WORDINGS)
+        assert is_whole or any(isinstance(event, Gap) or "damage" in str(event).lower() for event in events), kind
 
 
 @every_skill
-def test_a_verdict_without_findings_does_not_reassure(name: str):
+def test_a_verdict_without_findings_does_not_reassure(name: str) -> None:
     verdict = section_of(skill_named(name)).verdict([])
     assert verdict.startswith(
         ("**Not examined", "**Not answered", "**Nothing could be decoded", "**No address, domain")

@@ -224,3 +224,22 @@ def test_the_language_is_detected_without_a_file_name(language: str):
         "shell": "a.sh",
     }
     assert detect_language(WEAK[names[language]][0]) == language
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(
+            "Please see the attached document. The figures of the quarter are in the second table.\n", id="prose"
+        ),
+        pytest.param(
+            "From: a@b.example\nDate: Tue, 11 Mar 2025 12:00:00\nContent-Type: text/plain\n\nhello\n", id="mail"
+        ),
+        pytest.param(
+            '192.0.2.1 - - [20/Nov/2026:03:12:45 +0000] "GET / HTTP/1.1" 200 5 "-" "curl"\n' * 9, id="web log"
+        ),
+    ],
+)
+def test_other_texts_are_not_reviewed_as_code(text: str):
+    for source in ("a.txt", "nginx.log", "prompt"):
+        assert not found(text, source)

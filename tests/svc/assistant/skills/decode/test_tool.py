@@ -27,6 +27,11 @@ def inspected(text: str) -> list[Finding[Facts]]:
     return [item for item in inspect(text, source="prompt") if isinstance(item, Finding)]
 
 
+@pytest.mark.parametrize("text", ["CVE-2021-44228", "CWE-79", "KB5005565", "2026-11-20", "T1059.001"])
+def test_an_identifier_is_not_decoded(text: str) -> None:
+    assert not inspected(text)
+
+
 def parts(text: str) -> list[Finding[DecodedPart]]:
     return with_facts(inspected(text), DecodedPart)
 

@@ -98,6 +98,35 @@ def test_a_question_alone_is_not_a_mail():
     assert [type(item) for item in run(b"is this phishing?")][1:] == [Gap, Coverage]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"name: web\nimage: nginx\nreplicas: 3\n", id="settings"),
+        pytest.param(b"HTTP/1.1 200 OK\r\nDate: Mon, 1 Jan 2026 10:00:00 GMT\r\n\r\n", id="a response"),
+        pytest.param(
+            b"Nov 20 03:12:00 h sshd[1]: Failed password for root from 192.0.2.7 port 22 ssh2\n" * 9, id="a log"
+        ),
+    ],
+)
+def test_a_text_with_other_fields_is_not_judged_as_a_mail(text: bytes):
+    *_, coverage = run(text)
+    assert not [item for item in run(text) if isinstance(item, Finding)]
+    assert (coverage.understood, coverage.total, coverage.unit) == (0, 1, "mail")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        b"Received: from a.example ([192.0.2.1]) by b.example; Tue, 11 Mar 2025 12:00:00 +0000\r\n",
+        b"Authentication-Results: mx.example; spf=fail smtp.mailfrom=a.example\r\n",
+        b"Subject: hello\r\nTo: a@b.example\r\n",
+    ],
+)
+def test_pasted_header_fields_alone_are_a_mail(fields: bytes):
+    *_, coverage = run(fields + b"\r\n")
+    assert (coverage.understood, coverage.total) == (1, 1)
+
+
 def test_each_mail_of_an_mbox_is_judged_with_the_lines_of_the_file():
     one, two = TRAPS["inheritance"], ORDINARY["personal mail"]
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"

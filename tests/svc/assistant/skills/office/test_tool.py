@@ -75,6 +75,12 @@ def rtf_object(name: bytes, payload: bytes, *, between: bytes = b"") -> bytes:
     return b"{\\rtf1{\\object\\objemb{\\*\\objclass " + name + b"}{\\*\\objdata " + spread + b"}}}"
 
 
+def test_another_archive_is_not_judged_as_a_document():
+    items = run(made.archive({"auth.log": "x", "dump/lsass.txt": "y"}))
+    assert not [item for item in items if isinstance(item, Finding)]
+    assert any(isinstance(item, Gap) and "not an Office document" in item.text for item in items)
+
+
 def test_a_plain_document_is_unremarkable():
     assert verdict(word()) == "ordinary"
     assert "none of the known suspicious traits was found" in section.SECTION.verdict(found(word()))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 
+import pytest
+
 from svc.assistant.findings import Facts, Finding
 from svc.assistant.skills.pcap.answer import SECTION
 from svc.assistant.skills.pcap.tool import inspect
-from tests.support.captures import SERVER, START, capture, conversation, question
+from tests.support.captures import SERVER, START, capture, conversation, ethernet, question, udp
 
 GET = b"GET /a|b`c HTTP/1.1\r\nHost: www.example.com\r\nUser-Agent: <img src=x>|`\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
@@ -35,6 +37,29 @@ def test_a_capture_without_detections_says_so():
     found = findings(question("www.example.com", missing=False))
     assert "None of the patterns of attacks matched** in the readable part" in SECTION.verdict(found)
     assert "2 packets in 1 flow" in SECTION.verdict(found)
+
+
+LAN = [("192.0.2.17", "192.0.2.53", 53), ("192.0.2.17", "203.0.113.66", 443), ("192.0.2.30", "198.51.100.23", 443)]
+HUB = [("198.51.100.7", "203.0.113.1", 443), ("198.51.100.7", "203.0.113.2", 443), ("192.0.2.3", "198.51.100.7", 22)]
+STRANGERS = [("198.51.100.7", "203.0.113.1", 443), ("192.0.2.3", "203.0.113.2", 443)]
+PRIVATE = [("10.0.0.5", "203.0.113.1", 443), ("10.0.0.5", "10.0.0.6", 445)]
+
+
+@pytest.mark.parametrize(
+    ("flows", "extent"),
+    [
+        pytest.param(PRIVATE, "between 3 addresses (1 outside)", id="private addresses"),
+        pytest.param(LAN, "between 5 addresses (2 outside)", id="a resolver in the same network"),
+        pytest.param(HUB, "between 4 addresses (3 outside)", id="one host in every flow"),
+        pytest.param(STRANGERS, "between 4 addresses (inside or outside is not known", id="nothing tells"),
+    ],
+)
+def test_addresses_outside_are_counted_only_if_the_inside_is_known(flows: list[tuple[str, str, int]], extent: str):
+    frames = [
+        (START + number, ethernet(udp(client, server, (40_000 + number, port), b"x")))
+        for number, (client, server, port) in enumerate(flows)
+    ]
+    assert extent in SECTION.verdict(findings(frames))
 
 
 def test_an_unreadable_capture_is_reported():

