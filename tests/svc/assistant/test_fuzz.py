@@ -17,7 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.analyst import Analyst, render
+from svc.assistant.analyst import FINDINGS_TITLE, Analyst, render
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.findings import (
@@ -36,7 +36,7 @@ from svc.assistant.skills.skill import Section
 from svc.assistant.turn import Answer, Turn, TurnFile
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.pool import Limits, Workers
-from svc.messages import MessageType, MimeType, State
+from svc.messages import MessageType, State
 from tests.support.damage import HOSTILE, Change, changes, damaged, seeds_for
 
 LIMIT_SECONDS = 20.0  # of processor time for an input of 2 MB at most, while other tests run; a worker has 120
@@ -150,7 +150,7 @@ async def ask(analyst: Analyst, *, content: bytes, is_killed: bool = False) -> t
             for server in psutil.Process().children():
                 for worker in server.children():
                     worker.kill()
-        elif step.message_type == MessageType.SOURCE and step.mime_type == MimeType.JSON:
+        elif step.message_type == MessageType.SOURCE and step.title == FINDINGS_TITLE:
             findings = decode_findings(step.content)
     return findings, markdown
 
