@@ -22,8 +22,9 @@ _PROSE = (
 )
 _OTHER_PROSE = (
     "Dear all,\n\nour new printer on the third floor has been installed. The old one was sold to a school. If the "
-    "paper is empty, call the service desk; they have the key to the cabinet.\n\nThe source of the noise that many "
-    "of you have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut "
+    "paper is empty, call the service desk; they have the key to the cabinet.\n\nThe source of the noise "
+    "that many of "
+    "you have heard at night is the ventilation, which the landlord will repair by the end of this month. Do not cut "
     "the cable, and let the cat out when you leave.\n"
 )
 _GERMAN = (
