@@ -1,7 +1,8 @@
 """Count failed logins and decide what is an attack: shared by sshd and Linux logs and by Windows logons.
 
-An attack is 5 failures within 10 minutes (fail2ban's defaults), 20 failures at any pace, or failures for 5 accounts.
-Which log lines or events describe the same attempt is decided before counting, by each log's own code.
+An attack is 5 failures within 10 minutes (fail2ban's defaults), or, from a source with fewer accepted logins than
+failures, 20 failures at any pace or failures for 5 accounts. Which log lines or events describe the same attempt is
+decided before counting, by each log's own code; what an attack and a login after failures mean is decided here.
 """
 
 from __future__ import annotations
@@ -10,19 +11,27 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import TypeVar
 
+from svc.assistant.findings import Severity
+
 BURST = 5  # failures: fail2ban's maxretry
 BURST_SECONDS = 600.0  # fail2ban's findtime
 MANY = 20  # failures at any pace: low and slow
 SPRAYED_ACCOUNTS = 5
 SPRAYED_TRIES = 5.0  # failures per account up to which many accounts are sprayed rather than brute-forced
-SURE_STREAK = 5  # consecutive failures before a success; people mistype once or twice
-DOUBTFUL_STREAK = 3
+DOUBTFUL_STREAK = 3  # consecutive failures before a success; people mistype once or twice
+KNOWN_LOGINS = 3  # earlier logins of an account from a source after which its failures are taken for mistyped ones
+MANY_FAILURES = 100
+FAST_PER_MINUTE = 10.0
 OTHERS = "(all others)"  # stands for every name beyond the limit of names counted separately
 NO_ACCOUNT = "(not named)"
 MAX_NAMES = 50  # in one finding's lists
 
 WHY_COMPROMISED = "A source that guessed passwords logged in: treat the account as compromised."
 WHY_DOUBTFUL = "Some failures and then a success from a source that is not attacking otherwise: ask the user."
+WHY_KNOWN = "The account had logged in from this source before: a mistyped or changed password is likely. Ask the user."
+WHY_MISTYPED = "One or two failures before a success look like a mistyped password."
+WHY_KEY = "The source guessed passwords and then used a key, which cannot be guessed: known user or planted key."
+WHY_TARGET = "Many sources guess passwords of this account, and this one logged in after a failure: ask the user."
 
 TallyT = TypeVar("TallyT", bound="LoginTally")
 
@@ -46,10 +55,10 @@ class LoginTally:
     A name is None if the log gives none.
     """
 
-    __slots__ = ("attempts", "entered", "failures", "is_burst", "others", "recent", "streak")
+    __slots__ = ("attempts", "entered", "failures", "is_burst", "others", "recent", "streak", "successes")
 
     def __init__(self) -> None:
-        self.failures = self.attempts = self.streak = 0
+        self.failures = self.attempts = self.streak = self.successes = 0
         self.is_burst = False
         self.others: dict[str | None, int] = {}
         self.entered: frozenset[str] = frozenset()  # small: there may be 100,000 tallies
@@ -68,7 +77,9 @@ class LoginTally:
     @property
     def is_attack(self) -> bool:
         """Whether a source with these failures is more than a person who mistypes."""
-        return self.is_burst or self.failures + self.attempts >= MANY or len(self.others) >= SPRAYED_ACCOUNTS
+        if self.is_burst or self.successes >= self.failures + self.attempts:
+            return self.is_burst
+        return self.failures + self.attempts >= MANY or len(self.others) >= SPRAYED_ACCOUNTS
 
     @property
     def pattern(self) -> LoginPattern:
@@ -103,6 +114,16 @@ class LoginTally:
         """Remember a login after failures."""
         self.entered |= {name}
 
+    def merge(self, other: LoginTally) -> None:
+        """Add the counts of the same source under another name; the order of the failures is lost."""
+        self.failures += other.failures
+        self.attempts += other.attempts
+        self.successes += other.successes
+        self.is_burst |= other.is_burst
+        self.entered |= other.entered
+        for name, count in other.others.items():
+            self.add_other(name, count)
+
     def entered_names(self) -> list[str]:
         """The first names of ``entered`` in alphabetical order."""
         return sorted(self.entered)[:MAX_NAMES]
@@ -112,6 +133,39 @@ class LoginTally:
         if first is None or last is None or last <= first:
             return None
         return round(self.failures / (last - first) * 60, 2)
+
+
+def source_severity(tally: LoginTally, per_minute: float | None) -> Severity:
+    """Return how much failures matter that led to no login: hosts on the Internet have them every day."""
+    if not tally.is_attack:
+        return Severity.INFO
+    is_loud = tally.failures >= MANY_FAILURES or (per_minute or 0.0) >= FAST_PER_MINUTE
+    return Severity.MEDIUM if is_loud else Severity.LOW
+
+
+def success_severity(
+    streak: int, *, is_attack: bool, is_key: bool = False, is_target: bool = False, earlier: int = 0
+) -> tuple[Severity, str]:
+    """Return how much a login after failures matters, and why.
+
+    Args:
+        streak: Consecutive failures of the source before the login.
+        is_attack: Whether the source attacks.
+        is_key: Whether the login needed no password.
+        is_target: Whether several sources guessed passwords of the account.
+        earlier: Logins of the account from this source before.
+    """
+    if is_attack and earlier >= KNOWN_LOGINS and streak < MANY:
+        return Severity.MEDIUM, WHY_KNOWN
+    if is_attack and is_key:
+        return Severity.HIGH, WHY_KEY
+    if is_attack:
+        return Severity.CRITICAL if streak >= DOUBTFUL_STREAK else Severity.HIGH, WHY_COMPROMISED
+    if streak >= DOUBTFUL_STREAK:
+        return Severity.MEDIUM, WHY_DOUBTFUL
+    if is_target and not earlier and not is_key:
+        return Severity.MEDIUM, WHY_TARGET
+    return Severity.LOW, WHY_MISTYPED
 
 
 def tally_for(

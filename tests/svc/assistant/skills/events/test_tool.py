@@ -59,7 +59,7 @@ def test_failures_are_counted_per_source_and_account():
         "2026-11-20T03:00:00.000Z",
         "2026-11-20T03:00:29.000Z",
     )
-    assert (source.facts.pattern, source.severity) == ("brute force", Severity.HIGH)
+    assert (source.facts.pattern, source.severity) == ("brute force", Severity.MEDIUM)  # nobody got in
     assert source.facts.by_reason == [ReasonCount("wrong password", 30)]
 
 

@@ -1,0 +1,56 @@
+"""How much of an input is a log: what the logins tool reports as its coverage."""
+
+from __future__ import annotations
+
+import re
+
+from svc.assistant.findings import Coverage
+
+_STAMP = (
+    r"(?:[A-Z][a-z]{2} {1,2}\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: \d{4})?"
+    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[A-Z]{3,4}|[+-]\d\d:?\d\d))?)"
+)
+_PROGRAM = r"[\w./@-]{1,100}(?:\(\w{1,40}\))?"
+_LOG_LINE = re.compile(
+    r"(?:[\w./-]{1,200}:(?:\d{1,9}[:-])?)?(?:<\d{1,3}>)?(?:1 )?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?"
+    rf"{_STAMP} (?:\[pid \d|(?:\S{{1,255}} {{1,2}})?(?:-- )?(?:(?P<program>{_PROGRAM})(?:\[\d{{1,10}}\])?:(?: |$)"
+    r"|last message repeated|(?P<program_5424>\S{1,100}) (?:\d+|-) \S{1,100} (?:- |\[)))"
+)
+_AUTHENTICATES = re.compile(
+    r"(?:.*/)?(?:sshd|sudo|su\b|login|systemd-logind|useradd|usermod|passwd|gdm|lightdm|polkit|vsftpd|ftpd|dovecot|"
+    r"proftpd|pure-ftpd|dropbear|saslauthd|auth)",
+    re.IGNORECASE,
+)
+
+
+class LogLines:
+    """Counts the lines of an input that a log of programs can hold."""
+
+    def __init__(self) -> None:
+        self.total = self.understood = 0
+        self.records_logins = False
+
+    def add(self, line: str, *, is_login: bool) -> None:
+        """Count a line; ``is_login``: it was read as a login message, which some services write without a header."""
+        if not line.strip():
+            return
+        self.total += 1
+        found = _LOG_LINE.match(line)
+        if found is None and not is_login:
+            return
+        self.understood += 1
+        if not self.records_logins:
+            program = (found["program"] or found["program_5424"] or "") if found is not None else ""
+            self.records_logins = is_login or "pam_" in line or _AUTHENTICATES.match(program) is not None
+
+    def coverage(self) -> Coverage:
+        """Return what was read, and as what."""
+        form = "Linux authentication log" if self.records_logins else "system log" if self.understood else "text"
+        return Coverage(
+            read_as=form,
+            unit="line",
+            understood=self.understood,
+            total=self.total,
+            looked_for="failed and accepted logins",
+            not_covered="" if self.records_logins or not self.understood else "none of these programs records logins",
+        )
