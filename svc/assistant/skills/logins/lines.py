@@ -65,7 +65,7 @@ class LoginEvent(msgspec.Struct, frozen=True):
 
 
 _HEADER = re.compile(
-    r"\s*(?:(?P<host>\S+)\s+)??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]*)"
+    r"\s*(?:(?P<host>\S+)\s+)??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]*)\]?"
     r"(?:\((?P<module>pam_\w+)\))?(?:\[(?P<pid>\d+)\])?:\s+"
 )
 _HEADER_5424 = re.compile(

@@ -13,7 +13,7 @@ _STAMP = (
 _PROGRAM = r"[\w./@-]{1,100}(?:\(\w{1,40}\))?"
 _LOG_LINE = re.compile(
     r"(?:[\w./-]{1,200}:(?:\d{1,9}[:-])?)?(?:<\d{1,3}>)?(?:1 )?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?"
-    rf"{_STAMP} (?:\[pid \d|(?:\S{{1,255}} {{1,2}})?(?:-- )?(?:(?P<program>{_PROGRAM})(?:\[\d{{1,10}}\])?:(?: |$)"
+    rf"{_STAMP} (?:\[pid \d|(?:\S{{1,255}} {{1,2}})?(?:-- )?(?:(?P<program>{_PROGRAM})\]?(?:\[\d{{1,10}}\])?:(?: |$)"
     r"|last message repeated|(?P<program_5424>\S{1,100}) (?:\d+|-) \S{1,100} (?:- |\[)))"
 )
 _AUTHENTICATES = re.compile(

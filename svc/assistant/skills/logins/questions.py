@@ -42,11 +42,14 @@ _ENTRY = (
     r"(?:\bqui[ée]n|\balguien)\b[^.?!\n]{0,40}\b(?:entr[óo]|inici[óo]|accedi[óo]|logr[óo]|consigui[óo])",
     r"誰が.{0,12}(?:ログイン|侵入|入)|ログインに成功|侵入され",
 )
-_ATTACK = (
+_COMPROMISE = (
     r"\b(?:compromis|hack|breach|pwn|taken over|broken into|intru[ds])\w*",
+    r"\bkompromittiert|\bcompromet?tid|\bcomprometid|侵害",
+)
+_ATTACK = (
     r"\bsucce\w+\b[^.?!\n]{0,40}\b(?:brut\w+|attack\w*|guess\w*|spray\w*|stuffing)",
     r"\b(?:brut\w+|attack\w*|guess\w*|spray\w*|stuffing)\b[^.?!\n]{0,40}\b(?:succe\w+|work(?:ed)?)\b",
-    r"\bdid (?:it|they|any|anyone) (?:work|succeed)\b|\bkompromittiert|\bcompromet?tid|\bcomprometid|侵害",
+    r"\bdid (?:it|they|any|anyone) (?:work|succeed)\b",
 )
 _UNUSUAL = (r"\b(?:unusual|anomal\w+|strange|odd|abnormal|out of (?:the )?ordinary|weird|rare|ungewöhnlich\w*)\b",)
 _YES_NO = re.compile(
@@ -60,6 +63,7 @@ _KINDS = tuple(
     for kind, patterns in (
         (LoginQuestion.ENTRY, _ENTRY),
         (LoginQuestion.ATTACK, _ATTACK),
+        (LoginQuestion.COMPROMISE, _COMPROMISE),
         (LoginQuestion.UNUSUAL, _UNUSUAL),
     )
 )

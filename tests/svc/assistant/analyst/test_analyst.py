@@ -51,7 +51,8 @@ def findings_of(steps):
 async def test_brute_force_end_to_end(analyst):
     steps, markdown = await ask(analyst, "which accounts were brute-forced?", log_file())
     assert markdown.startswith(
-        "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures).** "
+        "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures, line 13).** "
+        "(critical, high confidence) "
         "12 failed logins from 1 source (1 attacking). Targeted account: `root` (12)."
     )
     assert "192[.]0[.]2[.]7" in markdown
