@@ -35,13 +35,14 @@ class LogLines:
         if not line.strip():
             return
         self.total += 1
-        found = _LOG_LINE.match(line)
-        if found is None and not is_login:
-            return
-        self.understood += 1
-        if not self.records_logins:
-            program = (found["program"] or found["program_5424"] or "") if found is not None else ""
-            self.records_logins = is_login or "pam_" in line or _AUTHENTICATES.match(program) is not None
+        if is_login:
+            self.records_logins = True
+            self.understood += 1
+        elif (found := _LOG_LINE.match(line)) is not None:
+            self.understood += 1
+            if not self.records_logins:
+                program = found["program"] or found["program_5424"] or ""
+                self.records_logins = "pam_" in line or _AUTHENTICATES.match(program) is not None
 
     def coverage(self) -> Coverage:
         """Return what was read, and as what."""
