@@ -51,7 +51,7 @@ _ATTACK = (
     r"\b(?:brut\w+|attack\w*|guess\w*|spray\w*|stuffing)\b[^.?!\n]{0,40}\b(?:succe\w+|work(?:ed)?)\b",
     r"\bdid (?:it|they|any|anyone) (?:work|succeed)\b",
 )
-_UNUSUAL = (r"\b(?:unusual|anomal\w+|strange|odd|abnormal|out of (?:the )?ordinary|weird|rare|ungewöhnlich\w*)\b",)
+_ODD = (rf"\b(?:{_UNUSUAL}|anomal\w+|out of (?:the )?ordinary|weird|rare|ungewöhnlich\w*)\b",)
 _YES_NO = re.compile(
     r"\s*(?:(?:and|or|but|so|then|also|please|tell me|check|say|if|whether)[ ,]+){0,4}"
     r"(?:did|do|does|was|were|is|are|has|have|had|can|could|any|whether|if|ist|hat|wurden?|gab|konnte|est-ce|alguien)\b",
@@ -64,7 +64,7 @@ _KINDS = tuple(
         (LoginQuestion.ENTRY, _ENTRY),
         (LoginQuestion.ATTACK, _ATTACK),
         (LoginQuestion.COMPROMISE, _COMPROMISE),
-        (LoginQuestion.UNUSUAL, _UNUSUAL),
+        (LoginQuestion.UNUSUAL, _ODD),
     )
 )
 
