@@ -21,6 +21,7 @@ SPRAYED_TRIES = 5.0  # failures per account up to which many accounts are spraye
 DOUBTFUL_STREAK = 3  # consecutive failures before a success; people mistype once or twice
 KNOWN_LOGINS = 3  # earlier logins of an account from a source after which its failures are taken for mistyped ones
 MANY_FAILURES = 100
+DISTRIBUTED_SOURCES = 20  # with too few failures each for an attack, but MANY_FAILURES together
 FAST_PER_MINUTE = 10.0
 OTHERS = "(all others)"  # stands for every name beyond the limit of names counted separately
 NO_ACCOUNT = "(not named)"

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, Severity, with_facts
-from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.log_readers.login_counting import DISTRIBUTED_SOURCES, MANY_FAILURES, LoginPattern
 from svc.assistant.log_readers.shown_times import time_words
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
@@ -53,7 +53,19 @@ class _Case:
 
     @property
     def is_attack(self) -> bool:
-        return bool(self.attacking or self.targeted)
+        return bool(self.attacking or self.targeted or self.is_distributed)
+
+    @property
+    def is_distributed(self) -> bool:
+        """Whether many sources with few failures each make an attack together."""
+        few = [source for source in self.sources if source.pattern == LoginPattern.FEW]
+        failures = sum(source.failures for source in few)
+        return len(few) >= DISTRIBUTED_SOURCES and failures >= MANY_FAILURES and failures > self.accepted
+
+    @property
+    def doubts(self) -> list[Finding[AuthSuccess]]:
+        """Logins after failures that may be the success of an attack."""
+        return [one for one in self.doubtful if one.severity is Severity.MEDIUM or self.is_distributed]
 
     @property
     def records_logins(self) -> bool:
@@ -135,9 +147,8 @@ def _entry_lead(case: _Case) -> tuple[str, bool]:
 
 
 def _attack_lead(case: _Case) -> tuple[str, bool]:
-    doubts = [finding for finding in case.doubtful if finding.severity is Severity.MEDIUM]
-    if doubts:
-        return f"Cannot tell: {_login_words(doubts[0], case)}; ask the user.", len(case.logins) == 1
+    if case.doubts:
+        return f"Cannot tell: {_login_words(case.doubts[0], case)}; ask the user.", len(case.logins) == 1
     lead = "no source that guessed passwords logged in" if case.is_attack else f"no password attack in {case.searched}"
     if case.question is LoginQuestion.ATTACK and case.is_yes_no:
         return f"No: {lead}.", False
@@ -158,6 +169,8 @@ def _unusual_lead(case: _Case) -> tuple[str, bool]:
 
 
 def _plain_lead(case: _Case) -> tuple[str, bool]:
+    if case.is_attack and case.doubts:
+        return f"Password guessing, and {_login_words(case.doubts[0], case)}.", len(case.logins) == 1
     if case.is_attack:
         return "Password guessing; no attacking source logged in.", False
     if case.doubtful:
@@ -245,7 +258,7 @@ def _rating(case: _Case) -> str:
         if finding.severity is not Severity.INFO and not isinstance(finding.facts, AuthSummary)
     ]
     if not rated:
-        return ""
+        return " (low, medium confidence)" if case.is_distributed else ""
     worst = min(rated, key=lambda finding: _RANK[finding.severity])
     is_doubtful = worst.severity not in BAD and isinstance(worst.facts, AuthSuccess | AuthUnusual)
     confidence = Confidence.MEDIUM if is_doubtful else worst.confidence
@@ -259,7 +272,7 @@ def _figures(case: _Case) -> list[str]:
     counted = f"{plural(case.failures, 'failed login')} from {plural(len(case.sources), 'source')}"
     if case.attacking:
         counted += f" ({case.attacking:,} attacking)"
-    elif case.targeted:
+    elif case.is_attack:
         counted += " (none attacking on its own, but together they are)"
     elif not case.compromises:
         counted += " (none attacking)"

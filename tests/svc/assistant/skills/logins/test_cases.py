@@ -271,3 +271,28 @@ def test_headings_state_the_zone_of_the_log(stamp: str, heading: str):
     body = SECTION.body(findings(lines))
     assert heading in body
     assert ("UTC" in body) == ("UTC" in heading)
+
+
+def spread(count: int, *, accepted_at: int | None = None) -> list[str]:
+    """Failures of ``count`` sources for as many accounts; one source logs in after its failure."""
+    lines = []
+    for n in range(count):
+        head = f"Nov 20 {n // 3600:02}:{n // 60 % 60:02}:{n % 60:02} web1 sshd[{n + 9}]:"
+        lines.append(f"{head} Failed password for u{n} from 198.51.{n // 250}.{n % 250} port 4 ssh2")
+        if n == accepted_at:
+            lines.append(f"{head} Accepted password for u{n} from 198.51.{n // 250}.{n % 250} port 4 ssh2")
+    return lines
+
+
+def test_many_sources_with_a_failure_each_are_an_attack_together():
+    verdict = SECTION.verdict(findings(spread(400)))
+    assert verdict.startswith("**Password guessing; no attacking source logged in.** (low, medium confidence)")
+    assert "(none attacking on its own, but together they are)" in verdict
+    assert SECTION.verdict(findings(spread(15))).startswith("**No password attack.**")
+
+
+def test_a_login_in_a_distributed_attack_is_in_doubt():
+    lines = spread(400, accepted_at=77)
+    assert SECTION.verdict(findings(lines)).startswith("**Password guessing, and `u77` logged in from ")
+    asked = findings(lines, "Was there a successful brute force?")
+    assert SECTION.verdict(asked).startswith("**Cannot tell: `u77` logged in from ")
