@@ -28,7 +28,7 @@ _MARKS = (
     "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
     "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
     "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
-    "session opened for user", "POSSIBLE BREAK-IN", "not map back", "Connection from ",
+    "session opened for user", "POSSIBLE BREAK-IN", "not map back", "onnection from ",
     *services.MARKS,
 )  # fmt: skip
 
@@ -120,6 +120,7 @@ _LOGIN_FAILED = re.compile(
 )
 _LOGIN_DONE = re.compile(r"(?:ROOT LOGIN (?:ON|on) '?(\S+?)'?(?: .*)?$|LOGIN ON (\S+) BY (\S+))")
 _VSFTPD = re.compile(r"\[(.{0,256})\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
+_FTP_CONNECTION = re.compile(r"connection from (\S+) \(")
 _DOVECOT_FAILED = re.compile(r"\(auth failed, (\d{1,6}) attempts[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)")
 _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
 
@@ -193,7 +194,7 @@ def _parse_message(message: str, service: str, module: str) -> LoginEvent | None
         or _pam(message, service, module)
         or _session(message, service, module)
         or _local(message, service)
-        or _mail_or_ftp(message)
+        or _mail_or_ftp(message, service)
     )
 
 
@@ -333,10 +334,12 @@ def _other_service(message: str) -> LoginEvent | None:
     return None
 
 
-def _mail_or_ftp(message: str) -> LoginEvent | None:
+def _mail_or_ftp(message: str, service: str) -> LoginEvent | None:
     if (m := _VSFTPD.search(message)) is not None:
         kind = LoginEventKind.SUCCESS if m[2] == "OK" else LoginEventKind.OWN
         return _event(kind, "vsftpd", m[1], m[3], method="password")
+    if service == "ftpd" and (m := _FTP_CONNECTION.match(message)) is not None:
+        return _event(LoginEventKind.NO_ACCOUNT, service, None, m[1])
     if (m := _DOVECOT_FAILED.search(message)) is not None:
         return _event(LoginEventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
     if (m := _DOVECOT_DONE.search(message)) is not None:

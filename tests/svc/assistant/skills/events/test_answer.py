@@ -124,3 +124,11 @@ def test_evidence_cannot_create_links_images_or_html(name: str):
     assert "\u202e" not in markdown
     for picture in SECTION.pictures(found):
         assert "<img" not in picture.svg
+
+
+def test_accepted_logons_are_named_without_any_failure():
+    found = findings(event(4624, 0, TargetUserName="ann", IpAddress="203.0.113.9", LogonType="10"))
+    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in SECTION.verdict(found)
+    body = SECTION.body(found)
+    assert "**Accepted logons**" in body
+    assert "First (UTC)" in body
