@@ -94,6 +94,7 @@ class _Connection:
         self.counted += other.counted
         self.unnamed += other.unnamed
         self.pam_line = self.pam_line or other.pam_line
+        self.account = self.account or other.account
 
 
 class LoginCounts:
@@ -201,12 +202,16 @@ class LoginCounts:
             and self._is_near(event, other)
         ]
         while waiting and connection.logged > connection.pam_count:
-            index = next((n for n, other in enumerate(waiting) if other.account in (None, event.account)), None)
+            named = (None, event.account)
+            index = next((n for n, other in enumerate(waiting) if other.account in named or not event.account), None)
             if index is None:
                 break
             other = waiting.pop(index)
             connection.merge(other)
-            self._open[other.key] = connection
+            if event.service == "sshd":  # its processes serve one connection; other servers' serve many
+                self._open[other.key] = connection
+            else:
+                del self._open[other.key]
         if waiting:
             self._unpaired_pam[event.source] = waiting
         else:
@@ -214,7 +219,7 @@ class LoginCounts:
 
     @staticmethod
     def _is_near(event: LoginEvent, other: _Connection) -> bool:
-        return event.stamp is None or abs(event.stamp.seconds - other.last) <= PAIR_SECONDS
+        return event.stamp is None or abs(event.stamp.seconds - other.last) <= PAIR_SECONDS + event.span
 
     def _attribute_unnamed(self, connection: _Connection, event: LoginEvent, number: int, line: str) -> None:
         """Move failures that PAM reported without an account to the account that the server names after it."""

@@ -23,6 +23,7 @@ SAME_PID_SECONDS = 3_600.0  # after which a process id belongs to another proces
 MAX_HELD = 5_000  # events; a log without times is held by this number only
 MAX_PIDS = 20_000  # remembered processes; the older half is forgotten beyond that
 _SEARCHED = 50  # held events that one server line is compared with
+_FAMILIES = dict.fromkeys(["smtp", "imap", "pop", "pop3", "sieve", "dovecot", "postfix", "exim"], "mail")
 _OWN = (LoginEventKind.OWN, LoginEventKind.ERROR)
 _REMOTE_SERVICES = frozenset(["sshd", "remote", "rlogin", "rsh", "telnet", "ftp", "vsftpd", "proftpd", "pure-ftpd"])
 
@@ -61,7 +62,7 @@ class LoginJoiner:
             self._session(held, now or 0.0)
         elif is_address(event.source):
             self._learn(event, now or 0.0)
-        elif event.pid and not event.source.startswith("local "):
+        elif (event.pid or event.source == NO_SOURCE) and not event.source.startswith("local "):
             self._name(held, now or 0.0)
         if event.kind is LoginEventKind.SUCCESS:
             self._login(event, now or 0.0)
@@ -88,13 +89,12 @@ class LoginJoiner:
     def _learn(self, event: LoginEvent, now: float) -> None:
         """Remember the address of the event's process, and give it to the events that wait for it."""
         process = event.host, event.pid
-        if not event.pid:
-            return
-        _remember(self._addresses, process, (event.source, now))
-        if event.kind is LoginEventKind.PAM:
-            _remember(self._pam_processes, process, now)
-        for held in self._waiting.pop(process, ()):
-            _resolve(held, event.source)
+        if event.pid:
+            _remember(self._addresses, process, (event.source, now))
+            if event.kind is LoginEventKind.PAM:
+                _remember(self._pam_processes, process, now)
+            for held in self._waiting.pop(process, ()):
+                _resolve(held, event.source)
         if event.kind in _OWN and now - self._pam_processes.get(process, -SAME_PID_SECONDS) >= SAME_PID_SECONDS:
             self._learn_other_process(event, now)
 
@@ -105,10 +105,11 @@ class LoginJoiner:
             named.popleft()
         for held in itertools.islice(named or (), _SEARCHED):
             other = held.event
-            is_near = other.stamp is None or abs(now - other.stamp.seconds) <= PAIR_SECONDS
-            is_same = other.service == event.service and other.account in (None, event.account)
+            is_near = other.stamp is None or abs(now - other.stamp.seconds) <= PAIR_SECONDS + event.span
+            is_same = _family(other) == _family(event) and (other.account in (None, event.account) or not event.account)
             if held.is_waiting and is_near and is_same and other.kind is LoginEventKind.PAM:
-                _remember(self._addresses, (other.host, other.pid), (event.source, now))
+                if other.source != NO_SOURCE:
+                    _remember(self._addresses, (other.host, other.pid), (event.source, now))
                 for one in self._waiting.pop((other.host, other.pid), ()):
                     _resolve(one, event.source)
                 return
@@ -157,6 +158,11 @@ class LoginJoiner:
         if event.pid:
             _remember(self._logins, (event.host, event.pid), (event.account, now))
         _remember(self._last_login, (event.host, event.service, event.account), now)
+
+
+def _family(event: LoginEvent) -> str:
+    """The kind of server: a mail server asks PAM by the name of its protocol."""
+    return _FAMILIES.get(event.service, event.service)
 
 
 def _resolve(held: _Held, address: str) -> None:

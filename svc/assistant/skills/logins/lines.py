@@ -61,6 +61,8 @@ class LoginEvent(msgspec.Struct, frozen=True):
     method: str = ""
     module: str = ""
     count: int = 1
+    span: float = 0.0
+    """Seconds before the line in which its attempts were made."""
     stamp: Stamp | None = None
 
 
@@ -110,6 +112,11 @@ _PAM_MORE = re.compile(r"PAM (\d{1,6}) more authentication failures?; ?(.*)$")
 _RHOST = re.compile(r"\brhost=(\S*)")
 _RUSER = re.compile(r"\bruser=(\S*)")
 _TTY = re.compile(r"\btty=(\S*)")
+_TTY_NAMED = re.compile(r"\btty=/dev/|\btty=(?:tty|pts|:)")
+_REMOTE_PAM = frozenset(
+    ["smtp", "imap", "pop", "pop3", "sieve", "dovecot", "sshd", "ftp", "vsftpd", "proftpd", "openvpn"]
+)
+"""PAM services that are reached by network only, even if PAM is not told from where."""
 _USER = re.compile(r"\suser=(.*)$")
 _SUDO = re.compile(r"\s*(\S+) : (?:(\d{1,4}) incorrect password attempts?\b|(?:.*; )?TTY=.*COMMAND=)")
 _SUDO_REFUSED = re.compile(r" : (?:user NOT|command not allowed|a password is required)")
@@ -121,7 +128,9 @@ _LOGIN_FAILED = re.compile(
 _LOGIN_DONE = re.compile(r"(?:ROOT LOGIN (?:ON|on) '?(\S+?)'?(?: .*)?$|LOGIN ON (\S+) BY (\S+))")
 _VSFTPD = re.compile(r"\[(.{0,256})\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
 _FTP_CONNECTION = re.compile(r"connection from (\S+) \(")
-_DOVECOT_FAILED = re.compile(r"\(auth failed, (\d{1,6}) attempts[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)")
+_DOVECOT_FAILED = re.compile(
+    r"\(auth failed, (\d{1,6}) attempts(?: in (\d{1,6}) secs)?[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)"
+)
 _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
 
 
@@ -287,6 +296,8 @@ def _pam(message: str, service: str, module: str) -> LoginEvent | None:
     remote = _RHOST.search(fields)
     if remote is not None and remote[1]:
         return _event(LoginEventKind.PAM, service, name, remote[1], module=module, count=count)
+    if service in _REMOTE_PAM and not _TTY_NAMED.search(fields):
+        return _event(LoginEventKind.PAM, service, name, NO_SOURCE, module=module, count=count)
     by, tty = _RUSER.search(fields), _TTY.search(fields)
     if by is not None and by[1]:
         return _event(LoginEventKind.PAM, service, name, f"local user {by[1]}", module=module, count=count)
@@ -341,7 +352,8 @@ def _mail_or_ftp(message: str, service: str) -> LoginEvent | None:
     if service == "ftpd" and (m := _FTP_CONNECTION.match(message)) is not None:
         return _event(LoginEventKind.NO_ACCOUNT, service, None, m[1])
     if (m := _DOVECOT_FAILED.search(message)) is not None:
-        return _event(LoginEventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
+        failed = _event(LoginEventKind.OWN, "dovecot", m[3], m[4], method="password", count=int(m[1]))
+        return msgspec.structs.replace(failed, span=float(m[2] or 0))
     if (m := _DOVECOT_DONE.search(message)) is not None:
         return _event(LoginEventKind.SUCCESS, "dovecot", m[1], m[2], method="password")
     return None

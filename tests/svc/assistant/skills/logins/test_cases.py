@@ -5,7 +5,9 @@ Seeds of ``OPEN_SEEDS`` were used during development, those of ``HELD_SEEDS`` on
 
 from __future__ import annotations
 
+import random
 from collections import Counter
+from datetime import datetime, timedelta
 from itertools import chain
 
 import pytest
@@ -296,3 +298,65 @@ def test_a_login_in_a_distributed_attack_is_in_doubt():
     assert SECTION.verdict(findings(lines)).startswith("**Password guessing, and `u77` logged in from ")
     asked = findings(lines, "Was there a successful brute force?")
     assert SECTION.verdict(asked).startswith("**Cannot tell: `u77` logged in from ")
+
+
+def mail_log(seed: int) -> tuple[list[str], Counter[tuple[str, str]]]:
+    """Mail servers whose PAM lines name no source, or come from processes of their own."""
+    rand = random.Random(seed)
+    lines: list[str] = []
+    truth: Counter[tuple[str, str]] = Counter()
+    now = datetime(2026, 11, 20, 3, 0, 0)
+
+    def write(text: str) -> None:
+        lines.append(f"{now:%b %d %H:%M:%S} mx1 {text}")
+
+    for number in range(60):
+        now += timedelta(seconds=rand.randrange(30, 200))
+        source, user = f"203.0.113.{rand.randrange(5)}", rand.choice(["info", "sales", "root"])
+        if rand.random() < 0.5:
+            empty = f"authentication failure; logname= uid=0 euid=0 tty= ruser= rhost=  user={user}"
+            write(f"saslauthd[{500 + number % 5}]: pam_unix(smtp:auth): {empty}")
+            now += timedelta(seconds=rand.randrange(0, 4))
+            known = rand.choice(["", f", sasl_username={user}"])
+            write(
+                f"postfix/smtpd[{number + 9}]: warning: unknown[{source}]: SASL LOGIN authentication failed: x{known}"
+            )
+            truth[source, user] += 1
+            continue
+        tries, began = rand.choice([1, 2, 3]), now
+        for _ in range(tries):
+            remote = (
+                f"authentication failure; logname= uid=0 euid=0 tty=dovecot ruser={user} rhost={source}  user={user}"
+            )
+            write(f"auth[{rand.randrange(700, 800)}]: pam_unix(dovecot:auth): {remote}")
+            now += timedelta(seconds=rand.randrange(2, 12))
+        seconds = int((now - began).total_seconds())
+        end = f"(auth failed, {tries} attempts in {seconds} secs): user=<{user}>, method=PLAIN, rip={source}"
+        write(f"dovecot: imap-login: Disconnected {end}, lip=192.0.2.1")
+        truth[source, user] += tries
+    return lines, truth
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_attempts_on_a_mail_server_count_once(seed: int):
+    lines, truth = mail_log(seed)
+    counted = Counter[str]()
+    for source in with_facts(findings(lines), AuthSource):
+        counted[source.facts.source] += source.facts.failures
+    expected = Counter[str]()
+    for (source_name, _), count in truth.items():
+        expected[source_name] += count
+    assert counted == expected
+
+
+FREEBSD = [
+    "Nov 20 03:11:01 bsd sshd[7]: error: PAM: Authentication error for root from dsl-7.example.net",
+    "Nov 20 03:11:01 bsd sshd[7]: Failed keyboard-interactive/pam for root from 203.0.113.7 port 4 ssh2",
+    "Nov 20 03:11:09 bsd sshd[8]: Address 203.0.113.7 maps to dsl-7.example.net, but this does not map back to it",
+    "Nov 20 03:11:09 bsd sshd[8]: error: PAM: Authentication error for illegal user ann from dsl-7.example.net",
+]
+
+
+def test_a_name_in_the_error_log_and_an_address_are_one_source():
+    sources = {one.facts.source: one.facts.failures for one in with_facts(findings(FREEBSD), AuthSource)}
+    assert sources == {"203.0.113.7": 2}
