@@ -100,10 +100,9 @@ class LoginJoiner:
 
     def _learn_other_process(self, event: LoginEvent, now: float) -> None:
         """Give the address to the PAM event of another process that is about the same attempt."""
-        named = self._named.get(event.host)
-        while named and not named[0].is_waiting:
-            named.popleft()
-        for held in itertools.islice(named or (), _SEARCHED):
+        named = self._named.get(event.host, deque())
+        _drop_settled(named)
+        for held in itertools.islice(named, _SEARCHED):
             other = held.event
             is_near = other.stamp is None or abs(now - other.stamp.seconds) <= PAIR_SECONDS + event.span
             is_same = _family(other) == _family(event) and (other.account in (None, event.account) or not event.account)
@@ -125,10 +124,16 @@ class LoginJoiner:
             _resolve(held, known[0])
             return
         held.is_waiting = True
-        self._waiting.setdefault(process, []).append(held)
-        self._named.setdefault(event.host, deque(maxlen=MAX_HELD)).append(held)
-        if len(self._waiting) > MAX_PIDS:
+        if len(self._waiting) > MAX_PIDS or len(self._named) > MAX_PIDS:
             self._waiting.clear()
+            self._named.clear()
+        waiting = self._waiting.setdefault(process, [])
+        if waiting and not waiting[0].is_waiting:
+            waiting.clear()
+        waiting.append(held)
+        named = self._named.setdefault(event.host, deque())
+        _drop_settled(named)
+        named.append(held)
 
     def _session(self, held: _Held, now: float) -> None:
         """Drop a session whose login the server has logged; otherwise wait for that line."""
@@ -142,12 +147,12 @@ class LoginJoiner:
             self._last_login.pop((event.host, event.service, event.account), None)
             return
         held.is_waiting = True
+        _drop_settled(self._sessions)
         self._sessions.append(held)
 
     def _login(self, event: LoginEvent, now: float) -> None:
         """Remember a login, and drop the session that PAM opened for it just before."""
-        while self._sessions and not self._sessions[0].is_waiting:
-            self._sessions.popleft()
+        _drop_settled(self._sessions)
         for held in itertools.islice(self._sessions, _SEARCHED):
             session = held.event
             is_same = (session.host, session.service, session.account) == (event.host, event.service, event.account)
@@ -163,6 +168,12 @@ class LoginJoiner:
 def _family(event: LoginEvent) -> str:
     """The kind of server: a mail server asks PAM by the name of its protocol."""
     return _FAMILIES.get(event.service, event.service)
+
+
+def _drop_settled(waiting: deque[_Held]) -> None:
+    """Forget the events at the head that wait no longer."""
+    while waiting and not waiting[0].is_waiting:
+        waiting.popleft()
 
 
 def _resolve(held: _Held, address: str) -> None:

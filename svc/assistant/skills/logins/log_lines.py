@@ -6,6 +6,8 @@ import re
 
 from svc.assistant.findings import Coverage
 
+MAX_QUESTIONS = 3
+MAX_QUESTION_CHARS = 500
 _STAMP = (
     r"(?:[A-Z][a-z]{2} {1,2}\d{1,2} (?:\d{4} )?\d\d:\d\d:\d\d(?:\.\d{1,9})?(?: \d{4})?"
     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[A-Z]{3,4}|[+-]\d\d:?\d\d))?)"
@@ -29,6 +31,8 @@ class LogLines:
     def __init__(self) -> None:
         self.total = self.understood = 0
         self.records_logins = False
+        self.questions: list[str] = []
+        """The first lines that are no log lines and end with a question mark: a question below a pasted log."""
 
     def add(self, line: str, *, is_login: bool) -> None:
         """Count a line; ``is_login``: it was read as a login message, which some services write without a header."""
@@ -43,6 +47,8 @@ class LogLines:
             if not self.records_logins:
                 program = found["program"] or found["program_5424"] or ""
                 self.records_logins = "pam_" in line or _AUTHENTICATES.match(program) is not None
+        elif line.rstrip().endswith("?") and len(self.questions) < MAX_QUESTIONS:
+            self.questions.append(line[:MAX_QUESTION_CHARS])
 
     def coverage(self) -> Coverage:
         """Return what was read, and as what."""

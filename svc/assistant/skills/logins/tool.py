@@ -43,6 +43,7 @@ from svc.assistant.skills.logins.lines import AuthLines, LoginEvent, LoginEventK
 from svc.assistant.skills.logins.log_lines import LogLines
 from svc.assistant.skills.logins.questions import asked
 
+PROMPT = "prompt"  # the name of what is pasted
 PROGRESS_EVERY = 20_000  # lines
 FIRST_PROGRESS = 2_000  # lines, so that a first report comes soon
 TARGETED_BY = 3  # sources with failures that make an account a target of a distributed attack
@@ -78,7 +79,7 @@ def inspect(
     counts.finish()
     yield Progress(text=_progress(order.count, counts))
     yield read.coverage()
-    yield _summary(counts, reader, activity, read, order.count, source, (after, before), asked(question))
+    yield _summary(counts, reader, activity, read, order.count, source, (after, before), _asked(question, read, source))
     successes = list(_successes(counts, source))
     yield from successes
     for unusual in counts.accepted.unusual():
@@ -91,6 +92,14 @@ def inspect(
     yield from _gaps(counts, reader)
     if order.is_cut:
         yield Gap(text=f"the log is newest first and too long: only its newest {order.count:,} lines were examined")
+
+
+def _asked(question: str, read: LogLines, source: str) -> tuple[LoginQuestion, bool]:
+    """What the question asks; in a prompt it may come after the pasted lines."""
+    found = asked(question)
+    if found[0] is LoginQuestion.OTHER and source == PROMPT:
+        return asked(" ".join(read.questions))
+    return found
 
 
 class _Worst:

@@ -131,6 +131,8 @@ def test_the_first_example_of_the_web_page_names_the_login_of_root():
         "**Yes: 1 login was accepted: `root` from `203[.]0[.]113[.]9` (password, Nov 20 03:11:09, line 3) "
         "after 2 failures from there.** (low, medium confidence)"
     )
+    pasted = [item for item in inspect(lines, source="prompt", question=lines[0]) if isinstance(item, Finding)]
+    assert SECTION.verdict(pasted) == SECTION.verdict(found)
     assert coverage(lines) == Coverage(
         read_as="Linux authentication log", unit="line", understood=3, total=4, looked_for="failed and accepted logins"
     )
