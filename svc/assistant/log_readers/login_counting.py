@@ -1,8 +1,9 @@
 """Count failed logins and decide what is an attack: shared by sshd and Linux logs and by Windows logons.
 
-An attack is 5 failures within 10 minutes (fail2ban's defaults), or, from a source with fewer accepted logins than
-failures, 20 failures at any pace or failures for 5 accounts. Which log lines or events describe the same attempt is
-decided before counting, by each log's own code; what an attack and a login after failures mean is decided here.
+An attack is 5 failures within 10 minutes (fail2ban's defaults), or, without an accepted login between them, 20 failures
+at any pace or failures for 5 accounts. The same numbers count with logins between them if these are few. Which log
+lines or events describe the same attempt is decided before counting, by each log's own code; what an attack and a login
+after failures mean is decided here.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ BURST_SECONDS = 600.0  # fail2ban's findtime
 MANY = 20  # failures at any pace: low and slow
 SPRAYED_ACCOUNTS = 5
 SPRAYED_TRIES = 5.0  # failures per account up to which many accounts are sprayed rather than brute-forced
+FAILURES_PER_LOGIN = 3  # more are too many for people
 DOUBTFUL_STREAK = 3  # consecutive failures before a success; people mistype once or twice
 KNOWN_LOGINS = 3  # earlier logins of an account from a source after which its failures are taken for mistyped ones
 MANY_FAILURES = 100
@@ -56,11 +58,15 @@ class LoginTally:
     A name is None if the log gives none.
     """
 
-    __slots__ = ("attempts", "entered", "failures", "is_burst", "others", "recent", "streak", "successes")
+    __slots__ = (
+        "attempts", "entered", "failures", "is_burst", "is_wide", "longest", "others", "recent", "streak",
+        "streak_others", "successes",
+    )  # fmt: skip
 
     def __init__(self) -> None:
-        self.failures = self.attempts = self.streak = self.successes = 0
-        self.is_burst = False
+        self.failures = self.attempts = self.streak = self.longest = self.successes = 0
+        self.is_burst = self.is_wide = False
+        self.streak_others: tuple[str | None, ...] = ()
         self.others: dict[str | None, int] = {}
         self.entered: frozenset[str] = frozenset()  # small: there may be 100,000 tallies
         self.recent: list[float] = []
@@ -68,7 +74,12 @@ class LoginTally:
     @property
     def is_many(self) -> bool:
         """Whether there are too many failures for a person, at any pace."""
-        return self.failures >= MANY
+        return self.longest >= MANY or (self.failures >= MANY and self._has_few_successes)
+
+    @property
+    def _has_few_successes(self) -> bool:
+        """Whether there are too few accepted logins for a person who mistypes now and then."""
+        return self.failures + self.attempts > FAILURES_PER_LOGIN * self.successes
 
     @property
     def is_brute_forced(self) -> bool:
@@ -78,9 +89,10 @@ class LoginTally:
     @property
     def is_attack(self) -> bool:
         """Whether a source with these failures is more than a person who mistypes."""
-        if self.is_burst or self.successes >= self.failures + self.attempts:
-            return self.is_burst
-        return self.failures + self.attempts >= MANY or len(self.others) >= SPRAYED_ACCOUNTS
+        if self.is_burst or self.is_wide or self.is_many:
+            return True
+        is_much = self.failures + self.attempts >= MANY or len(self.others) >= SPRAYED_ACCOUNTS
+        return is_much and self._has_few_successes
 
     @property
     def pattern(self) -> LoginPattern:
@@ -99,6 +111,7 @@ class LoginTally:
         """Count failures at one moment; ``seconds`` is None if the log states no time."""
         self.failures += count
         self.streak += count
+        self.longest = max(self.longest, self.streak)
         if self.is_burst:
             return
         if seconds is None:
@@ -110,6 +123,15 @@ class LoginTally:
     def add_other(self, name: str | None, count: int = 1) -> None:
         """Count failures for an account of this source, or for a source of this account."""
         self.others[name] = self.others.get(name, 0) + count
+        if count and not self.is_wide and name not in self.streak_others:
+            self.streak_others = (*self.streak_others, name)
+            self.is_wide = len(self.streak_others) >= SPRAYED_ACCOUNTS
+
+    def add_success(self, count: int = 1) -> None:
+        """Count accepted logins, which end a streak of failures."""
+        self.successes += count
+        self.streak = 0
+        self.streak_others = ()
 
     def add_entered(self, name: str) -> None:
         """Remember a login after failures."""
@@ -121,6 +143,8 @@ class LoginTally:
         self.attempts += other.attempts
         self.successes += other.successes
         self.is_burst |= other.is_burst
+        self.is_wide |= other.is_wide
+        self.longest = max(self.longest, other.longest)
         self.entered |= other.entered
         for name, count in other.others.items():
             self.add_other(name, count)

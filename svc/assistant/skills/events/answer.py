@@ -115,7 +115,8 @@ def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     entered = _compromised_accounts(findings)
     if entered:
         names = ", ".join(map(_name, entered[:NAMED]))
-        sentences.insert(0, f"**Compromised {_accounts(len(entered))}: {names}{_more(len(entered))}.**")
+        lead = f"**Compromised {_accounts(len(entered))}: {names}{_more(len(entered))}.**"
+        sentences.insert(0, f"{lead} ({_worst(findings)}, high confidence)")
     elif attacking:
         sentences.append("No attacking source logged on.")
     return sentences + accepted
@@ -124,6 +125,12 @@ def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
 def _compromised_accounts(findings: Sequence[AnyFinding]) -> list[str]:
     logons = [finding.facts for finding in with_facts(findings, LogonSuccess) if finding.severity in _BAD]
     return list(dict.fromkeys(logon.account for logon in logons))
+
+
+def _worst(findings: Sequence[AnyFinding]) -> str:
+    """The severity of the worst compromise."""
+    found = {finding.severity for finding in with_facts(findings, LogonSuccess)}
+    return (Severity.CRITICAL if Severity.CRITICAL in found else Severity.HIGH).value
 
 
 def _accounts(count: int) -> str:

@@ -295,7 +295,6 @@ class LogonCounts:
         tally = self.sources.get(source)
         if tally is None or not tally.failures:
             return
-        tally.successes += 1
         if tally.streak >= DOUBTFUL_STREAK or tally.others.get(account):
             entry = _LogonAfterFailures(event, tally, account, source, logon_type, earlier=earlier)
             known = self.entries.get((source, account))
@@ -304,7 +303,8 @@ class LogonCounts:
         tally.add_entered(account)
         if (target := self.accounts.get(account)) is not None:
             target.add_entered(source)
-        tally.streak = 0
+            target.add_success()
+        tally.add_success()
 
     def _privileges(self, event: Event) -> None:
         name = event.fields.get("SubjectUserName", "").lower()

@@ -144,6 +144,11 @@ class AcceptedLogins:
             habits.moments[slot] = _Moment(count, key, event.stamp.text, number, line[:EXCERPT_CHARS])
         return earlier
 
+    def of_account(self, account: str | None) -> int:
+        """How many logins of an account were accepted so far."""
+        habits = self._habits.get(account)
+        return habits.total if habits else 0
+
     def logins(self) -> list[LoginRow]:
         """The rows of network and console logins."""
         return [row for row in self.rows.values() if row.access in (LoginAccess.NETWORK, LoginAccess.CONSOLE)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 
-from svc.assistant.log_readers.login_counting import LoginTally, tally_for
+from svc.assistant.log_readers.login_counting import BURST, LoginTally, tally_for
 from svc.assistant.skills.logins.accepted import AcceptedLogins, FailuresBefore
 from svc.assistant.skills.logins.joining import PAIR_SECONDS, SAME_PID_SECONDS, LoginJoiner
 from svc.assistant.skills.logins.lines import LoginEvent, LoginEventKind
@@ -250,6 +250,8 @@ class LoginCounts:
 
     def _count_pair(self, event: LoginEvent, name: str | None, new: int, number: int, line: str) -> None:
         account = self._tally(self.accounts, name)
+        if not account.failures:
+            account.successes = self.accepted.of_account(name)
         account.extend(event, number, line)
         account.add_failures(event.stamp.seconds if event.stamp else None, new)
         self._count_together(self._tally(self.sources, event.source), account, new)
@@ -286,13 +288,15 @@ class LoginCounts:
                 of_account=account.failures if account else 0,
                 streak=source.streak,
             )
-            source.successes += event.count
-            source.streak = 0
-            if before.streak and source.is_attack and event.account is not None:
+            source.add_success(event.count)
+            is_after_attack = source.is_attack and (before.streak or before.of_source >= BURST)
+            if is_after_attack and event.account is not None:
                 source.add_entered(event.account)
                 self._tally(self.accounts, event.account).add_entered(event.source)
         elif account is not None:
             before = FailuresBefore(of_account=account.failures)
+        if account is not None:
+            account.add_success(event.count)
         self.accepted.add(event, before, number, line)
 
     def _connection(self, event: LoginEvent) -> _Connection:

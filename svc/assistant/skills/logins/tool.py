@@ -16,9 +16,11 @@ from collections.abc import Iterable, Iterator
 
 from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.log_readers.login_counting import (
+    BURST,
     MAX_NAMES,
     NO_ACCOUNT,
     TECHNIQUES,
+    WHY_COMPROMISED,
     ranked,
     source_severity,
     success_severity,
@@ -228,9 +230,12 @@ def _success_title(row: LoginRow, account: str) -> str:
 
 def _judged(row: LoginRow, counts: LoginCounts) -> tuple[Severity, str]:
     """How much the logins of a row matter, and why."""
-    if not row.before.streak:
+    source, account = counts.sources.get(row.source), counts.accounts.get(row.account)
+    if source is None:
         return Severity.INFO, ""
-    source, account = counts.sources[row.source], counts.accounts.get(row.account)
+    if not row.before.streak:
+        is_after_attack = source.is_attack and row.before.of_source >= BURST and not row.earlier
+        return (Severity.HIGH, WHY_COMPROMISED) if is_after_attack else (Severity.INFO, "")
     return success_severity(
         row.before.streak,
         is_attack=source.is_attack,

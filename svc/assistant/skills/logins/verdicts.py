@@ -97,11 +97,21 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         sentences.append(f"{_accepted_words(case)}.")
     elif not case.accepted and case.failures and "accepted" not in lead:
         sentences.append("No login was accepted.")
+    if not case.accepted and (users := _local_users(findings)):
+        shown = ", ".join(code_span(name, limit=60) for name in users[:NAMED]) + (" …" if len(users) > NAMED else "")
+        sentences.append(f"sudo or su was used by {shown}: logged in before the log begins, or not logged here.")
     if case.unusual and case.question is not LoginQuestion.UNUSUAL:
         is_one = len(case.unusual) == 1
         counted = f"{plural(len(case.unusual), 'accepted login')} {'is' if is_one else 'are'} unusual"
         sentences.append(f"{counted}: {_unusual_words(case)}.")
     return " ".join(sentences) + window
+
+
+def _local_users(findings: Sequence[AnyFinding]) -> list[str]:
+    """Who used sudo or su, and so was logged in."""
+    local = (LoginAccess.SUDO, LoginAccess.SU)
+    used = [finding.facts for finding in with_facts(findings, AuthSuccess) if finding.facts.access in local]
+    return list(dict.fromkeys(login.source.removeprefix("local user ") for login in used))
 
 
 def _lead(case: _Case) -> tuple[str, bool]:
@@ -188,7 +198,7 @@ def _compromise_words(entered: Sequence[AuthSuccess]) -> str:
         origin = code_span(defang_text(worst.source)) if sources == 1 else plural(sources, "source")
         return (
             f"Compromised account: {code_span(names[0], limit=40)} ({escape(worst.method[:40])} login from {origin} "
-            f"after {plural(worst.streak, 'failure')}, line {worst.line:,})."
+            f"after {plural(worst.streak or worst.failures_before, 'failure')}, line {worst.line:,})."
         )
     shown = ", ".join(code_span(name, limit=40) for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
     sources = len({login.source for login in entered})

@@ -21,6 +21,7 @@ from tests.svc.assistant.skills.logins.generated import (
     HELD_SEEDS,
     OPEN_SEEDS,
     Entry,
+    SshLog,
     attack,
     few_failures,
     only_accepted,
@@ -168,6 +169,7 @@ def test_sudo_su_and_jobs_are_not_logins():
     found = findings(lines, "Did anyone log in?")
     assert accepted(found) == []
     assert SECTION.verdict(found).startswith("**No: no")
+    assert "sudo or su was used by `ann`" in SECTION.verdict(found)
     [summary] = with_facts(found, AuthSummary)
     assert (summary.facts.successes, summary.facts.local_sessions, summary.facts.jobs) == (0, 2, 3)
     assert "**sudo and su**" in SECTION.body(found)
@@ -362,3 +364,61 @@ FREEBSD = [
 def test_a_name_in_the_error_log_and_an_address_are_one_source():
     sources = {one.facts.source: one.facts.failures for one in with_facts(findings(FREEBSD), AuthSource)}
     assert sources == {"203.0.113.7": 2}
+
+
+def ordinary(seed: int) -> list[str]:
+    """Weeks of people who mistype, refused keys, a script with an old password, jobs, and the Internet's noise."""
+    rand = random.Random(seed)
+    log = SshLog(seed)
+    log.now = datetime(2026, 11, 2, 7, 0, 0)
+    for _ in range(120):
+        name, source = rand.choice([("ann", "10.0.0.7"), ("ben", "10.0.1.8"), ("carla", "10.0.0.7")])
+        log.pid += 3
+        for _ in range(rand.choice([0, 0, 0, 0, 1, 1, 2, 3])):
+            log.write(
+                f"pam_unix(sshd:auth): authentication failure; logname= uid=0 tty=ssh rhost={source}  user={name}"
+            )
+            log.wait(1, 3)
+            log.write(f"Failed password for {name} from {source} port 4011 ssh2")
+            log.wait(5, 20)
+        if rand.random() < 0.2:
+            log.write(f"Failed publickey for {name} from {source} port 4011 ssh2: RSA SHA256:Zm9v")
+        log.accepted(name, source, rand.choice(["password", "publickey"]))
+        if rand.random() < 0.2:
+            log.write(f"{name} : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/bin/ls", program="sudo")
+        if rand.random() < 0.3:
+            log.noise()
+        log.wait(600, 9_000)
+    for _ in range(rand.choice([0, 9])):
+        log.wait(3_500, 3_700)
+        log.write("Failed password for backup from 10.0.0.20 port 4011 ssh2")
+    log.accepted("backup", "10.0.0.20")
+    return log.lines
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_ordinary_log_has_no_finding_of_high_severity(seed: int):
+    found = findings(ordinary(seed))
+    assert [finding.title for finding in found if finding.severity in (Severity.CRITICAL, Severity.HIGH)] == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_an_attack_in_which_nobody_gets_in_is_at_most_medium(seed: int):
+    found = findings(attack(seed).lines, "Was there a successful brute force?")
+    assert not [finding for finding in found if finding.severity in (Severity.CRITICAL, Severity.HIGH)]
+    assert SECTION.verdict(found).startswith("**No: no source that guessed passwords logged in.** (")
+
+
+def test_the_second_account_that_an_attacker_logs_in_to_is_compromised_too():
+    head = "Nov 20 03:11:0{} web1 sshd[{}]: {} password for {} from 203.0.113.9 port 4 ssh2"
+    lines = [head.format(n, n + 1, "Failed", "root") for n in range(6)]
+    lines += [head.format(7, 8, "Accepted", "root"), head.format(8, 9, "Accepted", "deploy")]
+    found = accepted(findings(lines))
+    assert [(one.facts.account, one.severity) for one in found] == [
+        ("root", Severity.CRITICAL),
+        ("deploy", Severity.HIGH),
+    ]
+    verdict = SECTION.verdict(findings(lines, "Is the host compromised?"))
+    assert verdict.startswith(
+        "**Yes: 2 compromised accounts: `deploy`, `root`, from 1 source.** (critical, high confidence)"
+    )
