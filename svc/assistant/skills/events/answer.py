@@ -85,7 +85,7 @@ def _tactic(name: str) -> str:
 
 def accepted_sentence(findings: Sequence[AnyFinding]) -> str:
     """Who logged on from another host, with the most frequent accounts and sources; "" if nobody did."""
-    logons = [f.facts for f in with_facts(findings, Logon) if f.facts.logon_type in REMOTE_TYPES]
+    logons = [f.facts for f in with_facts(findings, Logon) if f.facts.logon_type in ("", *REMOTE_TYPES)]
     people = [logon for logon in logons if logon.source != LOCAL and not logon.account.endswith("$")]
     if not people:
         return ""
