@@ -18,7 +18,7 @@ from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.catalogue import SKILLS, decode_findings, skill_of_kind
 from svc.assistant.skills.events.findings import LogonAccount, LogonSource, LogonSuccess, WebClient
 from svc.assistant.skills.indicators.findings import IndicatorFacts
-from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess
+from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess, LoginAccess
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, TurnFile
 
@@ -270,8 +270,8 @@ def _has_kind(kind: str) -> _Test:
 
 def _has_successful_login(finding: AnyFinding) -> bool:
     match finding.facts:
-        case AuthSuccess():
-            return finding.severity in (Severity.CRITICAL, Severity.HIGH)
+        case AuthSuccess(access=access):
+            return access in (LoginAccess.NETWORK, LoginAccess.CONSOLE)
         case AuthSource(success_accounts=names) | LogonSource(success_accounts=names):
             return bool(names)
         case AuthAccount(success_sources=names) | LogonAccount(success_sources=names):

@@ -18,6 +18,7 @@ from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.knowledge import load
 
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
+_ZONED = re.compile(r"(.*) \((UTC|zone not stated|UTC or zone not stated)\)")
 _RULE = re.compile(r"\|(?: --- \|)+")
 
 
@@ -75,8 +76,18 @@ def translated(markdown: str, language: str) -> str:
 def _row(line: str, phrases: dict[str, str], *, is_heading: bool) -> str:
     """A table's row: in the heading all column names are translated, below it only severities, yes, no and unknown."""
     cells = line[2:-2].split(" | ")
-    known = phrases if is_heading else {word: phrases[word] for word in _CELLS if word in phrases}
+    if is_heading:
+        return "| " + " | ".join(_heading(cell, phrases) for cell in cells) + " |"
+    known = {word: phrases[word] for word in _CELLS if word in phrases}
     return "| " + " | ".join(known.get(cell, cell) for cell in cells) + " |"
+
+
+def _heading(cell: str, phrases: dict[str, str]) -> str:
+    """A column's name, and the zone of its times in parentheses."""
+    match = _ZONED.fullmatch(cell)
+    if match is None:
+        return phrases.get(cell, cell)
+    return f"{phrases.get(match[1], match[1])} ({phrases.get(match[2], match[2])})"
 
 
 _CELLS = (*(severity.value for severity in Severity), "yes", "no", "unknown")

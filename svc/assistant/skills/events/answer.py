@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -11,7 +12,7 @@ from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.skills import charts
 from svc.assistant.skills.charts import Bar, Branch, ChartMark
 from svc.assistant.skills.events import answer_activity, answer_tables
-from svc.assistant.skills.events.answer_tables import position, technique_words, time_words
+from svc.assistant.skills.events.answer_tables import period_zone, position, technique_words, time_words
 from svc.assistant.skills.events.findings import (
     CloudCall,
     CloudIdentity,
@@ -35,6 +36,7 @@ from svc.assistant.skills.events.findings import (
     WebClient,
     WebSummary,
 )
+from svc.assistant.skills.events.logons import LOCAL, REMOTE_TYPES
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
 from svc.untrusted.defang import defang_text
@@ -81,11 +83,28 @@ def _tactic(name: str) -> str:
     return escape(tactic_name(name))
 
 
+def accepted_sentence(findings: Sequence[AnyFinding]) -> str:
+    """Who logged on from another host, with the most frequent accounts and sources; "" if nobody did."""
+    logons = [f.facts for f in with_facts(findings, Logon) if f.facts.logon_type in ("", *REMOTE_TYPES)]
+    people = [logon for logon in logons if logon.source != LOCAL and not logon.account.endswith("$")]
+    if not people:
+        return ""
+    pairs = Counter[tuple[str, str]]()
+    for logon in people:
+        pairs[logon.account, logon.source] += logon.count
+    most = ", ".join(
+        f"{_name(account)} from {_name(source)} ({count:,})" for (account, source), count in pairs.most_common(NAMED)
+    )
+    total = sum(pairs.values())
+    return f"{plural(total, 'remote logon')} {'was' if total == 1 else 'were'} accepted: {most}{_more(len(pairs))}."
+
+
 def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    accepted = list(filter(None, [accepted_sentence(findings)]))
     sources = [finding.facts for finding in with_facts(findings, LogonSource)]
     failures = sum(source.failures for source in sources)
     if not failures:
-        return []
+        return accepted
     attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)
     counted = f"{plural(failures, 'failed logon')} from {plural(len(sources), 'source')}"
     sentences = [f"{counted} ({f'{attacking:,} attacking' if attacking else 'none attacking'})."]
@@ -96,15 +115,22 @@ def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     entered = _compromised_accounts(findings)
     if entered:
         names = ", ".join(map(_name, entered[:NAMED]))
-        sentences.insert(0, f"**Compromised {_accounts(len(entered))}: {names}{_more(len(entered))}.**")
+        lead = f"**Compromised {_accounts(len(entered))}: {names}{_more(len(entered))}.**"
+        sentences.insert(0, f"{lead} ({_worst(findings)}, high confidence)")
     elif attacking:
         sentences.append("No attacking source logged on.")
-    return sentences
+    return sentences + accepted
 
 
 def _compromised_accounts(findings: Sequence[AnyFinding]) -> list[str]:
     logons = [finding.facts for finding in with_facts(findings, LogonSuccess) if finding.severity in _BAD]
     return list(dict.fromkeys(logon.account for logon in logons))
+
+
+def _worst(findings: Sequence[AnyFinding]) -> str:
+    """The severity of the worst compromise."""
+    found = {finding.severity for finding in with_facts(findings, LogonSuccess)}
+    return (Severity.CRITICAL if Severity.CRITICAL in found else Severity.HIGH).value
 
 
 def _accounts(count: int) -> str:
@@ -114,10 +140,9 @@ def _accounts(count: int) -> str:
 def _coverage(summary: EventsSummary) -> str:
     """How many events were read, from which hosts and period."""
     hosts = ", ".join(_name(row.host) for row in summary.by_host[:NAMED])
-    zone = " UTC" if (summary.last or "").endswith("Z") else " in the log's own time zone"
     sentence = (
         f"Read {plural(summary.events, 'event')}{f' from {hosts}' if hosts else ''}, "
-        f"{time_words(summary.first)} to {time_words(summary.last)}{zone}."
+        f"{time_words(summary.first)} to {time_words(summary.last)}{period_zone(summary)}."
     )
     if summary.after or summary.before:
         after = f" from {summary.after}" if summary.after else ""
@@ -177,7 +202,9 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     """The timeline, the most severe process tree, failed logons by source; each only if there are enough items."""
     drawn: list[Picture] = []
     for found in with_facts(findings, Timeline):
-        drawn += charts.lanes("Most severe moments (UTC)", _marks(found.facts))
+        marks = _marks(found.facts)
+        zone = "UTC" if marks and marks[0].time.tzinfo is not None else "zone not stated"
+        drawn += charts.lanes(f"Most severe moments ({zone})", marks)
     trees = [finding.facts for finding in with_facts(findings, ProcessTree) if finding.facts.flagged]
     for tree in trees[:1]:
         drawn += charts.tree(f"Processes on {tree.host}", _branches(tree))
@@ -189,15 +216,16 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
 
 
 def _marks(timeline: Timeline) -> list[ChartMark]:
+    """The moments whose time has a year: all in UTC, or all without a zone; of both kinds only those in UTC."""
     marks = []
     for moment in timeline.moments:
         try:
             time = datetime.fromisoformat(moment.time)
         except ValueError:
             continue
-        if time.tzinfo is not None:
-            marks.append(ChartMark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
-    return marks
+        marks.append(ChartMark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
+    in_utc = [mark for mark in marks if mark.time.tzinfo is not None]
+    return in_utc or marks
 
 
 def _branches(tree: ProcessTree) -> list[Branch]:

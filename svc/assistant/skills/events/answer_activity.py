@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
-from svc.assistant.skills.events.answer_tables import TitledTable, position, time_words, titled_tables
+from svc.assistant.log_readers.shown_times import zoned
+from svc.assistant.skills.events.answer_tables import (
+    TitledTable,
+    position,
+    time_words,
+    titled_tables,
+    zone_of_findings,
+)
 from svc.assistant.skills.events.findings import (
     CloudCall,
     CloudIdentity,
@@ -165,6 +172,7 @@ def _command(command: str) -> str:
 
 
 def _calls(findings: Sequence[Finding[CloudCall]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             finding.severity.value,
@@ -179,16 +187,17 @@ def _calls(findings: Sequence[Finding[CloudCall]]) -> str:
         )
         for finding in findings
     ]
-    headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "Source", "First (UTC)", "Evidence")
+    headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "Source", zoned("First", zone), "Evidence")
     return table(headers, rows)
 
 
 def _logins(findings: Sequence[Finding[CloudLogin]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (finding.severity.value, escape(finding.title), time_words(finding.facts.first), _place(finding))
         for finding in findings
     ]
-    return table(("Severity", "Login", "First (UTC)", "Evidence"), rows)
+    return table(("Severity", "Login", zoned("First", zone), "Evidence"), rows)
 
 
 def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> str:
@@ -207,6 +216,7 @@ def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> str:
 
 
 def _identities(findings: Sequence[Finding[CloudIdentity]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             code_span(facts.identity, limit=60),
@@ -219,7 +229,9 @@ def _identities(findings: Sequence[Finding[CloudIdentity]]) -> str:
         )
         for facts in (finding.facts for finding in findings)
     ]
-    return table(("Identity", "Calls", "Errors", "Source", "Most frequent", "First (UTC)", "Last (UTC)"), rows)
+    return table(
+        ("Identity", "Calls", "Errors", "Source", "Most frequent", zoned("First", zone), zoned("Last", zone)), rows
+    )
 
 
 _TABLES: tuple[TitledTable, ...] = (

@@ -8,6 +8,7 @@ from typing import Any
 from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, with_facts
 from svc.assistant.knowledge.attack_names import attack_name, tactic_name
 from svc.assistant.log_readers.login_counting import NO_ACCOUNT
+from svc.assistant.log_readers.shown_times import zone_of, zoned
 from svc.assistant.log_readers.timestamps import MONTH_NAMES
 from svc.assistant.skills.events.findings import (
     EventsSummary,
@@ -62,6 +63,12 @@ def time_words(value: str | None) -> str:
     return stamp[:19].replace("T", " ") if stamp else "not stated"
 
 
+def zone_of_findings(findings: Sequence[AnyFinding]) -> str:
+    """The zone of the times of findings, for the headings of their table."""
+    names = ("first", "last", "time", "start", "end")
+    return zone_of(getattr(finding.facts, name, None) for finding in findings for name in names)
+
+
 def technique_words(techniques: Sequence[str]) -> str:
     """``T1021.002 Remote Services: SMB/Windows Admin Shares``, the first few."""
     shown = [f"{code_span(one)} {escape(attack_name(one))}".strip() for one in techniques[:NAMED] if one]
@@ -108,7 +115,9 @@ def _counted(values: Sequence[tuple[str, int]]) -> str:
 
 def _tactics(findings: Sequence[Finding[EventTactics]]) -> str:
     rows = [_tactic_row(finding, indicator) for finding in findings for indicator in finding.facts.indicators]
-    return table(("Tactic", "Technique", "Rule or fact", "Severity", "Count", "First (UTC)", "Evidence"), rows)
+    zone = zone_of(indicator.first for finding in findings for indicator in finding.facts.indicators)
+    headers = ("Tactic", "Technique", "Rule or fact", "Severity", "Count", zoned("First", zone), "Evidence")
+    return table(headers, rows)
 
 
 def _tactic_row(finding: Finding[EventTactics], indicator: TacticIndicator) -> tuple[str, ...]:
@@ -135,7 +144,8 @@ def _timeline(findings: Sequence[Finding[Timeline]]) -> str:
         for finding in findings for moment in _most_severe(finding.facts.moments)
     ]  # fmt: skip
     total = sum(len(finding.facts.moments) for finding in findings)
-    headers = ("Time (UTC)", "Severity", "Host", "What", "Count", "Record or line", "Evidence")
+    zone = zone_of(moment.time for finding in findings for moment in finding.facts.moments)
+    headers = (zoned("Time", zone), "Severity", "Host", "What", "Count", "Record or line", "Evidence")
     shown = table(headers, rows, limit=TIMELINE_ROWS)
     return shown + (f"\n\nThe {TIMELINE_ROWS} most severe of {total:,} moments." if total > TIMELINE_ROWS else "")
 
@@ -147,6 +157,7 @@ def _most_severe(moments: Sequence[TimelineMoment]) -> list[TimelineMoment]:
 
 
 def _rules(findings: Sequence[Finding[RuleHit]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             finding.severity.value, _name(finding.title, 90),
@@ -156,11 +167,14 @@ def _rules(findings: Sequence[Finding[RuleHit]]) -> str:
         )
         for finding in findings
     ]  # fmt: skip
-    headers = ("Severity", "Rule", "Tactics", "Techniques", "Matches", "First (UTC)", "Hosts", "Author", "Licence")
+    headers = (
+        "Severity", "Rule", "Tactics", "Techniques", "Matches", zoned("First", zone), "Hosts", "Author", "Licence",
+    )  # fmt: skip
     return table(headers, rows)
 
 
 def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             finding.severity.value, _name(finding.facts.account), _address(finding.facts.source),
@@ -170,13 +184,14 @@ def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
         for finding in findings
     ]  # fmt: skip
     headers = (
-        "Severity", "Account", "Source", "Logged on (UTC)", "Record or line", "Logon type", "Preceding failures",
+        "Severity", "Account", "Source", zoned("Logged on", zone), "Record or line", "Logon type", "Preceding failures",
         "Failures (account)",
     )  # fmt: skip
     return table(headers, rows)
 
 
 def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             _address(facts.source), f"{facts.failures:,}",
@@ -189,13 +204,14 @@ def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
         for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
     headers = (
-        "Source", "Failures", "Accounts", "First (UTC)", "Last (UTC)", "Rate/min", "Logon type", "Reason", "Pattern",
-        "Logged on",
+        "Source", "Failures", "Accounts", zoned("First", zone), zoned("Last", zone), "Rate/min", "Logon type",
+        "Reason", "Pattern", "Logged on",
     )  # fmt: skip
     return table(headers, rows)
 
 
 def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             _name(facts.account or NO_ACCOUNT), f"{facts.failures:,}",
@@ -206,12 +222,14 @@ def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
         for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
     headers = (
-        "Account", "Failures", "Sources", "First (UTC)", "Last (UTC)", "Brute force", "Lockouts", "Logged on from",
+        "Account", "Failures", "Sources", zoned("First", zone), zoned("Last", zone), "Brute force",
+        "Lockouts", "Logged on from",
     )  # fmt: skip
     return table(headers, rows)
 
 
 def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             _name(finding.facts.account), _address(finding.facts.source), f"{finding.facts.count:,}",
@@ -219,22 +237,28 @@ def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
         )
         for finding in findings
     ]  # fmt: skip
-    return table(("Account", "Source", "Requests", "Services", "First (UTC)", "Evidence"), rows)
+    return table(("Account", "Source", "Requests", "Services", zoned("First", zone), "Evidence"), rows)
 
 
 def _logons(findings: Sequence[Finding[Logon]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             _name(facts.account), escape(facts.type_words), _address(facts.source), _address(facts.host),
-            f"{facts.count:,}", time_words(facts.first), time_words(facts.last), "yes" if facts.is_privileged else "no",
+            f"{facts.count:,}", time_words(facts.first), time_words(facts.last), f"{facts.failures_before:,}",
+            "yes" if facts.is_privileged else "no",
         )
         for facts in (finding.facts for finding in findings)
     ]  # fmt: skip
-    headers = ("Account", "Logon type", "Source", "Host", "Count", "First (UTC)", "Last (UTC)", "Privileged")
+    headers = (
+        "Account", "Logon type", "Source", "Host", "Count", zoned("First", zone), zoned("Last", zone),
+        "Preceding failures", "Privileged",
+    )  # fmt: skip
     return table(headers, rows, limit=15)
 
 
 def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (
             escape(finding.facts.way), _name(finding.facts.detail), _name(finding.facts.account),
@@ -243,7 +267,7 @@ def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
         )
         for finding in findings
     ]  # fmt: skip
-    headers = ("Method", "Detail", "Account", "Source", "Host", "Count", "First (UTC)", "Evidence")
+    headers = ("Method", "Detail", "Account", "Source", "Host", "Count", zoned("First", zone), "Evidence")
     return table(headers, rows, limit=15)
 
 
@@ -269,22 +293,25 @@ def _tree_lines(tree: ProcessTree) -> list[str]:
 
 
 def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (finding.severity.value, finding.facts.gap, escape(finding.title), time_words(finding.facts.start),
          time_words(finding.facts.end), escape(finding.why), _first_evidence(finding))
         for finding in findings
     ]  # fmt: skip
-    return table(("Severity", "Gap", "What", "From (UTC)", "To (UTC)", "Why", "Evidence"), rows, limit=12)
+    headers = ("Severity", "Gap", "What", zoned("Start", zone), zoned("End", zone), "Why", "Evidence")
+    return table(headers, rows, limit=12)
 
 
 def _rare(findings: Sequence[Finding[RareValue]]) -> str:
+    zone = zone_of_findings(findings)
     rows = [
         (escape(finding.facts.what), _name(finding.facts.value, 100),
          f"{finding.facts.count:,} of {finding.facts.total:,}", time_words(finding.facts.first),
          _first_evidence(finding))
         for finding in findings
     ]  # fmt: skip
-    return table(("Type", "Value", "Count", "First (UTC)", "Evidence"), rows, limit=15)
+    return table(("Type", "Value", "Count", zoned("First", zone), "Evidence"), rows, limit=15)
 
 
 def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
@@ -299,7 +326,7 @@ def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
             )
             for row in facts.by_kind
         ]
-        period = f"{time_words(facts.first)} to {time_words(facts.last)}{_zone(facts)}"
+        period = f"{time_words(facts.first)} to {time_words(facts.last)}{period_zone(facts)}"
         hosts = _counted([(row.host, row.count) for row in facts.by_host])
         accounts = _counted([(row.account, row.count) for row in facts.by_account])
         lead = (
@@ -310,8 +337,11 @@ def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
     return "\n\n".join(blocks)
 
 
-def _zone(facts: EventsSummary) -> str:
-    return " UTC" if (facts.last or "").endswith("Z") else " in the log's own time zone"
+def period_zone(facts: EventsSummary) -> str:
+    """`` UTC`` or `` (zone not stated)``, to follow the period of a log."""
+    if not facts.first:
+        return ""
+    return " UTC" if (facts.last or "").endswith("Z") else " (zone not stated)"
 
 
 _TABLES: tuple[TitledTable, ...] = (
@@ -319,12 +349,12 @@ _TABLES: tuple[TitledTable, ...] = (
     (Timeline, "Timeline", _timeline),
     (RuleHit, "Rules that matched", _rules),
     (LogonSuccess, "Logon after failures", _successes),
+    (Logon, "Accepted logons", _logons),
     (LogonSource, "Failed logons by source", _sources),
     (LogonAccount, "Failed logons by account", _accounts),
     (WeakTickets, "Kerberos tickets with weak encryption", _tickets),
     (RemoteAccess, "Remote access", _remote),
     (ProcessTree, "Processes", _trees),
-    (Logon, "Logons", _logons),
     (LogGap, "Log gaps", _gaps),
     (RareValue, "Rare values", _rare),
     (EventsSummary, "What was read", _summaries),

@@ -47,6 +47,14 @@ class Span:
         if len(self.events) < self.limit:
             self.events.append(event)
 
+    def merge(self, other: Span) -> None:
+        """Add the events of another span."""
+        self.count += other.count
+        if other.first and (not self.first or other.first < self.first):
+            self.first = other.first
+        self.last = max(self.last, other.last)
+        self.events = (self.events + other.events)[: self.limit]
+
 
 def account_of(event: Event, side: str) -> str:
     """Return ``DOMAIN\\\\name`` of ``Subject`` or ``Target``; "" if the event has none."""

@@ -240,6 +240,8 @@ class Logon(Facts, frozen=True, kw_only=True, tag="logon"):
     first: str | None
     last: str | None
     is_privileged: bool
+    failures_before: int
+    """Failed logons of the source before the first of them."""
 
 
 class WeakTickets(Facts, frozen=True, kw_only=True, tag="weak_tickets"):
@@ -348,7 +350,7 @@ class WebSummary(Facts, frozen=True, kw_only=True, tag="web_summary"):
     by_method: list[MethodCount]
     by_path: list[PathCount]
     by_client: list[ClientTraffic]
-    untold: int
+    not_listed: int
     """Requests of clients beyond the limit, which are counted in the totals only."""
 
 
@@ -418,11 +420,11 @@ class UnixSummary(Facts, frozen=True, kw_only=True, tag="unix_summary"):
     rare_commands: list[str]
     """Commands that ran once."""
     sudo: list[SudoCommand]
-    untold: int
+    not_listed: int
     """Commands and changes beyond the limit, which are not listed."""
 
 
-class UnixChange(Facts, frozen=True, kw_only=True, tag="unix_deed"):
+class UnixChange(Facts, frozen=True, kw_only=True, tag="unix_change"):
     """A change or action on a Unix host."""
 
     what: str

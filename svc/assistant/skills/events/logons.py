@@ -2,8 +2,9 @@
 
 A failed attempt counts once, although the host (4625) and the server that checked the credentials (NTLM: 4776;
 Kerberos: 4771, 4768) may both log it: a rejected check of the same account within PAIR_SECONDS of a 4625 is the same
-attempt, and the 4625 names its source. What is an attack: ``log_readers/login_counting.py``. Codes: Microsoft's pages
-on 4625, 4768 and 4776.
+attempt, and the 4625 names its source. So is the same check on another server, to which the first passed it on. A
+workstation and its address are one source if the log has them together in one event, and no other address with that
+name. What is an attack: ``log_readers/login_counting.py``. Codes: Microsoft's pages on 4625, 4768 and 4776.
 """
 
 from __future__ import annotations
@@ -16,12 +17,11 @@ from svc.assistant.log_readers.login_counting import (
     DOUBTFUL_STREAK,
     MAX_NAMES,
     NO_ACCOUNT,
-    SURE_STREAK,
     TECHNIQUES,
-    WHY_COMPROMISED,
-    WHY_DOUBTFUL,
     LoginTally,
     ranked,
+    source_severity,
+    success_severity,
     tally_for,
 )
 from svc.assistant.sigma.event import Event, seconds_of
@@ -39,7 +39,7 @@ from svc.assistant.skills.logins.findings import AccountFailures, SourceFailures
 PAIR_SECONDS = 3.0  # between the check and the 4625 of one attempt, which may be in the logs of two hosts
 MAX_TALLIES = 50_000  # sources, accounts and pairs counted separately; more are counted under OTHERS
 MAX_WAITING = 200  # checks within PAIR_SECONDS that wait for a 4625; of a faster flood the rest is counted at once
-MAX_LISTED = 1_000  # findings of a kind, those with the most failures
+MAX_TICKETS = 1_000  # accounts and sources with requests for weak tickets
 MANY_TICKETS = 3  # services for which one account requested weak tickets
 LOCAL = "local"
 TYPES = {
@@ -47,6 +47,7 @@ TYPES = {
     "8": "network, clear text", "9": "new credentials", "10": "remote desktop", "11": "cached interactive",
     "12": "cached remote desktop", "13": "cached unlock",
 }  # fmt: skip
+REMOTE_TYPES = frozenset({"3", "8", "10"})
 _QUIET_TYPES = frozenset({"0", "4", "5"})  # services and tasks log on all the time
 _REASONS = {
     "0xc0000064": "no such account", "0xc000006a": "wrong password", "0xc000006d": "wrong user name or password",
@@ -88,6 +89,18 @@ class _LogonTally(LoginTally):
         self.types[logon_type] += 1
         self.reasons[reason] += 1
 
+    def merge(self, other: LoginTally) -> None:
+        """Add the counts of the same source under another name."""
+        super().merge(other)
+        if isinstance(other, _LogonTally):
+            self.types += other.types
+            self.reasons += other.reasons
+            self.span.merge(other.span)
+            if other.last_event is not None and (
+                self.last_event is None or other.last_event.time > self.last_event.time
+            ):
+                self.last_event = other.last_event
+
     def reason_counts(self) -> list[ReasonCount]:
         return [ReasonCount(*item) for item in self.reasons.most_common(MAX_NAMES)]
 
@@ -95,24 +108,45 @@ class _LogonTally(LoginTally):
 class _RejectedCheck:
     """A rejected check of credentials that waits for its 4625."""
 
-    __slots__ = ("account", "event", "is_paired", "logon_type", "reason", "seconds", "source")
+    __slots__ = ("account", "event", "hosts", "is_paired", "logon_type", "reason", "seconds", "source")
 
     def __init__(self, event: Event, account: str, source: str, logon_type: str, reason: str) -> None:
         self.event, self.account, self.source = event, account, source
         self.logon_type, self.reason = logon_type, reason
         self.seconds = seconds_of(event.time)
         self.is_paired = False
+        self.hosts = {event.host}
+
+    def is_passed_on(self, other: _RejectedCheck) -> bool:
+        """Whether ``other`` is this check on another server."""
+        return (other.account, other.source, other.event.event_id) == (
+            self.account,
+            self.source,
+            self.event.event_id,
+        ) and other.event.host not in self.hosts
 
 
 class _LogonAfterFailures:
     """A logon after failures: the one with the longest streak of this account from this source."""
 
-    __slots__ = ("account", "account_failures", "event", "failures", "logon_type", "source", "streak")
+    __slots__ = ("account", "account_failures", "earlier", "event", "failures", "logon_type", "source", "streak")
 
-    def __init__(self, event: Event, tally: _LogonTally, account: str, source: str, logon_type: str) -> None:
+    def __init__(
+        self, event: Event, tally: _LogonTally, account: str, source: str, logon_type: str, *, earlier: int
+    ) -> None:
         self.event, self.account, self.source, self.logon_type = event, account, source, logon_type
-        self.failures, self.streak = tally.failures, tally.streak
+        self.failures, self.streak, self.earlier = tally.failures, tally.streak, earlier
         self.account_failures = tally.others.get(account, 0)
+
+
+class _Logons:
+    """Accepted logons of one account by type, source and host, with the source's failures before the first."""
+
+    __slots__ = ("failures_before", "span")
+
+    def __init__(self, failures_before: int) -> None:
+        self.failures_before = failures_before
+        self.span = Span(limit=1)
 
 
 class LogonCounts:
@@ -124,7 +158,10 @@ class LogonCounts:
         self.accounts: dict[str | None, _LogonTally] = {}
         self.entries: dict[tuple[str, str], _LogonAfterFailures] = {}
         self.paired = 0
-        self._logons: dict[tuple[str, str, str, str], Span] = {}
+        self._logons: dict[tuple[str, str, str, str], _Logons] = {}
+        self._accepted: Counter[str] = Counter()
+        self._accepted_pairs: Counter[tuple[str, str]] = Counter()
+        self._addresses: dict[str, str | None] = {}
         self._privileged: set[str] = set()
         self._tickets: dict[tuple[str, str], tuple[Span, Counter[str]]] = {}
         self._checks: deque[_RejectedCheck] = deque()
@@ -139,12 +176,35 @@ class LogonCounts:
         """Count an event if it is about a logon."""
         reader = self._readers.get(event.event_id or 0) if event.service == "security" else None
         if reader is not None:
+            self._learn_address(event)
             self._settle(seconds_of(event.time))
             reader(event)
 
     def finish(self) -> None:
-        """Count the checks without a 4625, after the last event."""
+        """Count the checks without a 4625 and merge workstations with their addresses, after the last event."""
         self._settle(None)
+        for name, address in self._addresses.items():
+            if address is None or (named := self.sources.pop(name, None)) is None:
+                continue
+            tally_for(self.sources, address, _LogonTally, limit=MAX_TALLIES).merge(named)
+            for account in named.others:
+                others = self.accounts[account].others if account in self.accounts else {}
+                if name in others:
+                    others[address] = others.get(address, 0) + others.pop(name)
+
+    def _learn_address(self, event: Event) -> None:
+        """Remember the address of a workstation; None if it has several."""
+        name = event.fields.get("WorkstationName", "-").strip("\\ ").lower()
+        address = _source(event)
+        if name in _NOBODY or address in (LOCAL, name) or len(self._addresses) >= MAX_TALLIES:
+            return
+        if self._addresses.setdefault(name, address) != address:
+            self._addresses[name] = None
+
+    def _workstation(self, event: Event) -> str:
+        """Return the address of the workstation of a check, if it is known, otherwise its name."""
+        name = (event.fields.get("Workstation", "").strip("\\ ") or LOCAL).lower()
+        return self._addresses.get(name) or name
 
     def _failed(self, event: Event) -> None:
         fields = event.fields
@@ -164,11 +224,11 @@ class LogonCounts:
 
     def _checked(self, event: Event) -> None:
         account, status = _plain_account(event), event.fields.get("Status", "").lower()
-        source = event.fields.get("Workstation", "").strip("\\ ") or LOCAL
+        source = self._workstation(event)
         if _code_number(status) == 0:
-            self._entered(event, account, source.lower(), "NTLM")
+            self._entered(event, account, source, "NTLM")
         else:
-            self._rejected(_RejectedCheck(event, account, source.lower(), "NTLM", _reason(status)))
+            self._rejected(_RejectedCheck(event, account, source, "NTLM", _reason(status)))
 
     def _kerberos(self, event: Event) -> None:
         status = event.fields.get("Status", "").lower()
@@ -179,7 +239,12 @@ class LogonCounts:
             self._rejected(_RejectedCheck(event, account, _source(event), "Kerberos", _reason(status)))
 
     def _rejected(self, check: _RejectedCheck) -> None:
-        """Wait for the 4625 of a rejected check, unless it came before."""
+        """Wait for the 4625 of a rejected check, unless it came before or another server passed the check on."""
+        for other in self._checks:
+            if other.is_passed_on(check):
+                other.hosts.add(check.event.host)
+                self.paired += 1
+                return
         count, before = self._unmatched.get(check.account, (0, 0.0))
         if check.seconds is None or len(self._checks) >= MAX_WAITING:
             self._count(check.event, check.account, check.source, check.logon_type, check.reason)
@@ -199,7 +264,10 @@ class LogonCounts:
     def _count(self, event: Event, account: str, source: str, logon_type: str, reason: str) -> None:
         self.failures += 1
         for tallies, name, other in ((self.sources, source, account), (self.accounts, account, source)):
-            tally_for(tallies, name, _LogonTally, limit=MAX_TALLIES).add(event, other, logon_type, reason)
+            tally = tally_for(tallies, name, _LogonTally, limit=MAX_TALLIES)
+            if tallies is self.sources and not tally.failures:
+                tally.successes = self._accepted[source]
+            tally.add(event, other, logon_type, reason)
 
     def _logged_on(self, event: Event) -> None:
         account, logon_type = _plain_account(event), event.fields.get("LogonType", "")
@@ -207,28 +275,36 @@ class LogonCounts:
             return
         source = _source(event)
         key = account, logon_type, source, event.host
-        span = self._logons.get(key)
-        if span is None and len(self._logons) < MAX_TALLIES:
-            span = self._logons[key] = Span(limit=1)
-        if span is not None:
-            span.add(event)
+        logons = self._logons.get(key)
+        if logons is None and len(self._logons) < MAX_TALLIES:
+            tally = self.sources.get(source)
+            logons = self._logons[key] = _Logons(tally.failures if tally else 0)
+        if logons is not None:
+            logons.span.add(event)
         self._entered(event, account, source, TYPES.get(logon_type, logon_type))
 
     def _entered(self, event: Event, account: str, source: str, logon_type: str) -> None:
         if any(check.account == account for check in self._checks):
             self._settle(None)
+        if not account or account.endswith("$"):
+            return
+        earlier = self._accepted_pairs[account, source]
+        if len(self._accepted_pairs) < MAX_TALLIES:
+            self._accepted[source] += 1
+            self._accepted_pairs[account, source] += 1
         tally = self.sources.get(source)
-        if tally is None or not tally.failures or not account or account.endswith("$"):
+        if tally is None or not tally.failures:
             return
         if tally.streak >= DOUBTFUL_STREAK or tally.others.get(account):
-            entry = _LogonAfterFailures(event, tally, account, source, logon_type)
+            entry = _LogonAfterFailures(event, tally, account, source, logon_type, earlier=earlier)
             known = self.entries.get((source, account))
             if known is None or known.streak < entry.streak:
                 self.entries[source, account] = entry
         tally.add_entered(account)
         if (target := self.accounts.get(account)) is not None:
             target.add_entered(source)
-        tally.streak = 0
+            target.add_success()
+        tally.add_success()
 
     def _privileges(self, event: Event) -> None:
         name = event.fields.get("SubjectUserName", "").lower()
@@ -246,7 +322,7 @@ class LogonCounts:
             not is_weak
             or service.endswith("$")
             or service.lower() in ("krbtgt", "-", "")
-            or len(self._tickets) > MAX_LISTED
+            or len(self._tickets) > MAX_TICKETS
         ):
             return
         key = fields.get("TargetUserName", "").partition("@")[0].lower(), _source(event)
@@ -257,30 +333,32 @@ class LogonCounts:
 
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
         """Yield logons after failures, sources, accounts, tickets, then successful logons, remote ones first."""
-        for entry in sorted(self.entries.values(), key=lambda one: -one.streak)[:MAX_LISTED]:
+        for entry in sorted(self.entries.values(), key=lambda one: -one.streak):
             if (found := self._success(entry, place)) is not None:
                 yield found
-        for name, tally in ranked(self.sources, limit=MAX_LISTED):
+        for name, tally in ranked(self.sources, limit=MAX_TALLIES + 1):
             yield self._source_finding(name or "", tally, place)
-        for name, tally in ranked(self.accounts, limit=MAX_LISTED):
+        for name, tally in ranked(self.accounts, limit=MAX_TALLIES + 1):
             yield self._account_finding(name or "", tally, place)
         for (account, source), (span, services) in self._tickets.items():
             yield _tickets_finding(account, source, span, services, place)
-        spans = sorted(self._logons.items(), key=lambda item: (item[0][1] not in ("3", "10"), item[1].first))
-        for key, span in spans[:MAX_LISTED]:
-            yield self._logon_finding(key, span, place)
+        logons = sorted(self._logons.items(), key=lambda item: (item[0][1] not in REMOTE_TYPES, item[1].span.first))
+        for key, one in logons:
+            yield self._logon_finding(key, one, place)
 
     def _success(self, entry: _LogonAfterFailures, place: Place) -> Finding[LogonSuccess] | None:
-        tally = self.sources[entry.source]
-        is_sure = tally.is_attack and (entry.account_failures or entry.streak >= SURE_STREAK)
-        if not is_sure and entry.streak < DOUBTFUL_STREAK:
+        tally = self.sources.get(self._addresses.get(entry.source) or entry.source)
+        severity, why = success_severity(
+            entry.streak, is_attack=tally is not None and tally.is_attack, earlier=entry.earlier
+        )
+        if severity is Severity.LOW:
             return None
         return Finding(
             title=f"{entry.account} logged on from {entry.source} after {entry.streak:,} consecutive failures",
-            severity=Severity.CRITICAL if is_sure else Severity.MEDIUM,
-            why=WHY_COMPROMISED if is_sure else WHY_DOUBTFUL,
+            severity=severity,
+            why=why,
             evidence=(place.evidence(entry.event),),
-            techniques=("T1110", "T1078") if is_sure else (),
+            techniques=("T1110", "T1078") if severity in (Severity.CRITICAL, Severity.HIGH) else (),
             facts=LogonSuccess(
                 source=entry.source,
                 account=entry.account,
@@ -294,10 +372,8 @@ class LogonCounts:
         )
 
     def _source_finding(self, name: str, tally: _LogonTally, place: Place) -> Finding[LogonSource]:
-        severity = Severity.INFO
-        if tally.is_attack:
-            is_in = any((name, account) in self.entries for account in tally.entered)
-            severity = Severity.CRITICAL if is_in else Severity.HIGH
+        is_in = tally.is_attack and any((name, account) in self.entries for account in tally.entered)
+        severity = Severity.CRITICAL if is_in else source_severity(tally, tally.per_minute)
         accounts = tally.ranked_others()
         return Finding(
             title=f"{tally.pattern} from {name}: {tally.failures:,} failures, {len(accounts):,} accounts",
@@ -340,8 +416,9 @@ class LogonCounts:
             ),
         )
 
-    def _logon_finding(self, key: tuple[str, str, str, str], span: Span, place: Place) -> Finding[Logon]:
+    def _logon_finding(self, key: tuple[str, str, str, str], logons: _Logons, place: Place) -> Finding[Logon]:
         account, logon_type, source, host = key
+        span = logons.span
         words = TYPES.get(logon_type, logon_type)
         return Finding(
             title=f"{account} logged on to {host} from {source} ({words}), {span.count:,} times",
@@ -356,6 +433,7 @@ class LogonCounts:
                 first=span.first or None,
                 last=span.last or None,
                 is_privileged=account in self._privileged,
+                failures_before=logons.failures_before,
             ),
         )
 

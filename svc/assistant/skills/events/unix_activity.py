@@ -172,6 +172,6 @@ class UnixActivity:
                     SudoCommand(user, target, command, span.count, span.events[0].number)
                     for (user, target, command), span in sudo
                 ],
-                untold=self.left_out,
+                not_listed=self.left_out,
             ),
         )

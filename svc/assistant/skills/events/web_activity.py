@@ -218,7 +218,7 @@ class WebActivity:
                 by_client=[
                     ClientTraffic(address, client.requests, client.failed, client.size) for address, client in clients
                 ],
-                untold=self.left_out,
+                not_listed=self.left_out,
             ),
         )
 

@@ -1,4 +1,4 @@
-"""The answer about logins: compromised accounts, the sources, the targeted accounts, and the evidence."""
+"""The answer about logins: accepted logins, the sources, the targeted accounts, and the evidence."""
 
 from __future__ import annotations
 
@@ -6,131 +6,99 @@ from collections.abc import Iterable, Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.login_counting import LoginPattern
-from svc.assistant.log_readers.timestamps import MONTH_NAMES
+from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
 from svc.assistant.skills.charts import Bar, bars, histogram
-from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess, AuthSummary
+from svc.assistant.skills.logins.findings import (
+    AuthAccount,
+    AuthSource,
+    AuthSuccess,
+    AuthSummary,
+    AuthUnusual,
+    LoginAccess,
+)
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
+from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, verdict
 from svc.assistant.skills.skill import Picture, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural, table
 
-NAMED = 4  # accounts or sources named in the verdict
+NAMED = 4  # accounts, sources or hosts in one cell or sentence
 STEP_NAMES = 3  # in one piece of advice
 CELL_NAMES = 3  # in one cell
-_BAD = (Severity.CRITICAL, Severity.HIGH)
-
-
-def verdict(findings: Sequence[AnyFinding]) -> str:
-    """One or two sentences with the figures: compromised accounts, failures, sources, targeted accounts."""
-    sources = [finding.facts for finding in with_facts(findings, AuthSource)]
-    failures = sum(source.failures for source in sources)
-    attempts = sum(source.attempts for source in sources)
-    window = _window(findings)
-    if not failures and not attempts:
-        if not any(summary.facts.login_lines for summary in with_facts(findings, AuthSummary)):
-            return f"**Not examined: no line is a login line that this analyst can read.**{window}"
-        return f"**No failed logins.**{window}"
-    counted = f"{plural(failures, 'failed login')} from {plural(len(sources), 'source')}"
-    attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)
-    targeted = [f.facts for f in with_facts(findings, AuthAccount) if f.facts.is_brute_forced]
-    entered = _compromises(findings)
-    if attacking:
-        counted += f" ({attacking:,} attacking)"
-    elif targeted:
-        counted += " (none attacking on its own, but together they are)"
-    elif not entered:
-        counted += " (none attacking)"
-    if attempts:
-        counted += f", and {plural(attempts, 'connection')} that ended before authentication"
-    is_attack = bool(attacking or targeted)
-    named = f" {_targeted_accounts(targeted)}" if is_attack else ""
-    return f"**{_lead(entered, is_attack=is_attack)}** {counted}.{named}{window}"
-
-
-def _compromises(findings: Sequence[AnyFinding]) -> list[AuthSuccess]:
-    """Logins of sources that had guessed passwords, those after the longest streak first."""
-    return [finding.facts for finding in with_facts(findings, AuthSuccess) if finding.severity in _BAD]
-
-
-def _lead(entered: Sequence[AuthSuccess], *, is_attack: bool) -> str:
-    if not entered:
-        return "Password guessing; no attacking source logged in." if is_attack else "No password attack."
-    names = sorted({login.account for login in entered})
-    if len(names) == 1:
-        worst = entered[0]
-        sources = len({login.source for login in entered})
-        origin = code_span(defang_text(worst.source)) if sources == 1 else plural(sources, "source")
-        return (
-            f"Compromised account: {code_span(names[0], limit=40)} ({escape(worst.method[:40])} login from {origin} "
-            f"after {plural(worst.streak, 'failure')})."
-        )
-    shown = ", ".join(code_span(name, limit=40) for name in names[:NAMED]) + (" …" if len(names) > NAMED else "")
-    sources = len({login.source for login in entered})
-    return f"{len(names):,} compromised accounts: {shown}, from {plural(sources, 'source')}."
-
-
-def _targeted_accounts(targeted: Sequence[AuthAccount]) -> str:
-    if not targeted:
-        return "No account had enough failures for a brute-force attack."
-    names = ", ".join(f"{code_span(one.account, limit=40)} ({one.failures:,})" for one in targeted[:NAMED])
-    more = f" and {len(targeted) - NAMED:,} more" if len(targeted) > NAMED else ""
-    return f"Targeted {'account' if len(targeted) == 1 else 'accounts'}: {names}{more}."
-
-
-def _window(findings: Sequence[AnyFinding]) -> str:
-    for summary in with_facts(findings, AuthSummary):
-        after, before = summary.facts.after, summary.facts.before
-        if after and before:
-            return f" Only lines from {after} to {before} of each day are counted."
-        if after or before:
-            return f" Only lines {'from' if after else 'before'} {after or before} of each day are counted."
-    return ""
+_LOCAL = (LoginAccess.SUDO, LoginAccess.SU)
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
-    """Tables of logins after failures, accounts and sources, with the evidence."""
+    """Accepted logins first, then what is unusual, accounts, sources, sudo and su, with the evidence."""
+    zone = zone_words(finding.facts.zone for finding in with_facts(findings, AuthSummary))
     parts = []
-    if entries := with_facts(findings, AuthSuccess):
-        parts += ["**Success after failure**", _success_table(entries)]
+    if logins := accepted_logins(findings):
+        parts += ["**Accepted logins**", _success_table(logins, zone)]
+    if unusual := with_facts(findings, AuthUnusual):
+        parts += ["**Unusual logins**", _unusual_table(unusual, zone)]
     if accounts := with_facts(findings, AuthAccount):
-        parts += ["**By account**", _account_table([finding.facts for finding in accounts])]
+        parts += ["**By account**", _account_table([finding.facts for finding in accounts], zone)]
     if sources := with_facts(findings, AuthSource):
-        parts += ["**By source**", _source_table([finding.facts for finding in sources])]
+        parts += ["**By source**", _source_table([finding.facts for finding in sources], zone)]
+    local = [finding for finding in with_facts(findings, AuthSuccess) if finding.facts.access in _LOCAL]
+    if local:
+        parts += ["**sudo and su**", _success_table(local, zone)]
     if shown := _evidence_rows(findings):
         parts += ["**Evidence**", table(("File", "Line", "Text"), shown, limit=12)]
     parts += [_coverage(finding.facts) for finding in with_facts(findings, AuthSummary)]
     return "\n\n".join(parts)
 
 
-def _success_table(entries: Sequence[Finding[AuthSuccess]]) -> str:
+def _success_table(entries: Sequence[Finding[AuthSuccess]], zone: str) -> str:
+    rows = [_success_row(finding.severity, finding.facts) for finding in entries]
+    headers = (
+        "Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Count", "Seen before",
+        "Preceding failures", "Failures (account)",
+    )  # fmt: skip
+    return table(headers, rows)
+
+
+def _success_row(severity: Severity, login: AuthSuccess) -> tuple[str, ...]:
+    service = "" if login.service in ("sshd", login.method) else f" ({escape(login.service[:40])})"
+    return (
+        severity.value,
+        code_span(login.account, limit=60),
+        code_span(defang_text(login.source)),
+        f"{code_span(login.method)}{service}",
+        time_words(login.time),
+        f"{login.line:,}",
+        f"{login.count:,}",
+        plural(login.earlier_logins, "time") if login.earlier_logins else "no",
+        f"{login.streak:,}",
+        f"{login.all_failures_before:,}",
+    )
+
+
+def _unusual_table(found: Sequence[Finding[AuthUnusual]], zone: str) -> str:
     rows = [
         (
             finding.severity.value,
             code_span(finding.facts.account, limit=60),
             code_span(defang_text(finding.facts.source)),
-            _time(finding.facts.time),
-            f"{finding.facts.line:,}",
-            f"{finding.facts.streak:,}",
-            f"{finding.facts.account_failures_before:,}",
             code_span(finding.facts.method),
+            time_words(finding.facts.time),
+            f"{finding.facts.line:,}",
+            escape("; ".join(finding.facts.reasons)),
         )
-        for finding in entries
+        for finding in found
     ]
-    headers = (
-        "Severity", "Account", "Source", "Login time", "Line", "Preceding failures", "Failures (account)", "Method",
-    )  # fmt: skip
-    return table(headers, rows)
+    return table(("Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Why"), rows)
 
 
-def _source_table(sources: Sequence[AuthSource]) -> str:
+def _source_table(sources: Sequence[AuthSource], zone: str) -> str:
     rows = [
         (
             code_span(defang_text(source.source)),
             f"{source.failures:,}",
             f"{source.attempts:,}",
             _counted(source.accounts, [(code_span(row.account, limit=40), row.failures) for row in source.by_account]),
-            _time(source.first),
-            _time(source.last),
+            time_words(source.first),
+            time_words(source.last),
             "" if source.per_minute is None else f"{source.per_minute:,.1f}",
             source.pattern.value,
             ", ".join(code_span(name, limit=40) for name in source.success_accounts[:NAMED]) or "no",
@@ -138,12 +106,13 @@ def _source_table(sources: Sequence[AuthSource]) -> str:
         for source in sources
     ]
     headers = (
-        "Source", "Failures", "No password tried", "Accounts", "First", "Last", "Rate/min", "Pattern", "Compromised",
+        "Source", "Failures", "No password tried", "Accounts", zoned("First", zone), zoned("Last", zone), "Rate/min",
+        "Pattern", "Compromised",
     )  # fmt: skip
     return table(headers, rows)
 
 
-def _account_table(accounts: Sequence[AuthAccount]) -> str:
+def _account_table(accounts: Sequence[AuthAccount], zone: str) -> str:
     rows = [
         (
             code_span(account.account, limit=60),
@@ -153,15 +122,16 @@ def _account_table(accounts: Sequence[AuthAccount]) -> str:
                 account.sources,
                 [(code_span(defang_text(row.source), limit=40), row.failures) for row in account.by_source],
             ),
-            _time(account.first),
-            _time(account.last),
+            time_words(account.first),
+            time_words(account.last),
             "yes" if account.is_brute_forced else "no",
             ", ".join(code_span(defang_text(name)) for name in account.success_sources[:NAMED]) or "no",
         )
         for account in accounts
     ]
     headers = (
-        "Account", "Failures", "No password tried", "Sources", "First", "Last", "Brute force", "Compromised from",
+        "Account", "Failures", "No password tried", "Sources", zoned("First", zone), zoned("Last", zone), "Brute force",
+        "Compromised from",
     )  # fmt: skip
     return table(headers, rows)
 
@@ -174,7 +144,7 @@ def _counted(total: int, named: Sequence[tuple[str, int]]) -> str:
 
 def _evidence_rows(findings: Sequence[AnyFinding]) -> list[tuple[str, str, str]]:
     """The lines behind the worst findings, each once."""
-    worst = [f for f in findings if f.severity in (*_BAD, Severity.MEDIUM)] or list(findings)
+    worst = [f for f in findings if f.severity in (*BAD, Severity.MEDIUM)] or list(findings)
     rows = {
         (code_span(e.source), f"{e.line:,}" if e.line else "", code_span(e.excerpt)): None
         for found in (with_facts(worst, AuthSuccess), with_facts(worst, AuthSource))
@@ -191,37 +161,44 @@ def _coverage(summary: AuthSummary) -> str:
     zone = {"Z": "UTC", "UTC": "UTC", "+00:00": "UTC", "not stated": "time zone not stated"}.get(
         summary.zone, f"zone {summary.zone}"
     )
+    others = [
+        f"{plural(count, 'use')} of {what}"
+        for count, what in ((summary.local_sessions, "sudo and su"), (summary.jobs, "sessions by services"))
+        if count
+    ]
+    aside = f"; not counted as logins: {', '.join(others)}" if others else ""
     year = "" if summary.has_year else "; timestamps have no year"
-    period = f", from {_time(summary.first)} to {_time(summary.last)} ({zone}{year})" if summary.first else ""
+    period = f", from {time_words(summary.first)} to {time_words(summary.last)} ({zone}{year})" if summary.first else ""
     return (
         f"Read {plural(summary.lines, 'line')}, {summary.login_lines:,} of them about logins{named}{period}. "
-        f"{plural(summary.successes, 'accepted login')} in total."
+        f"{plural(summary.successes, 'accepted login')} in total{aside}."
     )
-
-
-def _time(value: str | None) -> str:
-    """A time as people read it; one without a year as in the log: ``Nov 20 03:12:45``."""
-    if not value:
-        return "not stated"
-    if value.startswith("--"):
-        return f"{MONTH_NAMES[int(value[2:4]) - 1]} {value[5:7]} {value[8:]}"
-    return value.replace("T", " ")
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """What to lock, look for and block."""
-    entered = _compromises(findings)
+    entered = [finding.facts for finding in accepted_logins(findings) if finding.severity in BAD]
     attackers = [f.facts for f in with_facts(findings, AuthSource) if f.facts.pattern != LoginPattern.FEW]
     steps = []
     if entered:
         accounts = _first_names(sorted({login.account for login in entered}))
         steps.append(f"Lock {accounts}, end the sessions, and review all activity since the login.")
         steps.append("Look for new authorized_keys entries, accounts, sudo rules and scheduled jobs since then.")
+    elif doubtful := _to_confirm(findings):
+        steps.append(f"Ask the owner of {_first_names(doubtful)} whether the login was theirs.")
     if attackers:
         sources = _first_names([defang_text(source.source) for source in attackers])
         steps.append(f"Block {sources}, and search other hosts' logs for the same sources.")
         steps.append("Disable password logins (PasswordAuthentication no) or rate-limit them (MaxAuthTries, fail2ban).")
     return steps
+
+
+def _to_confirm(findings: Sequence[AnyFinding]) -> list[str]:
+    """The accounts whose login came after failures or is unusual."""
+    after_failures = [finding.facts.account for finding in accepted_logins(findings) if finding.facts.streak]
+    return list(
+        dict.fromkeys([*after_failures, *(finding.facts.account for finding in with_facts(findings, AuthUnusual))])
+    )
 
 
 def _first_names(names: Sequence[str]) -> str:
@@ -233,7 +210,8 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     """Failed logins over time, and the sources with the most."""
     drawn: list[Picture] = []
     for summary in with_facts(findings, AuthSummary):
-        ends = (_time(summary.facts.activity_first), _time(summary.facts.activity_last))
+        zone = zone_words([summary.facts.zone])
+        ends = (time_words(summary.facts.activity_first), zoned(time_words(summary.facts.activity_last), zone))
         drawn += histogram("Lines about failed logins over time", summary.facts.activity, *ends)
     return drawn + bars("Failed logins by source", list(_source_bars(with_facts(findings, AuthSource))))
 
@@ -252,12 +230,12 @@ SECTION = Section(
         claims=frozenset({"authlog"}),
         also=frozenset({"syslog", "journal", "log"}),
         file_names=words(r"(?:auth|secure|sshd?)\b.*", r".*\b(?:auth|secure)\.log.*"),
-        takes=frozenset({"after", "before"}),
+        takes=frozenset({"after", "before", "question"}),
         tool="svc.assistant.skills.logins.tool:inspect",
         input=InputKind.LINES,
         title="Logins",
-        can="say which accounts were brute-forced in an auth.log, from where, and whether it worked",
-        facts=(AuthSource, AuthAccount, AuthSuccess, AuthSummary),
+        can="say who logged in (auth.log), which accounts were brute-forced, from where, and whether it worked",
+        facts=(AuthSource, AuthAccount, AuthSuccess, AuthUnusual, AuthSummary),
         strong=words(*LOGIN_QUESTIONS),
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
         content=_LINES,

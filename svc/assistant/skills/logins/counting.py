@@ -1,21 +1,21 @@
 """Count the login attempts of an auth.log once each, per source and per account.
 
 sshd, its error log and PAM all write about the same attempt; a connection's failures are the largest of their counts.
-PAM may write from a process of its own (keyboard-interactive), so a PAM failure also pairs with a line of the server
-for the same source within PAIR_SECONDS. A connection that only named an account (keys, scanners) is an attempt, not a
-failure.
+PAM may write from a process of its own (keyboard-interactive), so a connection of which only PAM wrote is merged with
+the server's for the same source and account within PAIR_SECONDS. A connection that only named an account (keys,
+scanners) is an attempt, not a failure. Host names are addresses already where the log allows (``joining``).
 """
 
 from __future__ import annotations
 
 import itertools
 
-from svc.assistant.log_readers.login_counting import LoginTally, tally_for
+from svc.assistant.log_readers.login_counting import BURST, LoginTally, tally_for
+from svc.assistant.skills.logins.accepted import AcceptedLogins, FailuresBefore
+from svc.assistant.skills.logins.joining import PAIR_SECONDS, SAME_PID_SECONDS, LoginJoiner
 from svc.assistant.skills.logins.lines import LoginEvent, LoginEventKind
 
-PAIR_SECONDS = 10.0  # between PAM's line and the server's for one attempt; PAM delays a failure by about 2 s
 SAME_PORT_SECONDS = 300.0  # within which one source port is one connection
-SAME_PID_SECONDS = 3_600.0  # after which a process id belongs to another process
 OPEN_CONNECTIONS = 20_000  # tracked at once; the older half is closed beyond that
 MAX_TRACKED_NAMES = 100_000  # pairs of source and account counted separately
 MAX_HOSTS = 5_000
@@ -27,13 +27,12 @@ class AuthTally(LoginTally):
 
     __slots__ = (
         "first_excerpt", "first_line", "first_seconds", "first_text", "last_excerpt", "last_line", "last_seconds",
-        "last_text", "name", "successes",
+        "last_text", "name",
     )  # fmt: skip
 
     def __init__(self, name: str | None) -> None:
         super().__init__()
         self.name = name
-        self.successes = 0
         self.first_text: str | None = None
         self.last_text: str | None = None
         self.first_seconds = self.last_seconds = 0.0
@@ -58,35 +57,21 @@ class AuthTally(LoginTally):
         self.last_line, self.last_excerpt = number, line[:EXCERPT_CHARS]
 
 
-class SuccessAfterFailure:
-    """A login to an account from a source that had failed before."""
-
-    __slots__ = (
-        "account", "account_failures_before", "excerpt", "failures_before", "line", "method", "service", "source",
-        "streak", "time",
-    )  # fmt: skip
-
-    def __init__(self, event: LoginEvent, tally: AuthTally, number: int, line: str) -> None:
-        self.source = event.source
-        self.account = event.account
-        self.method, self.service = event.method, event.service
-        self.time = event.stamp.text if event.stamp else None
-        self.line, self.excerpt = number, line[:EXCERPT_CHARS]
-        self.failures_before, self.streak = tally.failures, tally.streak
-        self.account_failures_before = tally.others.get(event.account, 0)
+_Key = tuple[str, str, str]
+"""Host, service, and process ID or source."""
 
 
 class _Connection:
     """One connection of one source, with the failures that each log counted in it."""
 
     __slots__ = (
-        "account", "attempt", "counted", "error", "has_success", "last", "own", "paired", "pam", "pam_line", "port",
+        "account", "attempt", "counted", "error", "has_success", "key", "last", "own", "pam", "pam_line", "port",
         "source", "unnamed",
     )  # fmt: skip
 
-    def __init__(self, source: str) -> None:
-        self.source = source
-        self.own = self.error = self.counted = self.paired = self.unnamed = self.pam_line = 0
+    def __init__(self, source: str, key: _Key) -> None:
+        self.source, self.key = source, key
+        self.own = self.error = self.counted = self.unnamed = self.pam_line = 0
         self.pam: dict[str, int] = {}
         self.account: str | None = None
         self.port = ""
@@ -102,6 +87,15 @@ class _Connection:
     def logged(self) -> int:
         return max(self.own, self.error, self.pam_count)
 
+    def merge(self, other: _Connection) -> None:
+        """Take over what PAM wrote from another process about this connection's attempts."""
+        for module, count in other.pam.items():
+            self.pam[module] = self.pam.get(module, 0) + count
+        self.counted += other.counted
+        self.unnamed += other.unnamed
+        self.pam_line = self.pam_line or other.pam_line
+        self.account = self.account or other.account
+
 
 class LoginCounts:
     """Counts of a whole log. Feed it the events in the log's order, then call ``finish`` once."""
@@ -109,26 +103,44 @@ class LoginCounts:
     max_names = MAX_TRACKED_NAMES
 
     def __init__(self) -> None:
-        self.failures = self.attempts = self.successes = self.login_lines = 0
+        self.failures = self.attempts = self.login_lines = self.jobs = 0
         self.key_refusals = self.unnamed = self.double_lines = self.unattributed = 0
         self.all = AuthTally("")
         self.sources: dict[str | None, AuthTally] = {}
         self.accounts: dict[str | None, AuthTally] = {}
-        self.entries: dict[tuple[str, str | None], SuccessAfterFailure] = {}
+        self.accepted = AcceptedLogins(limit=self.max_names)
         self.hosts: set[str] = set()
         self.validity: dict[str, bool] = {}
         self._names = 0
-        self._open: dict[tuple[str, str, str], _Connection] = {}
+        self._joiner = LoginJoiner()
+        self._open: dict[_Key, _Connection] = {}
         self._unpaired_pam: dict[str, list[_Connection]] = {}
         self._ports: dict[tuple[str, str], float] = {}
 
     def add(self, event: LoginEvent, number: int, line: str) -> None:
-        """Count one line's event."""
+        """Take one line's event; it may be counted only after later ones."""
+        if event.kind is LoginEventKind.JOB:
+            self.jobs += event.count
+            return
         self.login_lines += 1
         self.all.extend(event, number, "")
         if len(self.hosts) < MAX_HOSTS and event.host:
             self.hosts.add(event.host)
+        for read in self._joiner.add(event, number, line):
+            self._add(*read)
+
+    def finish(self) -> None:
+        """Count what waits, and close every connection; attempts without a failure are counted now."""
+        for read in self._joiner.finish():
+            self._add(*read)
+        for connection in self._open.values():
+            self._close(connection)
+        self._open.clear()
+
+    def _add(self, event: LoginEvent, number: int, line: str) -> None:
         match event.kind:
+            case LoginEventKind.ADDRESS:
+                pass
             case LoginEventKind.KEY_REFUSED:
                 self.key_refusals += event.count
             case LoginEventKind.NO_ACCOUNT:
@@ -140,15 +152,8 @@ class LoginCounts:
             case _:
                 self._failure(event, number, line)
 
-    def finish(self) -> None:
-        """Close every connection; attempts without a failure are counted now."""
-        for connection in self._open.values():
-            self._close(connection)
-        self._open.clear()
-
     def _failure(self, event: LoginEvent, number: int, line: str) -> None:
         connection = self._connection(event)
-        before = connection.counted
         if event.kind is LoginEventKind.PAM:
             connection.pam[event.module] = connection.pam.get(event.module, 0) + event.count
         elif event.kind is LoginEventKind.ERROR:
@@ -157,10 +162,10 @@ class LoginCounts:
             connection.own += event.count
         if event.account is not None:
             connection.account = event.account
-        new = connection.logged - before
         if event.kind is not LoginEventKind.PAM:
-            new = self._without_paired(event, connection, new)
-        connection.counted = connection.logged
+            self._merge_pam(event, connection)
+        new = connection.logged - connection.counted
+        connection.counted = max(connection.counted, connection.logged)
         if new <= 0:
             self.double_lines += 1
             self._confirm(connection, event, number, line)
@@ -169,7 +174,9 @@ class LoginCounts:
             self._count(event, connection, new, number, line)
         if event.kind is LoginEventKind.PAM and not (connection.own or connection.error):
             connection.pam_line = connection.pam_line or number
-            self._unpaired_pam.setdefault(event.source, []).append(connection)
+            unpaired = self._unpaired_pam.setdefault(event.source, [])
+            if not unpaired or unpaired[-1] is not connection:
+                unpaired.append(connection)
         if connection.port:
             self._ports[event.source, connection.port] = connection.last
 
@@ -184,34 +191,35 @@ class LoginCounts:
                 tally.first_line, tally.first_text = 0, None
             tally.extend(event, number, line)
 
-    def _without_paired(self, event: LoginEvent, connection: _Connection, new: int) -> int:
-        """Return how many of ``new`` failures no PAM line of another process has reported; undo a wrong pair."""
-        if connection.paired:
-            new += connection.paired
-            connection.paired = 0
-        if new <= 0 or connection.pam or event.source not in self._unpaired_pam:
-            return new
+    def _merge_pam(self, event: LoginEvent, connection: _Connection) -> None:
+        """Merge connections of which only PAM wrote, while the server has logged more failures than PAM."""
         waiting = [
             other
-            for other in self._unpaired_pam[event.source]
-            if other is not connection and not other.own and not other.error and self._is_near(event, other)
+            for other in self._unpaired_pam.get(event.source, ())
+            if other is not connection
+            and self._open.get(other.key) is other
+            and not (other.own or other.error)
+            and self._is_near(event, other)
         ]
-        for other in waiting:
-            taken = min(new, other.pam_count - other.paired)
-            other.paired += taken
-            new -= taken
-            if taken and other.unnamed and event.account is not None:
-                connection.unnamed += other.unnamed
-                other.unnamed = 0
+        while waiting and connection.logged > connection.pam_count:
+            named = (None, event.account)
+            index = next((n for n, other in enumerate(waiting) if other.account in named or not event.account), None)
+            if index is None:
+                break
+            other = waiting.pop(index)
+            connection.merge(other)
+            if event.service == "sshd":  # its processes serve one connection; other servers' serve many
+                self._open[other.key] = connection
+            else:
+                del self._open[other.key]
         if waiting:
             self._unpaired_pam[event.source] = waiting
         else:
-            del self._unpaired_pam[event.source]
-        return new
+            self._unpaired_pam.pop(event.source, None)
 
     @staticmethod
     def _is_near(event: LoginEvent, other: _Connection) -> bool:
-        return event.stamp is None or abs(event.stamp.seconds - other.last) <= PAIR_SECONDS
+        return event.stamp is None or abs(event.stamp.seconds - other.last) <= PAIR_SECONDS + event.span
 
     def _attribute_unnamed(self, connection: _Connection, event: LoginEvent, number: int, line: str) -> None:
         """Move failures that PAM reported without an account to the account that the server names after it."""
@@ -232,6 +240,8 @@ class LoginCounts:
     def _count(self, event: LoginEvent, connection: _Connection, new: int, number: int, line: str) -> None:
         self.failures += new
         source = self._tally(self.sources, event.source)
+        if not source.failures:
+            source.successes = self.accepted.by_source[event.source]
         source.extend(event, number, line)
         source.add_failures(event.stamp.seconds if event.stamp else None, new)
         if connection.account is None:
@@ -240,6 +250,8 @@ class LoginCounts:
 
     def _count_pair(self, event: LoginEvent, name: str | None, new: int, number: int, line: str) -> None:
         account = self._tally(self.accounts, name)
+        if not account.failures:
+            account.successes = self.accepted.of_account(name)
         account.extend(event, number, line)
         account.add_failures(event.stamp.seconds if event.stamp else None, new)
         self._count_together(self._tally(self.sources, event.source), account, new)
@@ -266,28 +278,26 @@ class LoginCounts:
             connection.attempt = (event, number, line)
 
     def _success(self, event: LoginEvent, number: int, line: str) -> None:
-        self.successes += event.count
-        connection = self._connection(event)
-        connection.has_success = True
-        source = self.sources.get(event.source)
-        if source is None:
-            return
-        source.successes += event.count
-        if source.streak:
-            self._enter(SuccessAfterFailure(event, source, number, line), source)
-        source.streak = 0
-
-    def _enter(self, entry: SuccessAfterFailure, source: AuthTally) -> None:
-        """Keep a login after failures; the account counts as entered only if the source attacked."""
-        key = (entry.source, entry.account)
-        known = self.entries.get(key)
-        if known is None and len(self.entries) >= self.max_names:
-            return
-        if known is None or entry.streak > known.streak:
-            self.entries[key] = entry
-        if source.is_attack and entry.account is not None:
-            source.add_entered(entry.account)
-            self._tally(self.accounts, entry.account).add_entered(entry.source)
+        self._connection(event).has_success = True
+        source, account = self.sources.get(event.source), self.accounts.get(event.account)
+        before = FailuresBefore()
+        if source is not None:
+            before = FailuresBefore(
+                of_source=source.failures,
+                of_pair=source.others.get(event.account, 0),
+                of_account=account.failures if account else 0,
+                streak=source.streak,
+            )
+            source.add_success(event.count)
+            is_after_attack = source.is_attack and (before.streak or before.of_source >= BURST)
+            if is_after_attack and event.account is not None:
+                source.add_entered(event.account)
+                self._tally(self.accounts, event.account).add_entered(event.source)
+        elif account is not None:
+            before = FailuresBefore(of_account=account.failures)
+        if account is not None:
+            account.add_success(event.count)
+        self.accepted.add(event, before, number, line)
 
     def _connection(self, event: LoginEvent) -> _Connection:
         """Return the open connection of the event, found by its process id, otherwise by its source."""
@@ -302,7 +312,7 @@ class LoginCounts:
         if connection is None:
             if len(self._open) >= OPEN_CONNECTIONS:
                 self._close_older()
-            connection = self._open[key] = _Connection(event.source)
+            connection = self._open[key] = _Connection(event.source, key)
         connection.last = seconds
         connection.port = event.port or connection.port
         return connection

@@ -5,10 +5,35 @@ A time is None if the lines have none; without a year it is ``--11-20T03:12:45``
 
 from __future__ import annotations
 
+from enum import StrEnum
+
 import msgspec
 
 from svc.assistant.findings import Facts
 from svc.assistant.log_readers.login_counting import LoginPattern
+
+
+class LoginAccess(StrEnum):
+    """How a login reached the host; with sudo and su, a user who was logged in already became another one."""
+
+    NETWORK = "network"
+    CONSOLE = "console"
+    SUDO = "sudo"
+    SU = "su"
+
+
+class LoginQuestion(StrEnum):
+    """What a question asks about logins."""
+
+    ENTRY = "entry"
+    """Who or whether anyone got in."""
+    ATTACK = "attack"
+    """Whether an attack succeeded."""
+    COMPROMISE = "compromise"
+    """Whether a host or an account is compromised."""
+    UNUSUAL = "unusual"
+    """Which logins are unusual."""
+    OTHER = "other"
 
 
 class AccountFailures(msgspec.Struct, frozen=True):
@@ -74,32 +99,69 @@ class AuthAccount(Facts, frozen=True, kw_only=True, tag="auth_account"):
 
 
 class AuthSuccess(Facts, frozen=True, kw_only=True, tag="auth_success"):
-    """A login from a source that had failed before; of several, the one with the longest streak."""
+    """Accepted logins of one account from one source by one method.
+
+    ``time``, ``line``, ``earlier_logins`` and the failures are those of the login after the longest streak of failures;
+    of the first login if there were none.
+    """
 
     source: str
+    """Address, host name, ``local …``, or ``(not stated)`` if only PAM logged the login."""
     account: str
-    time: str | None
-    line: int
+    access: LoginAccess
     method: str
     """For example ``password`` or ``publickey``."""
     service: str
+    count: int
+    first: str | None
+    last: str | None
+    first_line: int
+    last_line: int
+    time: str | None
+    line: int
+    earlier_logins: int
+    """Accepted logins of this account from this source before it, by any method; 0: the first in the log."""
     failures_before: int
     """Of the source."""
     account_failures_before: int
     """Of this account from this source."""
+    all_failures_before: int
+    """Of this account from any source."""
     streak: int
     """Consecutive failures of the source before this login."""
+
+
+class AuthUnusual(Facts, frozen=True, kw_only=True, tag="auth_unusual"):
+    """A login that differs from the other logins of its account."""
+
+    account: str
+    source: str
+    method: str
+    time: str | None
+    line: int
+    reasons: list[str]
 
 
 class AuthSummary(Facts, frozen=True, kw_only=True, tag="auth_summary"):
     """Totals of a log."""
 
     lines: int
+    log_lines: int
+    """Lines that a log of programs can hold: a time, a host and a program, or a login message."""
     login_lines: int
+    records_logins: bool
+    """Whether a program that authenticates people wrote any of the lines."""
     failures: int
     attempts: int
     """Connections that ended before authentication."""
     successes: int
+    """Accepted logins, by network and at the console."""
+    local_sessions: int
+    """Uses of sudo and su, which are not logins."""
+    jobs: int
+    """Sessions of scheduled jobs and services, which are not logins."""
+    compared: int
+    """Accepted logins of accounts with enough logins to tell what is unusual."""
     sources: int
     accounts: int
     attacking_sources: int
@@ -119,3 +181,7 @@ class AuthSummary(Facts, frozen=True, kw_only=True, tag="auth_summary"):
     """Lines about failures in equal spans of whole minutes."""
     activity_first: str
     activity_last: str
+    question: LoginQuestion
+    """What the question asks."""
+    is_yes_no: bool
+    """Whether it asks for yes or no."""

@@ -3,12 +3,16 @@
 Message texts: OpenSSH ``auth.c``, ``auth2.c``, ``packet.c`` (5.x to 10.x); Linux-PAM ``pam_unix``, ``pam_sss`` and
 similar; sudo, su, login (util-linux, shadow), vsftpd, dovecot; further services: ``services.py``; rsyslog's "message
 repeated". Clients choose account names freely, so a pattern takes the last address of a line: the server wrote that.
+A message of sshd without a syslog header is read only if it names an address or a port: people write such sentences,
+too.
 """
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 
@@ -17,12 +21,14 @@ from svc.assistant.skills.logins import services
 
 MAX_NAME_CHARS = 256
 MAX_REPEATS = 10_000_000  # of one line; no log daemon writes a higher number
+NO_SOURCE = "(not stated)"  # of a login that only PAM's session line reports
 
 # A line without any of these is not about a login; the test is cheap, and most lines of a syslog fail it.
 _MARKS = (
     "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
     "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
     "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
+    "session opened for user", "POSSIBLE BREAK-IN", "not map back", "onnection from ",
     *services.MARKS,
 )  # fmt: skip
 
@@ -37,6 +43,9 @@ class LoginEventKind(StrEnum):
     SUCCESS = "success"
     KEY_REFUSED = "refused key"
     NO_ACCOUNT = "connection that named no account"
+    SESSION = "session that PAM opened; a login unless the server's own line reports it, too"
+    JOB = "session of a scheduled job, or opened by a user who was logged in already"
+    ADDRESS = "address of a connection"
 
 
 class LoginEvent(msgspec.Struct, frozen=True):
@@ -52,11 +61,14 @@ class LoginEvent(msgspec.Struct, frozen=True):
     method: str = ""
     module: str = ""
     count: int = 1
+    span: float = 0.0
+    """Seconds before the line in which its attempts were made."""
     stamp: Stamp | None = None
 
 
 _HEADER = re.compile(
-    r"\s*(?:(?P<host>\S+)\s+)??(?P<program>[A-Za-z][\w./-]*)(?:\((?P<module>pam_\w+)\))?(?:\[(?P<pid>\d+)\])?:\s+"
+    r"\s*(?:(?P<host>\S+)\s+)??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]*)\]?"
+    r"(?:\((?P<module>pam_\w+)\))?(?:\[(?P<pid>\d+)\])?:\s+"
 )
 _HEADER_5424 = re.compile(
     r"\s*(?P<host>\S+) (?P<program>[\w./-]+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\]) (?:\ufeff)?(?P<module>)"
@@ -80,14 +92,31 @@ _ENDED = re.compile(
 )
 _UNNAMED = re.compile(
     r"(?:Connection (?:closed|reset) by|Disconnected from|Did not receive identification string from"
-    r"|(?:error: )?Received disconnect from) (\S+?)(?::\d*:?)?(?: |$)"
+    r"|(?:error: )?Received disconnect from) (\S+?):?(?: |$)"
 )
+_MAPPED = re.compile(
+    r"reverse mapping checking getaddrinfo for \S+ \[([^\s\]]+)\] failed"
+    r"|Address (\S+) maps to \S+, but this does not map back|Connection from (\S+) port \d"
+)
+_OPENED = r"session opened for user (\S+?)(?:\(uid=\d+\))?(?: by |$)"
+_SESSION = re.compile(rf"pam_\w+\(([\w.+/-]+?)(?:-l)?:session\): {_OPENED}")
+_SESSION_OLD = re.compile(_OPENED)
+_LOGIN_SERVICES = frozenset(
+    ["sshd", "login", "remote", "rlogin", "rsh", "telnet", "ftp", "vsftpd", "proftpd", "pure-ftpd", "gdm",
+     "gdm-password", "gdm-autologin", "lightdm", "sddm", "kdm", "xdm"]
+)  # fmt: skip
+"""PAM services whose sessions are logins of people; those of cron, sudo, su and systemd are not."""
 _PAM = re.compile(r"pam_(\w+)\(([\w.+/-]+?)(?:-l)?:auth\): authentication failure; ?(.*)$")
 _PAM_OLD = re.compile(r"authentication failure; ?(.*)$")
 _PAM_MORE = re.compile(r"PAM (\d{1,6}) more authentication failures?; ?(.*)$")
 _RHOST = re.compile(r"\brhost=(\S*)")
 _RUSER = re.compile(r"\bruser=(\S*)")
 _TTY = re.compile(r"\btty=(\S*)")
+_TTY_NAMED = re.compile(r"\btty=/dev/|\btty=(?:tty|pts|:)")
+_REMOTE_PAM = frozenset(
+    ["smtp", "imap", "pop", "pop3", "sieve", "dovecot", "sshd", "ftp", "vsftpd", "proftpd", "openvpn"]
+)
+"""PAM services that are reached by network only, even if PAM is not told from where."""
 _USER = re.compile(r"\suser=(.*)$")
 _SUDO = re.compile(r"\s*(\S+) : (?:(\d{1,4}) incorrect password attempts?\b|(?:.*; )?TTY=.*COMMAND=)")
 _SUDO_REFUSED = re.compile(r" : (?:user NOT|command not allowed|a password is required)")
@@ -98,7 +127,10 @@ _LOGIN_FAILED = re.compile(
 )
 _LOGIN_DONE = re.compile(r"(?:ROOT LOGIN (?:ON|on) '?(\S+?)'?(?: .*)?$|LOGIN ON (\S+) BY (\S+))")
 _VSFTPD = re.compile(r"\[(.{0,256})\] (OK|FAIL) LOGIN: Client \"([^\"]+)\"")
-_DOVECOT_FAILED = re.compile(r"\(auth failed, (\d{1,6}) attempts[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)")
+_FTP_CONNECTION = re.compile(r"connection from (\S+) \(")
+_DOVECOT_FAILED = re.compile(
+    r"\(auth failed, (\d{1,6}) attempts(?: in (\d{1,6}) secs)?[^)]*\): (?:user=<([^>]*)>, )?(?:.*, )?rip=([^, ]+)"
+)
 _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
 
 
@@ -134,7 +166,10 @@ def _parse_line(line: str, stamp: Stamp | None, end: int) -> LoginEvent | None:
     if header is not None and (event := _parse_with_header(line[header.end() :], header, stamp)) is not None:
         return event
     message = line[end:].strip()  # from a log without syslog headers, or a line copied without its header
-    event = (_sshd(message) if header is None else None) or _other_service(message)
+    event = _sshd(message) if header is None else None
+    if event is not None and not (event.port or is_address(event.source)):
+        event = None
+    event = event or _other_service(message)
     return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
 
@@ -142,7 +177,9 @@ def _parse_with_header(message: str, header: re.Match[str], stamp: Stamp | None)
     times = 1
     if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
         times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2]
-    event = _parse_message(message.rstrip(), _service(header["program"]), header["module"] or "")
+    is_login = header.re is _HEADER and header["login"]  # login renames itself to the user: "-- root[77]: ROOT LOGIN"
+    service = "login" if is_login else _service(header["program"])
+    event = _parse_message(message.rstrip(), service, header["module"] or "")
     if event is None:
         return None
     host, pid = header["host"] or "", header["pid"] or ""
@@ -162,8 +199,24 @@ def _parse_message(message: str, service: str, module: str) -> LoginEvent | None
         if found is not None:
             return found
     return (
-        _other_service(message) or _pam(message, service, module) or _local(message, service) or _mail_or_ftp(message)
+        _other_service(message)
+        or _pam(message, service, module)
+        or _session(message, service, module)
+        or _local(message, service)
+        or _mail_or_ftp(message, service)
     )
+
+
+def _session(message: str, service: str, module: str) -> LoginEvent | None:
+    """Parse PAM's line about a new session; it does not say from where."""
+    if (m := _SESSION.match(message)) is not None:
+        service, user = _service(m[1]), m[2]
+    elif module and (m := _SESSION_OLD.match(message)) is not None:
+        user = m[1]
+    else:
+        return None
+    kind = LoginEventKind.SESSION if service in _LOGIN_SERVICES else LoginEventKind.JOB
+    return _event(kind, service, user, NO_SOURCE, method="session")
 
 
 def _event(
@@ -192,6 +245,16 @@ def _address(source: str) -> str:
     return source
 
 
+@lru_cache(maxsize=10_000)
+def is_address(source: str) -> bool:
+    """Whether a source is an IP address, not a host name or a terminal."""
+    try:
+        ipaddress.ip_address(source)
+    except ValueError:
+        return False
+    return True
+
+
 def _sshd(message: str) -> LoginEvent | None:
     if message.startswith("pam_"):
         return None
@@ -213,6 +276,8 @@ def _sshd(message: str) -> LoginEvent | None:
         return _event(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
     if (m := _UNNAMED.match(message)) is not None:
         return _event(kind.NO_ACCOUNT, "sshd", None, m[1])
+    if (m := _MAPPED.match(message)) is not None:
+        return _event(kind.ADDRESS, "sshd", None, m[1] or m[2] or m[3])
     return None
 
 
@@ -231,6 +296,8 @@ def _pam(message: str, service: str, module: str) -> LoginEvent | None:
     remote = _RHOST.search(fields)
     if remote is not None and remote[1]:
         return _event(LoginEventKind.PAM, service, name, remote[1], module=module, count=count)
+    if service in _REMOTE_PAM and not _TTY_NAMED.search(fields):
+        return _event(LoginEventKind.PAM, service, name, NO_SOURCE, module=module, count=count)
     by, tty = _RUSER.search(fields), _TTY.search(fields)
     if by is not None and by[1]:
         return _event(LoginEventKind.PAM, service, name, f"local user {by[1]}", module=module, count=count)
@@ -278,12 +345,15 @@ def _other_service(message: str) -> LoginEvent | None:
     return None
 
 
-def _mail_or_ftp(message: str) -> LoginEvent | None:
+def _mail_or_ftp(message: str, service: str) -> LoginEvent | None:
     if (m := _VSFTPD.search(message)) is not None:
         kind = LoginEventKind.SUCCESS if m[2] == "OK" else LoginEventKind.OWN
         return _event(kind, "vsftpd", m[1], m[3], method="password")
+    if service == "ftpd" and (m := _FTP_CONNECTION.match(message)) is not None:
+        return _event(LoginEventKind.NO_ACCOUNT, service, None, m[1])
     if (m := _DOVECOT_FAILED.search(message)) is not None:
-        return _event(LoginEventKind.OWN, "dovecot", m[2], m[3], method="password", count=int(m[1]))
+        failed = _event(LoginEventKind.OWN, "dovecot", m[3], m[4], method="password", count=int(m[1]))
+        return msgspec.structs.replace(failed, span=float(m[2] or 0))
     if (m := _DOVECOT_DONE.search(message)) is not None:
         return _event(LoginEventKind.SUCCESS, "dovecot", m[1], m[2], method="password")
     return None

@@ -1,6 +1,10 @@
-"""Words that ask who tried to log in, for every skill that reads logins or logons."""
+"""Words that ask who tried to log in, for every skill that reads logins or logons, and what such a question asks."""
 
 from __future__ import annotations
+
+import re
+
+from svc.assistant.skills.logins.findings import LoginQuestion
 
 _SOMEONE = r"anyone|anybody|someone|somebody|they|he|she|it|attackers?|intruders?|bots?|hackers?"
 _ENTER = r"got|get|gotten|getting|broke|break|broken|breaking|logged|log|logging|let"
@@ -21,3 +25,59 @@ LOGIN_QUESTIONS = (
     r"\bssh\b[^.?!\n]{0,40}\b(?:attack|attempt|fail|log-?in|intru)\w*",
     r"\baccounts?\b[^.?!\n]{0,40}\b(?:attack|compromis|broken into|taken over|target|guess)\w*",
 )
+
+_ENTRY = (
+    r"\b(?:got|gets?|getting|gotten|let|broken?|breaks?|made it|came|come) (?:\w+ )?in(?:to|side)?\b",
+    (
+        r"\b(?:who|whom|any(?:one|body)|some(?:one|body)|which|what|they|he|she|attacker|intruder|users?|accounts?|"
+        r"source\w*|address\w*|ips?)\b(?:(?!\b(?:tr(?:y|ied)|fail\w*|attempt\w*|unable)\b)[^.?!\n]){0,40}"
+        r"\b(?:log(?:ged|s|ging)?|sign(?:ed|s)?)[- ]?(?:in|on)\b"
+    ),
+    r"\b(?:successful\w*|accepted)\b[^.?!\n]{0,30}\b(?:log-?(?:in|on)s?|sign-?ins?|logged|auth\w*|connect\w*|access\w*)",
+    r"\b(?:log-?(?:in|on)s?|sign-?ins?|authentications?|passwords?)\b[^.?!\n]{0,30}\b(?:succe\w+|accepted|worked)",
+    r"\b(?:gain\w*|ha[sd]|have|obtain\w*|g[eo]t\w*) (?:\w+ )?access\b|\bentered\b|\bentry\b",
+    r"\bwer\b[^.?!\n]{0,40}\b(?:rein|hinein|eingeloggt|angemeldet|zugriff|zugang|eingedrungen)",
+    r"\bjemand\w*\b[^.?!\n]{0,40}\b(?:rein|hinein|eingeloggt|angemeldet|zugriff|zugang|eingedrungen)",
+    r"\b(?:qui|quelqu.un)\b[^.?!\n]{0,40}\b(?:entr[ée]|connect[ée]|acc[ée]d[ée]|r[ée]ussi|p[ée]n[ée]tr[ée])",
+    r"(?:\bqui[ée]n|\balguien)\b[^.?!\n]{0,40}\b(?:entr[óo]|inici[óo]|accedi[óo]|logr[óo]|consigui[óo])",
+    r"誰が.{0,12}(?:ログイン|侵入|入)|ログインに成功|侵入され",
+)
+_COMPROMISE = (
+    r"\b(?:compromis|hack|breach|pwn|taken over|broken into|intru[ds])\w*",
+    r"\bkompromittiert|\bcompromet?tid|\bcomprometid|侵害",
+)
+_ATTACK = (
+    r"\bsucce\w+\b[^.?!\n]{0,40}\b(?:brut\w+|attack\w*|guess\w*|spray\w*|stuffing)",
+    r"\b(?:brut\w+|attack\w*|guess\w*|spray\w*|stuffing)\b[^.?!\n]{0,40}\b(?:succe\w+|work(?:ed)?)\b",
+    r"\bdid (?:it|they|any|anyone) (?:work|succeed)\b",
+)
+_ODD = (rf"\b(?:{_UNUSUAL}|anomal\w+|out of (?:the )?ordinary|weird|rare|ungewöhnlich\w*)\b",)
+_YES_NO = re.compile(
+    r"\s*(?:(?:and|or|but|so|then|also|please|tell me|check|say|if|whether)[ ,]+){0,4}"
+    r"(?:did|do|does|was|were|is|are|has|have|had|can|could|any|whether|if|ist|hat|wurden?|gab|konnte|est-ce|alguien)\b",
+    re.IGNORECASE,
+)
+_CLAUSES = re.compile(r"[?.!;\n]|,? (?:and|but|und|et|y) |, ")
+_KINDS = tuple(
+    (kind, re.compile("|".join(patterns), re.IGNORECASE))
+    for kind, patterns in (
+        (LoginQuestion.ENTRY, _ENTRY),
+        (LoginQuestion.ATTACK, _ATTACK),
+        (LoginQuestion.COMPROMISE, _COMPROMISE),
+        (LoginQuestion.UNUSUAL, _ODD),
+    )
+)
+
+
+def asked(question: str) -> tuple[LoginQuestion, bool]:
+    """Return what a question asks about logins, and whether it asks for yes or no.
+
+    Of a question with several clauses, who got in comes before whether an attack succeeded.
+    """
+    for kind, pattern in _KINDS:
+        found = pattern.search(question)
+        if found is None:
+            continue
+        clause = _CLAUSES.split(question[: found.end()])[-1]
+        return kind, _YES_NO.match(clause) is not None
+    return LoginQuestion.OTHER, False

@@ -1,7 +1,7 @@
 """Login messages of further Unix services: FTP, mail, databases, file shares, small SSH servers.
 
-Message texts: dropbear, pure-ftpd, ProFTPD, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE, Samba's authentication
-log. sshd, PAM, sudo, su, login, vsftpd and dovecot are in ``lines.py``.
+Message texts: dropbear, pure-ftpd, ProFTPD, BSD's ftpd, klogind, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE,
+Samba's authentication log. sshd, PAM, sudo, su, login, vsftpd and dovecot are in ``lines.py``.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ MAX_CHARS = 1_000  # searched in a line; Samba's messages, the longest, have 400
 MARKS = (
     "authenticator failed for", "Authentication failed for user", "authentication failure; rhost=",
     "password attempt for", "auth succeeded for", "nonexistent user", "is now logged in", "(Login failed)",
-    "no such user found", "Login successful", "SASL ", "sasl_username=", "Access denied for user", "NT_STATUS_",
+    "no such user found", "Login successful", "SASL ", "sasl_username=",
+    "Access denied for user", "NT_STATUS_", "Authentication failed from ", "FTP LOGIN ",
 )  # fmt: skip
 """Every login message of these services contains one of them."""
 
@@ -53,6 +54,10 @@ PATTERNS: tuple[ServiceMessage, ...] = tuple(
             False,
             rf"{_SAMBA_USER}status \[NT_STATUS_(?:WRONG_PASSWORD|NO_SUCH_USER|LOGON_FAILURE)\]{_SAMBA_HOST}",
         ),
+        ("klogind", False, rf"^Authentication failed from \S{{1,256}} \({_ADDRESS}\): "),
+        ("ftpd", False, r"^FTP LOGIN FAILED FROM (?P<source>[^\s,]{1,256}), (?P<user>\S{1,256})"),
+        ("ftpd", True, r"^(?P<user>ANONYMOUS) FTP LOGIN FROM (?P<source>[^\s,]{1,256}),"),
+        ("ftpd", True, r"^FTP LOGIN FROM (?P<source>[^\s,]{1,256}) as (?P<user>\S{1,256})"),
         ("samba", True, rf"{_SAMBA_USER}status \[NT_STATUS_OK\]{_SAMBA_HOST}"),
     )
 )

@@ -1,6 +1,11 @@
-"""Find brute-force attacks and compromised accounts in an auth.log: failed and accepted logins by source and account.
+"""Find accepted logins, brute-force attacks and compromised accounts in an auth.log, by source and account.
 
-Each failed attempt counts once, although sshd, its error log and PAM may each write a line about it (``counting``).
+Each failed attempt counts once, although sshd, its error log and PAM may each write a line about it (``counting``);
+each accepted login is a finding, whether or not failures came before it (``accepted``).
+
+A line counts as understood if it is a log line (``log_lines``), whatever program wrote it, not only if it is about a
+login: a log in which only cron wrote has been searched for logins. A text, a table or random bytes has no such line and
+was not examined. An answer may only say "no accepted login" about logs in which a program that authenticates wrote.
 "message repeated N times" counts N times. What is an attack: ``log_readers/login_counting.py``. A log in reverse order
 (newest first) is read from its end (``log_readers/order.py``).
 """
@@ -9,41 +14,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from svc.assistant.findings import Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.log_readers.login_counting import (
-    DOUBTFUL_STREAK,
+    BURST,
     MAX_NAMES,
     NO_ACCOUNT,
-    SURE_STREAK,
     TECHNIQUES,
     WHY_COMPROMISED,
-    WHY_DOUBTFUL,
     ranked,
+    source_severity,
+    success_severity,
 )
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.skills.histogram import Activity
-from svc.assistant.skills.logins.counting import AuthTally, LoginCounts, SuccessAfterFailure
+from svc.assistant.skills.logins.accepted import LoginRow, UnusualLogin
+from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
 from svc.assistant.skills.logins.findings import (
     AccountFailures,
     AuthAccount,
     AuthSource,
     AuthSuccess,
     AuthSummary,
+    AuthUnusual,
+    LoginAccess,
+    LoginQuestion,
     SourceFailures,
 )
 from svc.assistant.skills.logins.lines import AuthLines, LoginEvent, LoginEventKind
+from svc.assistant.skills.logins.log_lines import LogLines
+from svc.assistant.skills.logins.questions import asked
 
+PROMPT = "prompt"  # the name of what is pasted
 PROGRESS_EVERY = 20_000  # lines
 FIRST_PROGRESS = 2_000  # lines, so that a first report comes soon
-MAX_LISTED = 5_000  # sources and accounts, those with the most failures
-FAST_PER_MINUTE = 10.0
-MANY_FAILURES = 100
-_NOT_FAILURES = (LoginEventKind.SUCCESS, LoginEventKind.KEY_REFUSED, LoginEventKind.NO_ACCOUNT)
+TARGETED_BY = 3  # sources with failures that make an account a target of a distributed attack
+_FAILURES = (LoginEventKind.OWN, LoginEventKind.ERROR, LoginEventKind.PAM, LoginEventKind.ATTEMPT)
+_BAD = (Severity.CRITICAL, Severity.HIGH)
 
 
 def inspect(
-    content: Iterable[str], /, *, source: str, after: str | None = None, before: str | None = None
+    content: Iterable[str], /, *, source: str, after: str | None = None, before: str | None = None, question: str = ""
 ) -> Iterator[ToolEvent]:
     """Yield findings about the logins in an auth.log.
 
@@ -52,30 +63,58 @@ def inspect(
         source: The log's name.
         after: Start of a time of day (``03:00``); earlier lines of each day are not counted.
         before: End of a time of day.
+        question: The question, which decides what the verdict says first.
     """
-    reader, counts, order, activity = AuthLines(), LoginCounts(), TimeOrder(content), Activity()
+    reader, counts, order, activity, read = AuthLines(), LoginCounts(), TimeOrder(content), Activity(), LogLines()
     start, stop = second_of_day(after or ""), second_of_day(before or "")
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
     for done, (number, line) in enumerate(order, start=1):
         event = reader.read(line)
+        read.add(line, is_login=event is not None)
         if event is not None and _is_within(event, start, stop):
             counts.add(event, number, line)
-            if event.stamp is not None and event.kind not in _NOT_FAILURES:
+            if event.stamp is not None and event.kind in _FAILURES:
                 activity.add(event.stamp.seconds, event.stamp.text, event.count)
         if done % PROGRESS_EVERY == 0 or done == FIRST_PROGRESS:
             yield Progress(text=_progress(done, counts))
     counts.finish()
     yield Progress(text=_progress(order.count, counts))
-    yield _summary(counts, reader, activity, order.count, source, (after, before))
-    yield from _successes(counts, source)
-    for _, tally in ranked(counts.sources, limit=MAX_LISTED):
-        yield _source_finding(tally, source)
-    for _, tally in ranked(counts.accounts, limit=MAX_LISTED):
-        yield _account_finding(tally, counts, source)
+    yield read.coverage()
+    yield _summary(counts, reader, activity, read, order.count, source, (after, before), _asked(question, read, source))
+    successes = list(_successes(counts, source))
+    yield from successes
+    for unusual in counts.accepted.unusual():
+        yield _unusual_finding(unusual, source)
+    worst = _Worst(successes)
+    for _, tally in ranked(counts.sources, limit=counts.max_names + 1):
+        yield _source_finding(tally, worst, source)
+    for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
+        yield _account_finding(tally, counts, worst, source)
     yield from _gaps(counts, reader)
     if order.is_cut:
         yield Gap(text=f"the log is newest first and too long: only its newest {order.count:,} lines were examined")
+
+
+def _asked(question: str, read: LogLines, source: str) -> tuple[LoginQuestion, bool]:
+    """What the question asks; in a prompt it may come after the pasted lines."""
+    found = asked(question)
+    if found[0] is LoginQuestion.OTHER and source == PROMPT:
+        return asked(" ".join(read.questions))
+    return found
+
+
+class _Worst:
+    """The worst severity of the compromises of each source and account."""
+
+    def __init__(self, successes: Iterable[Finding[AuthSuccess]]) -> None:
+        self.of_source: dict[str, Severity] = {}
+        self.of_account: dict[str, Severity] = {}
+        for found in successes:
+            if found.severity in _BAD:
+                for known, name in ((self.of_source, found.facts.source), (self.of_account, found.facts.account)):
+                    is_critical = Severity.CRITICAL in (found.severity, known.get(name))
+                    known[name] = Severity.CRITICAL if is_critical else Severity.HIGH
 
 
 def _is_within(event: LoginEvent, start: int | None, stop: int | None) -> bool:
@@ -92,7 +131,7 @@ def _is_within(event: LoginEvent, start: int | None, stop: int | None) -> bool:
 def _progress(number: int, counts: LoginCounts) -> str:
     return (
         f"read {number:,} lines: {counts.failures:,} failed logins from {len(counts.sources):,} sources, "
-        f"{counts.successes:,} accepted"
+        f"{counts.accepted.total:,} accepted"
     )
 
 
@@ -100,19 +139,26 @@ def _summary(
     counts: LoginCounts,
     reader: AuthLines,
     activity: Activity,
+    read: LogLines,
     number: int,
     source: str,
     window: tuple[str | None, str | None],
+    question: tuple[LoginQuestion, bool],
 ) -> Finding[AuthSummary]:
     stamps = reader.stamps
     return Finding(
         title=f"{counts.failures:,} failed logins in {source}",
         facts=AuthSummary(
             lines=number,
+            log_lines=read.understood,
             login_lines=counts.login_lines,
+            records_logins=read.records_logins,
             failures=counts.failures,
             attempts=counts.attempts,
-            successes=counts.successes,
+            successes=counts.accepted.total,
+            local_sessions=counts.accepted.local,
+            jobs=counts.jobs,
+            compared=counts.accepted.compared,
             sources=len(counts.sources),
             accounts=sum(1 for name in counts.accounts if name is not None),
             attacking_sources=sum(1 for tally in counts.sources.values() if tally.is_attack),
@@ -128,56 +174,102 @@ def _summary(
             activity=activity.spans(),
             activity_first=activity.ends[0],
             activity_last=activity.ends[1],
+            question=question[0],
+            is_yes_no=question[1],
         ),
     )
 
 
 def _successes(counts: LoginCounts, source: str) -> Iterator[Finding[AuthSuccess]]:
-    for entry in sorted(counts.entries.values(), key=lambda entry: (-entry.streak, entry.line))[:MAX_LISTED]:
-        tally = counts.sources[entry.source]
-        account = entry.account if entry.account is not None else NO_ACCOUNT
-        severity = _success_severity(entry, is_attack=tally.is_attack)
+    """Yield every accepted login, those after the longest streak of failures first, sudo and su last."""
+    is_local = (LoginAccess.SUDO, LoginAccess.SU)
+    rows = sorted(
+        counts.accepted.rows.values(), key=lambda row: (row.access in is_local, -row.before.streak, row.first_line)
+    )
+    for row in rows:
+        severity, why = _judged(row, counts)
+        account = row.account if row.account is not None else NO_ACCOUNT
         yield Finding(
-            title=f"{account} logged in from {entry.source} after {entry.streak:,} consecutive failures",
+            title=_success_title(row, account),
             severity=severity,
-            why=_success_reason(severity, entry.method),
-            evidence=(Evidence(source=source, excerpt=entry.excerpt, line=entry.line),),
-            techniques=("T1110", "T1078") if severity in (Severity.CRITICAL, Severity.HIGH) else (),
+            why=why,
+            evidence=(Evidence(source=source, excerpt=row.excerpt, line=row.line),),
+            techniques=("T1110", "T1078") if severity in _BAD else (),
             facts=AuthSuccess(
-                source=entry.source,
+                source=row.source,
                 account=account,
-                time=entry.time,
-                line=entry.line,
-                method=entry.method,
-                service=entry.service,
-                failures_before=entry.failures_before,
-                account_failures_before=entry.account_failures_before,
-                streak=entry.streak,
+                access=row.access,
+                method=row.method,
+                service=row.service,
+                count=row.count,
+                first=row.first,
+                last=row.last,
+                first_line=row.first_line,
+                last_line=row.last_line,
+                time=row.time,
+                line=row.line,
+                earlier_logins=row.earlier,
+                failures_before=row.before.of_source,
+                account_failures_before=row.before.of_pair,
+                all_failures_before=row.before.of_account,
+                streak=row.before.streak,
             ),
         )
 
 
-def _success_severity(entry: SuccessAfterFailure, *, is_attack: bool) -> Severity:
-    if entry.streak >= SURE_STREAK or (is_attack and entry.streak >= DOUBTFUL_STREAK):
-        return Severity.HIGH if entry.method == "publickey" else Severity.CRITICAL
-    if is_attack:
-        return Severity.HIGH
-    return Severity.MEDIUM if entry.streak >= DOUBTFUL_STREAK else Severity.LOW
+def _success_title(row: LoginRow, account: str) -> str:
+    if row.access in (LoginAccess.SUDO, LoginAccess.SU):
+        verb = f"used {row.access.value}" if row.access is LoginAccess.SUDO else "was entered with su"
+        title = f"{account} {verb}, {row.source}"
+    else:
+        title = f"{account} logged in from {row.source} ({row.method})"
+    if row.before.streak:
+        title += f" after {row.before.streak:,} consecutive failure{'' if row.before.streak == 1 else 's'}"
+    return title if row.count == 1 else f"{title}, {row.count:,} times in total"
 
 
-def _success_reason(severity: Severity, method: str) -> str:
-    if severity is Severity.LOW:
-        return "One or two failures before a success look like a mistyped password."
-    if method == "publickey":
-        return "The source guessed passwords and then used a key, which cannot be guessed: known user or planted key."
-    return WHY_DOUBTFUL if severity is Severity.MEDIUM else WHY_COMPROMISED
+def _judged(row: LoginRow, counts: LoginCounts) -> tuple[Severity, str]:
+    """How much the logins of a row matter, and why."""
+    source, account = counts.sources.get(row.source), counts.accounts.get(row.account)
+    if source is None:
+        return Severity.INFO, ""
+    if not row.before.streak:
+        is_after_attack = source.is_attack and row.before.of_source >= BURST and not row.earlier
+        return (Severity.HIGH, WHY_COMPROMISED) if is_after_attack else (Severity.INFO, "")
+    return success_severity(
+        row.before.streak,
+        is_attack=source.is_attack,
+        is_key=row.method == "publickey",
+        is_target=account is not None and account.is_brute_forced and len(account.others) >= TARGETED_BY,
+        earlier=row.earlier,
+    )
 
 
-def _source_finding(tally: AuthTally, source: str) -> Finding[AuthSource]:
+def _unusual_finding(unusual: UnusualLogin, source: str) -> Finding[AuthUnusual]:
+    row = unusual.row
+    account = row.account if row.account is not None else NO_ACCOUNT
+    return Finding(
+        title=f"unusual login of {account} from {row.source}",
+        severity=Severity.MEDIUM if len(unusual.reasons) > 1 else Severity.LOW,
+        confidence=Confidence.MEDIUM,
+        why=f"{'; '.join(unusual.reasons)}.",
+        evidence=(Evidence(source=source, excerpt=unusual.excerpt, line=unusual.line),),
+        facts=AuthUnusual(
+            account=account,
+            source=row.source,
+            method=row.method,
+            time=unusual.time,
+            line=unusual.line,
+            reasons=list(unusual.reasons),
+        ),
+    )
+
+
+def _source_finding(tally: AuthTally, worst: _Worst, source: str) -> Finding[AuthSource]:
     accounts = tally.ranked_others()
     return Finding(
         title=f"{tally.pattern} from {tally.name}: {_tries(tally)}, {len(accounts):,} accounts",
-        severity=_source_severity(tally),
+        severity=worst.of_source.get(tally.name or "") or source_severity(tally, tally.per_minute),
         evidence=_evidence(tally, source),
         techniques=TECHNIQUES[tally.pattern],
         facts=AuthSource(
@@ -201,26 +293,17 @@ def _source_finding(tally: AuthTally, source: str) -> Finding[AuthSource]:
     )
 
 
-def _source_severity(tally: AuthTally) -> Severity:
-    if not tally.is_attack:
-        return Severity.INFO
-    if tally.entered:
-        return Severity.CRITICAL
-    is_loud = tally.failures >= MANY_FAILURES or (tally.per_minute or 0.0) >= FAST_PER_MINUTE
-    return Severity.HIGH if is_loud else Severity.MEDIUM
-
-
 def _tries(tally: AuthTally) -> str:
     """The failures, or the attempts if no connection came as far as a password."""
     return f"{tally.failures:,} failures" if tally.failures or not tally.attempts else f"{tally.attempts:,} attempts"
 
 
-def _account_finding(tally: AuthTally, counts: LoginCounts, source: str) -> Finding[AuthAccount]:
+def _account_finding(tally: AuthTally, counts: LoginCounts, worst: _Worst, source: str) -> Finding[AuthAccount]:
     sources = tally.ranked_others()
     account = tally.name if tally.name is not None else NO_ACCOUNT
     return Finding(
         title=f"{account}: {_tries(tally)} from {len(sources):,} sources",
-        severity=_account_severity(tally),
+        severity=worst.of_account.get(account) or (Severity.MEDIUM if tally.is_brute_forced else Severity.INFO),
         evidence=_evidence(tally, source),
         facts=AuthAccount(
             account=account,
@@ -237,12 +320,6 @@ def _account_finding(tally: AuthTally, counts: LoginCounts, source: str) -> Find
             success_sources=tally.entered_names(),
         ),
     )
-
-
-def _account_severity(tally: AuthTally) -> Severity:
-    if not tally.is_brute_forced:
-        return Severity.INFO
-    return Severity.CRITICAL if tally.entered else Severity.MEDIUM
 
 
 def _evidence(tally: AuthTally, source: str) -> tuple[Evidence, ...]:
@@ -269,6 +346,10 @@ def _gaps(counts: LoginCounts, reader: AuthLines) -> Iterator[Gap]:
             counts.unattributed,
             f"failures are not attributed: over {counts.max_names:,} pairs of source and account",
         ),
+        (
+            counts.accepted.not_listed,
+            f"accepted logins are counted but not listed: over {counts.max_names:,} rows of account, source and method",
+        ),
     )
     for count, note in notes:
         if count:
@@ -277,6 +358,3 @@ def _gaps(counts: LoginCounts, reader: AuthLines) -> Iterator[Gap]:
         yield Gap(text="the timestamps have no year; days are in the log's order")
     if not reader.stamps.zones:
         yield Gap(text="the log does not state its time zone; times are shown as logged")
-    for what, tallies in (("sources", counts.sources), ("accounts", counts.accounts)):
-        if len(tallies) > MAX_LISTED:
-            yield Gap(text=f"{len(tallies):,} {what}; only the {MAX_LISTED:,} with the most failures are listed")

@@ -51,7 +51,8 @@ def findings_of(steps):
 async def test_brute_force_end_to_end(analyst):
     steps, markdown = await ask(analyst, "which accounts were brute-forced?", log_file())
     assert markdown.startswith(
-        "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures).** "
+        "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures, line 13).** "
+        "(critical, high confidence) "
         "12 failed logins from 1 source (1 attacking). Targeted account: `root` (12)."
     )
     assert "192[.]0[.]2[.]7" in markdown
@@ -91,7 +92,7 @@ async def test_a_file_it_does_not_understand_is_named(analyst):
 
 async def test_a_log_that_has_no_logins_has_no_made_up_answer(analyst):
     _, markdown = await ask(analyst, "which accounts were brute-forced?", log_file("hello\n"))
-    assert markdown.startswith("**Not examined: no line is a login line that this analyst can read.**")
+    assert markdown.startswith("**Not examined:** `auth.log`, because no login lines found")
 
 
 async def test_history_answers_what_was_asked_and_found(analyst):

@@ -49,6 +49,12 @@ def test_headings_columns_and_severities_are_translated(language, expected):
     assert translated(ANSWER, language) == expected
 
 
+def test_the_zone_in_a_column_name_is_translated_apart():
+    table = "| First (zone not stated) | Last (UTC) |\n| --- | --- |\n| `First (UTC)` | x |"
+    german = "| Zuerst (Zeitzone nicht angegeben) | Zuletzt (UTC) |\n| --- | --- |\n| `First (UTC)` | x |"
+    assert translated(table, "de") == german
+
+
 def test_the_languages_beside_english():
     assert languages() == ["de", "es", "fr", "ja"]
 

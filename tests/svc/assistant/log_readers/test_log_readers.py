@@ -291,7 +291,7 @@ def test_an_interpreted_time_is_kept_unchanged():
 
 def test_an_account_creation_in_the_audit_log_is_a_notable_change():
     text = AUDIT + "type=ADD_USER msg=audit(1.0:9): pid=1 msg='op=add-user acct=\"eve\" res=success'\n"
-    [deed] = found(text, "unix_deed")
+    [deed] = found(text, "unix_change")
     assert (deed.facts.what, deed.facts.whom) == ("user created", "eve")
     [summary] = found(text, "unix_summary")
     assert [run.command for run in summary.facts.commands] == ["sh -c curl http"]
@@ -318,7 +318,7 @@ def test_lines_have_program_process_message_and_service():
 
 def test_host_activity_is_listed_worst_first():
     login = "Nov 20 03:12:50 web1 sshd[7]: Accepted publickey for jane from 192.0.2.7 port 4 ssh2: RSA SHA256:x\n"
-    told = [(deed.severity, deed.facts.whom) for deed in found(SYSLOG + login, "unix_deed")]
+    told = [(deed.severity, deed.facts.whom) for deed in found(SYSLOG + login, "unix_change")]
     assert told[:3] == [("high", "eve"), ("high", "eve"), ("medium", "rootkit")]
     assert set(told[3:]) == {("info", "jane from 192.0.2.7"), ("info", "(root) CMD (run-parts /etc/cron.hourly)")}
 

@@ -51,7 +51,7 @@ BREACH = [
 def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
     verdict = SECTION.verdict(findings(*BREACH))
     assert "**Likely Credential Access" in verdict
-    assert "**Compromised account: `ann`.**" in verdict
+    assert "**Compromised account: `ann`.** (critical, high confidence)" in verdict
     assert "40 failed logons from 1 source (1 attacking)." in verdict
     assert "Targeted account: `ann` (40)." in verdict
     assert "Read 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
@@ -124,3 +124,11 @@ def test_evidence_cannot_create_links_images_or_html(name: str):
     assert "\u202e" not in markdown
     for picture in SECTION.pictures(found):
         assert "<img" not in picture.svg
+
+
+def test_accepted_logons_are_named_without_any_failure():
+    found = findings(event(4624, 0, TargetUserName="ann", IpAddress="203.0.113.9", LogonType="10"))
+    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in SECTION.verdict(found)
+    body = SECTION.body(found)
+    assert "**Accepted logons**" in body
+    assert "First (UTC)" in body

@@ -58,7 +58,7 @@ def test_a_log_without_readable_events_is_not_reported_as_clean():
 def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     found = findings(SYSLOG)
     assert "user created: eve" in SECTION.verdict(found)
-    assert "Nov 20 03:12:45 to Nov 20 03:12:46 in the log's own time zone" in SECTION.verdict(found)
+    assert "Nov 20 03:12:45 to Nov 20 03:12:46 (zone not stated)" in SECTION.verdict(found)
     assert "`/usr/bin/id`" in SECTION.body(found)
 
 
@@ -78,3 +78,16 @@ def test_cloud_api_calls_name_user_action_and_source():
     assert "stop CloudTrail logging" in SECTION.verdict(found)
     assert "`203[.]0[.]113[.]9`" in SECTION.body(found)
     assert any("Disable the access keys" in step for step in SECTION.next_steps(found))
+
+
+def test_times_of_unknown_zone_are_not_labelled_as_utc():
+    lines = "".join(
+        f"Nov 20 03:12:{n:02} web1 useradd[{n}]: new user: name=eve{n}, UID=0, GID=0, home=/root\n" for n in range(9)
+    )
+    for content, zone in ((lines, "zone not stated"), (lines.replace("Nov 20 ", "2026-11-20T"), "zone not stated")):
+        found = findings(content)
+        titles = [picture.title for picture in SECTION.pictures(found)]
+        text = "\n".join([SECTION.verdict(found), SECTION.body(found), *titles])
+        assert "UTC" not in text
+        assert f"First ({zone})" in text
+        assert f"Time ({zone})" in text

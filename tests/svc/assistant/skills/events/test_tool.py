@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import random
+from collections import Counter
 from collections.abc import Iterable
 
 import pytest
@@ -59,7 +61,7 @@ def test_failures_are_counted_per_source_and_account():
         "2026-11-20T03:00:00.000Z",
         "2026-11-20T03:00:29.000Z",
     )
-    assert (source.facts.pattern, source.severity) == ("brute force", Severity.HIGH)
+    assert (source.facts.pattern, source.severity) == ("brute force", Severity.MEDIUM)  # nobody got in
     assert source.facts.by_reason == [ReasonCount("wrong password", 30)]
 
 
@@ -290,3 +292,59 @@ ODD = [
 @pytest.mark.parametrize("event_id", [1, 3, 18, 1102, 4624, 4625, 4648, 4688, 4769, 4771, 4776, 5140, 5145, 7045])
 def test_unusual_values_raise_no_exception(event_id: int, fields: dict):
     assert run([event(event_id, 0, channel=channel) | fields for channel in ("Security", "System", SYSMON)] * 3)
+
+
+class WindowsAttack:
+    """Failed logons with known truth, as the host, one or two domain controllers or all of them log each attempt."""
+
+    def __init__(self, seed: int) -> None:
+        rand = random.Random(seed)
+        self.events: list[dict] = []
+        self.truth: Counter[str] = Counter()
+        sources = [(f"203.0.113.{n + 5}", f"WS{n}") for n in range(rand.randrange(2, 9))]
+        second = 0.0
+        for number in range(120):
+            second += rand.uniform(4, 20)
+            address, name = rand.choice(sources)
+            account = rand.choice(["ann", "ben", "svc-sql"])
+            shape = rand.choice(["host", "host and controller", "controller", "two controllers"])
+            if number < len(sources):  # the host's own event names both the workstation and its address
+                (address, name), shape = sources[number], "host"
+            check = checked(second, account) | {"Workstation": name}
+            own = failed(second + 0.3, account, address) | {"WorkstationName": name, "Computer": "SRV1"}
+            self.events += {
+                "host": [own], "host and controller": [check, own], "controller": [check],
+                "two controllers": [check, check | {"Computer": "PDC"}],
+            }[shape]  # fmt: skip
+            self.truth[address] += 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_attempts_count_once_for_their_address_whichever_hosts_log_them(seed: int):
+    attack = WindowsAttack(seed)
+    assert {f.facts.source: f.facts.failures for f in found(attack.events, "logon_source")} == attack.truth
+    tried = found(attack.events, "logon_account")
+    assert sum(row.failures for one in tried for row in one.facts.by_source) == attack.truth.total()
+
+
+def test_a_workstation_name_used_by_two_addresses_is_a_source_of_its_own():
+    events = [
+        failed(0, source="203.0.113.5") | {"WorkstationName": "KALI"},
+        failed(10, source="203.0.113.6") | {"WorkstationName": "KALI"},
+        checked(20),
+    ]
+    sources = {one.facts.source: one.facts.failures for one in found(events, "logon_source")}
+    assert sources == {"203.0.113.5": 1, "203.0.113.6": 1, "kali": 1}
+
+
+def test_every_accepted_logon_is_a_finding_with_the_failures_before_it():
+    events = [failed(0), *(logon(n + 1, account=f"user{n}") for n in range(1_500))]
+    logons = found(events, "logon")
+    assert sum(one.facts.count for one in logons) == 1_500
+    assert {one.facts.failures_before for one in logons} == {1}
+
+
+def test_the_usual_source_of_an_account_is_not_compromised_by_mistyping():
+    events = [*(logon(n) for n in range(5)), *(failed(n + 10) for n in range(6)), logon(20)]
+    [entry] = found(events, "logon_success")
+    assert entry.severity is Severity.MEDIUM

@@ -289,9 +289,12 @@ def test_success_after_failure_is_as_severe_as_the_failures_before(before, metho
     assert found.evidence[0].excerpt == lines[-1]
 
 
-def test_success_without_prior_failures_is_not_a_finding():
+def test_success_without_prior_failures_is_a_fact_without_severity():
     lines = [failed(source="192.0.2.7"), ssh("Accepted password for root from 198.51.100.1 port 9 ssh2", pid=9)]
-    assert not findings(lines, "auth_success")
+    [found] = findings(lines, "auth_success")
+    facts = found.facts
+    assert (found.severity, facts.source, facts.streak, facts.earlier_logins) == (Severity.INFO, "198.51.100.1", 0, 0)
+    assert (facts.failures_before, facts.account_failures_before, facts.all_failures_before) == (0, 0, 1)
 
 
 @pytest.mark.parametrize(
