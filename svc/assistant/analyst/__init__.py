@@ -217,10 +217,12 @@ def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
     """Drop results that add nothing: without findings where another skill covers them, and readings of inputs that
     only another skill understood.
     """
-    covered = {name for result in results if result.findings for name in result.skill.covers}
+    covered = {name for result in results if result.findings and result.is_examined for name in result.skill.covers}
     kept = [result for result in results if result.findings or result.skill.name not in covered]
     return [
-        result for result in kept if result.is_examined or not all(_is_understood(name, kept) for name in result.inputs)
+        result
+        for result in kept
+        if result.is_examined or result.is_broken or not all(_is_understood(name, kept) for name in result.inputs)
     ]
 
 

@@ -15,7 +15,7 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.analyst.plan import PROMPT
-from svc.assistant.findings import AnyFinding, Coverage
+from svc.assistant.findings import AnyFinding, Coverage, ToolFailure, with_facts
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
@@ -74,6 +74,11 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[tuple[str, str], ...] = ()
     coverage: tuple[tuple[str, Coverage], ...] = ()
     is_fallback: bool = False
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the tool did not finish with one of its inputs."""
+        return bool(with_facts(self.findings, ToolFailure))
 
     @property
     def is_examined(self) -> bool:
@@ -222,6 +227,8 @@ def _missing(clause: Clause, ran: Sequence[SkillResult]) -> str:
     if not ran:
         titles = " or ".join(skill_named(name).title for name in clause.skills)
         return f"nothing that its tool ({titles}) can read was attached or pasted"
+    if any(result.is_broken for result in ran):
+        return "the tool for it did not finish"
     gaps = [text for result in ran for _, text in result.gaps]
     return gaps[0] if gaps else "none of the inputs could be read for it"
 

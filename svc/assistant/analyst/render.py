@@ -45,7 +45,7 @@ def answer(
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
-    answering = [result for result in results if result.is_examined or with_facts(result.findings, ToolFailure)]
+    answering = [result for result in results if result.is_examined or result.is_broken]
     verdicts = [_verdict(result) for result in answering]
     others = [result for result in results if result not in answering]
     if others:
@@ -116,7 +116,7 @@ def _search(one: InputOutcome) -> str:
 def _next_steps(results: Sequence[SkillResult]) -> list[str]:
     """The next steps of all sections, without repetition."""
     steps = dict.fromkeys(step for result in results for step in section_of(result.skill).next_steps(shown(result)))
-    if any(with_facts(result.findings, ToolFailure) for result in results):
+    if any(result.is_broken for result in results):
         steps["Keep the file on which the tool failed: it may have been crafted to make parsers fail."] = None
     return list(steps)
 
