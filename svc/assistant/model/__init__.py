@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from svc.assistant.analyst import Analyst, findings_step, picture_step
-from svc.assistant.analyst.answer_format import AnswerFormat, requested_format
+from svc.assistant.analyst.answer_format import requested_format
 from svc.assistant.analyst.render import findings_json
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
@@ -39,8 +39,6 @@ __all__ = ["ModelAssistant", "open_upstream"]
 log = logging.getLogger("svc.model")
 ACTOR = "model"
 MIN_SECRET_CHARS = 6  # a shorter key may occur in ordinary text
-# Formats in which a sentence before the answer would make it invalid.
-_DATA_FORMATS = (AnswerFormat.JSON, AnswerFormat.CSV, AnswerFormat.TEMPLATE)
 
 
 def _utc_now() -> datetime:
@@ -127,7 +125,7 @@ class ModelAssistant(Assistant):
         if not self._configuration.limits.fallback:
             raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to let the embedded analyst answer")
         yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
-        is_data = requested_format(turn.prompt).format in _DATA_FORMATS
+        is_data = requested_format(turn.prompt, turn.instructions).is_data
         preface = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
         async with aclosing(self._analyst.answer(turn)) as steps:
             async for step in steps:
