@@ -239,8 +239,8 @@ class Results:
             singular = requested.removesuffix("s")
             found = [_field_of(row, one) for row in self.main for one in (requested, singular)]
             return [*dict.fromkeys(_scalar(value) for value in _flat(found) if value is not None)]
-        rows = [row for row in [*self.main, *self.every] if not _is_alternative(row)]
-        return [*dict.fromkeys(value for row in rows for value in _values_in(row, thing))]
+        rows = _distinct([row for row in [*self.main, *self.every] if not _is_alternative(row)], thing)
+        return [_scalar(row[thing.fields[0]]) for row in rows] if thing.fields else []
 
     def rows_for(self, names: Sequence[str]) -> list[Row]:
         """The rows that a table with these columns has: of the type that the first column names, else the main ones."""
@@ -279,9 +279,10 @@ class Results:
         if named and any(row.get("type") in min(named)[1] for row in self.main):
             types = min(named)[1]
             return [*dict.fromkeys(_scalar(row["value"]) for row in self.main if row.get("type") in types)]
-        thing = _thing_in(question)
-        if thing is not None:
-            return [*dict.fromkeys(self.values(thing))]
+        things = _things_in(question)
+        if things:
+            asked = [[*dict.fromkeys(self.values(thing))] for thing in things]
+            return next((values for values in asked if values), []) if things[0].fields else []
         found: list[Scalar] = []
         for row in [*self.main, *self.every]:
             name = _DEFAULTS.get(str(row.get("kind")), "verdict" if "verdict" in row else "")
@@ -303,16 +304,19 @@ def _word(name: str, question: str) -> re.Match[str] | None:
     return re.search(rf"(?:^|_){name}(?=_|$)", question)
 
 
-def _thing_in(normalized: str) -> Thing | None:
-    """The thing that a name or a question names first; of two at one place, the one that is listed first."""
+def _things_in(normalized: str) -> list[Thing]:
+    """The things that a name or a question names, in its order; first one that no tool knows."""
     found = [
-        (match.start(), number)
+        (bool(thing.fields), match.start(), number)
         for number, thing in enumerate(_THINGS)
         for match in [thing.words.search(normalized)]
         if match
     ]
-    unknown = [number for _, number in found if not _THINGS[number].fields]
-    return _THINGS[unknown[0]] if unknown else _THINGS[min(found)[1]] if found else None
+    return [_THINGS[number] for _, _, number in sorted(found)]
+
+
+def _thing_in(normalized: str) -> Thing | None:
+    return next(iter(_things_in(normalized)), None)
 
 
 def _is_alternative(row: Row) -> bool:
@@ -332,19 +336,20 @@ def _values_in(row: Row, thing: Thing) -> Iterator[Scalar]:
 
 
 def _distinct(rows: Sequence[Row], thing: Thing) -> list[Row]:
-    """One row for each value: of several kinds that have it, the one in which it is a field of its own."""
+    """One row for each value; if the value is a field of its own in some rows, only these: others list candidates."""
+    own = [row for row in rows if _has_own(row, thing)]
     kept: dict[Scalar, Row] = {}
-    for row in rows:
+    for row in own or rows:
         for value in _values_in(row, thing):
-            known = kept.get(value)
-            if known is None or (not _has_own(known, thing) and _has_own(row, thing)):
-                kept[value] = row
+            kept.setdefault(value, row)
+            if own:
+                break
     return [row | {thing.fields[0]: value} for value, row in kept.items()]
 
 
 def _has_own(row: Row, thing: Thing) -> bool:
-    value = row.get(thing.fields[0])
-    return value is not None and thing.looks.match(str(value)) is not None
+    value = row.get(thing.fields[0]) if thing.fields else None
+    return isinstance(value, str | int | float) and thing.looks.match(str(value)) is not None
 
 
 def _flat(values: Sequence[object]) -> Iterator[object]:

@@ -179,7 +179,24 @@ def _xml(words: str) -> _Found:
     if not closed:
         return None
     form = f"<{closed[-1]}>{{}}</{closed[-1]}>"
-    return {"last_line": _thing(words) or "answer", "last_line_form": form} | _choice_fields(words)
+    example = re.search(rf"<{re.escape(closed[-1])}>([^<>\n]{{1,80}})</", words)
+    thing = _thing(words) or _thing_of_example(example[1] if example else "")
+    return {"last_line": thing or "answer", "last_line_form": form} | _choice_fields(words)
+
+
+_EXAMPLES = (
+    ("CWE ID", re.compile(r"CWE-\d+")),
+    ("technique ID", re.compile(r"T\d{4}(?:\.\d{3})?")),
+    ("CVE", re.compile(r"CVE-\d{4}-\d+")),
+    ("vector", re.compile(r"CVSS:\S+|AV:[NALP]/\S+")),
+    ("verdict", re.compile(r"(?i)phishing|spam|ham|benign|legitimate|malicious|suspicious|safe|clean")),
+    ("number", re.compile(r"\d+(?:\.\d+)?")),
+)
+
+
+def _thing_of_example(value: str) -> str:
+    """What kind of value an example shows; its value itself is never used."""
+    return next((thing for thing, looks in _EXAMPLES if looks.fullmatch(value.strip(" .'\"`"))), "")
 
 
 def _skeleton(words: str, closed: list[str]) -> str:
@@ -233,7 +250,8 @@ def _boxed(words: str) -> _Found:
     dollar = "$" if match[1] else ""
     form = f"{dollar}\\boxed{{{{{{}}}}}}{dollar}"
     inside = (match[2] or "").strip(" .<>[]")
-    thing = inside if re.fullmatch(r"[A-Za-z][A-Za-z _-]{1,40}", inside) else _thing(words)
+    is_name = re.fullmatch(r"[A-Za-z][A-Za-z _-]{1,40}", inside) and not _thing_of_example(inside)
+    thing = inside if is_name else _thing(words) or _thing_of_example(inside)
     return {"last_line": thing or "answer", "last_line_form": form} | _choice_fields(words)
 
 
@@ -250,7 +268,9 @@ def _labelled(words: str) -> _Found:
         named = re.search(r"\$\w+ is (?:the |an? )?([\w ]{2,40}?)[.,;\n]", words) or re.search(
             r"[\"'”`]? ?followed by (?:the |your |an? )?([\w ]{2,40}?)(?: only)?[.,;(\n]", words
         )
-        thing = named[1] if named else (_label_thing(label) if _is_value(value) else value)
+        shown = _thing_of_example(value)
+        by_label = _label_thing(label) or shown
+        thing = named[1] if named else (by_label if shown or _is_value(value) else value)
     if _SAMPLE.search(words[max(0, match.start() - 40) : match.start() + 1]) and place is None and not thing:
         return None
     thing = re.sub(r"\s*\bonly\s*\Z", "", thing)

@@ -142,7 +142,7 @@ def is_instruction(sentence: str) -> bool:
 
 
 _TASK = re.compile(
-    r"\A\W{0,6}(?:please )?(?:list|show|give(?: me)?|explain|report|classify|use|include|start|number|make|state|provide)\b",
+    r"\A\W{0,6}(?:please )?(?:list|show|give(?: me)?|explain|report|classify|provide)\b",
     re.IGNORECASE,
 )
 _STRONG_FORM = re.compile(
@@ -247,13 +247,14 @@ class _Scan:
         said = "\n".join(text for _, text in sorted(self._said))
         if not said:
             return Separated(prompt=self._prompt, instructions="")
-        left = "\n".join(line for line in self._kept if line is not None)
-        left = re.sub(r"\n{3,}", "\n\n", left).strip("\n")
-        own = "\n".join(line for line in self._kept[: self._stop] if line is not None)
-        trailing = left.split("\n\n")[-1]
-        has_question = own.strip() or _QUESTION.search(trailing) or _IMPERATIVE.search(trailing)
-        if not has_question and self._task:
-            left = "\n\n".join(part for part in (" ".join(self._task), left) if part)
+        left = "\n".join(line or "" for line in self._kept)  # an empty line each, so that evidence keeps its numbers
+        if any((line or "").strip() for line in self._kept[: self._stop]):
+            return Separated(prompt=left, instructions=said)
+        evidence, _, trailing = left.rstrip().rpartition("\n\n")
+        if evidence.strip() and (_QUESTION.search(trailing) or _IMPERATIVE.search(trailing)):
+            left = f"{trailing.strip()}\n\n{evidence.strip()}"  # a question after its evidence is read first
+        elif self._task and not (_QUESTION.search(trailing) or _IMPERATIVE.search(trailing)):
+            left = "\n\n".join(part for part in (" ".join(self._task), left.strip()) if part)
         return Separated(prompt=left, instructions=said)
 
     def _take(self, start: int, count: int) -> int:

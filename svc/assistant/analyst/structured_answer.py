@@ -31,7 +31,7 @@ from svc.assistant.analyst.format_types import CANNOT_TELL, PLACEHOLDER, UNKNOWN
 from svc.assistant.analyst.schema_filling import UnfillableError, filled
 from svc.assistant.analyst.short_prose import facts_in_sentences, headline
 from svc.assistant.analyst.templates import parse_shape
-from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
+from svc.assistant.analyst.yes_or_no import decide, said_in
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
@@ -42,7 +42,7 @@ NONE = "none"
 _NOT_DETERMINED = "not determined from the input"
 
 
-def formatted_answer(requested: RequestedFormat, prose: str, groups: Groups, *, is_examined: bool = True) -> str:
+def formatted_answer(requested: RequestedFormat, prose: str, groups: Groups, *, is_examined: bool) -> str:
     """The whole answer: ``prose`` with the requested last line, or the answer in the requested format.
 
     Args:
@@ -55,7 +55,7 @@ def formatted_answer(requested: RequestedFormat, prose: str, groups: Groups, *, 
         return structured_answer(requested, groups, is_examined=is_examined, prose=prose)
     if not requested.last_line:
         return prose
-    return f"{prose.rstrip()}\n\n{last_line(requested, groups, is_examined=is_examined)}"
+    return f"{prose.rstrip()}\n\n{last_line(requested, groups, is_examined=is_examined, prose=prose)}"
 
 
 def structured_answer(
@@ -75,7 +75,7 @@ def structured_answer(
         case AnswerFormat.CSV:
             return _csv_rows(requested, results)
         case AnswerFormat.YES_NO | AnswerFormat.CHOICE:
-            return _choice(requested, results) + "\n"
+            return _choice(requested, results, prose) + "\n"
         case AnswerFormat.LIST:
             return _comma_list(requested, requested.template or "answer", results) + "\n"
         case AnswerFormat.BULLETS | AnswerFormat.NUMBERED | AnswerFormat.SENTENCES:
@@ -84,11 +84,11 @@ def structured_answer(
             return _tables(requested, results)
 
 
-def last_line(requested: RequestedFormat, groups: Groups, *, is_examined: bool = True) -> str:
+def last_line(requested: RequestedFormat, groups: Groups, *, is_examined: bool = True, prose: str = "") -> str:
     """The requested last line of an answer in prose."""
     results = Results(groups, requested.prompt, is_examined=is_examined)
     if requested.choices:
-        words = _choice(requested, results)
+        words = _choice(requested, results, prose)
     elif requested.is_list or normalize(requested.last_line).endswith("s"):
         words = _comma_list(requested, requested.last_line, results)
     else:
@@ -170,7 +170,7 @@ def _tables(requested: RequestedFormat, results: Results) -> str:
         rows = results.rows_for(requested.columns)
         cells = [[code_span(_cell(row, name, UNKNOWN)) for name in requested.columns] for row in rows]
         blank = [[code_span(cell) for cell in row] for row in _blank(requested.columns, results)]
-        return table([escape(name) for name in requested.columns], cells or blank, limit=MAX_LINES) + "\n"
+        return table([_header(name) for name in requested.columns], cells or blank, limit=MAX_LINES) + "\n"
     blocks = []
     for skill, findings in results.groups:
         rows = [row_of(finding) for finding in main_findings(skill, findings)]
@@ -184,6 +184,11 @@ def _tables(requested: RequestedFormat, results: Results) -> str:
         )
     nothing = "**Nothing found.**" if results.is_examined else "**Not examined.** The answer is unknown."
     return "\n\n".join(blocks or [f"{nothing} The table has no rows."]) + "\n"
+
+
+def _header(name: str) -> str:
+    """The user's own word as it is, unless it could be markup."""
+    return name if re.fullmatch(r"[\w .()/#%-]{1,60}", name) else escape(name)
 
 
 def _as_text(value: Value, absent: str = UNKNOWN) -> str:
@@ -209,10 +214,10 @@ def _comma_list(requested: RequestedFormat, name: str, results: Results) -> str:
     return ", ".join(shown) or (NONE if results.is_examined and not results.every else UNKNOWN)
 
 
-def _choice(requested: RequestedFormat, results: Results) -> str:
+def _choice(requested: RequestedFormat, results: Results, prose: str) -> str:
     """One of the given answers, or that it is unknown."""
     if requested.format is AnswerFormat.YES_NO:
-        said = decide(requested.prompt, results.groups, is_examined=results.is_examined)
+        said = decide(requested.prompt, results.groups, is_examined=results.is_examined) or said_in(headline(prose))
         return next((choice.text for choice in requested.choices if choice.label == said), CANNOT_TELL)
     return chosen(requested.choices, results) or UNKNOWN
 

@@ -52,6 +52,12 @@ def decide(
     return None
 
 
+def said_in(headline: str) -> str | None:
+    """The ``yes`` or ``no`` with which a headline starts."""
+    match = re.match(r"\W{0,4}(yes|no)\b[:,.*]", headline, re.IGNORECASE)
+    return match[1].lower() if match else None
+
+
 def _affected(question: str, facts: list[_Facts]) -> bool | None:
     states = [fact["is_affected"] for fact in facts]
     return _any(states) if _AFFECTED.search(question) else None
