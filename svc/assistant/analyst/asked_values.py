@@ -239,8 +239,13 @@ class Results:
             singular = requested.removesuffix("s")
             found = [_field_of(row, one) for row in self.main for one in (requested, singular)]
             return [*dict.fromkeys(_scalar(value) for value in _flat(found) if value is not None)]
-        rows = _distinct([row for row in [*self.main, *self.every] if not _is_alternative(row)], thing)
-        return [_scalar(row[thing.fields[0]]) for row in rows] if thing.fields else []
+        return self._of_thing(thing)
+
+    def _of_thing(self, thing: Thing) -> list[Scalar]:
+        """The different values of a thing; what only lists candidates counts if nothing else has it."""
+        rows = self.first if "failures" not in thing.fields else []
+        rows = _distinct([row for row in rows if not _is_alternative(row)], thing) if thing.fields else []
+        return [_scalar(row[thing.fields[0]]) for row in rows] or [*dict.fromkeys(self.values(thing))]
 
     def rows_for(self, names: Sequence[str]) -> list[Row]:
         """The rows that a table with these columns has: of the type that the first column names, else the main ones."""
@@ -268,7 +273,9 @@ class Results:
     def _answer(self, requested: str) -> Value:
         """The value that the question asks for."""
         if requested in ("number", "count", "total"):
-            return next((value for value in self._answers() if _is_number(value)), None)
+            things = _things_in(normalize(self.question))
+            named = (value for thing in things for value in self.values(thing))
+            return next((value for value in [*named, *self._answers()] if _is_number(value)), None)
         if is_yes_no_question(self.question):
             return decide(self.question, self.groups, is_examined=self.is_examined)
         return next(iter(self._answers()), None)
@@ -281,7 +288,7 @@ class Results:
             return [*dict.fromkeys(_scalar(row["value"]) for row in self.main if row.get("type") in types)]
         things = _things_in(question)
         if things:
-            asked = [[*dict.fromkeys(self.values(thing))] for thing in things]
+            asked = [self._of_thing(thing) for thing in things]
             return next((values for values in asked if values), []) if things[0].fields else []
         found: list[Scalar] = []
         for row in [*self.main, *self.every]:

@@ -125,12 +125,12 @@ _COLUMNS = re.compile(
 _CHILDREN = re.compile(r"\b(?:children|child(?:ren)? elements?|elements?|tags)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'`“]([A-Za-z][\w .-]{0,39})[\"'`”]")
 _LIST_LEAD = re.compile(
-    r"\A(?:[\s:(=]|\b(?:is|are|must|should|be|shall|with|the|named|called|exactly|these|following|as|line|row|names?|"
+    r"\A(?:[\s:,(=]|\b(?:is|are|must|should|be|shall|with|the|named|called|exactly|these|following|as|line|row|names?|"
     r"whose|in|this|order)\b)*",
     re.IGNORECASE,
 )
 _LIST_END = re.compile(
-    r"[.!](?=\s|\Z)|\n|\)|[(](?=in|with)|,? (?:and (?:nothing|no|include|in|with|do)|in this|in that|with a|as the|include|"
+    r"[.!](?=\s|\Z)|\n|\)|[(](?=in|with)|[;,] (?:no|without|do not|nothing)\b|,? (?:and (?:nothing|no|include|in|with|do)|in this|in that|with a|as the|include|"
     r"do not|without|for each)\b",
     re.IGNORECASE,
 )
@@ -219,7 +219,9 @@ def _rows(words: str) -> _Found:
     if not (is_csv or is_table):
         return None
     inline = re.search(r"\|((?:[^|\n]{1,40}\|){1,30})", words) if is_table else None
-    columns = tuple(cell.strip() for cell in inline[1].split("|")[:-1]) if inline else _names(words, _COLUMNS)
+    columns = _names(words, _COLUMNS)
+    if inline and not columns:
+        columns = tuple(cell.strip() for cell in inline[1].split("|")[:-1])
     return {"format": AnswerFormat.CSV if is_csv else AnswerFormat.TABLE, "columns": columns} if columns else None
 
 

@@ -115,7 +115,7 @@ _OPTION = re.compile(r"\A\s{0,4}(?:[-*] )?\(?([A-H])[).:]\)? +\S")
 _ITEM = re.compile(r"\A\s{0,6}(?:[-*•]|\d{1,2}[.)])\s+\S")
 _REFERENCE = re.compile(r"\A\W{0,4}(?:ID: ?)?T\d{4}(?:\.\d{3})?\b[ ,:–-]{1,4}\S")
 _QUESTION = re.compile(r"\?[\s*_]{0,4}\Z")
-_SENTENCE_END = re.compile(r"(?<![ .(]e\.g)(?<!i\.e)(?<! vs)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])")
+_SENTENCE_END = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])")
 _FENCE = re.compile(r"\A\s{0,3}(?:```|~~~)")
 _OPENS = re.compile(r"(?::|\b(?:form|format|like|reads|below|follows|schema|structure))[\s*_`]{0,6}\Z", re.IGNORECASE)
 
@@ -217,9 +217,31 @@ class _Scan:
             start = end
             while start > self._stop and self._lines[start - 1].strip():
                 start -= 1
-            if start == end or not self._paragraph(start, end):
+            if start == end:
                 return
-            end = start
+            if self._paragraph(start, end):
+                end = start
+                continue
+            end = self._introduced(start, end)
+            if not end:
+                return
+
+    def _introduced(self, start: int, end: int) -> int:
+        """Take data that the paragraph before introduces ("… in this shape:"); returns where that starts, or 0."""
+        lines = self._lines[start:end]
+        above = start
+        while above > self._stop and not self._lines[above - 1].strip():
+            above -= 1
+        lead = above
+        while lead > self._stop and self._lines[lead - 1].strip():
+            lead -= 1
+        is_open = lead < above and _OPENS.search(self._lines[above - 1]) is not None
+        if not is_open or payload_length(lines, opens=True, is_near=False) != len(lines):
+            return 0
+        if not self._paragraph(lead, above):
+            return 0
+        self._take(start, end - start)
+        return lead
 
     def _paragraph(self, start: int, end: int) -> bool:
         """Take a paragraph if all of it is instructions; a question at its end or start is kept."""

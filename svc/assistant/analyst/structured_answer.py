@@ -258,6 +258,8 @@ def _fill_template(requested: RequestedFormat, results: Results) -> str:
     if "\n" in template.strip():
         return _data(_fill_text(template, results.value, on_one_line), "text", requested)
     placeholders = [*PLACEHOLDER.finditer(template)]
+    if requested.choices and len(placeholders) == 1:
+        return template.replace(placeholders[0][0], _choice(requested, results, ""))
     if len(placeholders) == 1 and placeholders[0][0] == template.strip():
         return _only(requested, results, next(group for group in (*placeholders[0].groups()[:3], "") if group is not None))
     if len(placeholders) == 1 or not results.main:
