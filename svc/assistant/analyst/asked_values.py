@@ -12,6 +12,7 @@ from typing import cast
 
 import msgspec
 
+from svc.assistant.analyst.plan import question_of
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
@@ -177,7 +178,8 @@ class Results:
 
     def __init__(self, groups: Groups, question: str, *, is_examined: bool) -> None:
         self.groups = groups
-        self.question = question
+        self.question = _question_in(question)
+        question = self.question
         self.is_examined = is_examined
         self.main = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
         self.main.sort(key=_order)
@@ -203,7 +205,7 @@ class Results:
             return decide(name.replace("_", " "), self.groups, is_examined=self.is_examined) or self._field(requested)
         if thing is None:
             return self._field(requested)
-        if requested.endswith(("_name", "_title")):
+        if _is_name_of(requested, thing):
             return next((row["name"] for row in self._having(thing) if row.get("name")), None)
         return next(self.values(thing), None)
 
@@ -298,6 +300,13 @@ class Results:
         return [*dict.fromkeys(value for value in found if value not in (None, ""))]
 
 
+def _question_in(prompt: str) -> str:
+    """The question of a prompt, without what follows its colon."""
+    question = question_of(prompt)
+    head, _, rest = question.partition(": ")
+    return head if len(rest) > 30 else question
+
+
 def _of_successes(rows: list[Row]) -> list[Row]:
     """Without failed logins, if the question is who got in: they would be taken for the answer."""
     return [
@@ -324,6 +333,11 @@ def _things_in(normalized: str) -> list[Thing]:
 
 def _thing_in(normalized: str) -> Thing | None:
     return next(iter(_things_in(normalized)), None)
+
+
+def _is_name_of(requested: str, thing: Thing) -> bool:
+    """Whether the name of a thing with an ID is asked for: ``technique_name``."""
+    return requested.endswith(("_name", "_title")) and bool(thing.looks.pattern)
 
 
 def _is_alternative(row: Row) -> bool:
@@ -385,7 +399,7 @@ def field_of(row: Row, name: str) -> Value:
     if requested in TYPES and row.get("type") in TYPES[requested]:
         return row.get("value")
     thing = _thing_in(requested)
-    if thing is not None and not requested.endswith(("_name", "_title")):
+    if thing is not None and not _is_name_of(requested, thing):
         return next(_values_in(row, thing), None)
     return _field_of(row, requested)
 

@@ -217,7 +217,7 @@ def _comma_list(requested: RequestedFormat, name: str, results: Results) -> str:
 def _choice(requested: RequestedFormat, results: Results, prose: str) -> str:
     """One of the given answers, or that it is unknown."""
     if requested.format is AnswerFormat.YES_NO:
-        said = decide(requested.prompt, results.groups, is_examined=results.is_examined) or said_in(headline(prose))
+        said = decide(results.question, results.groups, is_examined=results.is_examined) or said_in(headline(prose))
         return next((choice.text for choice in requested.choices if choice.label == said), CANNOT_TELL)
     return chosen(requested.choices, results) or UNKNOWN
 
