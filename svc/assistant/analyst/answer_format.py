@@ -52,6 +52,8 @@ def requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
 def _format_of_prompt(prompt: str) -> RequestedFormat:
     if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
         return RequestedFormat(prompt="", format=AnswerFormat(bare[1].lower()))
+    if len(prompt) < 200 and "\n" not in prompt and (form := _trailing_form(prompt)).is_given:
+        return form
     separated = separate(prompt)
     if separated.instructions:
         requested = read_format(separated.instructions).with_prompt(separated.prompt)

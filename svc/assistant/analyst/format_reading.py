@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterator
 
 from svc.assistant.analyst.format_types import (
     PLACEHOLDER,
-    REQUIRED_OBJECT,
-    REQUIRED_SCHEMA,
     AnswerFormat,
     Choice,
     RequestedFormat,
     is_template,
 )
 from svc.assistant.analyst.templates import parse_shape
+from svc.assistant.response_format import REQUIRED_OBJECT, required_schema
 
 MAX_CHARS = 60_000  # of instructions that are read
 MAX_TEMPLATE_CHARS = 8_000
@@ -38,7 +37,7 @@ def read_format(words: str, *, is_system: bool = False) -> RequestedFormat:
         words: The instructions.
         is_system: Whether a chat client sent them as system messages: its program reads data, so it is not fenced.
     """
-    words = words[:MAX_CHARS]
+    words = words[-MAX_CHARS:]
     if (required := _required(words)) is not None:
         return required
     for read in _READERS:
@@ -63,10 +62,9 @@ _Found = dict[str, object] | None
 
 
 def _required(words: str) -> RequestedFormat | None:
-    head, found, schema = words.rpartition(REQUIRED_SCHEMA + "\n")
-    if found:
+    if (schema := required_schema(words)) is not None:
         return RequestedFormat(
-            prompt="", format=AnswerFormat.SCHEMA, template=schema.strip(), is_bare=True, is_required=True
+            prompt="", format=AnswerFormat.SCHEMA, template=schema, is_bare=True, is_required=True
         )
     if words.rstrip().endswith(REQUIRED_OBJECT):
         inner = read_format(words.rstrip().removesuffix(REQUIRED_OBJECT))

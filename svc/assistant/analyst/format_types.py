@@ -1,4 +1,4 @@
-"""The types of a requested format, and the sentences by which the service requires one. Pure."""
+"""The types of a requested format. Pure."""
 
 from __future__ import annotations
 
@@ -11,10 +11,6 @@ UNKNOWN = "unknown"
 """What a requested format says if the answer is not known."""
 CANNOT_TELL = "cannot tell"
 """What an answer of yes or no says if it is not known."""
-
-REQUIRED_OBJECT = "The answer must be one JSON object and nothing else, without a code fence."
-REQUIRED_SCHEMA = "The answer must be JSON that matches this JSON schema and nothing else, without a code fence:"
-"""How ``response_format`` of a chat request is put into the turn's instructions; a schema follows on the next line."""
 
 
 class AnswerFormat(StrEnum):

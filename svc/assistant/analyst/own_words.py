@@ -13,6 +13,7 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.assistant.analyst.payloads import payload_length
+from svc.assistant.skills.catalogue import SKILLS
 
 MAX_OWN_CHARS = 40_000  # at each end of a prompt; longer prompts are mostly evidence
 MAX_SENTENCE_CHARS = 1_500
@@ -269,14 +270,16 @@ class _Scan:
         said = "\n".join(text for _, text in sorted(self._said))
         if not said:
             return Separated(prompt=self._prompt, instructions="")
-        left = "\n".join(line or "" for line in self._kept)  # an empty line each, so that evidence keeps its numbers
+        left = "\n".join(line or "" for line in self._kept).rstrip("\n")  # an empty line each, so that evidence keeps its numbers
         if any((line or "").strip() for line in self._kept[: self._stop]):
             return Separated(prompt=left, instructions=said)
         evidence, _, trailing = left.rstrip().rpartition("\n\n")
         if evidence.strip() and (_QUESTION.search(trailing) or _IMPERATIVE.search(trailing)):
             left = f"{trailing.strip()}\n\n{evidence.strip()}"  # a question after its evidence is read first
-        elif self._task and not (_QUESTION.search(trailing) or _IMPERATIVE.search(trailing)):
-            left = "\n\n".join(part for part in (" ".join(self._task), left.strip()) if part)
+        elif not (_QUESTION.search(trailing) or _IMPERATIVE.search(trailing)):
+            task = " ".join(self._task)
+            is_needed = left.strip() or any(one.search(task) for skill in SKILLS for one in (skill.strong, skill.weak))
+            left = "\n\n".join(part for part in (task if is_needed else "", left.strip()) if part)
         return Separated(prompt=left, instructions=said)
 
     def _take(self, start: int, count: int) -> int:

@@ -12,8 +12,8 @@ from typing import cast
 from svc.assistant.analyst.asked_values import Results, Row, Value, field_of, normalize
 from svc.assistant.analyst.choices import matching, unknown_of
 from svc.assistant.analyst.format_types import UNKNOWN, Choice
-from svc.assistant.analyst.json_schema import Schema, UnsupportedSchemaError, problem_of, read_schema
 from svc.assistant.analyst.yes_or_no import decide
+from svc.assistant.response_format import Schema, UnsupportedSchemaError, problem_of, read_schema
 
 MAX_ROWS = 2_000
 _MISSING = object()

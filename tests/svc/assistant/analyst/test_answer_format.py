@@ -58,7 +58,7 @@ def test_a_form_is_taken_out_of_the_prompt(prompt, kind, left):
         pytest.param(
             "Which technique?\nThey read LSASS.\n\nUse this template:\nTechnique: <id>\nTactic: <tactic>\n\nThanks",
             "Technique: <id>\nTactic: <tactic>",
-            "Which technique?\nThey read LSASS.\n\n\n\nThanks",
+            "Which technique?\nThey read LSASS.\n\n\n\n\n\nThanks",
             id="lines",
         ),
         pytest.param(
@@ -70,7 +70,7 @@ def test_a_form_is_taken_out_of_the_prompt(prompt, kind, left):
         pytest.param(
             'Decode aGk=\nRespond with this schema:\n```json\n{"text": "..."}\n```',
             '{"text": "..."}',
-            "Decode aGk=\n",
+            "Decode aGk=",
             id="fenced",
         ),
     ],

@@ -1,4 +1,4 @@
-"""Read a JSON schema that a client sends: check it, resolve its references, and validate answers against it. Pure.
+"""The ``response_format`` of a chat request: check its JSON schema, say it to an assistant, validate answers. Pure.
 
 A schema is hostile input. Keywords whose cost cannot be bounded are refused by name, references are resolved within the
 schema only and up to a number of nodes, and patterns may hold no construct on which matching can take long.
@@ -14,6 +14,9 @@ from typing import cast
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from referencing import Registry
 
+REQUIRED_OBJECT = "The answer must be one JSON object and nothing else, without a code fence."
+REQUIRED_SCHEMA = "The answer must be JSON that matches this JSON schema and nothing else, without a code fence:"
+"""How a required format ends the instructions of a turn; after the second, the schema follows on the next line."""
 MAX_SCHEMA_CHARS = 50_000
 MAX_NODES = 5_000  # after references are resolved
 MAX_DEPTH = 20
@@ -29,6 +32,32 @@ _NOTES = frozenset(
      "writeOnly", "deprecated", "nullable", "strict", "name", "$defs", "definitions", "propertyOrdering", "$anchor"}
 )  # fmt: skip
 Schema = dict[str, object]
+
+
+def required_schema(instructions: str) -> str | None:
+    """The schema, as JSON, that the instructions of a turn require; None if they require none."""
+    _, found, schema = instructions.rpartition(REQUIRED_SCHEMA + "\n")
+    return schema.strip() if found else None
+
+
+def answer_problem(instructions: str, answer: str) -> str:
+    """Why an answer is not in the format that the instructions of a turn require; "" if it is, or if none is required.
+
+    An answer that is not in that format may still say why there is none.
+    """
+    schema = required_schema(instructions)
+    if schema is None and not instructions.rstrip().endswith(REQUIRED_OBJECT):
+        return ""
+    try:
+        data = json.loads(answer)
+    except (ValueError, RecursionError):
+        return "it is not JSON"
+    if schema is None:
+        return "" if isinstance(data, dict) else "it is not a JSON object"
+    try:
+        return problem_of(read_schema(schema), data)
+    except UnsupportedSchemaError as error:
+        return str(error)
 
 
 class UnsupportedSchemaError(ValueError):
