@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import cast
 
 from jsonschema import Draft202012Validator, SchemaError, ValidationError
-from referencing import Registry
 
 REQUIRED_OBJECT = "The answer must be one JSON object and nothing else, without a code fence."
 REQUIRED_SCHEMA = "The answer must be JSON that matches this JSON schema and nothing else, without a code fence:"
@@ -34,10 +33,18 @@ _NOTES = frozenset(
 Schema = dict[str, object]
 
 
+def split_required(instructions: str) -> tuple[str, str]:
+    """The client's own instructions, and the required format at their end; "" if none is required."""
+    if instructions.rstrip().endswith(REQUIRED_OBJECT):
+        return instructions.rstrip().removesuffix(REQUIRED_OBJECT).rstrip(), REQUIRED_OBJECT
+    own, found, schema = instructions.rpartition(REQUIRED_SCHEMA + "\n")
+    return (own.rstrip(), found + schema.strip()) if found else (instructions, "")
+
+
 def required_schema(instructions: str) -> str | None:
     """The schema, as JSON, that the instructions of a turn require; None if they require none."""
-    _, found, schema = instructions.rpartition(REQUIRED_SCHEMA + "\n")
-    return schema.strip() if found else None
+    _, required = split_required(instructions)
+    return required.removeprefix(REQUIRED_SCHEMA).strip() if required.startswith(REQUIRED_SCHEMA) else None
 
 
 def answer_problem(instructions: str, answer: str) -> str:
@@ -46,7 +53,7 @@ def answer_problem(instructions: str, answer: str) -> str:
     An answer that is not in that format may still say why there is none.
     """
     schema = required_schema(instructions)
-    if schema is None and not instructions.rstrip().endswith(REQUIRED_OBJECT):
+    if not split_required(instructions)[1]:
         return ""
     try:
         data = json.loads(answer)
@@ -99,7 +106,7 @@ def check_schema(schema: object) -> Schema:
 def problem_of(schema: Schema, value: object) -> str:
     """Why a value does not match a checked schema; "" if it does."""
     try:
-        Draft202012Validator(schema, registry=Registry()).validate(value)
+        Draft202012Validator(schema).validate(value)
     except ValidationError as error:
         place = "".join(f".{one}" for one in error.absolute_path)
         return f"the value at ${place} does not match `{error.validator}`"

@@ -228,7 +228,7 @@ def build_completion(
     If the instructions require a format and the answer does not have it, it becomes the ``refusal``.
     """
     answer, usage = response.text(), response.usage
-    is_refused = bool(answer_problem(instructions, answer))
+    is_refused = not is_cut(answer) and bool(answer_problem(instructions, answer))
     reply = ChatReply(content=None, refusal=answer) if is_refused else ChatReply(content=answer)
     return ChatCompletion(
         id=f"chatcmpl-{session_id}",

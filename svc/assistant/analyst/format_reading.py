@@ -17,7 +17,7 @@ from svc.assistant.analyst.format_types import (
     is_template,
 )
 from svc.assistant.analyst.templates import parse_shape
-from svc.assistant.response_format import REQUIRED_OBJECT, required_schema
+from svc.assistant.response_format import REQUIRED_OBJECT, required_schema, split_required
 
 MAX_CHARS = 60_000  # of instructions that are read
 MAX_TEMPLATE_CHARS = 8_000
@@ -66,8 +66,9 @@ def _required(words: str) -> RequestedFormat | None:
         return RequestedFormat(
             prompt="", format=AnswerFormat.SCHEMA, template=schema, is_bare=True, is_required=True
         )
-    if words.rstrip().endswith(REQUIRED_OBJECT):
-        inner = read_format(words.rstrip().removesuffix(REQUIRED_OBJECT))
+    own, required = split_required(words)
+    if required == REQUIRED_OBJECT:
+        inner = read_format(own)
         template = inner.template if inner.template.lstrip().startswith("{") else ""
         kind = inner.format if template else AnswerFormat.JSON
         return RequestedFormat(prompt="", format=kind, template=template, is_bare=True, is_required=True)

@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, confi
 from svc.assistant.model.evidence import check
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
+from svc.assistant.response_format import answer_problem, split_required
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import MessageType, State, Usage
@@ -97,12 +99,38 @@ class ModelAssistant(Assistant):
                 async for fallback_step in fallback:
                     yield fallback_step
         else:
-            for last in await self._final_steps(reply, toolbox):
-                yield last
+            async with aclosing(self._last_steps(turn, reply, toolbox)) as last_steps:
+                async for last in last_steps:
+                    yield last
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
                 await task
+
+    async def _last_steps(
+        self, turn: Turn, reply: Reply, toolbox: Toolbox
+    ) -> AsyncGenerator[Step | Answer, None]:
+        """The model's answer; if the API requires a format that it does not have, the analyst's.
+
+        Data has no room for a mark, so an answer in a required format that names something without evidence is not
+        used either.
+        """
+        if not split_required(turn.instructions)[1]:
+            for step in await self._final_steps(reply, toolbox):
+                yield step
+            return
+        text = _unfenced(reply.text)
+        problem = answer_problem(turn.instructions, text)
+        checked = await asyncio.to_thread(lambda: check(text, toolbox.evidence_index))
+        if not problem and not checked.missing:
+            for step in await self._final_steps(reply, toolbox):
+                yield msgspec.structs.replace(step, markdown=text) if isinstance(step, Answer) else step
+            return
+        why = f"its answer does not have the required format ({problem})" if problem else checked.summary()
+        yield Step(content=f"the embedded analyst answers: {why}", state=State.REVIEWING, actor=ACTOR)
+        async with aclosing(self._analyst.answer(turn)) as steps:
+            async for step in steps:
+                yield _with_preface(step, "", reply.usage) if isinstance(step, Answer) else step
 
     async def _final_steps(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
         """The last steps of a turn that the model answered, and the Answer."""
@@ -141,6 +169,15 @@ class ModelAssistant(Assistant):
         if step.message_type is MessageType.SOURCE and not step.mime_type.is_text:
             return step
         return msgspec.structs.replace(step, content=step.content.replace(key, f"[{KEY_VARIABLE}]"))
+
+
+_FENCED = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+
+
+def _unfenced(text: str) -> str:
+    """Data that a model put into a code fence although it was told not to."""
+    match = _FENCED.fullmatch(text)
+    return match[1] if match else text.strip()
 
 
 def _with_preface(answer: Answer, preface: str, usage: Usage) -> Answer:
