@@ -146,7 +146,9 @@ class _Resolver:
         for name in reference[2:].split("/"):
             key = name.replace("~1", "/").replace("~0", "~")
             if not isinstance(target, dict) or key not in target:
-                raise UnsupportedSchemaError(f"{where}.$ref refers to {reference[:100]!r}, which the schema does not have")
+                raise UnsupportedSchemaError(
+                    f"{where}.$ref refers to {reference[:100]!r}, which the schema does not have"
+                )
             target = target[key]
         return self.resolve(target, where, depth, (*seen, reference))
 
@@ -193,7 +195,8 @@ _COUNT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 
 
 def _pattern(value: object, place: str) -> object:
-    """A pattern whose matching time is bounded: no repeated groups, back references or look-arounds, few repetitions."""
+    """A pattern whose matching time is bounded: no repeated groups, back references or look-arounds, "
+    "few repetitions."""
     if not isinstance(value, str):
         raise UnsupportedSchemaError(f"{place} must be a string")
     is_costly = (

@@ -251,9 +251,7 @@ def _options(task: Task) -> str:
     return "\n".join(f"{letter}) {text}" for letter, text in zip("ABCD", task.options, strict=True))
 
 
-def _cases(
-    tasks: dict[str, list[Task]], wordings: dict[str, list[str]], roles: tuple[str, ...]
-) -> Iterator[Case]:
+def _cases(tasks: dict[str, list[Task]], wordings: dict[str, list[str]], roles: tuple[str, ...]) -> Iterator[Case]:
     orders, spoken = cycle(_ORDERS), cycle(roles)
     for kind, names in TASKS_OF.items():
         several = [cycle(tasks[name]) for name in names]
@@ -261,7 +259,10 @@ def _cases(
             wording = wordings[kind][number % len(wordings[kind])]
             task = next(several[number % len(several)])
             instruction = wording.format(
-                noun=task.noun, key=task.key, ex=task.example, options=_options(task) if task.options else "",
+                noun=task.noun,
+                key=task.key,
+                ex=task.example,
+                options=_options(task) if task.options else "",
                 NOUN=task.noun.upper(),
             )
             order = next(orders)

@@ -1,6 +1,7 @@
 """How users and public benchmarks word a requested format, for ``format_prompts``: an open and a held set.
 
-``{noun}``: what is asked for, ``{key}``: its name in data, ``{ex}``: an example's value, ``{options}``: a choice's texts.
+``{noun}``: what is asked for, ``{key}``: its name in data, ``{ex}``: an example's value, ``{options}``: a choice's
+texts.
 """
 
 from __future__ import annotations
@@ -18,12 +19,18 @@ HELD_ROLES = (
 
 OPEN_WORDINGS = {
     "last_line": [
-        "Think step by step. End your response with a final line of the form\nAnswer: <{noun}>\n"
-        "Final line example: Answer: {ex}",
-        "Explain your reasoning briefly, then give the result on the last line as 'Answer: {noun}', "
-        "for example 'Answer: {ex}'.",
-        "Provide a short justification. The last line of your response must be \"Answer: \" followed by the {noun} "
-        "only (e.g. Answer: {ex}).",
+        (
+            "Think step by step. End your response with a final line of the form\nAnswer: <{noun}>\n"
+            "Final line example: Answer: {ex}"
+        ),
+        (
+            "Explain your reasoning briefly, then give the result on the last line as 'Answer: {noun}', "
+            "for example 'Answer: {ex}'."
+        ),
+        (
+            'Provide a short justification. The last line of your response must be "Answer: " followed by the {noun} '
+            "only (e.g. Answer: {ex})."
+        ),
     ],
     "boxed": [
         "Reason step by step and put your final answer within \\boxed{{}}.",
@@ -41,24 +48,27 @@ OPEN_WORDINGS = {
         "Use this XML template:\n```xml\n<result>\n<{key}>...</{key}>\n<reason>...</reason>\n</result>\n```",
     ],
     "json": [
-        "Respond only with JSON. For example: {{\"{key}\": \"{ex}\", \"reason\": \"short text\"}}",
-        "Return a JSON object with the keys \"{key}\" and \"reason\". Do not add any other text.",
-        "Answer in JSON like this:\n{{\n  \"{key}\": \"{ex}\",\n  \"reason\": \"...\"\n}}\nNo explanation outside the "
-        "JSON.",
+        'Respond only with JSON. For example: {{"{key}": "{ex}", "reason": "short text"}}',
+        'Return a JSON object with the keys "{key}" and "reason". Do not add any other text.',
+        'Answer in JSON like this:\n{{\n  "{key}": "{ex}",\n  "reason": "..."\n}}\nNo explanation outside the JSON.',
     ],
     "schema": [
-        "Your answer must be JSON that conforms to this JSON schema:\n{{\"type\": \"object\", \"properties\": "
-        "{{\"{key}\": {{\"type\": [\"string\", \"number\", \"null\"], \"examples\": [\"{ex}\"]}}, \"reason\": "
-        "{{\"type\": \"string\"}}}}, \"required\": [\"{key}\", \"reason\"], \"additionalProperties\": false}}",
-        "Output JSON matching the schema below.\n```json\n{{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\""
-        ", \"type\": \"object\", \"properties\": {{\"{key}\": {{\"type\": [\"string\", \"number\", \"null\"], "
-        "\"description\": \"for example {ex}\"}}, \"reason\": {{\"type\": \"string\"}}}}, \"required\": [\"{key}\", "
-        "\"reason\"]}}\n```",
+        (
+            'Your answer must be JSON that conforms to this JSON schema:\n{{"type": "object", "properties": '
+            '{{"{key}": {{"type": ["string", "number", "null"], "examples": ["{ex}"]}}, "reason": '
+            '{{"type": "string"}}}}, "required": ["{key}", "reason"], "additionalProperties": false}}'
+        ),
+        (
+            'Output JSON matching the schema below.\n```json\n{{"$schema": "https://json-schema.org/draft/2020-12/schema"'
+            ', "type": "object", "properties": {{"{key}": {{"type": ["string", "number", "null"], '
+            '"description": "for example {ex}"}}, "reason": {{"type": "string"}}}}, "required": ["{key}", '
+            '"reason"]}}\n```'
+        ),
     ],
     "yes_no": [
         "Answer only with yes or no.",
         "Answer with a single word: Yes or No. Do not explain.",
-        "Respond with just \"yes\" or \"no\".",
+        'Respond with just "yes" or "no".',
     ],
     "word": [
         "Answer with one word: phishing, spam or legitimate.",
@@ -87,7 +97,7 @@ OPEN_WORDINGS = {
     ],
     "table": [
         "Present the result as a Markdown table with the columns {key} | reason.",
-        "Answer with a markdown table with columns \"{key}\" and \"reason\".",
+        'Answer with a markdown table with columns "{key}" and "reason".',
         "Use this table format:\n| {key} | reason |\n|---|---|\n| {ex} | text |",
     ],
     "bullets": [
@@ -111,21 +121,29 @@ OPEN_WORDINGS = {
         "Reply in one sentence.",
     ],
     "choice": [
-        "Choose the correct option.\n\nOptions:\n{options}\n\nThe last line of your answer should contain only the "
-        "single letter corresponding to the best option.",
+        (
+            "Choose the correct option.\n\nOptions:\n{options}\n\nThe last line of your answer should contain only the "
+            "single letter corresponding to the best option."
+        ),
         "{options}\n\nReturn your answer as a single uppercase letter: A, B, C, or D.",
-        "Options:\n{options}\nThink step by step and finish with \"Answer: <letter>\", e.g. \"Answer: E\".",
+        'Options:\n{options}\nThink step by step and finish with "Answer: <letter>", e.g. "Answer: E".',
     ],
 }
 
 HELD_WORDINGS = {
     "last_line": [
-        "First discuss the evidence. Conclude with a separate line that reads\nFinal answer: [{noun}]\n"
-        "(Sample: Final answer: {ex})",
-        "Output requirements:\n- Show your work.\n- Finish with `ANSWER = <{noun}>`.\n- Example of the final line: "
-        "`ANSWER = {ex}`",
-        "Please make sure that the final line has the format \"Final Answer: $VALUE\" where $VALUE is the {noun}. "
-        "Sample output: Final Answer: {ex}",
+        (
+            "First discuss the evidence. Conclude with a separate line that reads\nFinal answer: [{noun}]\n"
+            "(Sample: Final answer: {ex})"
+        ),
+        (
+            "Output requirements:\n- Show your work.\n- Finish with `ANSWER = <{noun}>`.\n- Example of the final line: "
+            "`ANSWER = {ex}`"
+        ),
+        (
+            'Please make sure that the final line has the format "Final Answer: $VALUE" where $VALUE is the {noun}. '
+            "Sample output: Final Answer: {ex}"
+        ),
     ],
     "boxed": [
         "Let's think step by step. Enclose the {noun} in \\boxed{{...}} on the last line.",
@@ -138,25 +156,36 @@ HELD_WORDINGS = {
         "Provide the {noun} enclosed in <final></final> tags and nothing else.",
     ],
     "skeleton": [
-        "Structure your reply exactly as follows:\n<analysis>\n<{key}>[{noun}]</{key}>\n<reason>[why]</reason>\n"
-        "</analysis>",
+        (
+            "Structure your reply exactly as follows:\n<analysis>\n<{key}>[{noun}]</{key}>\n<reason>[why]</reason>\n"
+            "</analysis>"
+        ),
         "Your output must be well-formed XML with the root element <analysis> and the children <{key}> and <reason>.",
-        "Here is an example of the expected output:\n\n<analysis><{key}>{ex}</{key}><reason>because</reason></analysis>"
-        "\n\nKeep the same structure.",
+        (
+            "Here is an example of the expected output:\n\n"
+            "<analysis><{key}>{ex}</{key}><reason>because</reason></analysis>"
+            "\n\nKeep the same structure."
+        ),
     ],
     "json": [
-        "The output should be a valid JSON object and nothing else, in this shape:\n```json\n{{\"{key}\": \"{ex}\", "
-        "\"reason\": \"<why>\"}}\n```",
+        (
+            'The output should be a valid JSON object and nothing else, in this shape:\n```json\n{{"{key}": "{ex}", '
+            '"reason": "<why>"}}\n```'
+        ),
         "Provide the result strictly as JSON with two fields, `{key}` and `reason`; no markdown, no commentary.",
-        "Expected output format:\n{{\"{key}\": <{noun}>, \"reason\": <string>}}",
+        'Expected output format:\n{{"{key}": <{noun}>, "reason": <string>}}',
     ],
     "schema": [
-        "Generate a JSON document that validates against:\n\n{{\"type\":\"object\",\"required\":[\"{key}\",\"reason\"],"
-        "\"properties\":{{\"reason\":{{\"type\":\"string\"}},\"{key}\":{{\"anyOf\":[{{\"type\":\"string\"}},{{\"type\":"
-        "\"number\"}},{{\"type\":\"null\"}}],\"default\":\"{ex}\"}}}}}}",
-        "Follow this JSON Schema strictly. Do not wrap the JSON in a code fence.\n<schema>\n{{\"title\": \"Result\", "
-        "\"type\": \"object\", \"properties\": {{\"{key}\": {{\"type\": [\"null\", \"number\", \"string\"], \"example\": "
-        "\"{ex}\"}}, \"reason\": {{\"type\": \"string\"}}}}, \"required\": [\"reason\", \"{key}\"]}}\n</schema>",
+        (
+            'Generate a JSON document that validates against:\n\n{{"type":"object","required":["{key}","reason"],'
+            '"properties":{{"reason":{{"type":"string"}},"{key}":{{"anyOf":[{{"type":"string"}},{{"type":'
+            '"number"}},{{"type":"null"}}],"default":"{ex}"}}}}}}'
+        ),
+        (
+            'Follow this JSON Schema strictly. Do not wrap the JSON in a code fence.\n<schema>\n{{"title": "Result", '
+            '"type": "object", "properties": {{"{key}": {{"type": ["null", "number", "string"], "example": '
+            '"{ex}"}}, "reason": {{"type": "string"}}}}, "required": ["reason", "{key}"]}}\n</schema>'
+        ),
     ],
     "yes_no": [
         "Yes or no?",
@@ -185,8 +214,11 @@ HELD_WORDINGS = {
     ],
     "csv": [
         "I need a CSV file. The first row must be: {key},reason",
-        "Format your answer as comma-separated values with the fields {key} and reason (in this order, with a header "
-        "line). A row may look like `{ex},because`.",
+        (
+            "Format your answer as comma-separated values with the fields {key} and reason (in this order, with a "
+            "header "
+            "line). A row may look like `{ex},because`."
+        ),
         "Give me CSV (header: {key},reason) and no other text.",
     ],
     "table": [
@@ -215,10 +247,12 @@ HELD_WORDINGS = {
         "Please respond with one short sentence only.",
     ],
     "choice": [
-        "Select the best answer from the options:\nA. {options}\n".replace("A. {options}", "{options}")
-        + "Your reply must be one letter (A-D) without explanation.",
-        "Answer choices:\n{options}\n\nProvide your reasoning, then write the letter of the correct choice alone on the "
-        "final line.",
+        "Select the best answer from the options:\n{options}\nYour reply must be one letter (A-D) without explanation.",
+        (
+            "Answer choices:\n{options}\n\nProvide your reasoning, then write the letter of the correct choice alone on "
+            "the "
+            "final line."
+        ),
         "Which of these is right?\n{options}\nReply in the format: Answer: [letter]",
     ],
 }

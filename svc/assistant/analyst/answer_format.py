@@ -52,14 +52,13 @@ def requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
 def _format_of_prompt(prompt: str) -> RequestedFormat:
     if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
         return RequestedFormat(prompt="", format=AnswerFormat(bare[1].lower()))
-    if len(prompt) < 200 and "\n" not in prompt and (form := _trailing_form(prompt)).is_given:
-        return form
     separated = separate(prompt)
-    if separated.instructions:
-        requested = read_format(separated.instructions).with_prompt(separated.prompt)
-        if requested.is_given:
-            return requested
-    return _trailing_form(separated.prompt)
+    requested = read_format(separated.instructions).with_prompt(separated.prompt)
+    if requested.is_given and separated.prompt.strip():
+        again = _trailing_form(separated.prompt)  # a sentence that says what to do and in which form
+        return requested.with_prompt(again.prompt if again.format is requested.format else separated.prompt)
+    named = _trailing_form(prompt if requested.is_given else separated.prompt)
+    return named if named.is_given or not requested.is_given else requested
 
 
 def _trailing_form(prompt: str) -> RequestedFormat:

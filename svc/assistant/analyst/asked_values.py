@@ -103,7 +103,9 @@ _GENERIC = re.compile(
 _REASONS = re.compile(
     r"(?:^|_)(?:reason(?:s|ing)?|explanations?|rationale|justifications?|why|analysis|comments?|thoughts?|details)\Z"
 )
-_YES_NO_NAME = re.compile(r"(?:is|was|has|did|are|does)_\w+|affected|vulnerable|malicious|phishing|suspicious|compromised")
+_YES_NO_NAME = re.compile(
+    r"(?:is|was|has|did|are|does)_\w+|affected|vulnerable|malicious|phishing|suspicious|compromised"
+)
 _SUCCESS = re.compile(
     r"\b(?:got|get|gets|let|broke|break|logged|log) in(?:to)?\b|\bsucce\w+|\bcompromised\b|\baccepted\b|\bbreached\b",
     re.IGNORECASE,

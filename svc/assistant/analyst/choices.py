@@ -5,12 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from svc.assistant.analyst.asked_values import Results, Scalar
+from svc.assistant.analyst.asked_values import Results, Value
 from svc.assistant.analyst.format_types import Choice
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 
 _ALIKE = (
-    {"benign", "legitimate", "legit", "ordinary", "clean", "safe", "ham", "harmless", "normal", "genuine", "not malicious"},
+    {
+        "benign",
+        "legitimate",
+        "legit",
+        "ordinary",
+        "clean",
+        "safe",
+        "ham",
+        "harmless",
+        "normal",
+        "genuine",
+        "not malicious",
+    },
     {"phishing", "phish", "phishing mail"},
     {"malicious", "bad", "harmful", "malware", "dangerous", "evil"},
     {"spam", "junk"},
@@ -22,20 +34,20 @@ _ALIKE = (
 )
 """Words for the same verdict."""
 _UNKNOWN_WORDS = frozenset(
-    {"unknown", "cannot tell", "undetermined", "unclear", "inconclusive", "not sure", "n/a", "cannot determine", "unsure",
-     "none of the above", "insufficient information", "not enough information", "not examined"}
+    {"unknown", "cannot tell", "undetermined", "unclear", "inconclusive", "not sure", "n/a", "cannot determine",
+     "unsure", "insufficient information", "not enough information", "not examined"}
 )  # fmt: skip
 _ID = re.compile(r"\b(?:T\d{4}(?:\.\d{3})?|TA\d{4}|CWE-\d{1,5}|CVE-\d{4}-\d{4,19})\b(?!\.\d)", re.IGNORECASE)
 
 
 def chosen(choices: Sequence[Choice], results: Results) -> str | None:
     """The label of the choice that the findings support; None if they support none, or several."""
-    values: list[Scalar] = []
+    values: list[Value] = []
     if is_yes_no_question(results.question):
         values.append(decide(results.question, results.groups, is_examined=results.is_examined))
     values += [results.value("answer"), results.value("verdict")]
     if any(_ID.search(choice.text) for choice in choices):
-        values += [results.value(name) for name in ("technique", "cwe", "cve")]  # type: ignore[misc]
+        values += [results.value(name) for name in ("technique", "cwe", "cve")]
     else:
         values += [results.value("severity")] if any(_is_severity(choice) for choice in choices) else []
     for value in values:

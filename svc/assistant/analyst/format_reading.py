@@ -27,7 +27,10 @@ _NUMBER = rf"(?P<number>\d{{1,2}}|an?|single|{'|'.join(_NUMBERS[1:])})"
 _VERB = r"(?:reply|respond|answer|output|return|write|format|give|print|report|provide|present|use|say|state|emit)"
 _ALONE = r"(?:only|just|nothing but|solely|strictly)"
 _THING = r"(?:the |its |your |an? |one )?(?P<thing>(?!must |should |has |have |be )[A-Za-z][\w &/-]{1,40}?)"
-_AFTER_THING = r"(?=[ \t]*(?:[.!,;(:\n]|\Z| (?:and )?(?:nothing|no|without|e\.g\.|for example|such as|separated|in |as |of ))|[ \t]+only\b)"
+_AFTER_THING = (
+    r"(?=[ \t]*(?:[.!,;(:\n]|\Z| (?:and )?(?:nothing|no|without|e\.g\.|for example|such as|separated|in |"
+    r"as |of ))|[ \t]+only\b)"
+)
 
 
 def read_format(words: str, *, is_system: bool = False) -> RequestedFormat:
@@ -63,9 +66,7 @@ _Found = dict[str, object] | None
 
 def _required(words: str) -> RequestedFormat | None:
     if (schema := required_schema(words)) is not None:
-        return RequestedFormat(
-            prompt="", format=AnswerFormat.SCHEMA, template=schema, is_bare=True, is_required=True
-        )
+        return RequestedFormat(prompt="", format=AnswerFormat.SCHEMA, template=schema, is_bare=True, is_required=True)
     own, required = split_required(words)
     if required == REQUIRED_OBJECT:
         inner = read_format(own)
@@ -118,9 +119,7 @@ def _has_keys(shape: object) -> bool:
 
 
 _KEYS = re.compile(r"\b(?:keys?|fields?|properties|attributes|members?)\b(?! separated)", re.IGNORECASE)
-_COLUMNS = re.compile(
-    r"\b(?:columns?|header(?: row| line)?|fields?|first (?:row|line))\b(?!-)", re.IGNORECASE
-)
+_COLUMNS = re.compile(r"\b(?:columns?|header(?: row| line)?|fields?|first (?:row|line))\b(?!-)", re.IGNORECASE)
 _CHILDREN = re.compile(r"\b(?:children|child(?:ren)? elements?|elements?|tags)\b", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"'`“]([A-Za-z][\w .-]{0,39})[\"'`”]")
 _LIST_LEAD = re.compile(
@@ -129,7 +128,8 @@ _LIST_LEAD = re.compile(
     re.IGNORECASE,
 )
 _LIST_END = re.compile(
-    r"[.!](?=\s|\Z)|\n|\)|[(](?=in|with)|[;,] (?:no|without|do not|nothing)\b|,? (?:and (?:nothing|no|include|in|with|do)|in this|in that|with a|as the|include|"
+    r"[.!](?=\s|\Z)|\n|\)|[(](?=in|with)|[;,] (?:no|without|do not|nothing)\b|,? (?:and (?:nothing|no|"
+    r"include|in|with|do)|in this|in that|with a|as the|include|"
     r"do not|without|for each)\b",
     re.IGNORECASE,
 )
@@ -153,7 +153,9 @@ def _names(words: str, lead: re.Pattern[str]) -> tuple[str, ...]:
 
 
 _TAG = re.compile(r"</([A-Za-z_][\w.-]{0,40})>")
-_NAMED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,40})>(?=[^<\n]{0,40}\btags?\b)|\btags? (?:named )?[\"'`]?<?(\w+)>?", re.IGNORECASE)
+_NAMED_TAG = re.compile(
+    r"<([A-Za-z_][\w.-]{0,40})>(?=[^<\n]{0,40}\btags?\b)|\btags? (?:named )?[\"'`]?<?(\w+)>?", re.IGNORECASE
+)
 _ROOT = re.compile(r"\broot(?: element| tag)?(?: is| named| called)? <?([A-Za-z_][\w.-]{0,40})>?", re.IGNORECASE)
 _THOUGHT_TAGS = frozenset({"thinking", "think", "reasoning", "scratchpad", "thought", "thoughts", "schema"})
 
@@ -231,7 +233,8 @@ _LAST = re.compile(
     re.IGNORECASE,
 )
 _LABELLED = re.compile(
-    r"(?:^[ \t]*|[\"'`“(]|: |\bas |\bwith |\breads? |\bform |\bbe )[\"'`“]?(?P<label>(?:the )?(?:final |last )?(?:answer|"
+    r"(?:^[ \t]*|[\"'`“(]|: |\bas |\bwith |\breads? |\bform |\bbe )[\"'`“]?(?P<label>(?:the )?(?:final |"
+    r"last )?(?:answer|"
     r"verdict|result|conclusion|prediction|classification|decision|label|technique|cwe|score|vector|severity|id|rating)"
     r"(?: is)?\s{0,2}[:=]\s{0,2})(?:[\"'`”] )?(?P<value>[^\n\"'`”)]{0,120})",
     re.IGNORECASE | re.MULTILINE,
@@ -260,7 +263,9 @@ def _labelled(words: str) -> _Found:
     found = [match for match in _LABELLED.finditer(words) if not re.match(r"\s*(?:json|xml|csv)\b", match["value"])]
     if not found:
         return None
-    match = max(found, key=lambda one: (PLACEHOLDER.search(one["value"]) is not None or "$" in one["value"], -one.start()))
+    match = max(
+        found, key=lambda one: (PLACEHOLDER.search(one["value"]) is not None or "$" in one["value"], -one.start())
+    )
     label, value = match["label"], match["value"].strip()
     place = PLACEHOLDER.search(value)
     if place is not None:
@@ -289,7 +294,9 @@ _SAMPLE = re.compile(r"\b(?:e\.g\.|example|sample|instance|such as)\b", re.IGNOR
 
 def _is_value(value: str) -> bool:
     """Whether a text looks like an example's value, not like the name of a value."""
-    return not value or bool(re.search(r"\d|[A-Z]{3,}|\$|^[A-H]$|^(?:yes|no|unknown)$", value)) or len(value.split()) > 4
+    return (
+        not value or bool(re.search(r"\d|[A-Z]{3,}|\$|^[A-H]$|^(?:yes|no|unknown)$", value)) or len(value.split()) > 4
+    )
 
 
 def _label_thing(label: str) -> str:
@@ -310,7 +317,8 @@ _OPTION = re.compile(r"^\s{0,4}(?:[-*] )?\(?([A-H])[).:]\)? +(\S[^\n]{0,300})$",
 _WORD_CHOICE = re.compile(
     r"(?:\bone of(?: these| the following| the)?(?: words?| labels?| options?| categories| values| classes)?(?: only)?|"
     r"\b(?:labels?|categories|classes|verdicts|values|answers|words?|options)(?: are| is)?(?=:)|\beither(?= )|"
-    r"\bas(?= \w+(?:, \w+){0,8},? or ))[\s:]{0,3}(?:please: )?(?:either )?[\[({\"“'`]{0,2}(?P<list>[A-Za-z][^.\n\])}]{2,200})",
+    r"\bas(?= \w+(?:, \w+){0,8},? or ))[\s:]{0,3}(?:please: )?(?:either "
+    r")?[\[({\"“'`]{0,2}(?P<list>[A-Za-z][^.\n\])}]{2,200})",
     re.IGNORECASE,
 )
 
@@ -332,7 +340,9 @@ def _choice(words: str) -> _Found:
         names = [one.strip(" \t\"'`“”*:;[](){}") for one in re.split(r"[,/|]| or | and ", match["list"])]
         names = [name.removeprefix("or ").strip() for name in names]
         names = [name for name in names if name]
-        if len(names) > 1 and all(re.fullmatch(r"[A-Za-z][\w -]{0,40}", name) and len(name.split()) < 5 for name in names):
+        if len(names) > 1 and all(
+            re.fullmatch(r"[A-Za-z][\w -]{0,40}", name) and len(name.split()) < 5 for name in names
+        ):
             return {"format": AnswerFormat.CHOICE, "choices": tuple(Choice(name, name) for name in names[:20])}
     return None
 
@@ -360,7 +370,8 @@ def _comma_list(words: str) -> _Found:
 
 
 _NUMBER_ONLY = re.compile(
-    r"\b(?:only|just|single|one|a) (?:an? |the |one )?(?:single )?(?:number|numeric (?:value|answer)|numeral|integer|figure)"
+    r"\b(?:only|just|single|one|a) (?:an? |the |one )?(?:single )?(?:number|numeric (?:value|answer)|"
+    r"numeral|integer|figure)"
     r"\b(?! of)|\bnumeric(?:al)? (?:value|answer)|\bnumber only\b|\ba number\b",
     re.IGNORECASE,
 )
@@ -371,13 +382,17 @@ _ONLY = (
     re.compile(rf"\b(?:be|is|with|{_VERB}) {_THING} (?:only|alone)\b", re.IGNORECASE),
 )
 _THING_SOURCES = (
-    re.compile(r"\b(?:wrap|put|place|enclose|surround|return|provide|write|give|list|output|but) (?:only )?(?:the|your) "
-               r"(?P<thing>[A-Za-z][\w -]{1,40}?)(?= (?:in|within|inside|between|with|as|on|enclosed|separated|only|and)\b"
-               r"|[,;.(])", re.IGNORECASE),
+    re.compile(
+        r"\b(?:wrap|put|place|enclose|surround|return|provide|write|give|list|output|but) (?:only )?(?:the|your) "
+        r"(?P<thing>[A-Za-z][\w -]{1,40}?)(?= (?:in|within|inside|between|with|as|on|enclosed|separated|only|and)\b"
+        r"|[,;.(])",
+        re.IGNORECASE,
+    ),
     re.compile(r"\bthe (?P<thing>[A-Za-z][\w -]{1,40}?) (?:has to|must|should|only\b)", re.IGNORECASE),
 )
 _NO_THING = re.compile(
-    r"\b(?:answer|output|response|reply|result|conclusion|solution|format|json|xml|csv|table|line|list|text|options?|them|"
+    r"\b(?:answer|output|response|reply|result|conclusion|solution|format|json|xml|csv|table|line|list|"
+    r"text|options?|them|"
     r"your|evidence|work|reasoning|tags?|number|word|sentence|letter)\b",
     re.IGNORECASE,
 )
@@ -433,7 +448,7 @@ def _count(match: re.Match[str]) -> int:
 def _short_prose(words: str) -> _Found:
     if _NUMBERED.search(words):
         return {"format": AnswerFormat.NUMBERED}
-    bullets = [match for match in _BULLETS.finditer(words)]
+    bullets = list(_BULLETS.finditer(words))
     if bullets and re.search(r"\bbullet", words, re.IGNORECASE):
         return {"format": AnswerFormat.BULLETS, "count": max(map(_count, bullets))}
     if (sentences := _SENTENCES.search(words)) is not None:
@@ -462,7 +477,9 @@ _FENCED = re.compile(r"```[^\n]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 
 def _form(words: str) -> _Found:
     for kind, word in ((AnswerFormat.JSON, "json"), (AnswerFormat.CSV, "csv"), (AnswerFormat.TABLE, "table")):
-        if re.search(rf"\b{word}\b(?! file| object in)", words, re.IGNORECASE) or re.search(rf"\b{word}\b", words, re.IGNORECASE):
+        if re.search(rf"\b{word}\b(?! file| object in)", words, re.IGNORECASE) or re.search(
+            rf"\b{word}\b", words, re.IGNORECASE
+        ):
             return {"format": kind}
     return None
 

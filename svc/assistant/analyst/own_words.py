@@ -33,7 +33,8 @@ _LEAD = (
 )
 _VERB = (
     r"(?:reply|respond|answer|output|return|provide|give|print|report|write|say|end|finish|conclude|present|format|"
-    r"structure|wrap|surround|enclose|put|place|use|follow|produce|generate|limit|keep|list|summari[sz]e|explain|choose|"
+    r"structure|wrap|surround|enclose|put|place|use|follow|produce|generate|limit|keep|list|summari[sz]e|"
+    r"explain|choose|"
     r"select|pick|tabulate|number|begin|start|state|express|show|include|emit|supply|deliver|restrict|classify|label|"
     r"make|convert|encode|display|fill|complete|write|expect|require|stick|adhere|conform|think in)"
 )
@@ -45,25 +46,30 @@ _FORM = (
     r"format|template|schema|headers?|columns?|code (?:fences?|blocks?)|plain text|step[- ]by[- ]step|final answer|"
     r"your (?:final )?answer|correct (?:option|answer|choice)|best (?:option|answer|choice)|the options?|one of|"
     r"only|just|solely|exactly|single|reasoning|justification|your (?:work|conclusion|findings|points|verdict)|"
-    r"prose|preamble|commentary|\blists?\b|without (?:any )?(?:explanation|other text|comment)\w*|no (?:explanation|prose|text)|"
+    r"prose|preamble|commentary|\blists?\b|without (?:any )?(?:explanation|other text|comment)\w*|"
+    r"no (?:explanation|prose|text)|"
     r"structure|shape|number only|numeric|manager|executives|answer:|answer =)"
 )
 _REPLY = re.compile(rf"{_LEAD}{_VERB}\b[^\n]{{0,400}}?{_FORM}", re.IGNORECASE)
 _SUBJECT = re.compile(
     r"\A[\s>*#_(-]{0,8}(?:\d{1,2}[.)] )?(?:please )?(?:make sure |ensure |note )?(?:that )?(?:your|the|each|every|this)"
-    r" (?:\w+ ){0,2}(?:answer|response|output|reply|results?|verdict|summary|conclusion|explanation|(?:last|final|first)"
+    r" (?:\w+ ){0,2}(?:answer|response|output|reply|results?|verdict|summary|conclusion|explanation|"
+    r"(?:last|final|first)"
     r" (?:line|row)|json|csv|xml|table|header|root)\b[^\n]{0,30}?\b(?:must|should|shall|has to|have to|needs? to|is to|"
     r"will|may look|looks? like|is expected|consists?|contains?|be\b|ends?)\b",
     re.IGNORECASE,
 )
 _STYLE = re.compile(
-    r"\A[\s>*#_(-]{0,8}(?:please )?(?:let'?s (?:think|work|reason)|think (?:step|carefully|aloud|through|about|in)|reason "
+    r"\A[\s>*#_(-]{0,8}(?:please )?(?:let'?s (?:think|work|reason)|think (?:step|carefully|aloud|through|"
+    r"about|in)|reason "
     r"(?:step|carefully|through)|take a deep breath|work (?:step|through)|(?:first )?(?:discuss|explain|show|describe) "
-    r"(?:the evidence|your|how you)|be (?:concise|precise|brief|short|thorough|accurate|as|specific|objective|factual)\b"
+    r"(?:the evidence|your|how you)|be (?:concise|precise|brief|short|thorough|accurate|as|specific|"
+    r"objective|factual)\b"
     r"|(?:do not|don'?t|never|avoid|refrain)\b[^\n]{0,60}\b(?:explain|explanations?|add|include|wrap|write|output|use|"
     r"repeat|provide|break character|text|fences?|commentary|invent|guess|hallucinate|make up|markdown|apologi[sz]e|"
     r"preamble|prose|mention)|no (?:explanations?|prose|preamble|commentary|markdown|other text|additional text|"
-    r"introduction|more (?:text )?than)|without (?:any )?(?:explanation|commentary|other text)|keep (?:it|your|the|this)\b"
+    r"introduction|more (?:text )?than)|without (?:any )?(?:explanation|commentary|other text)|keep (?:it|"
+    r"your|the|this)\b"
     r"|(?:output|answer|reply|json|csv|xml|numbers?|ids?) only\b|stay in character|cite |use a professional)",
     re.IGNORECASE,
 )
@@ -78,10 +84,12 @@ _SHORT = re.compile(
 )
 _LABEL = re.compile(
     r"\A[\s>*#_(-]{0,8}(?:(?:here (?:is|are)|this is|see|consider|below is) )?(?:an? |the |one |some )?"
-    r"(?:(?:valid|good|complete|short|final|last|expected|desired|required|correct|sample|example|output|answer|response|"
+    r"(?:(?:valid|good|complete|short|final|last|expected|desired|required|correct|sample|example|output|"
+    r"answer|response|"
     r"reply|return|json|csv|xml|line) ){0,4}"
     r"(?:output|answer|response|reply|return|format|example|examples|sample|template|schema|structure|line example|"
-    r"e\.g\.|for example|for instance|such as|example (?:of|row|line|output|answer)|sample (?:of|row|line|output|answer)|"
+    r"e\.g\.|for example|for instance|such as|example (?:of|row|line|output|answer)|sample (?:of|row|line|"
+    r"output|answer)|"
     r"row|rows)\b[^\n:]{0,60}(?::|\bis\b|\blooks? like\b|\bmay look\b|\bends? like\b|,)",
     re.IGNORECASE,
 )
@@ -114,9 +122,11 @@ _EVIDENCE = re.compile(
 )
 _OPTION = re.compile(r"\A\s{0,4}(?:[-*] )?\(?([A-H])[).:]\)? +\S")
 _ITEM = re.compile(r"\A\s{0,6}(?:[-*•]|\d{1,2}[.)])\s+\S")
-_REFERENCE = re.compile(r"\A\W{0,4}(?:ID: ?)?T\d{4}(?:\.\d{3})?\b[ ,:–-]{1,4}\S")
+_REFERENCE = re.compile(r"\A\W{0,4}(?:ID: ?)?T\d{4}(?:\.\d{3})?\b[ ,:\u2013-]{1,4}\S")
 _QUESTION = re.compile(r"\?[\s*_]{0,4}\Z")
-_SENTENCE_END = re.compile(r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])")
+_SENTENCE_END = re.compile(
+    r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])"
+)
 _FENCE = re.compile(r"\A\s{0,3}(?:```|~~~)")
 _OPENS = re.compile(r"(?::|\b(?:form|format|like|reads|below|follows|schema|structure))[\s*_`]{0,6}\Z", re.IGNORECASE)
 
@@ -137,8 +147,7 @@ def is_instruction(sentence: str) -> bool:
     if _QUESTION.search(shown):
         return _CHOICES.search(shown) is not None
     return any(
-        pattern.search(shown)
-        for pattern in (_ROLE, _REPLY, _SUBJECT, _STYLE, _LABEL, _HEADING, _CHOICES)
+        pattern.search(shown) for pattern in (_ROLE, _REPLY, _SUBJECT, _STYLE, _LABEL, _HEADING, _CHOICES)
     ) and not _is_task(shown)
 
 
@@ -270,7 +279,9 @@ class _Scan:
         said = "\n".join(text for _, text in sorted(self._said))
         if not said:
             return Separated(prompt=self._prompt, instructions="")
-        left = "\n".join(line or "" for line in self._kept).rstrip("\n")  # an empty line each, so that evidence keeps its numbers
+        left = "\n".join(line or "" for line in self._kept).rstrip(
+            "\n"
+        )  # an empty line each, so that evidence keeps its numbers
         if any((line or "").strip() for line in self._kept[: self._stop]):
             return Separated(prompt=left, instructions=said)
         evidence, _, trailing = left.rstrip().rpartition("\n\n")
@@ -347,14 +358,16 @@ class _Scan:
 
 
 _IMPERATIVE = re.compile(
-    r"\A\W{0,6}(?:please )?(?:map|find|extract|identify|determine|analy[sz]e|calculate|compute|score|decode|classify|list|"
+    r"\A\W{0,6}(?:please )?(?:map|find|extract|identify|determine|analy[sz]e|calculate|compute|score|"
+    r"decode|classify|list|"
     r"assign|count|attribute|explain|summari[sz]e|check|triage|review|what|which|who|how|is|are|did|does|was|were|when|"
     r"where|why|tell)\b",
     re.IGNORECASE,
 )
 _CONTINUATION = re.compile(
     r"\A[\s(\"'`*]{0,4}(?:\\boxed|\$?\\|<|\{|\[|example|sample|e\.g\.|for (?:example|instance)|answer:|final answer|"
-    r"\d+\.,|and (?:no|nothing)|no |otherwise|if (?:you|there|nothing|unknown|the answer)|use \"?unknown|keep the same)",
+    r"\d+\.,|and (?:no|nothing)|no |otherwise|if (?:you|there|nothing|unknown|the answer)|use \"?unknown|"
+    r"keep the same)",
     re.IGNORECASE,
 )
 

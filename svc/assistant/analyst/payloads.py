@@ -8,7 +8,9 @@ from collections.abc import Sequence
 MAX_PAYLOAD_CHARS = 8_000  # a longer one is evidence, not an example
 _FENCE = re.compile(r"\A\s{0,3}(```|~~~)")
 _TAG_LINE = re.compile(r"\A\s{0,12}<(/?)([A-Za-z_][\w.-]{0,40})(?: [^<>\n]{0,100})?>")
-_PLACEHOLDER = re.compile(r"<[^<>\n]{1,60}>|\[[A-Za-z][\w .-]{0,40}\]|\{[A-Za-z][\w .-]{0,40}\}|\.\.\.|…|_{3,}|\$[A-Z]+")
+_PLACEHOLDER = re.compile(
+    r"<[^<>\n]{1,60}>|\[[A-Za-z][\w .-]{0,40}\]|\{[A-Za-z][\w .-]{0,40}\}|\.\.\.|…|_{3,}|\$[A-Z]+"
+)
 _EXAMPLE_LINE = re.compile(
     r"\A\s{0,6}(?:(?:final |last )?(?:answer|line|verdict|result)\b[^\n]{0,20}[:=]|\\?\$?\\boxed|CVSS:\d|AV:[NALP]/|"
     r"T\d{4}|CWE-\d)",
@@ -36,7 +38,9 @@ def payload_length(lines: Sequence[str], *, opens: bool, is_near: bool) -> int:
     if first.lstrip().startswith("|") and (opens or is_near):
         return _count(lines, lambda line: line.lstrip().startswith("|"))
     if opens and (is_near or _EXAMPLE_LINE.match(first)):
-        return _count(lines, lambda line: _PLACEHOLDER.search(line) is not None or _EXAMPLE_LINE.match(line) is not None)
+        return _count(
+            lines, lambda line: _PLACEHOLDER.search(line) is not None or _EXAMPLE_LINE.match(line) is not None
+        )
     return 0
 
 

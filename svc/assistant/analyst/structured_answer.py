@@ -58,9 +58,7 @@ def formatted_answer(requested: RequestedFormat, prose: str, groups: Groups, *, 
     return f"{prose.rstrip()}\n\n{last_line(requested, groups, is_examined=is_examined, prose=prose)}"
 
 
-def structured_answer(
-    requested: RequestedFormat, groups: Groups, *, is_examined: bool = True, prose: str = ""
-) -> str:
+def structured_answer(requested: RequestedFormat, groups: Groups, *, is_examined: bool = True, prose: str = "") -> str:
     """The answer in the requested format; ``formatted_answer`` describes the arguments."""
     results = Results(groups, requested.prompt, is_examined=is_examined)
     match requested.format:
@@ -261,7 +259,9 @@ def _fill_template(requested: RequestedFormat, results: Results) -> str:
     if requested.choices and len(placeholders) == 1:
         return template.replace(placeholders[0][0], _choice(requested, results, ""))
     if len(placeholders) == 1 and placeholders[0][0] == template.strip():
-        return _only(requested, results, next(group for group in (*placeholders[0].groups()[:3], "") if group is not None))
+        return _only(
+            requested, results, next(group for group in (*placeholders[0].groups()[:3], "") if group is not None)
+        )
     if len(placeholders) == 1 or not results.main:
         return _fill_text(template, results.value, _as_markdown)
     filled_rows = [
@@ -336,28 +336,26 @@ def _fill(shape: object, results: Results, key: str = "") -> object:
     """Replace each leaf by the value that its key names; a list's first object is repeated for each row."""
     match shape:
         case dict():
-            values = {name: _fill(inner, results, str(name)) for name, inner in shape.items()}
-            return values
+            return {name: _fill(inner, results, str(name)) for name, inner in shape.items()}
         case [dict() as element, *_]:
             if not results.main and not results.is_examined:
                 return None
             rows = results.rows_for([str(name) for name in element])
             return [_fill_row(element, row) for row in rows]
         case list():
-            values = results.all_values(key)
-            return values if values or results.is_examined else None
+            found = results.all_values(key)
+            return found if found or results.is_examined else None
         case _:
             return _leaf(shape, key, results)
 
 
 def _fill_row(element: dict[object, object], row: Row) -> dict[str, object]:
-    """One object of a list; nested lists and objects are filled from the same row."""
+    """One object of a list, from one row."""
     made: dict[str, object] = {}
     for name, inner in element.items():
         value = _cell_value(row, str(name))
-        if isinstance(inner, list) and value is not None and not isinstance(value, list):
-            value = [value]
-        made[str(name)] = value
+        is_single = value is not None and not isinstance(value, list)
+        made[str(name)] = [value] if isinstance(inner, list) and is_single else value
     return made
 
 

@@ -12,14 +12,20 @@ from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
 
 _START = re.compile(
-    r"(?:\A|(?<=[.!?:\n]))\s*(?:and |so |please |now )?(?:is|are|was|were|did|does|do|has|have|had|can|could|will|would|"
+    r"(?:\A|(?<=[.!?:\n]))\s*(?:and |so |please |now )?(?:is|are|was|were|did|does|do|has|have|had|can|"
+    r"could|will|would|"
     r"should|am)\b[^\n?]{0,300}\?",
     re.IGNORECASE,
 )
-_GOOD = re.compile(r"\b(?:safe|benign|legit\w*|genuine|harmless|clean|ordinary|trustworthy|not malicious)\b", re.IGNORECASE)
-_BAD = re.compile(r"\b(?:malicious|dangerous|harmful|malware|phishing|spam|suspicious|fraud\w*|scam|attack\w*)\b", re.IGNORECASE)
+_GOOD = re.compile(
+    r"\b(?:safe|benign|legit\w*|genuine|harmless|clean|ordinary|trustworthy|not malicious)\b", re.IGNORECASE
+)
+_BAD = re.compile(
+    r"\b(?:malicious|dangerous|harmful|malware|phishing|spam|suspicious|fraud\w*|scam|attack\w*)\b", re.IGNORECASE
+)
 _COMPROMISED = re.compile(
-    r"\b(?:broke|break) in(?:to)?\b|\bcompromise\w*|\bbreach\w*|\b(?:brute|attack\w*)\b[^?]{0,40}\bsucce\w+", re.IGNORECASE
+    r"\b(?:broke|break) in(?:to)?\b|\bcompromise\w*|\bbreach\w*|\b(?:brute|attack\w*)\b[^?]{0,40}\bsucce\w+",
+    re.IGNORECASE,
 )
 _GOT_IN = re.compile(r"\b(?:got|get|gets|let|logged|log) in(?:to)?\b|\bsucce\w+|\baccepted\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail\w*", re.IGNORECASE)
@@ -36,9 +42,7 @@ def is_yes_no_question(question: str) -> bool:
     return _START.search(question) is not None
 
 
-def decide(
-    question: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]], *, is_examined: bool
-) -> str | None:
+def decide(question: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]], *, is_examined: bool) -> str | None:
     """Return ``yes``, ``no``, or None if the findings do not decide it."""
     findings = [finding for _, found in groups for finding in found]
     if not is_examined or not findings:

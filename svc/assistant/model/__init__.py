@@ -107,9 +107,7 @@ class ModelAssistant(Assistant):
             with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
                 await task
 
-    async def _last_steps(
-        self, turn: Turn, reply: Reply, toolbox: Toolbox
-    ) -> AsyncGenerator[Step | Answer, None]:
+    async def _last_steps(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> AsyncGenerator[Step | Answer, None]:
         """The model's answer; if the API requires a format that it does not have, the analyst's.
 
         Data has no room for a mark, so an answer in a required format that names something without evidence is not

@@ -24,7 +24,7 @@ ARTICLE = "Extract the indicators from this:\n\nThe loot was saved as JSON in a 
         pytest.param(
             "Give me only failures after 03:00", AnswerFormat.PROSE, "Give me only failures after 03:00", id="a time"
         ),
-        pytest.param("List the URLs and return JSON:", AnswerFormat.JSON, "List the URLs and:", id="return JSON"),
+        pytest.param("List the URLs and return JSON:", AnswerFormat.JSON, "List the URLs and", id="return JSON"),
         pytest.param("csv please", AnswerFormat.CSV, "", id="one word"),
         pytest.param(
             "which accounts were brute-forced?", AnswerFormat.PROSE, "which accounts were brute-forced?", id="none"

@@ -40,7 +40,7 @@ class InProcess(Workers):
         module, _, name = job.tool.partition(":")
         inspect = getattr(importlib.import_module(module), name)
         content = {
-            InputKind.TEXT: lambda: job.source.decode(),
+            InputKind.TEXT: job.source.decode,
             InputKind.LINES: lambda: iter(job.source.decode().split("\n")),
             InputKind.BINARY: lambda: io.BytesIO(job.source),
         }[job.input]()
@@ -106,7 +106,7 @@ def check_boxed(case: Case, markdown: str) -> str:
 
 
 def check_tag(case: Case, markdown: str) -> str:
-    [(tag, value)] = re.findall(r"<(answer|final)>(.*?)</\1>", markdown)
+    [(_, value)] = re.findall(r"<(answer|final)>(.*?)</\1>", markdown)
     return plain(value)
 
 
