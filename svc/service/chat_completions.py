@@ -18,7 +18,7 @@ from svc.assistant.response_format import (
     REQUIRED_SCHEMA,
     UnsupportedSchemaError,
     answer_problem,
-    check_schema,
+    read_schema,
 )
 from svc.errors import InvalidRequestError, StreamUnsupportedError
 from svc.messages import AnswerStatus, SessionResponse
@@ -53,7 +53,7 @@ class ChatMessage(msgspec.Struct, kw_only=True):
 class ChatSchema(msgspec.Struct, kw_only=True):
     """The ``json_schema`` of a response format; ``name`` and ``strict`` are accepted, an answer always matches."""
 
-    schema: dict[str, object] | None = None
+    schema: dict[str, msgspec.Raw] | None = None
     name: str = ""
     strict: bool | None = None
 
@@ -179,13 +179,14 @@ def _required_format(response_format: ResponseFormat | None) -> str:
             "response_format.json_schema.schema is missing; it must hold a JSON schema",
             param="response_format.json_schema.schema",
         )
+    schema = msgspec.json.encode(stated.schema)
     try:
-        check_schema(stated.schema)
+        read_schema(schema.decode())
     except UnsupportedSchemaError as error:
         raise InvalidRequestError(
             f"response_format.json_schema.schema cannot be used: {error}", param="response_format.json_schema.schema"
         ) from error
-    return f"{REQUIRED_SCHEMA}\n{msgspec.json.encode(stated.schema).decode()}"
+    return f"{REQUIRED_SCHEMA}\n{schema.decode()}"
 
 
 def _refuse_unsupported(request: ChatRequest) -> None:

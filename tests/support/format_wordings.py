@@ -249,9 +249,8 @@ HELD_WORDINGS = {
     "choice": [
         "Select the best answer from the options:\n{options}\nYour reply must be one letter (A-D) without explanation.",
         (
-            "Answer choices:\n{options}\n\nProvide your reasoning, then write the letter of the correct choice alone on "
-            "the "
-            "final line."
+            "Answer choices:\n{options}\n\nProvide your reasoning, then write the letter of the correct choice alone "
+            "on the final line."
         ),
         "Which of these is right?\n{options}\nReply in the format: Answer: [letter]",
     ],

@@ -300,8 +300,8 @@ class _Scan:
 
     def _block(self, at: int) -> int:
         """The number of lines of a block of instructions at this line: a heading with items, options, a reference."""
-        options = self._run(at, _OPTION)
-        if options >= 2 and _OPTION.match(self._lines[at]).group(1) == "A":  # type: ignore[union-attr]
+        option = _OPTION.match(self._lines[at])
+        if option is not None and option[1] == "A" and (options := self._run(at, _OPTION)) >= 2:
             return self._take(at, options)
         references = self._run(at, _REFERENCE)
         if references >= 5:

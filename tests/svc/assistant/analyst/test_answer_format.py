@@ -116,7 +116,13 @@ def test_what_the_last_line_shall_hold():
     assert requested.prompt == "Map this to a CWE.\n\nText: a double free."
 
 
-@pytest.mark.parametrize("piece", ["a ", "give me only ", "last line ", "return "])
+@pytest.mark.parametrize(
+    "piece",
+    ["a ", "give me only ", "last line ", "return ", "A) x\n", "B) x\n", "Answer: <x>\n", "- only JSON\n\n",
+     "| a |\n",
+     "{\n", "<a>\n", "Format: {", "Rules:\n- x\n",
+     "T1003, x\n", "you are a ", "one of a, ", "\\boxed{", "</a><a>", "`a`, "],
+)  # fmt: skip
 def test_a_long_prompt_is_looked_at_in_no_time(piece):
     start = time.process_time()
     requested_format(piece * 20_000)
