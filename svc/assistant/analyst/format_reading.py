@@ -19,7 +19,7 @@ from svc.assistant.analyst.format_types import (
 from svc.assistant.analyst.templates import parse_shape
 from svc.assistant.response_format import REQUIRED_OBJECT, required_schema, split_required
 
-MAX_CHARS = 60_000  # of instructions that are read
+MAX_CHARS = 20_000  # of instructions that are read
 MAX_TEMPLATE_CHARS = 8_000
 MAX_COUNT = 30
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
@@ -40,9 +40,9 @@ def read_format(words: str, *, is_system: bool = False) -> RequestedFormat:
         words: The instructions.
         is_system: Whether a chat client sent them as system messages: its program reads data, so it is not fenced.
     """
-    words = words[-MAX_CHARS:]
     if (required := _required(words)) is not None:
         return required
+    words = words[-MAX_CHARS:]
     for read in _READERS:
         if (found := read(words)) is not None:
             is_bare = bool(_BARE.search(words)) or is_system

@@ -16,7 +16,8 @@ from svc.assistant.analyst.payloads import payload_length
 from svc.assistant.skills.catalogue import SKILLS
 
 MAX_OWN_CHARS = 40_000  # at each end of a prompt; longer prompts are mostly evidence
-MAX_SENTENCE_CHARS = 1_500
+MAX_SENTENCE_CHARS = 8_000  # a longer one is evidence
+_READ_CHARS = 1_500  # of a sentence
 
 
 class Separated(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +142,9 @@ def separate(prompt: str) -> Separated:
 
 def is_instruction(sentence: str) -> bool:
     """Whether a sentence in the user's own words says how to answer or who to be, not what to answer."""
-    shown = sentence[:MAX_SENTENCE_CHARS]
+    if len(sentence) > MAX_SENTENCE_CHARS:
+        return False
+    shown = sentence[:_READ_CHARS]
     if _SHORT.search(shown):
         return True
     if _QUESTION.search(shown):
