@@ -134,8 +134,8 @@ METRICS = (
     "Analyze the following CVE description and calculate the CVSS v3.1 Base Score. Determine the values for each base "
     "metric: AV, AC, PR, UI, S, C, I, and A.\n\nValid options for each metric are as follows:\n- **Attack Vector "
     "(AV)**: Network (N), Local (L)\n- **Scope (S)**: Unchanged (U), Changed (C)\n\nSummarize each metric's value and "
-    "provide the final CVSS v3.1 vector string. Ensure the final line of your response contains only the CVSS v3 Vector "
-    "String in the following format:\n\nExample format: CVSS:3.1/AV:N/AC:L/PR:N/UI:R/S:U/C:L/I:L/A:N\n\n"
+    "provide the final CVSS v3.1 vector string. Ensure the final line of your response contains only the CVSS v3 "
+    "Vector String in the following format:\n\nExample format: CVSS:3.1/AV:N/AC:L/PR:N/UI:R/S:U/C:L/I:L/A:N\n\n"
     "CVE Description: a double free in the parser."
 )
 TECHNIQUES = (
