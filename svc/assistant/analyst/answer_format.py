@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from svc.assistant.analyst.format_reading import read_format
+from svc.assistant.analyst.format_reading import brackets, read_format
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.own_words import separate
+from svc.assistant.analyst.templates import parse_shape
 
 __all__ = ["AnswerFormat", "RequestedFormat", "requested_format"]
 
@@ -28,6 +29,7 @@ _FORMS = tuple(
     )
 )
 _ANY_FORM = re.compile(r"\b(?:json|csv|table)\b|comma[- ]separated", re.IGNORECASE)
+_INLINE = re.compile(r"\s(?:as|like|in (?:this|the) (?:form|format|shape)):?\s(?=\{)")
 _BARE = re.compile(
     r"\s*(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
     r"[\s,.]*)*(json|csv|table)\s*(?:please|format)?[.!?]?\s*",
@@ -57,8 +59,21 @@ def _format_of_prompt(prompt: str) -> RequestedFormat:
     if requested.is_given and separated.prompt.strip():
         again = _trailing_form(separated.prompt)  # a sentence that says what to do and in which form
         return requested.with_prompt(again.prompt if again.format is requested.format else separated.prompt)
+    if (inline := _inline_shape(separated.prompt)) is not None:
+        return inline
     named = _trailing_form(prompt if requested.is_given else separated.prompt)
     return named if named.is_given or not requested.is_given else requested
+
+
+def _inline_shape(prompt: str) -> RequestedFormat | None:
+    """A shape in the middle of a question: ``Give me the CWE as {"cwe": "CWE-1"}: …``."""
+    match = _INLINE.search(prompt[:_ENDS_CHARS])
+    text = next(brackets(prompt[match.end() :][:_ENDS_CHARS]), "") if match else ""
+    shape = parse_shape(text) if text else None
+    if match is None or not isinstance(shape, dict) or not prompt.startswith(text, match.end()):
+        return None
+    rest = prompt[: match.start()] + prompt[match.end() + len(text) :]
+    return RequestedFormat(prompt=rest, format=AnswerFormat.TEMPLATE, template=text)
 
 
 def _trailing_form(prompt: str) -> RequestedFormat:

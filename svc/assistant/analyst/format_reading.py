@@ -76,7 +76,7 @@ def _required(words: str) -> RequestedFormat | None:
     return None
 
 
-def _brackets(words: str) -> Iterator[str]:
+def brackets(words: str) -> Iterator[str]:
     """The texts in balanced curly or square brackets, the outermost of each place."""
     at = 0
     while (start := _next_bracket(words, at)) >= 0:
@@ -97,7 +97,7 @@ def _next_bracket(words: str, at: int) -> int:
 
 
 def _json_shape(words: str) -> _Found:
-    shapes = [(text, shape) for text in _brackets(words) if _has_keys(shape := parse_shape(text))]
+    shapes = [(text, shape) for text in brackets(words) if _has_keys(shape := parse_shape(text))]
     for text, shape in shapes:
         if isinstance(shape, dict) and ("$schema" in shape or ("properties" in shape and "type" in shape)):
             return {"format": AnswerFormat.SCHEMA, "template": text}

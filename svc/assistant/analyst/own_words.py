@@ -127,6 +127,7 @@ _REFERENCE = re.compile(r"\A\W{0,4}(?:ID: ?)?T\d{4}(?:\.\d{3})?\b[ ,:\u2013-]{1,
 _QUESTION = re.compile(r"\?[\s*_]{0,4}\Z")
 _SENTENCE_END = re.compile(
     r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])"
+    r"|,?\s+(?=and (?:then )?(?:answer|reply|respond|return|output|put|wrap|finish|end|conclude)\b)"
 )
 _FENCE = re.compile(r"\A\s{0,3}(?:```|~~~)")
 _OPENS = re.compile(r"(?::|\b(?:form|format|like|reads|below|follows|schema|structure))[\s*_`]{0,6}\Z", re.IGNORECASE)

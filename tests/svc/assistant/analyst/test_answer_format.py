@@ -24,7 +24,7 @@ ARTICLE = "Extract the indicators from this:\n\nThe loot was saved as JSON in a 
         pytest.param(
             "Give me only failures after 03:00", AnswerFormat.PROSE, "Give me only failures after 03:00", id="a time"
         ),
-        pytest.param("List the URLs and return JSON:", AnswerFormat.JSON, "List the URLs and", id="return JSON"),
+        pytest.param("List the URLs and return JSON:", AnswerFormat.JSON, "List the URLs", id="return JSON"),
         pytest.param("csv please", AnswerFormat.CSV, "", id="one word"),
         pytest.param(
             "which accounts were brute-forced?", AnswerFormat.PROSE, "which accounts were brute-forced?", id="none"
@@ -177,3 +177,16 @@ def test_the_prompts_format_comes_before_the_system_messages():
     assert (requested.format, requested.prompt) == (AnswerFormat.CSV, "Who got in?")
     assert requested_format("Who got in?", "You are an analyst. Answer only with JSON.").format is AnswerFormat.JSON
     assert requested_format("Who got in?", "You are a helpful assistant.").format is AnswerFormat.PROSE
+
+
+@pytest.mark.parametrize(
+    ("prompt", "left"),
+    [
+        ("Decode aGk= and answer in <result></result> tags.", "Decode aGk="),
+        ('Give me the CWE as {"cwe": "CWE-79"}: a double free', "Give me the CWE: a double free"),
+    ],
+)
+def test_a_format_in_the_middle_of_a_question(prompt, left):
+    requested = requested_format(prompt)
+    assert requested.is_given
+    assert requested.prompt == left
