@@ -13,6 +13,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from svc.assistant.response_format import (
+    REQUIRED_OBJECT,
+    REQUIRED_SCHEMA,
+    UnsupportedSchemaError,
+    answer_problem,
+    read_schema,
+)
 from svc.errors import InvalidRequestError, StreamUnsupportedError
 from svc.messages import AnswerStatus, SessionResponse
 from svc.service.turns.message_builder import is_cut
@@ -43,6 +50,21 @@ class ChatMessage(msgspec.Struct, kw_only=True):
     tool_calls: _EmptyList | None = None
 
 
+class ChatSchema(msgspec.Struct, kw_only=True):
+    """The ``json_schema`` of a response format; ``name`` and ``strict`` are accepted, an answer always matches."""
+
+    schema: dict[str, msgspec.Raw] | None = None
+    name: str = ""
+    strict: bool | None = None
+
+
+class ResponseFormat(msgspec.Struct, kw_only=True):
+    """The form of the answer: ``text``, any JSON object, or JSON that matches a schema."""
+
+    type: Annotated[str, _documented(enum=["json_object", "json_schema", "text"])]
+    json_schema: ChatSchema | None = None
+
+
 class ChatRequest(msgspec.Struct, kw_only=True):
     """The body of POST /chat/completions. Unknown fields, such as sampling parameters, are ignored."""
 
@@ -52,12 +74,14 @@ class ChatRequest(msgspec.Struct, kw_only=True):
     n: Annotated[int, _documented(const=1)] | None = 1
     tools: _EmptyList | None = None
     functions: _EmptyList | None = None
+    response_format: ResponseFormat | None = None
 
 
 class ChatReply(msgspec.Struct, kw_only=True):
-    """The assistant's message."""
+    """The assistant's message; ``refusal`` says why there is no ``content`` in the required format."""
 
-    content: str
+    content: str | None
+    refusal: str | None = None
     role: Literal["assistant"] = "assistant"
 
 
@@ -94,7 +118,10 @@ class ChatCompletion(msgspec.Struct, kw_only=True):
 
 
 class ChatConversation(msgspec.Struct, frozen=True, kw_only=True):
-    """A request as a turn needs it: instructions, (prompt, answer) pairs oldest first, and the prompt."""
+    """A request as a turn needs it: instructions, (prompt, answer) pairs oldest first, and the prompt.
+
+    A ``response_format`` other than text ends the instructions.
+    """
 
     instructions: str
     exchanges: tuple[tuple[str, str], ...]
@@ -130,7 +157,36 @@ def read_conversation(request: ChatRequest) -> ChatConversation:
     prompt = "\n\n".join(pending)
     if not prompt.strip():
         raise InvalidRequestError("the last message must be the user's and contain text", param="messages")
+    if required := _required_format(request.response_format):
+        instructions.append(required)
     return ChatConversation(instructions="\n\n".join(instructions), exchanges=tuple(exchanges), prompt=prompt)
+
+
+def _required_format(response_format: ResponseFormat | None) -> str:
+    """The instruction that requires the format; "" for text."""
+    if response_format is None or response_format.type == "text":
+        return ""
+    if response_format.type == "json_object":
+        return REQUIRED_OBJECT
+    if response_format.type != "json_schema":
+        raise InvalidRequestError(
+            f"response_format.type is {response_format.type[:40]!r}; it must be text, json_object or json_schema",
+            param="response_format.type",
+        )
+    stated = response_format.json_schema
+    if stated is None or stated.schema is None:
+        raise InvalidRequestError(
+            "response_format.json_schema.schema is missing; it must hold a JSON schema",
+            param="response_format.json_schema.schema",
+        )
+    schema = msgspec.json.encode(stated.schema)
+    try:
+        read_schema(schema.decode())
+    except UnsupportedSchemaError as error:
+        raise InvalidRequestError(
+            f"response_format.json_schema.schema cannot be used: {error}", param="response_format.json_schema.schema"
+        ) from error
+    return f"{REQUIRED_SCHEMA}\n{schema.decode()}"
 
 
 def _refuse_unsupported(request: ChatRequest) -> None:
@@ -164,14 +220,21 @@ def _text(message: ChatMessage, where: str) -> str:
     return "\n".join(part.text for part in message.content)
 
 
-def build_completion(*, session_id: str, created: int, model: str, response: SessionResponse) -> ChatCompletion:
-    """Build the response from the turn's RESULT."""
+def build_completion(
+    *, session_id: str, created: int, model: str, response: SessionResponse, instructions: str = ""
+) -> ChatCompletion:
+    """Build the response from the turn's RESULT.
+
+    If the instructions require a format and the answer does not have it, it becomes the ``refusal``.
+    """
     answer, usage = response.text(), response.usage
+    is_refused = not is_cut(answer) and bool(answer_problem(instructions, answer))
+    reply = ChatReply(content=None, refusal=answer) if is_refused else ChatReply(content=answer)
     return ChatCompletion(
         id=f"chatcmpl-{session_id}",
         created=created,
         model=model,
-        choices=[ChatChoice(message=ChatReply(content=answer), finish_reason="length" if is_cut(answer) else "stop")],
+        choices=[ChatChoice(message=reply, finish_reason="length" if is_cut(answer) else "stop")],
         usage=ChatUsage(
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.generated_tokens,

@@ -337,7 +337,11 @@ class Service:
         )
         response = _response(session.id, turn_end)
         return session.id, build_completion(
-            session_id=session.id, created=int(now), model=session.model.model_string, response=response
+            session_id=session.id,
+            created=int(now),
+            model=session.model.model_string,
+            response=response,
+            instructions=conversation.instructions,
         )
 
     def _earlier_turn(self, prompt: str, answer: str, now: float) -> tuple[Message, Sequence[Message]]:

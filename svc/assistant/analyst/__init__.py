@@ -21,7 +21,7 @@ from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
-from svc.assistant.analyst.structured_answer import last_line, structured_answer
+from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, Progress, ToolEvent
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
@@ -65,7 +65,7 @@ class Analyst(Assistant):
 
         A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
         """
-        requested = requested_format(turn.prompt)
+        requested = requested_format(turn.prompt, turn.instructions)
         follow_up = history.follow_up(
             requested.prompt,
             turn.history,
@@ -260,7 +260,11 @@ def _final_steps(
     contract = account.contract
     coverage = coverage_step(contract)
     if not results:
-        return [coverage, Answer(markdown=render.not_answered(plan, contract, turn), status=contract.status)]
+        prose = render.not_answered(plan, contract, turn)
+        return [
+            coverage,
+            Answer(markdown=formatted_answer(requested, prose, (), is_examined=False), status=contract.status),
+        ]
     findings = [finding for result in results for finding in result.findings]
     encoded, left_out = render.findings_json(findings)
     pictures = [
@@ -268,18 +272,25 @@ def _final_steps(
         for result in results
         for picture in section_of(result.skill).pictures(render.shown(result))
     ]
-    groups = [(result.skill, result.findings) for result in results]
     steps: list[Step | Answer] = [findings_step(encoded), *pictures, coverage]
-    if requested.format is not AnswerFormat.PROSE:
-        return [*steps, Answer(markdown=structured_answer(requested, groups), status=contract.status)]
     blocks = [
         gist(findings, turn.language),
         render.answer(results, plan, contract, lead=account.sentences, left_out=left_out),
     ]
-    if requested.last_line:
-        blocks.append(last_line(requested.last_line, groups))
-    markdown = "\n\n".join(block for block in blocks if block)
+    prose = "\n\n".join(block for block in blocks if block)
+    asked, is_examined = _asked(results)
+    markdown = formatted_answer(requested, prose, asked, is_examined=is_examined)
     return [*steps, Answer(markdown=markdown, status=contract.status)]
+
+
+def _asked(results: Sequence[SkillResult]) -> tuple[list[tuple[Skill, Sequence[AnyFinding]]], bool]:
+    """The findings that may answer the question, and whether their tools examined anything.
+
+    A search that ran because no tool for the question could read the input does not answer it.
+    """
+    asked = [result for result in results if not result.is_fallback] or results
+    examined = [result for result in asked if result.is_examined]
+    return [(result.skill, result.findings) for result in examined], bool(examined)
 
 
 def _in_language(step: Step | Answer, language: str) -> Step | Answer:

@@ -1,7 +1,7 @@
-"""Render findings as a table, CSV or JSON, or fill in a template that the user gave. Pure.
+"""Write an answer in the requested format: a table, CSV, JSON, XML, a template, a value, a number of sentences. Pure.
 
-Each row is one finding of the skill's main kind (the first of ``Skill.kinds`` that was found). A placeholder for which
-no finding has a value becomes ``null`` in JSON and ``unknown`` in text: nothing is made up.
+What no finding has becomes ``null`` in data and ``unknown`` in text, and a list is null if nothing was examined:
+nothing is made up, and no value of an example is ever taken over.
 """
 
 from __future__ import annotations
@@ -10,137 +10,146 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import cast
+from collections.abc import Callable, Sequence
+from xml.sax.saxutils import escape as escape_xml
 
-from svc.assistant.analyst.answer_format import PLACEHOLDER, AnswerFormat, RequestedFormat
-from svc.assistant.findings import AnyFinding, Severity, columns
-from svc.assistant.skills.skill import Skill
+from svc.assistant.analyst.asked_values import (
+    TYPES,
+    Groups,
+    Results,
+    Row,
+    Scalar,
+    Value,
+    field_of,
+    main_findings,
+    normalize,
+    row_of,
+    without_empty,
+)
+from svc.assistant.analyst.choices import chosen
+from svc.assistant.analyst.format_types import CANNOT_TELL, PLACEHOLDER, UNKNOWN, AnswerFormat, RequestedFormat
+from svc.assistant.analyst.schema_filling import UnfillableError, filled
+from svc.assistant.analyst.short_prose import facts_in_sentences, headline
+from svc.assistant.analyst.templates import parse_shape
+from svc.assistant.analyst.yes_or_no import decide, said_in
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 MAX_CHARS = 200_000  # of one answer's data; the findings message has them all
-MAX_SEARCHED = 2_000  # findings searched for the values of placeholders
 MAX_LINES = 500  # of a one-line template, which is repeated for each finding
 MAX_CELLS = 12  # columns of a Markdown table; CSV and JSON have every one
-UNKNOWN = "unknown"
-Scalar = str | int | float | bool | None
-TableRow = dict[str, "Scalar | list[Scalar]"]
-Value = Scalar | list[Scalar] | list[TableRow]
-Row = dict[str, Value]
-
-_SYNONYMS = {
-    "address": ("source", "value", "ip"),
-    "cwe": ("cwe", "cwe_id", "id"),
-    "description": ("description", "text", "summary"),
-    "explanation": ("why",),
-    "finding": ("title",),
-    "host": ("host", "computer", "hosts"),
-    "id": ("id", "cwe", "technique", "cve", "technique_id", "cwe_id"),
-    "indicator": ("value",),
-    "ioc": ("value",),
-    "ip": ("source", "value", "address"),
-    "mitre": ("techniques", "technique", "id"),
-    "name": ("name", "account", "value", "title"),
-    "plaintext": ("text",),
-    "rating": ("severity",),
-    "reason": ("why",),
-    "result": ("text", "score", "verdict", "value", "title"),
-    "score": ("score", "base_score"),
-    "tactic": ("tactic", "tactics"),
-    "technique": ("techniques", "technique", "id"),
-    "text": ("text", "excerpt"),
-    "time": ("time", "first"),
-    "user": ("account", "user"),
-    "username": ("account", "user"),
-    "vector": ("vector",),
-    "verdict": ("verdict", "title"),
-    "weakness": ("cwe", "name"),
-    "number": ("score", "count", "failures"),
-    "count": ("count", "failures", "hits"),
-    "attempts": ("failures", "attempts"),
-}
-_TYPES = {
-    "domains": ("domain",),
-    "ips": ("ipv4", "ipv6"),
-    "ip_addresses": ("ipv4", "ipv6"),
-    "addresses": ("ipv4", "ipv6"),
-    "urls": ("url",),
-    "hashes": ("md5", "sha1", "sha256", "sha512"),
-    "emails": ("email",),
-    "cves": ("cve",),
-}
+NONE = "none"
+_NOT_DETERMINED = "not determined from the input"
 
 
-def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
-    """The findings of the first of the skill's kinds that occurs."""
-    for kind in skill.kinds:
-        if found := [finding for finding in findings if finding.kind == kind]:
-            return found
-    return []
+def formatted_answer(requested: RequestedFormat, prose: str, groups: Groups, *, is_examined: bool) -> str:
+    """The whole answer: ``prose`` with the requested last line, or the answer in the requested format.
+
+    Args:
+        requested: The format.
+        prose: The answer as the analyst writes it if no format is requested.
+        groups: The findings by skill.
+        is_examined: Whether a tool examined any input; otherwise the format says that the answer is unknown.
+    """
+    if requested.format is not AnswerFormat.PROSE:
+        return structured_answer(requested, groups, is_examined=is_examined, prose=prose)
+    if not requested.last_line:
+        return prose
+    return f"{prose.rstrip()}\n\n{last_line(requested, groups, is_examined=is_examined, prose=prose)}"
 
 
-def structured_answer(requested: RequestedFormat, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
-    """The answer in the requested format; an empty table says that nothing was found."""
-    rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
+def structured_answer(requested: RequestedFormat, groups: Groups, *, is_examined: bool = True, prose: str = "") -> str:
+    """The answer in the requested format; ``formatted_answer`` describes the arguments."""
+    results = Results(groups, requested.prompt, is_examined=is_examined)
     match requested.format:
         case AnswerFormat.TEMPLATE:
-            every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
-            return _fill_template(requested.template, rows, every) + "\n"
+            return _fill_template(requested, results) + "\n"
+        case AnswerFormat.SCHEMA:
+            return _fill_schema(requested, results, prose) + "\n"
+        case AnswerFormat.XML:
+            return _data(_fill_xml(requested.template, results), "xml", requested) + "\n"
         case AnswerFormat.JSON:
-            return _json_block([_without_empty(row) for row in rows])
+            return _json_rows(requested, results, prose)
         case AnswerFormat.CSV:
-            return _csv_block(rows)
+            return _csv_rows(requested, results)
+        case AnswerFormat.YES_NO | AnswerFormat.CHOICE:
+            return _choice(requested, results, prose) + "\n"
+        case AnswerFormat.LIST:
+            return _comma_list(requested, requested.template or "answer", results) + "\n"
+        case AnswerFormat.BULLETS | AnswerFormat.NUMBERED | AnswerFormat.SENTENCES:
+            return _short_prose(requested, results, prose) + "\n"
         case _:
-            return _tables(groups)
+            return _tables(requested, results)
 
 
-def row_of(finding: AnyFinding) -> Row:
-    """A finding as one row: its facts first, then the fields that every finding has."""
-    evidence = finding.evidence[0] if finding.evidence else None
-    techniques: list[Scalar] = [*finding.techniques]
-    common: Row = {
-        "title": finding.title,
-        "severity": finding.severity.value,
-        "confidence": finding.confidence.value,
-        "why": finding.why,
-        "techniques": techniques,
-        "evidence": evidence.source if evidence else None,
-        "line": (evidence.line or evidence.record) if evidence else None,
-        "excerpt": evidence.excerpt if evidence else None,
-    }
-    facts = cast("Row", columns(finding))
-    return {"kind": finding.kind} | facts | {name: value for name, value in common.items() if name not in facts}
+def last_line(requested: RequestedFormat, groups: Groups, *, is_examined: bool = True, prose: str = "") -> str:
+    """The requested last line of an answer in prose."""
+    results = Results(groups, requested.prompt, is_examined=is_examined)
+    if requested.choices:
+        words = _choice(requested, results, prose)
+    elif requested.is_list or normalize(requested.last_line).endswith("s"):
+        words = _comma_list(requested, requested.last_line, results)
+    else:
+        words = _as_text(_with_parent(requested, results.value(requested.last_line)))
+    if requested.last_line_form.startswith("<"):
+        return _tagged(requested.last_line_form, words) + "\n"
+    return requested.last_line_form.format(_as_markdown(words)) + "\n"
 
 
-def _without_empty(row: Row) -> Row:
-    return {name: value for name, value in row.items() if value not in (None, "", [])}
+def _tagged(form: str, words: str) -> str:
+    """A value in tags: fenced if it could be read as markup."""
+    whole = form.format(escape_xml(words))
+    return whole if _is_plain(words) else code_block(whole, "xml", limit=MAX_CHARS)
+
+
+def _data(text: str, language: str, requested: RequestedFormat) -> str:
+    """Data as a code block, or bare if the prompt or the API asks for that."""
+    return text if requested.is_bare else code_block(text, language, limit=2 * MAX_CHARS)
 
 
 def _columns(rows: Sequence[Row]) -> list[str]:
     """Every name that any row has a value for, in the order in which they first come."""
-    return list(dict.fromkeys(name for row in rows for name in _without_empty(row)))
+    return list(dict.fromkeys(name for row in rows for name in without_empty(row)))
 
 
-def _json_block(rows: Sequence[Row]) -> str:
+def _json_rows(requested: RequestedFormat, results: Results, prose: str) -> str:
+    rows = [without_empty(row) for row in results.main]
+    if requested.is_required:  # an object
+        shown = headline(prose) or None
+        known = rows if results.is_examined or rows else None
+        return json.dumps({"answer": shown, "findings": known}, ensure_ascii=False) + "\n"
+    if not rows and not results.is_examined:
+        return _data("null", "json", requested) + "\n"
     kept = list(rows)
-    while len(text := json.dumps(kept, indent=2, ensure_ascii=False)) > MAX_CHARS:
+    while len(text := json.dumps(kept, indent=2, ensure_ascii=False)) > MAX_CHARS and not requested.is_bare:
         kept = kept[: len(kept) // 2]
-    return code_block(text, "json", limit=MAX_CHARS) + _omitted(len(rows), len(kept))
+    return _data(text, "json", requested) + _omitted(len(rows), len(kept))
 
 
-def _csv_block(rows: Sequence[Row]) -> str:
-    columns = _columns(rows)
+def _csv_rows(requested: RequestedFormat, results: Results) -> str:
+    rows = results.rows_for(requested.columns) if requested.columns else results.main
+    names = list(requested.columns) or _columns(rows) or ["finding"]
+    cells = [[_cell(row, name, "" if not requested.columns else UNKNOWN) for name in names] for row in rows]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(columns)
+    writer.writerow(names)
     written = 0
-    for row in rows:
+    for row in cells or _blank(names, results):
         if out.tell() > MAX_CHARS:
             break
-        writer.writerow([_without_formula(_as_text(row.get(name), "")) for name in columns])
+        writer.writerow([_without_formula(cell) for cell in row])
         written += 1
-    return code_block(out.getvalue(), "csv", limit=2 * MAX_CHARS) + _omitted(len(rows), written)
+    return _data(out.getvalue(), "csv", requested) + _omitted(len(cells), min(written, len(cells)))
+
+
+def _cell(row: Row, name: str, absent: str) -> str:
+    value = row.get(name)
+    return _as_text(value if value not in (None, "", []) else field_of(row, name), absent)
+
+
+def _blank(names: Sequence[str], results: Results) -> list[list[str]]:
+    """The only row of a table without results: none if the input was examined, else a row that says unknown."""
+    return [] if results.is_examined and not results.every else [[UNKNOWN] * len(names)]
 
 
 def _without_formula(cell: str) -> str:
@@ -154,19 +163,30 @@ def _omitted(count: int, shown: int) -> str:
     return "\n" if count == shown else f"\n\n… and {plural(count - shown, 'more row')} in the attached findings.\n"
 
 
-def _tables(groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
+def _tables(requested: RequestedFormat, results: Results) -> str:
+    if requested.columns:
+        rows = results.rows_for(requested.columns)
+        cells = [[code_span(_cell(row, name, UNKNOWN)) for name in requested.columns] for row in rows]
+        blank = [[code_span(cell) for cell in row] for row in _blank(requested.columns, results)]
+        return table([_header(name) for name in requested.columns], cells or blank, limit=MAX_LINES) + "\n"
     blocks = []
-    for skill, findings in groups:
+    for skill, findings in results.groups:
         rows = [row_of(finding) for finding in main_findings(skill, findings)]
         columns = [name for name in _columns(rows) if name not in ("kind", "confidence", "excerpt")][:MAX_CELLS]
         if not rows:
             continue
         cells = [[code_span(_as_text(row.get(name), "-")) for name in columns] for row in rows]
-        heading = f"**{escape(skill.title)}:** {plural(len(rows), 'row')}\n\n" if len(groups) > 1 else ""
+        heading = f"**{escape(skill.title)}:** {plural(len(rows), 'row')}\n\n" if len(results.groups) > 1 else ""
         blocks.append(
             heading + table([escape(name.replace("_", " ").capitalize()) for name in columns], cells, limit=200)
         )
-    return "\n\n".join(blocks or ["**Nothing found.** The table has no rows."]) + "\n"
+    nothing = "**Nothing found.**" if results.is_examined else "**Not examined.** The answer is unknown."
+    return "\n\n".join(blocks or [f"{nothing} The table has no rows."]) + "\n"
+
+
+def _header(name: str) -> str:
+    """The user's own word as it is, unless it could be markup."""
+    return name if re.fullmatch(r"[\w .()/#%-]{1,60}", name) else escape(name)
 
 
 def _as_text(value: Value, absent: str = UNKNOWN) -> str:
@@ -179,53 +199,104 @@ def _as_text(value: Value, absent: str = UNKNOWN) -> str:
     return on_one_line(str(value))
 
 
-def _fill_template(template: str, rows: Sequence[Row], every: Sequence[Row]) -> str:
-    """Fill a template: a list from all ``rows``, a single value from the first row or else from ``every``."""
-    shape = _as_json(template)
-    first = _first_values([*rows[:1], *every])
+def _with_parent(requested: RequestedFormat, value: Value) -> Value:
+    """A technique without its sub-technique, if the prompt excludes these."""
+    if requested.is_parent_technique and isinstance(value, str):
+        return re.sub(r"\A(T\d{4})\.\d{3}\Z", r"\1", value)
+    return value
+
+
+def _comma_list(requested: RequestedFormat, name: str, results: Results) -> str:
+    values = [_with_parent(requested, value) for value in results.all_values(name)]
+    shown = [_as_markdown(_as_text(value)) for value in dict.fromkeys(map(_as_text, values))]
+    return ", ".join(shown) or (NONE if results.is_examined and not results.every else UNKNOWN)
+
+
+def _choice(requested: RequestedFormat, results: Results, prose: str) -> str:
+    """One of the given answers, or that it is unknown."""
+    if requested.format is AnswerFormat.YES_NO:
+        said = decide(results.question, results.groups, is_examined=results.is_examined) or said_in(headline(prose))
+        return next((choice.text for choice in requested.choices if choice.label == said), CANNOT_TELL)
+    return chosen(requested.choices, results) or UNKNOWN
+
+
+def _short_prose(requested: RequestedFormat, results: Results, prose: str) -> str:
+    if requested.format is AnswerFormat.NUMBERED:
+        named = [name for name in TYPES if re.search(rf"\b{name}\b", requested.prompt.lower())]
+        values = [code_span(_as_text(value)) for value in results.all_values(named[0])] if named else []
+        items = values or facts_in_sentences(results.groups, prose, count=0)
+        return "\n".join(f"{number}. {item}" for number, item in enumerate(items, start=1))
+    sentences = facts_in_sentences(results.groups, prose, count=max(requested.count, 1))
+    if requested.format is AnswerFormat.SENTENCES:
+        return " ".join(sentences[: max(requested.count, 1)])
+    items = sentences if requested.count else facts_in_sentences(results.groups, prose, count=5)
+    return "\n".join(f"- {item}" for item in items)
+
+
+def _fill_schema(requested: RequestedFormat, results: Results, prose: str) -> str:
+    """JSON that matches the schema; if the service requires it and no honest value fits, a text that says so."""
+    try:
+        data = filled(requested.template, results, is_strict=requested.is_required)
+    except UnfillableError as error:
+        if requested.is_required:
+            return f"{headline(prose) or 'Not answered.'} No answer that matches the requested schema: {error}."
+        data = None
+    return _data(json.dumps(data, indent=2, ensure_ascii=False), "json", requested)
+
+
+def _fill_template(requested: RequestedFormat, results: Results) -> str:
+    """Fill a template: a list from all rows, a single value from the row that answers first."""
+    template = requested.template
+    shape = parse_shape(template)
     if shape is not None:
-        filled = _fill(shape, rows, first)
-        return code_block(json.dumps(filled, indent=2, ensure_ascii=False), "json", limit=MAX_CHARS)
+        data = _fill(shape, results)
+        if requested.is_required and not isinstance(data, dict):
+            data = {"results": data}
+        return _data(json.dumps(data, indent=2, ensure_ascii=False), "json", requested)
     if "\n" in template.strip():
-        return code_block(_fill_text(template, first, on_one_line), limit=MAX_CHARS)
+        return _data(_fill_text(template, results.value, on_one_line), "text", requested)
     placeholders = [*PLACEHOLDER.finditer(template)]
-    is_one = (
-        len(placeholders) == 1 and placeholders[0][0] == template.strip() and not _normalize(template).endswith("s")
-    )
-    shown = [first] if is_one else rows[:MAX_LINES]
-    return "  \n".join(_fill_text(template, row, _as_markdown) for row in shown or [{}])
-
-
-def last_line(thing: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]]) -> str:
-    """The value of the first finding for ``thing``, as the last line of an answer in prose."""
-    rows = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
-    return _as_markdown(_as_text(_value(thing, _first_values(rows[:1])))) + "\n"
-
-
-def _first_values(rows: Sequence[Row]) -> Row:
-    """One row with, for each name, the first value that any row has.
-
-    If that severity is ``info``, the worst severity of all rows is used: a first finding that only describes the input
-    must not hide a severe one.
-    """
-    values: Row = {}
-    for row in rows:
-        values = _without_empty(row) | values
-    if values.get("severity") == Severity.INFO.value:
-        values["severity"] = min(
-            (str(row["severity"]) for row in rows), key=[severity.value for severity in Severity].index
+    if requested.choices and len(placeholders) == 1:
+        return template.replace(placeholders[0][0], _choice(requested, results, ""))
+    if len(placeholders) == 1 and placeholders[0][0] == template.strip():
+        return _only(
+            requested, results, next(group for group in (*placeholders[0].groups()[:3], "") if group is not None)
         )
-    return values
+    if len(placeholders) == 1 or not results.main:
+        return _fill_text(template, results.value, _as_markdown)
+    filled_rows = [
+        _fill_text(template, lambda name, row=row: _of_row(name, row, results), _as_markdown)  # type: ignore[misc]
+        for row in results.main[:MAX_LINES]
+    ]
+    return "  \n".join(filled_rows)
 
 
-def _fill_text(template: str, row: Row, show: Callable[[str], str]) -> str:
+def _of_row(name: str, row: Row, results: Results) -> Value:
+    value = field_of(row, name)
+    return value if value is not None or len(results.main) > 1 else results.value(name)
+
+
+def _only(requested: RequestedFormat, results: Results, name: str) -> str:
+    """One value and nothing else."""
+    if normalize(name).endswith("s") and normalize(name) not in ("failures", "attempts"):
+        values = results.all_values(name)
+        if len(values) > 1:
+            return "  \n".join(_as_markdown(_as_text(value)) for value in values)
+        return _as_markdown(_as_text(values[0] if values else results.value(name)))
+    words = _as_text(_with_parent(requested, results.value(name)))
+    if requested.is_one_word and len(words.split()) != 1:
+        return UNKNOWN
+    return _as_markdown(words)
+
+
+def _fill_text(template: str, value_of: Callable[[str], Value], show: Callable[[str], str]) -> str:
     """Fill the placeholders. Text around them is the user's own prompt; values are evidence and go through ``show``."""
     pieces: list[str] = []
     at = 0
     for placeholder in PLACEHOLDER.finditer(template):
         before = template[at : placeholder.start()]
         name = next((group for group in placeholder.groups()[:3] if group), None) or _label_before(before)
-        pieces += [before, show(_as_text(_value(name, row)))]
+        pieces += [before, show(_as_text(value_of(name)))]
         at = placeholder.end()
     return "".join([*pieces, template[at:]])
 
@@ -235,66 +306,77 @@ def _label_before(before: str) -> str:
     return re.split(r"[\n,;|]", before)[-1].strip(" :=-*\t")
 
 
+_PLAIN = re.compile(r"[\w ,:/+.()-]{0,200}")
+
+
+def _is_plain(words: str) -> bool:
+    return _PLAIN.fullmatch(words) is not None and "://" not in words
+
+
 def _as_markdown(words: str) -> str:
-    return words if re.fullmatch(r"[\w ,:/+.()-]{0,200}", words) else code_span(words, limit=2_000)
+    return words if _is_plain(words) else code_span(words, limit=2_000)
 
 
-def _as_json(template: str) -> object | None:
-    """A template parsed as JSON, with bare placeholders quoted first; None if it is not JSON."""
-    text = template.strip()
-    if text[:1] not in ("{", "["):
-        return None
-    quoted = re.sub(r'(?<![\w"])(<[^<>"\n]{1,60}>|\.\.\.|…)(?!")', r'"\1"', text)
-    quoted = re.sub(r"(?<=[:\[,])\s*(?!true\b|false\b|null\b)([A-Za-z][\w |/-]*?)\s*(?=[,}\]])", r' "\1"', quoted)
-    for candidate in (text, quoted, quoted.replace("'", '"')):
-        try:
-            parsed: object = json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
-        return parsed
-    return None
+_LEAF = re.compile(r"<([A-Za-z_][\w.-]{0,40})((?: [^<>\n]{0,200})?)>([^<>]{0,2000})</\1>")
 
 
-def _fill(shape: object, rows: Sequence[Row], first: Row, key: str = "") -> object:
+def _fill_xml(skeleton: str, results: Results) -> str:
+    """Fill the text of each element without children; an element that repeats does so for each result."""
+
+    def fill(match: re.Match[str]) -> str:
+        value = results.value(match[1])
+        if value is None and results.reason() is None and normalize(match[1]) == "reason":
+            value = _NOT_DETERMINED
+        return f"<{match[1]}{match[2]}>{escape_xml(_as_text(value))}</{match[1]}>"
+
+    return _LEAF.sub(fill, skeleton)
+
+
+def _fill(shape: object, results: Results, key: str = "") -> object:
     """Replace each leaf by the value that its key names; a list's first object is repeated for each row."""
     match shape:
         case dict():
-            return {name: _fill(inner, rows, first, str(name)) for name, inner in shape.items()}
+            return {name: _fill(inner, results, str(name)) for name, inner in shape.items()}
         case [dict() as element, *_]:
-            return [_fill(element, [row], row, key) for row in rows]
+            if not results.main and not results.is_examined:
+                return None
+            rows = results.rows_for([str(name) for name in element])
+            return [_fill_row(element, row) for row in rows]
         case list():
-            return list(_all_values(key, rows)) or list(_all_values(key, [first]))
+            found = results.all_values(key)
+            return found if found or results.is_examined else None
         case _:
-            return _value(key, first)
+            return _leaf(shape, key, results)
 
 
-def _all_values(key: str, rows: Sequence[Row]) -> Iterator[Scalar | TableRow]:
-    """The values of all rows for a key in the plural, without repetition."""
-    types = _TYPES.get(_normalize(key))
-    kept = [row for row in rows if types is None or row.get("type") in types]
-    name = "value" if types else key
-    seen: list[Scalar | TableRow] = []
-    for row in kept:
-        value = _value(name, row)
-        seen += [one for one in (value if isinstance(value, list) else [value]) if one is not None and one not in seen]
-    yield from seen
+def _fill_row(element: dict[object, object], row: Row) -> dict[str, object]:
+    """One object of a list, from one row."""
+    made: dict[str, object] = {}
+    for name, inner in element.items():
+        value = _cell_value(row, str(name))
+        is_single = value is not None and not isinstance(value, list)
+        made[str(name)] = [value] if isinstance(inner, list) and is_single else value
+    return made
 
 
-def _normalize(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
+def _cell_value(row: Row, name: str) -> Value:
+    value = row.get(name)
+    return value if value not in (None, "", []) else field_of(row, name)
 
 
-def _value(name: str, row: Row) -> Value:
-    """A row's value for a name: the field itself, one of its synonyms, or a field named by one of its words."""
-    requested = _normalize(name)
-    tried = [requested, *_SYNONYMS.get(requested, ())]
-    if requested.endswith("s"):
-        tried += [requested[:-1], *_SYNONYMS.get(requested[:-1], ())]
-    tried += [other for word in requested.split("_") for other in (word, *_SYNONYMS.get(word, ()))]
-    for candidate in tried:
-        value = row.get(candidate)
-        if value not in (None, "", []):
-            if isinstance(value, list) and not requested.endswith("s") and not isinstance(value[0], dict):
-                return value[0]
-            return value
-    return None
+def _leaf(shape: object, key: str, results: Results) -> Value:
+    value = results.value(key)
+    if isinstance(shape, bool):
+        return {"yes": True, "no": False}.get(str(value)) if not isinstance(value, bool) else value
+    if isinstance(shape, int | float) and isinstance(value, str):
+        return _as_number(value)
+    if isinstance(shape, str) and value is not None:
+        options = [one.strip() for one in re.split(r"[|/]", shape) if one.strip()]
+        return next((one for one in options if one.lower() == str(value).lower()), value) if len(options) > 1 else value
+    return value
+
+
+def _as_number(words: str) -> Scalar:
+    if re.fullmatch(r"-?\d{1,18}", words):
+        return int(words)
+    return float(words) if re.fullmatch(r"-?\d{1,18}\.\d{1,18}", words) else None

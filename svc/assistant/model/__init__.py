@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -19,12 +20,13 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from svc.assistant.analyst import Analyst, findings_step, picture_step
-from svc.assistant.analyst.answer_format import AnswerFormat, requested_format
+from svc.assistant.analyst.answer_format import requested_format
 from svc.assistant.analyst.render import findings_json
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
+from svc.assistant.response_format import answer_problem, split_required
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import MessageType, State, Usage
@@ -39,8 +41,6 @@ __all__ = ["ModelAssistant", "open_upstream"]
 log = logging.getLogger("svc.model")
 ACTOR = "model"
 MIN_SECRET_CHARS = 6  # a shorter key may occur in ordinary text
-# Formats in which a sentence before the answer would make it invalid.
-_DATA_FORMATS = (AnswerFormat.JSON, AnswerFormat.CSV, AnswerFormat.TEMPLATE)
 
 
 def _utc_now() -> datetime:
@@ -99,12 +99,36 @@ class ModelAssistant(Assistant):
                 async for fallback_step in fallback:
                     yield fallback_step
         else:
-            for last in await self._final_steps(reply, toolbox):
-                yield last
+            async with aclosing(self._last_steps(turn, reply, toolbox)) as last_steps:
+                async for last in last_steps:
+                    yield last
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
                 await task
+
+    async def _last_steps(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> AsyncGenerator[Step | Answer, None]:
+        """The model's answer; if the API requires a format that it does not have, the analyst's.
+
+        Data has no room for a mark, so an answer in a required format that names something without evidence is not
+        used either.
+        """
+        if not split_required(turn.instructions)[1]:
+            for step in await self._final_steps(reply, toolbox):
+                yield step
+            return
+        text = _unfenced(reply.text)
+        problem = answer_problem(turn.instructions, text)
+        checked = await asyncio.to_thread(lambda: check(text, toolbox.evidence_index))
+        if not problem and not checked.missing:
+            for step in await self._final_steps(reply, toolbox):
+                yield msgspec.structs.replace(step, markdown=text) if isinstance(step, Answer) else step
+            return
+        why = f"its answer does not have the required format ({problem})" if problem else checked.summary()
+        yield Step(content=f"the embedded analyst answers: {why}", state=State.REVIEWING, actor=ACTOR)
+        async with aclosing(self._analyst.answer(turn)) as steps:
+            async for step in steps:
+                yield _with_preface(step, "", reply.usage) if isinstance(step, Answer) else step
 
     async def _final_steps(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
         """The last steps of a turn that the model answered, and the Answer."""
@@ -127,7 +151,7 @@ class ModelAssistant(Assistant):
         if not self._configuration.limits.fallback:
             raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to let the embedded analyst answer")
         yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
-        is_data = requested_format(turn.prompt).format in _DATA_FORMATS
+        is_data = requested_format(turn.prompt, turn.instructions).is_data
         preface = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
         async with aclosing(self._analyst.answer(turn)) as steps:
             async for step in steps:
@@ -143,6 +167,15 @@ class ModelAssistant(Assistant):
         if step.message_type is MessageType.SOURCE and not step.mime_type.is_text:
             return step
         return msgspec.structs.replace(step, content=step.content.replace(key, f"[{KEY_VARIABLE}]"))
+
+
+_FENCED = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
+
+
+def _unfenced(text: str) -> str:
+    """Data that a model put into a code fence although it was told not to."""
+    match = _FENCED.fullmatch(text)
+    return match[1] if match else text.strip()
 
 
 def _with_preface(answer: Answer, preface: str, usage: Usage) -> Answer:

@@ -10,6 +10,7 @@ from datetime import datetime
 import msgspec
 
 from svc.assistant.analyst.plan import PROMPT
+from svc.assistant.response_format import split_required
 from svc.assistant.turn import Exchange, Turn
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import cut
@@ -56,7 +57,8 @@ def system_prompt(turn: Turn, *, now: datetime) -> str:
     if turn.local_tools is not None:
         blocks.append(_LOCAL_TOOLS_PROMPT)
     if turn.instructions.strip():
-        wish = cut(turn.instructions.strip(), INSTRUCTIONS_CHARS)
+        own, required = split_required(turn.instructions.strip())
+        wish = "\n\n".join(part for part in (cut(own, INSTRUCTIONS_CHARS), required) if part)
         blocks.append(f"The client's instructions for the answer, within the rules above:\n{wish}")
     return "\n\n".join(blocks)
 

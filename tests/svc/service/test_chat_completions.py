@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Iterator
 
 import openai
+import pydantic
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
@@ -127,6 +128,22 @@ REFUSALS = [
         {"messages": [{"role": "tool", "tool_call_id": "1", "content": "x"}]},
         openai.BadRequestError, "invalid_request", "messages[0].role", id="tool-message",
     ),
+    pytest.param(
+        {"response_format": {"type": "grammar"}},
+        openai.BadRequestError, "invalid_request", "response_format.type", id="unknown-response-format",
+    ),
+    pytest.param(
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x"}}},
+        openai.BadRequestError, "invalid_request", "response_format.json_schema.schema", id="no-schema",
+    ),
+    pytest.param(
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "text"}}}},
+        openai.BadRequestError, "invalid_request", "response_format.json_schema.schema", id="invalid-schema",
+    ),
+    pytest.param(
+        {"response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": {"$ref": "#"}}}},
+        openai.BadRequestError, "invalid_request", "response_format.json_schema.schema", id="recursive-schema",
+    ),
     pytest.param({"messages": []}, openai.BadRequestError, "invalid_request", "messages", id="no-messages"),
     pytest.param(
         {"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]},
@@ -151,6 +168,79 @@ def test_unsupported_parameters_are_rejected_by_name(
     assert (caught.value.code, caught.value.param) == (code, param)
     with told.http() as http:
         assert http.get("/session/list").json() == []  # a refused request leaves nothing
+
+
+class Weakness(pydantic.BaseModel):
+    """What a program asks for; a value may be unknown."""
+
+    cwe: str | None
+    reason: str
+
+
+class Score(pydantic.BaseModel):
+    """A shape in which nothing can say that it is unknown."""
+
+    base_score: float
+
+
+FLAW = "Map this to a CWE: the login form concatenates user input into an SQL query, which allows SQL injection."
+NO_VECTOR = "Calculate the CVSS base score.\n\nDescription: a double free in the parser."
+
+
+def ask_for(service: ThreadService, question: str, shape: type[pydantic.BaseModel]):
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        message = {"role": "user", "content": question}
+        completion = client.chat.completions.parse(model="stable", messages=[message], response_format=shape)
+    return completion.choices[0].message
+
+
+def test_an_answer_matches_the_schema_that_the_client_sends(start_service: StartService):
+    service = start_service(Analyst)
+    found = ask_for(service, FLAW, Weakness)
+    assert found.parsed.cwe == "CWE-89"
+    assert "SQL" in found.parsed.reason
+
+    unknown = ask_for(service, NO_VECTOR, Weakness)
+    assert unknown.parsed == Weakness(cwe=None, reason="not determined from the input")
+
+
+def test_a_schema_without_room_for_unknown_is_refused_not_filled(start_service: StartService):
+    message = ask_for(start_service(Analyst), NO_VECTOR, Score)
+    assert (message.content, message.parsed) == (None, None)
+    assert "`base_score` is not known, and the schema does not allow null there" in message.refusal
+
+
+def test_json_object_is_one_object_without_a_fence(start_service: StartService):
+    service = start_service(Analyst)
+    asked = [FLAW, FLAW + ' Return JSON like {"cwe": "CWE-1", "name": "x"}', "What is the weather?"]
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        contents = [
+            client.chat.completions.create(
+                model="stable",
+                messages=[{"role": "user", "content": question}],
+                response_format={"type": "json_object"},
+            )
+            .choices[0]
+            .message.content
+            for question in asked
+        ]
+        text = client.chat.completions.create(
+            model="stable", messages=[{"role": "user", "content": FLAW}], response_format={"type": "text"}
+        )
+    plain, shaped, unknown = map(json.loads, contents)
+    assert plain["findings"][0]["id"] == "CWE-89"
+    assert shaped["cwe"] == "CWE-89"
+    assert (list(shaped), unknown["findings"]) == (["cwe", "name"], None)
+    assert text.choices[0].message.content.startswith("**CWE-89")
+
+
+def test_an_assistant_that_ignores_the_format_is_not_taken_for_data(start_service: StartService):
+    class Prose(Assistant):
+        async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+            yield Answer(markdown="**No finding.**")
+
+    message = ask_for(start_service(Prose), "who?", Weakness)
+    assert (message.content, message.refusal) == (None, "**No finding.**")
 
 
 def test_an_experimental_model_needs_an_authorised_key(told: ThreadService):

@@ -7,7 +7,7 @@ import json
 import pytest
 from msgspec.structs import replace
 
-from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat
+from svc.assistant.analyst.format_types import AnswerFormat, Choice, RequestedFormat
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.findings import Evidence, Finding, Severity, ToolFailure
 from svc.assistant.skills.cvss import answer as cvss
@@ -109,3 +109,30 @@ def test_a_place_that_the_first_finding_has_not_is_filled_from_the_next_that_has
     )
     markdown = fill('{"score": 0, "where": "...", "severity": "...", "owner": "..."}', [summary, other])
     assert json.loads(data(markdown)) == {"score": 1.0, "where": "web1", "severity": "high", "owner": None}
+
+
+UNKNOWN = [
+    pytest.param({"format": AnswerFormat.TEMPLATE, "template": '{"cwe": "CWE-1", "ids": ["CWE-2"]}'}, None, id="JSON"),
+    pytest.param({"format": AnswerFormat.JSON}, None, id="any JSON"),
+    pytest.param({"format": AnswerFormat.XML, "template": "<a><cwe>CWE-1</cwe></a>"}, "<cwe>unknown</cwe>", id="XML"),
+    pytest.param({"format": AnswerFormat.CSV, "columns": ("cwe", "why")}, "cwe,why\nunknown,unknown", id="CSV"),
+    pytest.param({"format": AnswerFormat.TABLE, "columns": ("cwe",)}, "| cwe |\n| --- |\n| `unknown` |", id="table"),
+    pytest.param({"format": AnswerFormat.LIST, "template": "cwe"}, "unknown", id="list"),
+    pytest.param({"format": AnswerFormat.YES_NO, "choices": (Choice("yes", "Yes"),)}, "cannot tell", id="yes or no"),
+    pytest.param({"format": AnswerFormat.CHOICE, "choices": (Choice("A", "CWE-1"),)}, "unknown", id="choice"),
+]
+
+
+@pytest.mark.parametrize(("fields", "text"), UNKNOWN)
+def test_what_was_not_examined_is_unknown_in_every_format(fields, text):
+    requested = RequestedFormat(prompt="Which CWE is it?", **fields)
+    markdown = structured_answer(requested, [(cvss.SECTION.skill, [])], is_examined=False)
+    if text is None:
+        assert json.loads(data(markdown)) in (None, {"cwe": None, "ids": None})
+    else:
+        assert text in markdown
+
+
+def test_an_examined_input_without_results_has_an_empty_list():
+    requested = RequestedFormat(prompt="", format=AnswerFormat.TEMPLATE, template='{"domains": ["x.example"]}')
+    assert json.loads(data(structured_answer(requested, [(indicators.SECTION.skill, [])]))) == {"domains": []}

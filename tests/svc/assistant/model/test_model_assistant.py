@@ -17,6 +17,7 @@ from svc.assistant.model import conversation
 from svc.assistant.model.evidence import MARK
 from svc.assistant.model.instructions import HISTORY_CHARS, PROMPT_CHARS
 from svc.assistant.model.toolbox import GIVEN, QUOTED, SUMMARY_CHARS
+from svc.assistant.response_format import REQUIRED_SCHEMA
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
@@ -458,6 +459,30 @@ async def test_an_answer_requested_as_data_has_no_added_sentence(start_upstream,
     steps, answer = await ask(assistant, "who was brute-forced? as JSON", file_of())
     json.loads(answer.markdown.strip().removeprefix("```json").removesuffix("```"))
     assert [text for text in texts(steps) if "did not answer" in text]
+
+
+FLAW = "Map this to a CWE: the form concatenates user input into an SQL query, which allows SQL injection."
+WEAKNESS = (
+    f'{REQUIRED_SCHEMA}\n{{"type": "object", "properties": {{"cwe": {{"type": "string"}}}}, "required": ["cwe"]}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "note"),
+    [
+        pytest.param('```json\n{"cwe": "CWE-89"}\n```', None, id="fenced"),
+        pytest.param("It is CWE-89.", "its answer does not have the required format (it is not JSON)", id="prose"),
+        pytest.param('{"id": "CWE-89"}', "(the value at $ does not match `required`)", id="another shape"),
+        pytest.param('{"cwe": "CWE-416"}', "1 not found in the evidence", id="without evidence"),
+    ],
+)
+async def test_an_answer_in_a_required_format_is_valid_or_the_analysts(start_upstream, assistant_for, said, note):
+    upstream = start_upstream(calls(("weakness", {"input": "prompt"})), says(said))
+    steps, answer = await ask(assistant_for(upstream), FLAW, instructions=WEAKNESS)
+    assert json.loads(answer.markdown) == {"cwe": "CWE-89"}
+    notes = [text for text in texts(steps) if text.startswith("the embedded analyst answers: ")]
+    assert [note in text for text in notes] == ([True] if note else [])
+    assert WEAKNESS in upstream.requests[0]["messages"][0]["content"]
 
 
 BOUNDS = [

@@ -1,0 +1,216 @@
+"""The ``response_format`` of a chat request: check its JSON schema, say it to an assistant, validate answers. Pure.
+
+A schema is hostile input. Keywords whose cost cannot be bounded are refused by name, references are resolved within the
+schema only and up to a number of nodes, and patterns may hold no construct on which matching can take long.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from jsonschema import Draft202012Validator, SchemaError, ValidationError
+
+REQUIRED_OBJECT = "The answer must be one JSON object and nothing else, without a code fence."
+REQUIRED_SCHEMA = "The answer must be JSON that matches this JSON schema and nothing else, without a code fence:"
+"""How a required format ends the instructions of a turn; after the second, the schema follows on the next line."""
+MAX_SCHEMA_CHARS = 50_000
+MAX_NODES = 5_000  # after references are resolved
+MAX_DEPTH = 20
+MAX_PATTERN_CHARS = 200
+_TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array", "object"})
+_KEYWORDS = frozenset(
+    {"type", "enum", "const", "anyOf", "oneOf", "properties", "required", "additionalProperties", "items", "minItems",
+     "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+     "pattern", "uniqueItems", "minProperties", "maxProperties"}
+)  # fmt: skip
+_NOTES = frozenset(
+    {"$schema", "$id", "$comment", "title", "description", "default", "examples", "example", "format", "readOnly",
+     "writeOnly", "deprecated", "nullable", "strict", "name", "$defs", "definitions", "propertyOrdering", "$anchor"}
+)  # fmt: skip
+Schema = dict[str, object]
+
+
+def split_required(instructions: str) -> tuple[str, str]:
+    """The client's own instructions, and the required format at their end; "" if none is required."""
+    if instructions.rstrip().endswith(REQUIRED_OBJECT):
+        return instructions.rstrip().removesuffix(REQUIRED_OBJECT).rstrip(), REQUIRED_OBJECT
+    own, found, schema = instructions.rpartition(REQUIRED_SCHEMA + "\n")
+    return (own.rstrip(), found + schema.strip()) if found else (instructions, "")
+
+
+def required_schema(instructions: str) -> str | None:
+    """The schema, as JSON, that the instructions of a turn require; None if they require none."""
+    _, required = split_required(instructions)
+    return required.removeprefix(REQUIRED_SCHEMA).strip() if required.startswith(REQUIRED_SCHEMA) else None
+
+
+def answer_problem(instructions: str, answer: str) -> str:
+    """Why an answer is not in the format that the instructions of a turn require; "" if it is, or if none is required.
+
+    An answer that is not in that format may still say why there is none.
+    """
+    schema = required_schema(instructions)
+    if not split_required(instructions)[1]:
+        return ""
+    try:
+        data = json.loads(answer)
+    except (ValueError, RecursionError):
+        return "it is not JSON"
+    if schema is None:
+        return "" if isinstance(data, dict) else "it is not a JSON object"
+    try:
+        return problem_of(read_schema(schema), data)
+    except UnsupportedSchemaError as error:
+        return str(error)
+
+
+class UnsupportedSchemaError(ValueError):
+    """The schema is invalid, or uses something that is not supported; the text says what and where."""
+
+
+def read_schema(text: str) -> Schema:
+    """Parse and check a schema; raises UnsupportedSchemaError."""
+    try:
+        schema = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UnsupportedSchemaError("it is not valid JSON") from error
+    return check_schema(schema)
+
+
+def check_schema(schema: object) -> Schema:
+    """Return the schema without references and notes.
+
+    Raises:
+        UnsupportedSchemaError: It is invalid, too large, recursive, or uses a keyword that is not supported.
+    """
+    if not isinstance(schema, dict):
+        raise UnsupportedSchemaError("it must be an object")
+    try:
+        size = len(json.dumps(schema))
+    except RecursionError as error:
+        raise UnsupportedSchemaError("it is nested too deeply") from error
+    if size > MAX_SCHEMA_CHARS:
+        raise UnsupportedSchemaError(f"it has {size:,} characters; the limit is {MAX_SCHEMA_CHARS:,}")
+    resolved = _Resolver(schema).resolve(schema, "schema", 0, ())
+    try:
+        Draft202012Validator.check_schema(resolved)
+    except SchemaError as error:
+        place = "".join(f".{one}" for one in error.absolute_path)
+        raise UnsupportedSchemaError(f"schema{place} is not valid: {str(error.message)[:200]}") from error
+    return resolved
+
+
+def problem_of(schema: Schema, value: object) -> str:
+    """Why a value does not match a checked schema; "" if it does."""
+    try:
+        Draft202012Validator(schema).validate(value)
+    except ValidationError as error:
+        place = "".join(f".{one}" for one in error.absolute_path)
+        return f"the value at ${place} does not match `{error.validator}`"
+    return ""
+
+
+class _Resolver:
+    """Copies a schema with each reference replaced by what it refers to."""
+
+    def __init__(self, root: Mapping[str, object]) -> None:
+        self._root = root
+        self._nodes = 0
+
+    def resolve(self, schema: object, where: str, depth: int, seen: tuple[str, ...]) -> Schema:
+        """One schema within the root; ``seen`` are the references that lead to it."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise UnsupportedSchemaError(f"it has more than {MAX_NODES:,} parts once its references are resolved")
+        if depth > MAX_DEPTH:
+            raise UnsupportedSchemaError(f"{where} is nested deeper than {MAX_DEPTH} levels")
+        if not isinstance(schema, dict):
+            raise UnsupportedSchemaError(f"{where} must be an object")
+        if "$ref" in schema:
+            return self._referred(schema, where, depth, seen)
+        unknown = [name for name in schema if name not in _KEYWORDS and name not in _NOTES]
+        if unknown:
+            raise UnsupportedSchemaError(f"{where} uses the keyword {unknown[0][:40]!r}, which is not supported")
+        return {name: self._part(name, schema[name], where, depth, seen) for name in schema if name in _KEYWORDS}
+
+    def _referred(self, schema: Mapping[str, object], where: str, depth: int, seen: tuple[str, ...]) -> Schema:
+        reference = schema["$ref"]
+        if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
+            raise UnsupportedSchemaError(f"{where}.$ref must refer to a part of this schema (#/$defs/…)")
+        if reference in seen or reference == "#":
+            raise UnsupportedSchemaError(f"{where}.$ref is recursive, which is not supported")
+        target: object = self._root
+        for name in reference[2:].split("/"):
+            key = name.replace("~1", "/").replace("~0", "~")
+            if not isinstance(target, dict) or key not in target:
+                raise UnsupportedSchemaError(
+                    f"{where}.$ref refers to {reference[:100]!r}, which the schema does not have"
+                )
+            target = target[key]
+        return self.resolve(target, where, depth, (*seen, reference))
+
+    def _part(self, name: str, value: object, where: str, depth: int, seen: tuple[str, ...]) -> object:
+        place = f"{where}.{name}"
+        match name:
+            case "properties":
+                inner = _object(value, place)
+                return {key: self.resolve(one, f"{place}.{key}"[:200], depth + 1, seen) for key, one in inner.items()}
+            case "items":
+                return self.resolve(value, place, depth + 1, seen)
+            case "additionalProperties":
+                return value if isinstance(value, bool) else self.resolve(value, place, depth + 1, seen)
+            case "anyOf" | "oneOf":
+                if not isinstance(value, list) or not value:
+                    raise UnsupportedSchemaError(f"{place} must be a list of schemas")
+                return [self.resolve(one, f"{place}[{n}]", depth + 1, seen) for n, one in enumerate(value)]
+            case "type":
+                return _type(value, place)
+            case "pattern":
+                return _pattern(value, place)
+            case _:
+                return value
+
+
+def _object(value: object, place: str) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise UnsupportedSchemaError(f"{place} must be an object")
+    return cast("dict[str, object]", value)
+
+
+def _type(value: object, place: str) -> object:
+    names = value if isinstance(value, list) else [value]
+    for name in names:
+        if not isinstance(name, str) or name not in _TYPES:
+            raise UnsupportedSchemaError(f"{place} has {str(name)[:40]!r}, which is not a type of JSON Schema")
+    return value
+
+
+_QUANTIFIED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
+_UNBOUNDED = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})")
+_OPTIONAL = re.compile(r"(?<!\\)(?:\?|\{\d*,\d+\})")
+_COUNT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
+
+
+def _pattern(value: object, place: str) -> object:
+    """A pattern whose matching time is bounded: no repeated groups, back references or look-arounds, "
+    "few repetitions."""
+    if not isinstance(value, str):
+        raise UnsupportedSchemaError(f"{place} must be a string")
+    is_costly = (
+        len(value) > MAX_PATTERN_CHARS
+        or _QUANTIFIED_GROUP.search(value)
+        or re.search(r"\\[1-9]|\(\?(?!:)", value)
+        or len(_UNBOUNDED.findall(value)) > 2
+        or len(_OPTIONAL.findall(value)) > 6
+        or any(int(number or 0) > 200 for pair in _COUNT.findall(value) for number in pair)
+    )
+    if is_costly:
+        raise UnsupportedSchemaError(f"{place} is too complex; use at most two repetitions and no repeated group")
+    try:
+        re.compile(value)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise UnsupportedSchemaError(f"{place} is not a valid regular expression") from error
+    return value
