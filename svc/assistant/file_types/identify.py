@@ -14,6 +14,7 @@ import puremagic
 from svc.assistant.file_types.logs import TextKind, text_kind
 from svc.assistant.file_types.signatures import NamedContent, is_windows_program, starts_as, table
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
+from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
 
 HEAD_BYTES = 65_536  # of a file, as much as ``identify`` needs
@@ -242,7 +243,7 @@ def _markup(body: str) -> _Kind | None:
 
 def _mail(body: str) -> _Kind | None:
     names = set()
-    for line in body.splitlines()[:60]:
+    for line in split_lines(body)[:60]:
         if not line.strip():
             break
         if line[0] in " \t":
@@ -265,7 +266,7 @@ def _table(body: str, ending: str) -> _Kind | None:
     """Rows with the same number (at least 2) of commas, semicolons or tabs, if the first row looks like names."""
     if ending not in ("", "csv", "tsv", "txt"):
         return None
-    rows = [row for row in body.splitlines()[:20] if row.strip()]
+    rows = [row for row in split_lines(body)[:20] if row.strip()]
     rows = rows[:-1] if len(rows) == 20 else rows
     if len(rows) < 2 or not re.match(r"[\"\w]", rows[0]):
         return None

@@ -14,7 +14,8 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.firewall_lines import firewall_message
+from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
@@ -42,7 +43,7 @@ def is_journal(head: bytes) -> bool:
 def is_syslog(head: bytes) -> bool:
     """Return whether most of a file's first lines have a timestamp, a host and a program."""
     stamps = Stamps()
-    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
+    lines = [line for line in split_lines(head.decode("utf-8", errors="replace"))[:50] if line.strip()]
     mine = sum(1 for line in lines if _header(stamps, line) is not None)
     return bool(lines) and mine >= 0.6 * len(lines)
 
@@ -55,7 +56,7 @@ def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
     return (stamp.text, found) if found is not None else None
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order."""
     lines = Lines(content)
     stamps = Stamps()
@@ -79,7 +80,12 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
     fields = {"program": found["program"], "message": line[found.end() :][:MAX_MESSAGE_CHARS]}
     if found["pid"] and found["pid"] != "-":
         fields["pid"] = found["pid"]
-    return _event(number, offset, line, _utc(time), found["host"], fields)
+    event = _event(number, offset, line, _utc(time), found["host"], fields)
+    told = firewall_message(fields["program"], fields["message"])
+    if told is not None:
+        event.category, event.product = told.category, told.product
+        event.fields |= told.fields
+    return event
 
 
 def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:

@@ -58,9 +58,16 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     if not sentences and not sum(summary.events for summary in summaries):
         return "**No event could be read**, so nothing is known about what happened."
     if not sentences:
-        rules = sum(summary.rules for summary in summaries)
-        sentences = [f"**No detections** (0 of {plural(rules, 'rule')})."]
+        sentences = [_nothing_found(summaries)]
     return " ".join([*sentences, *map(_coverage, summaries)])
+
+
+def _nothing_found(summaries: Sequence[EventsSummary]) -> str:
+    """That no rule matched, with the number that could have; that none could is no result."""
+    rules, applicable = (max(counts) for counts in zip(*((s.rules, s.applicable_rules) for s in summaries), strict=True))
+    if applicable:
+        return f"**No detections**: none of the {applicable:,} rules that apply to this log matched (of {rules:,})."
+    return f"**No rule applies**: none of the {plural(rules, 'detection rule')} covers this kind of log."
 
 
 def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
