@@ -16,6 +16,8 @@ from svc.assistant.file_types.signatures import NamedContent, is_windows_program
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
+from svc.assistant.log_readers.tables.reader import is_event_table, is_known_export
+from svc.assistant.log_readers.windows_csv import is_event_csv
 
 HEAD_BYTES = 65_536  # of a file, as much as ``identify`` needs
 TEXT_LABELS = frozenset(
@@ -32,6 +34,7 @@ TEXT_LABELS = frozenset(
         "syslog",
         "journal",
         "cloudtrail",
+        "eventtable",
         "csv",
         "tsv",
         "xml",
@@ -51,6 +54,7 @@ TEXT_LABELS = frozenset(
         "rtf",
     ]
 )
+_MAY_BE_TABLE = frozenset(["txt", "log", "authlog", "json", "jsonl", "csv", "tsv", "ini", "syslog", "markdown", "yaml"])
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -71,8 +75,20 @@ def identify(head: bytes, name: str = "") -> tuple[str, str]:
     if (known := _by_magic(head)) is not None:
         return known
     if (text := decode_text(head)) is not None:
-        return _kind_of_text(text, _ending(name))
+        kind = _kind_of_text(text, _ending(name))
+        return (kind[0], _table_label(head) or kind[1]) if kind[1] in _MAY_BE_TABLE else kind
     return _by_puremagic(head) or ("application/octet-stream", "unknown")
+
+
+def _table_label(head: bytes) -> str:
+    """``winevents`` for Windows events as CSV, ``eventtable`` for any other table of events; "" if it is none."""
+    if is_journal(head):
+        return ""
+    if is_known_export(head):
+        return "eventtable"
+    if is_event_csv(head):
+        return "winevents"
+    return "eventtable" if is_event_table(head) else ""
 
 
 def decode_text(head: bytes) -> str | None:

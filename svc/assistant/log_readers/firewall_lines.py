@@ -67,7 +67,7 @@ def _netfilter(text: str) -> FirewallMessage | None:
     values = {_PAIR_NAMES[name]: value for name, value in _PAIR.findall(text) if name in _PAIR_NAMES and value}
     if "src_ip" not in values:
         return None
-    return FirewallMessage("firewall", "linux", _complete(values, netfilter_action(text)))
+    return FirewallMessage("firewall", "netfilter", _complete(values, netfilter_action(text)))
 
 
 def _complete(values: dict[str, str], action: str) -> dict[str, str]:

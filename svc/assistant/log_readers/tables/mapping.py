@@ -22,6 +22,7 @@ _HOST_FOR = {"source_address": "source_host", "destination_address": "destinatio
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.)+[A-Za-z][\w-]{1,62}\.?|localhost")
 _METHODS = frozenset(["get", "post", "head", "put", "delete", "options", "connect", "patch", "trace", "propfind"])
 _URL = re.compile(r"/|https?://|(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|CONNECT|PATCH) ", re.IGNORECASE)
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[/.]\d\d?[/.]\d{4}")
 
@@ -88,7 +89,10 @@ class ColumnMapping:
         self._guess(values)
         self._settle_outcome(values)
         self._known = frozenset(values)
-        sampled = [value for name in self.columns.get("time", [])[:1] for value in values.get(name, [])]
+        names = self.joined.get("time") or self.columns.get("time", [])
+        sampled = [value for name in names[:1] for value in values.get(name, [])]
+        if "time" in self.joined:
+            sampled = [f"{value} 00:00" for value in sampled]
         is_utc = (kind is not None and kind.is_utc) or any("utc" in plain_name(name) for name in self.columns.get("time", []))
         self.clock: Clock = clock(sampled, is_utc=is_utc)
         self.unused = [name for name in values if not self.is_used(name)]
@@ -150,11 +154,13 @@ class ColumnMapping:
                 if len(names) > 1 or (names and role not in self.columns):
                     self.joined[role] = names
                     self.columns.pop(role, None)
-        if "time" not in self.columns and "time" not in self.joined:
-            day = next((name for name, cells in values.items() if all(map(_DAY.fullmatch, cells))), None)
-            hour = next((name for name, cells in values.items() if all(map(_CLOCK.fullmatch, cells))), None)
-            if day and hour:
-                self.joined["time"] = [day, hour]
+        if "time" in self.joined:
+            return
+        day = next((name for name, cells in values.items() if all(map(_DAY.fullmatch, cells))), None)
+        hour = next((name for name, cells in values.items() if all(map(_CLOCK.fullmatch, cells))), None)
+        if day and hour and self.columns.get("time", [day])[0] == day:
+            self.joined["time"] = [day, hour]
+            self.columns.pop("time", None)
 
     def _guess(self, values: Mapping[str, list[str]]) -> None:
         """Find times and addresses in columns without a known name, by their values."""
@@ -228,6 +234,10 @@ def _roles_of(name: str) -> tuple[tuple[str, int], ...]:
         candidates.append((plain_name("".join(parts[-2:])), 200))
     if len(parts) > 1 and plain_name(parts[-1]) not in _VAGUE:
         candidates.append((plain_name(parts[-1]), 400))
+    words = [plain_name(word) for word in _WORDS.findall(parts[-1] if parts else "")]
+    for count, penalty in ((2, 500), (1, 600)):
+        if len(words) > count and (last := "".join(words[-count:])) not in _VAGUE:
+            candidates.append((last, penalty))
     found: dict[str, int] = {}
     for candidate, penalty in candidates:
         for role, names in roles().items():

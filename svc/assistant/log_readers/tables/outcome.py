@@ -37,7 +37,7 @@ def outcome_of_words(cell: str) -> str:
     if (exact := _EXACT.get(text.lower())) is not None:
         return exact
     words = [word.lower() for word in _WORDS.findall(text)]
-    if any(word.startswith(_BAD) for word in words):
+    if any(word.startswith(_BAD) or word == "not" for word in words):
         return FAILURE
     return SUCCESS if any(word.startswith(_GOOD) for word in words) else ""
 

@@ -71,6 +71,12 @@ def is_event_table(head: bytes) -> bool:
     return recognise(head).is_events
 
 
+def is_unread_kind(head: bytes) -> bool:
+    """Return whether a file's first bytes are an export that is known, but not read as events."""
+    found = recognise(head)
+    return found.kind is not None and not found.is_events
+
+
 def why_unread(head: bytes) -> str | None:
     """Return why a table is not read as events, and what can be done; None if it is no table."""
     found = recognise(head)

@@ -157,7 +157,7 @@ class RowEvents:
             return "firewall" if present & {"outcome", "action"} else "network_connection"
         if "user" in present and self._tells_logins(present):
             return "authentication"
-        if "time" in present and "action" in present and present & {"user", "source_address", "host"}:
+        if present >= {"time", "action"} and present & {"user", "host"}:
             return ""
         return "-"
 

@@ -50,7 +50,10 @@ def clock(sample: Iterable[str], *, is_utc: bool = False) -> Clock:
 
 def looks_like_time(cell: str) -> bool:
     """Return whether a cell is a time with a date."""
-    return _DAYS.match(cell) is not None or _read(cell.strip()[:MAX_CHARS], Stamps(), is_utc=True, is_day_first=False) != ""
+    if _DAYS.match(cell) is not None:
+        return True
+    text = cell.strip()[:MAX_CHARS]
+    return any(_read(text, Stamps(), is_utc=True, is_day_first=is_day_first) for is_day_first in (False, True))
 
 
 def _is_day_first(sample: Iterable[str]) -> bool:
@@ -80,6 +83,8 @@ def _read(cell: str, stamps: Stamps, *, is_utc: bool, is_day_first: bool) -> str
     if (found := _CLF.match(cell)) is not None and found[2] in MONTHS:
         day, name, year, hour, minute, second, zone = found.groups()
         return _stamp(year, str(MONTHS[name]), day, hour, minute, second, None, zone)
+    if (found := _DAYS.fullmatch(cell)) is not None:
+        return cell if _stamp(*found.groups(), "0", "0", "0", None, "") else ""
     stamp, _ = stamps.read(cell)
     return stamp.text if stamp is not None else ""
 

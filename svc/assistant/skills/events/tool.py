@@ -141,6 +141,8 @@ def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
 def _reader(content: BinaryIO) -> LogReader | None:
     head = content.read(HEAD_BYTES)
     content.seek(0)
+    if tables.is_unread_kind(head):
+        return None
     return next((one for one in _READERS if one.matches(head)), None)
 
 
