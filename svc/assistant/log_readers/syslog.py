@@ -20,7 +20,9 @@ from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_MESSAGE_CHARS = 16_384
-_HEADER = re.compile(r"\s*(?P<host>\S+)\s+(?=[^\s:\[]{0,99}[A-Za-z])(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?")
+_HEADER = re.compile(
+    r"\s*(?P<host>\S+)\s+(?=[^\s:\[]{0,99}[A-Za-z])(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?"
+)
 _HEADER_5424 = re.compile(r"\s*(?P<host>\S+) (?P<program>\S+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\](?= |$)) ?\ufeff?")
 _HEADER_DEVICE = re.compile(r"\s*(?P<host>\S+)\s+(?::\s)?(?=%[A-Z]|\d,\d{4}/\d\d/\d\d )(?P<program>)(?P<pid>)")
 """Of firewalls that name no program: Cisco's and Palo Alto Networks'."""

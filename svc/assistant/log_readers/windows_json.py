@@ -38,6 +38,7 @@ _OTHER_HEADS = frozenset(
 )  # fmt: skip
 _MESSAGES = ("Message", "message")
 
+
 def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is its line or its position in a list, from 1."""
     skipped = Skipped()

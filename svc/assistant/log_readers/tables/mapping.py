@@ -93,7 +93,9 @@ class ColumnMapping:
         sampled = [value for name in names[:1] for value in values.get(name, [])]
         if "time" in self.joined:
             sampled = [f"{value} 00:00" for value in sampled]
-        is_utc = (kind is not None and kind.is_utc) or any("utc" in plain_name(name) for name in self.columns.get("time", []))
+        is_utc = (kind is not None and kind.is_utc) or any(
+            "utc" in plain_name(name) for name in self.columns.get("time", [])
+        )
         self.clock: Clock = clock(sampled, is_utc=is_utc)
         self.unused = [name for name in values if not self.is_used(name)]
 
@@ -104,10 +106,9 @@ class ColumnMapping:
             own = self.kind.columns.get(role, []) if self.kind is not None else []
             plain = plain_name(name)
             if plain in own:
-                rank = own.index(plain) - 1_000
-            elif plain in self._ignored:
-                continue
-            self._add(role, name, rank)
+                self._add(role, name, own.index(plain) - 1_000)
+            elif plain not in self._ignored:
+                self._add(role, name, rank)
         if self.kind is not None:
             for role, own in self.kind.columns.items():
                 if plain_name(name) in own and name not in self.columns.get(role, []):

@@ -27,7 +27,9 @@ from svc.assistant.log_readers.tables.row_events import RowEvents
 HEAD_BYTES = 65_536
 MAX_JSON_CELL = 65_536
 MAX_NAMED = 8  # columns in a message
-_JSON_COLUMNS = frozenset(["auditdata", "raw", "message", "payload", "body", "log", "eventoriginal", "rawevent", "data"])
+_JSON_COLUMNS = frozenset(
+    ["auditdata", "raw", "message", "payload", "body", "log", "eventoriginal", "rawevent", "data"]
+)
 
 
 class Recognised(msgspec.Struct, frozen=True):

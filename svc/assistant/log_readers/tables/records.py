@@ -208,11 +208,8 @@ def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineP
 
 def _by_lines(lines: list[str]) -> Form | None:
     """Return the form of lines with a fixed layout: CEF, LEEF, and the patterns of ``kinds.toml``."""
-    for name, parse in (("CEF log", _cef), ("LEEF log", _leef)):
-        if _share(lines, parse) >= LINE_SHARE:
-            return LineForm(name, parse)
-    for name, pattern in line_patterns():
-        parse = _pattern_parser(pattern)
+    parsers = [("CEF log", _cef), ("LEEF log", _leef)]
+    for name, parse in (*parsers, *((name, _pattern_parser(pattern)) for name, pattern in line_patterns())):
         if _share(lines, parse) >= LINE_SHARE:
             return LineForm(name, parse)
     return None
@@ -225,7 +222,11 @@ def _share(lines: list[str], parse: _LineParser) -> float:
 def _pattern_parser(pattern: re.Pattern[str]) -> _LineParser:
     def parse(line: str) -> dict[str, str] | None:
         found = pattern.match(line)
-        return None if found is None else {name: cell for name, cell in found.groupdict().items() if cell not in ("-", None)}
+        return (
+            None
+            if found is None
+            else {name: cell for name, cell in found.groupdict().items() if cell not in ("-", None)}
+        )
 
     return parse
 

@@ -63,9 +63,7 @@ class RowEvents:
     def __init__(self, mapping: ColumnMapping, sample: Sequence[Mapping[str, str]]) -> None:
         self._mapping = mapping
         self._kind = mapping.kind
-        self._when = [
-            (rule.column, re.compile(rule.matches), rule) for rule in (self._kind.when if self._kind else ())
-        ]
+        self._when = [(rule.column, re.compile(rule.matches), rule) for rule in (self._kind.when if self._kind else ())]
         self._shapes: dict[frozenset[str], str] = {}
         actions = [action for record in sample if (action := mapping.value(record, "action"))]
         self._are_named = any(LOGIN.search(action) for action in actions)

@@ -19,7 +19,8 @@ _DAY_FIRST = re.compile(
     r"(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
 _NAMED = re.compile(
-    r"(?:[A-Za-z]{3,9},? )?([A-Z][a-z]{2})[a-z]* (\d\d?),? (\d{4})(?: @|,)? (\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)? ?"
+    r"(?:[A-Za-z]{3,9},? )?([A-Z][a-z]{2})[a-z]* (\d\d?),? (\d{4})(?: @|,)? "
+    r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)? ?"
     r"([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
 _CLF = re.compile(r"\[?(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-]\d\d:?\d\d)\]?")
@@ -57,7 +58,7 @@ def looks_like_time(cell: str) -> bool:
 
 
 def _is_day_first(sample: Iterable[str]) -> bool:
-    """Return whether the first number is the day: if one is over 12, or if dots separate them and no AM or PM occurs."""
+    """Return whether the first number is the day: if one is over 12, or if dots separate them."""
     found = [match for value in sample if (match := _DAY_FIRST.match(value.strip()[:MAX_CHARS])) is not None]
     if any(int(match[1]) > 12 for match in found):
         return True
@@ -84,7 +85,7 @@ def _read(cell: str, stamps: Stamps, *, is_utc: bool, is_day_first: bool) -> str
         day, name, year, hour, minute, second, zone = found.groups()
         return _stamp(year, str(MONTHS[name]), day, hour, minute, second, None, zone)
     if (found := _DAYS.fullmatch(cell)) is not None:
-        return cell if _stamp(*found.groups(), "0", "0", "0", None, "") else ""
+        return cell if _stamp(found[1], found[2], found[3], "0", "0", "0", None, "") else ""
     stamp, _ = stamps.read(cell)
     return stamp.text if stamp is not None else ""
 

@@ -74,7 +74,9 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
 
 def _nothing_found(findings: Sequence[AnyFinding], summaries: Sequence[EventsSummary]) -> str:
     """That no rule matched, with the number that could have; that none could is no result."""
-    rules, applicable = (max(counts) for counts in zip(*((s.rules, s.applicable_rules) for s in summaries), strict=True))
+    rules, applicable = (
+        max(counts) for counts in zip(*((s.rules, s.applicable_rules) for s in summaries), strict=True)
+    )
     logons = [finding.facts for finding in with_facts(findings, Logon)]
     if logons:
         accounts = plural(len({logon.account for logon in logons}), "account")
@@ -292,8 +294,8 @@ SECTION = Section(
         tool="svc.assistant.skills.events.tool:inspect",
         input=InputKind.BINARY,
         title="Events",
-        can="read event logs (Windows, Linux, web servers, firewalls, clouds, tables of events by their columns): attacks "
-        "by tactic, logons, scans, processes, gaps",
+        can="read event logs (Windows, Linux, web servers, firewalls, clouds, tables by their columns): attacks by "
+        "tactic, logons, scans, processes, gaps",
         facts=_FACTS,
         strong=words(
             *LOGIN_QUESTIONS,

@@ -56,7 +56,9 @@ def _scan_sentences(findings: Sequence[AnyFinding]) -> list[str]:
 def _scan_words(scan: PortScan) -> str:
     source = code_span(defang_text(scan.source))
     if scan.shape == "horizontal":
-        return f"{source} tried port {scan.tried[0]} on {plural(scan.hosts, 'host')} ({plural(scan.attempts, 'attempt')})"
+        return (
+            f"{source} tried port {scan.tried[0]} on {plural(scan.hosts, 'host')} ({plural(scan.attempts, 'attempt')})"
+        )
     target = code_span(defang_text(scan.targets[0]))
     more = f" and of {scan.hosts - 1:,} more" if scan.hosts > 1 else ""
     allowed = f", {scan.allowed:,} allowed" if scan.allowed else ""

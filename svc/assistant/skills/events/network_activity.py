@@ -271,4 +271,6 @@ def _port(text: str | None) -> int | None:
 
 def _per_minute(span: Span) -> float | None:
     first, last = seconds_of(span.first.replace("--", "2000-")), seconds_of(span.last.replace("--", "2000-"))
-    return round(span.count / (last - first) * 60, 2) if first is not None and last is not None and last > first else None
+    return (
+        round(span.count / (last - first) * 60, 2) if first is not None and last is not None and last > first else None
+    )

@@ -1,4 +1,4 @@
-"""Report actions in cloud and office services that attackers use, too (``notable_actions.toml``): roles, keys, rules."""
+"""Report actions in cloud services that attackers use, too (``notable_actions.toml``): roles, keys, mailbox rules."""
 
 from __future__ import annotations
 
@@ -85,7 +85,10 @@ class NotableActions:
             seen = self._seen[key] = _Seen(listed)
         seen.span.add(event)
         targets = (fields.get(name, "").replace("\n", ", ") for name in _TARGETS)
-        for counter, value in ((seen.addresses, fields.get("SourceIp", "")), (seen.targets, next(filter(None, targets), ""))):
+        for counter, value in (
+            (seen.addresses, fields.get("SourceIp", "")),
+            (seen.targets, next(filter(None, targets), "")),
+        ):
             if value and (value in counter or len(counter) < MAX_VALUES):
                 counter[value] += 1
 

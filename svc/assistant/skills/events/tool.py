@@ -1,8 +1,8 @@
 """Analyse an event log: detection rules, logons, remote access, process trees, log gaps and rare values.
 
 Reads Windows events, Linux's audit log and syslog, web servers' logs, CloudTrail and tables of events (other products'
-exports, by their columns) in the formats of ``_READERS``, which are recognised by content. ``after`` and ``before`` (a time of day, ``03:00:00``, in UTC or the log's own zone as
-its events are) keep a part of each day.
+exports, by their columns) in the formats of ``_READERS``, which are recognised by content. ``after`` and ``before`` (a
+time of day, ``03:00:00``, in UTC or the log's own zone as its events are) keep a part of each day.
 """
 
 from __future__ import annotations
@@ -85,12 +85,8 @@ _READERS = (
     LogReader(
         "EVTX", "Windows event log (EVTX)", lambda head: starts_as(head, "evtx"), evtx.read, "event", has_records=True
     ),
-    LogReader(
-        "XML", "Windows events (XML)", windows_xml.is_event_xml, windows_xml.read, "event", has_records=True
-    ),
-    LogReader(
-        "CloudTrail", "AWS CloudTrail log", cloudtrail.is_cloudtrail, cloudtrail.read, "event", has_records=True
-    ),
+    LogReader("XML", "Windows events (XML)", windows_xml.is_event_xml, windows_xml.read, "event", has_records=True),
+    LogReader("CloudTrail", "AWS CloudTrail log", cloudtrail.is_cloudtrail, cloudtrail.read, "event", has_records=True),
     LogReader("journal", "systemd journal (JSON)", syslog.is_journal, syslog.read, "entry"),
     LogReader("export", "export of another product", tables.is_known_export, tables.read, "record"),
     LogReader("JSON", "Windows events (JSON)", _is_json_event, windows_json.read, "event"),

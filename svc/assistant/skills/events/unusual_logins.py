@@ -79,9 +79,7 @@ class UnusualLogins:
         yield from found[:MAX_LISTED]
 
     @staticmethod
-    def _finding(
-        name: str, account: _Account, event: Event, reasons: list[str], place: Place
-    ) -> Finding[UnusualLogin]:
+    def _finding(name: str, account: _Account, event: Event, reasons: list[str], place: Place) -> Finding[UnusualLogin]:
         source = event.fields.get("IpAddress") or event.fields.get("WorkstationName", "")
         return Finding(
             title=f"unusual login of {name} from {source or 'an unnamed source'}: {', '.join(reasons)}",
