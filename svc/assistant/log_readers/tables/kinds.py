@@ -28,7 +28,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
 
     ``needs`` lists alternatives of columns that it has. ``columns`` are its columns by role, before the common names;
     ``joined`` are roles made of several columns. ``category`` is of records that no ``when`` fits: "activity" for
-    actions of accounts, "" to decide by the columns. ``severities`` translates its own severities; ``unread`` says what to
+    actions of accounts, "" to decide by the columns. ``severities`` translates its own; ``unread`` says what to
     do with a kind that is recognised but not read.
     """
 

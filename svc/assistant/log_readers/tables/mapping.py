@@ -189,7 +189,7 @@ class ColumnMapping:
         elif "action" in self.columns:
             self.columns["outcome"] = self.columns["action"][:1]
             cells = values.get(self.columns["outcome"][0], [])
-            if not any(outcome_of_words(cell) for cell in cells):
+            if sum(1 for cell in cells if outcome_of_words(cell)) < 0.5 * len(cells):
                 del self.columns["outcome"]
 
     def is_used(self, name: str) -> bool:

@@ -19,14 +19,15 @@ from svc.assistant.log_readers.flatten import flatten
 from svc.assistant.log_readers.json_objects import Skipped, read_objects
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
 from svc.assistant.log_readers.syslog import is_syslog
-from svc.assistant.log_readers.tables.kinds import is_known_name, line_patterns
+from svc.assistant.log_readers.tables.kinds import is_known_name, line_patterns, plain_name, roles
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS
 
 MAX_COLUMNS = 300
 MAX_CELL_CHARS = 262_144
 LINE_SHARE = 0.6  # of the first lines that must have the form
 SAMPLE_LINES = 50
-MIN_PAIRS = 5  # key=value pairs in a line
+MIN_PAIRS = 5  # key=value pairs in a line, members of a record inside another object
+_WRAPPERS = ("result", "_source", "event", "Event", "record", "log", "data")
 _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
 
 
@@ -62,14 +63,24 @@ class JsonForm:
     def records(self, content: BinaryIO) -> Iterator[Record]:
         """Yield the objects, flat."""
         for number, found in read_objects(content, self._skipped):
-            wrapped = found.get("result") or found.get("_source")  # Splunk, Elasticsearch
             values: dict[str, str] = {}
-            flatten(values, "", wrapped if isinstance(wrapped, dict) else found)
+            flatten(values, "", _unwrapped(found))
             yield Record(number, None, values, json.dumps(found, ensure_ascii=False)[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""
         return self._skipped.gaps("a record")
+
+
+def _unwrapped(found: dict[str, object]) -> dict[str, object]:
+    """Return the record in an object around it, as Splunk, Elasticsearch and collectors write it."""
+    if any(plain_name(name) in roles()["time"] for name in found):
+        return found
+    for name in _WRAPPERS:
+        inner = found.get(name)
+        if isinstance(inner, dict) and len(inner) >= MIN_PAIRS:
+            return {key: value for key, value in found.items() if key != name and not isinstance(value, dict)} | inner
+    return found
 
 
 _LineParser = Callable[[str], dict[str, str] | None]

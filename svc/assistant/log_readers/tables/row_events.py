@@ -19,6 +19,7 @@ LOGIN = re.compile(
     r"|session[._ ]start|\bssh\b|\bvpn\b|\bauth\b|\bmfa\b",
     re.IGNORECASE,
 )
+_LOGIN_NAME = re.compile(r"log[-_ ]?[io]n|sign[-_ ]?in", re.IGNORECASE)
 LOGOUT = re.compile(r"log(?:ged)?[-_ .]?(?:out|off)|sign[-_ .]?(?:ed)?[-_ .]?out", re.IGNORECASE)
 _WINDOWS = re.compile(r"\\|\.exe\b|\b(?:cmd|powershell|vssadmin|rundll32|schtasks|reg|wmic|certutil)\b", re.IGNORECASE)
 _ENDPOINTS = {
@@ -67,8 +68,9 @@ class RowEvents:
         self._shapes: dict[frozenset[str], str] = {}
         actions = [action for record in sample if (action := mapping.value(record, "action"))]
         self._are_named = any(LOGIN.search(action) for action in actions)
-        self._has_actions = bool(actions) and mapping.columns.get("action") != mapping.columns.get("outcome")
-        self._is_login_table = any(LOGIN.search(name) for record in sample[:1] for name in record)
+        is_outcome = mapping.columns.get("action") == mapping.columns.get("outcome")  # its values are outcomes
+        self._has_actions = bool(actions) and (self._are_named or not is_outcome)
+        self._is_login_table = any(_LOGIN_NAME.search(name) for record in sample[:1] for name in record)
         commands = " ".join(mapping.value(record, role) for record in sample for role in ("image", "command"))
         self._system = "windows" if _WINDOWS.search(commands) else "linux"
         self.is_usable = self._kind is not None or any(self._shape(record) != "-" for record in sample)
@@ -124,7 +126,8 @@ class RowEvents:
         shape_found = self._shape(values)
         if shape_found == "authentication" and self._has_actions and self._are_named:
             action = self._mapping.value(values, "action")
-            return ("authentication", "") if LOGIN.search(action) and not LOGOUT.search(action) else ("", "")
+            is_login = LOGIN.search(action) and not LOGOUT.search(action) and self._outcome(values)
+            return ("authentication", "") if is_login else ("", "")
         if shape_found == "-" and self._kind is not None:
             shape_found = ""
         return shape_found, ""
@@ -155,7 +158,7 @@ class RowEvents:
             return "firewall" if present & {"outcome", "action"} else "network_connection"
         if "user" in present and self._tells_logins(present):
             return "authentication"
-        if present >= {"time", "action"} and present & {"user", "host"}:
+        if present >= {"time", "action"} and present & {"user", "host", "source_address"}:
             return ""
         return "-"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 import msgspec
@@ -109,14 +110,15 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
         before: End of a time of day.
     """
     yield Progress(text=f"reading {source}")
-    reader = _reader(content)
-    if reader is None:
+    found = _reader(content)
+    if found is None:
         yield from _not_examined(content)
         return
+    reader, items = found
     log = _LogAnalysis(Place(source, has_records=reader.has_records), reader)
     yield from log.rule_gaps()
     window = _TimeOfDay(after, before)
-    yield from _read(content, log, window)
+    yield from _read(content, items, log, window)
     yield from log.findings(window=(after, before))
     if window.left_out:
         yield Gap(text=f"{window.left_out:,} events outside the requested time of day were not examined")
@@ -125,21 +127,44 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events alone, to try rules on a log; one Gap if its format is not supported."""
-    reader = _reader(content)
-    if reader is None:
+    found = _reader(content)
+    if found is None:
         yield _unsupported(content)
         return
-    for item in reader.read(content):
+    for item in found[1]:
         if isinstance(item, Event | Gap):
             yield item
 
 
-def _reader(content: BinaryIO) -> LogReader | None:
+def _reader(content: BinaryIO) -> tuple[LogReader, Iterator[ReadItem]] | None:
+    """Return the first reader that finds an event, and what it reads; if none does, the first that knows the format.
+
+    Names of other formats may occur in a log, so that the first bytes alone do not always tell.
+    """
     head = content.read(HEAD_BYTES)
     content.seek(0)
     if tables.is_unread_kind(head):
         return None
-    return next((one for one in _READERS if one.matches(head)), None)
+    fallback: tuple[LogReader, Iterator[ReadItem]] | None = None
+    for reader in _READERS:
+        if not reader.matches(head):
+            continue
+        items = reader.read(content)
+        before = list(_until_event(items))
+        if before and isinstance(before[-1], Event):
+            return reader, chain(before, items)
+        fallback = fallback or (reader, iter(before))
+        content.seek(0)
+    is_text = fallback is not None and fallback[0].form in ("syslog", "web log")
+    return None if is_text and tables.name_of(head) else fallback
+
+
+def _until_event(items: Iterator[ReadItem]) -> Iterator[ReadItem]:
+    """Yield up to the first event."""
+    for item in items:
+        yield item
+        if isinstance(item, Event):
+            return
 
 
 def _unsupported(content: BinaryIO) -> Gap:
@@ -174,10 +199,12 @@ def _count_lines(content: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
-def _read(content: BinaryIO, log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
+def _read(
+    content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _TimeOfDay
+) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     next_progress, size = 0, FIRST_BATCH
-    for item in log.reader.read(content):
+    for item in items:
         if not isinstance(item, Event):
             if isinstance(item, Gap):
                 yield item
