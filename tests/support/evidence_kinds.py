@@ -418,7 +418,7 @@ def _mftecmd() -> bytes:
     return table(header, rows)
 
 
-@kind("Amcache export", "Amcache_UnassociatedFileEntries.csv", "process_tree", ("mimikatz.exe",), held=True)
+@kind("Amcache export", "Amcache_UnassociatedFileEntries.csv", held=True)
 def _amcache() -> bytes:
     header = ["ApplicationName", "ProgramId", "FileKeyLastWriteTimestamp", "SHA1", "IsOsComponent", "FullPath", "Name",
               "FileExtension", "LinkDate", "ProductName", "Size"]  # fmt: skip

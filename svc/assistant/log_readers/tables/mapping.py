@@ -186,11 +186,13 @@ class ColumnMapping:
                 best, self.outcome, self._outcome_note = name, reader, note
         if best is not None:
             self.columns["outcome"] = [best]
-        elif "action" in self.columns:
-            self.columns["outcome"] = self.columns["action"][:1]
-            cells = values.get(self.columns["outcome"][0], [])
-            if sum(1 for cell in cells if outcome_of_words(cell)) < 0.5 * len(cells):
-                del self.columns["outcome"]
+            return
+        for name in (*self.columns.get("action", ())[:1], *self.columns.get("message", ())[:1]):
+            cells = values.get(name, [])
+            if sum(1 for cell in cells if outcome_of_words(cell)) >= 0.5 * len(cells):
+                self.columns["outcome"] = [name]
+                self.columns.setdefault("action", [name])
+                return
 
     def is_used(self, name: str) -> bool:
         """Whether a column has a role."""

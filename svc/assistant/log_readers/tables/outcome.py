@@ -39,7 +39,7 @@ def outcome_of_words(cell: str) -> str:
     words = [word.lower() for word in _WORDS.findall(text)]
     if any(word.startswith(_BAD) or word == "not" for word in words):
         return FAILURE
-    return SUCCESS if any(word.startswith(_GOOD) for word in words) else ""
+    return SUCCESS if any(word.startswith(_GOOD) or word == "ok" for word in words) else ""
 
 
 def outcome_reader(name: str, sample: Iterable[str]) -> tuple[Outcome, str]:

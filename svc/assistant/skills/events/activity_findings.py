@@ -43,6 +43,31 @@ class NetworkSummary(Facts, frozen=True, kw_only=True, tag="network_summary"):
     """Connections between addresses beyond the limit, which are counted in the totals only."""
 
 
+class HostRequests(msgspec.Struct, frozen=True):
+    """A host and the requests to it."""
+
+    host: str
+    count: int
+
+
+class ProxySummary(Facts, frozen=True, kw_only=True, tag="proxy_summary"):
+    """Totals of a proxy's log."""
+
+    requests: int
+    refused: int
+    """Answered with 403 or 407."""
+    clients: int
+    hosts: int
+    first: str | None
+    last: str | None
+    by_host: list[HostRequests]
+    """Most requests first, at most 50."""
+    once: list[str]
+    """Hosts that were asked for once, at most 50."""
+    untold: int
+    """Requests to hosts beyond the limit, which are counted in the totals only."""
+
+
 class PortScan(Facts, frozen=True, kw_only=True, tag="port_scan"):
     """A source that tried many ports of a host (vertical), or one port on many hosts (horizontal)."""
 

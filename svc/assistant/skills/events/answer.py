@@ -18,6 +18,7 @@ from svc.assistant.skills.events.activity_findings import (
     NotableAction,
     PortScan,
     ProductAlert,
+    ProxySummary,
     UnusualLogin,
 )
 from svc.assistant.skills.events.answer_tables import period_zone, position, technique_words, time_words
@@ -282,7 +283,7 @@ def _branches(tree: ProcessTree) -> list[Branch]:
 
 _FACTS = (
     RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, UnusualLogin, PortScan, DeniedTraffic,
-    ProductAlert, NotableAction, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary,
+    ProductAlert, NotableAction, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary, ProxySummary,
     CloudCall, CloudLogin, CloudRefusals, CloudIdentity, WebSummary, UnixSummary, EventTactics, ProcessTree, RareValue,
     Timeline, EventsSummary,
 )  # fmt: skip

@@ -11,6 +11,7 @@ from svc.assistant.skills.events.activity_findings import (
     NotableAction,
     PortScan,
     ProductAlert,
+    ProxySummary,
     UnusualLogin,
 )
 from svc.assistant.skills.events.answer_tables import TitledTable, position, time_words, titled_tables
@@ -33,6 +34,10 @@ def sentences(findings: Sequence[AnyFinding]) -> list[str]:
     if actions:
         shown = "; ".join(escape(finding.title) for finding in actions[:NAMED])
         said.append(f"{plural(len(actions), 'notable action')}: {shown}{_more(len(actions))}.")
+    for summary in (finding.facts for finding in with_facts(findings, ProxySummary)):
+        requests = f"{plural(summary.requests, 'request')} to {plural(summary.hosts, 'host')}"
+        rare = f"; requested once: {_names(summary.once[:NAMED])}{_more(len(summary.once))}" if summary.once else ""
+        said.append(f"{requests}, {summary.refused:,} refused{rare}.")
     return said
 
 
@@ -166,6 +171,19 @@ def _connections(findings: Sequence[Finding[NetworkSummary]]) -> str:
     return table(("What", "Most frequent"), rows)
 
 
+def _proxy(findings: Sequence[Finding[ProxySummary]]) -> str:
+    rows = [
+        row
+        for facts in (finding.facts for finding in findings)
+        for row in (
+            ("Most requested hosts", ", ".join(
+                f"{code_span(defang_text(one.host) or '-', limit=60)} {one.count:,}" for one in facts.by_host[:COUNTED])),
+            ("Requested once", _names(facts.once)),
+        )
+    ]  # fmt: skip
+    return table(("What", "Hosts"), rows)
+
+
 def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> str:
     rows = [
         (
@@ -228,4 +246,5 @@ _TABLES: tuple[TitledTable, ...] = (
     (ProductAlert, "Alerts of other products", _alerts),
     (NotableAction, "Notable actions", _actions),
     (NetworkSummary, "Connections", _connections),
+    (ProxySummary, "Requests through the proxy", _proxy),
 )

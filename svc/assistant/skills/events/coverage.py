@@ -42,6 +42,7 @@ class Coverages:
             ("authentication" in categories or "security" in services, "attacks on passwords and unusual logins"),
             (bool(categories & {"firewall", "network_connection"}), "port scans and repeated denials"),
             ("webserver" in categories, "attacks on a web server"),
+            ("proxy" in categories, "rarely requested hosts"),
             ("cloudtrail" in services, "risky AWS calls"),
             ("linux" in products, "changes of accounts, services and settings"),
             (bool(products & covered_products()), "notable actions of accounts"),

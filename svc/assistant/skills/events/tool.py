@@ -41,6 +41,7 @@ from svc.assistant.skills.events.network_activity import NetworkActivity
 from svc.assistant.skills.events.notable_actions import NotableActions
 from svc.assistant.skills.events.process_tree import ProcessTreeBuilder
 from svc.assistant.skills.events.product_alerts import ProductAlerts
+from svc.assistant.skills.events.proxy_activity import ProxyActivity
 from svc.assistant.skills.events.rare_values import RareValues
 from svc.assistant.skills.events.remote_access import RemoteAccessCollector
 from svc.assistant.skills.events.rule_hits import RuleHits
@@ -199,9 +200,7 @@ def _count_lines(content: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
-def _read(
-    content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _TimeOfDay
-) -> Iterator[ToolEvent]:
+def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     next_progress, size = 0, FIRST_BATCH
     for item in items:
@@ -278,8 +277,8 @@ class _LogAnalysis:
         self._rare = RareValues()
         self._notable = NotableEvents()
         self._activities = (
-            WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), UnusualLogins(), ProductAlerts(),
-            NotableActions(),
+            WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), ProxyActivity(), UnusualLogins(),
+            ProductAlerts(), NotableActions(),
         )  # fmt: skip
         self._listeners = (
             self.counts, self._coverages, self._continuity, self._logons, self._remote, self._processes, self._rare,
