@@ -236,8 +236,8 @@ def _zeek_http() -> bytes:
 @kind("Splunk table of web lines", "web.csv", *WEB, held=True)
 def _splunk_web() -> bytes:
     rows = (
-        (iso(s), "www", (f'{client} - - [{at(s):%d/%b/%Y:%H:%M:%S} +0000] "{method} {target} HTTP/1.1" {status} 512 "-" '
-         f'"{agent}"'))
+        (iso(s), "www", (f'{client} - - [{at(s):%d/%b/%Y:%H:%M:%S} +0000] "{method} {target} HTTP/1.1" {status} 512 '
+         f'"-" "{agent}"'))
         for s, client, method, target, status, agent in requests()
     )  # fmt: skip
     return table(["_time", "host", "_raw"], rows)

@@ -67,7 +67,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         *answer_activity.sentences(findings),
     ]
     if not sentences and not sum(summary.events for summary in summaries):
-        return "**No event could be read**, so nothing is known about what happened."
+        return "**Not examined:** no event could be read, so nothing is known about what happened."
     if not sentences:
         sentences = [_nothing_found(findings, summaries)]
     return " ".join([*sentences, *map(_coverage, summaries), *filter(None, map(_columns, summaries))])

@@ -177,7 +177,7 @@ def _proxy(findings: Sequence[Finding[ProxySummary]]) -> str:
         for facts in (finding.facts for finding in findings)
         for row in (
             ("Most requested hosts", ", ".join(
-                f"{code_span(defang_text(one.host) or '-', limit=60)} {one.count:,}" for one in facts.by_host[:COUNTED])),
+                f"{code_span(defang_text(one.host) or '-')} {one.count:,}" for one in facts.by_host[:COUNTED])),
             ("Requested once", _names(facts.once)),
         )
     ]  # fmt: skip
