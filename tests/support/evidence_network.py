@@ -1,11 +1,11 @@
-"""Generators for firewall, network, web and cloud logs; they register in ``evidence_kinds.KINDS``."""
+"""Generators for firewall, network, web and cloud logs; they register in ``evidence_base.KINDS``."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from tests.support.evidence_kinds import at, iso, kind, lines, plain, table
+from tests.support.evidence_base import at, iso, kind, lines, plain, table
 
 SCANNER = "203.0.113.50"
 TARGET = "198.51.100.10"
@@ -390,7 +390,7 @@ def _github() -> bytes:
     ).encode()  # fmt: skip
 
 
-@kind("enriched audit.log", "audit-enriched.log", "rule_hit", ("T1105",))
+@kind("enriched audit.log", "audit-enriched.log", "event_tactics", ("T1105",))
 def _enriched_audit() -> bytes:
     rows = []
     for number in range(6):

@@ -311,7 +311,6 @@ SECTION = Section(
             r"\b(?:access|audit|web ?server|apache|nginx|iis) ?logs?\b|\bauditd\b|\bsyslog\b|\bcloud ?trail\b",
             r"\bsigma\b|\bdetection rules?\b",
             r"\bport ?scan\w*|\bscanned (?:ports?|hosts?)\b|\bfirewall\b",
-            r"\bshadow cop(?:y|ies)\b",
             r"\bunusual log-?[io]ns?\b|\blog-?[io]ns? (?:are|is|were|look) unusual\b",
             r"\brare (?:process\w*|parents?|services?|tasks?|things?)\b",
         ),

@@ -9,7 +9,6 @@ import re
 import msgspec
 import pytest
 
-import tests.support.evidence_network  # noqa: F401 - registers its kinds
 from svc.assistant.file_types.identify import identify
 from svc.assistant.findings import Coverage, Finding, Severity
 from svc.assistant.skills.events.answer import SECTION
