@@ -95,8 +95,14 @@ def test_the_verdict_answers_which_logins_are_unusual():
     assert "Columns read: `time=time`, `source address=src`, `user=user`, `outcome=result`." in verdict
 
 
-def test_a_table_of_ordinary_logins_says_that_none_failed():
+def test_the_accepted_logins_of_a_table_are_named():
     verdict = SECTION.verdict(findings(logins([(iso(n * 3_600), "ann", "192.0.2.7") for n in range(9)])))
+    assert verdict.startswith("9 remote logons were accepted: `ann` from `192[.]0[.]2[.]7` (9).")
+
+
+def test_a_table_of_ordinary_logins_without_sources_says_that_none_failed():
+    content = table(["time", "user", "result"], ((iso(n * 3_600), "ann", "success") for n in range(9)))
+    verdict = SECTION.verdict(findings(content))
     assert verdict.startswith("**No rule applies** to these events (0 of ")
     assert " 9 logons of 1 account; none failed." in verdict
 
