@@ -121,7 +121,7 @@ def _logins(event: Event) -> Iterator[Event]:
     event.fields |= {
         "TargetUserName": found["user"],
         "IpAddress": found["source"],
-        "LogonType": found["method"],
+        "Method": found["method"],
         "Outcome": "success" if found["word"] == "Accepted" else "failure",
     }
     for _ in range(min(int(found["times"] or 1), MAX_REPEATS)):

@@ -27,6 +27,7 @@ from svc.assistant.log_readers.tables.row_events import RowEvents
 HEAD_BYTES = 65_536
 MAX_JSON_CELL = 65_536
 MAX_NAMED = 8  # columns in a message
+_STATED_OF_RAW = ("time=", "host=", "program=", "message=")  # what the lines get from the other columns
 _JSON_COLUMNS = frozenset(
     ["auditdata", "raw", "message", "payload", "body", "log", "eventoriginal", "rawevent", "data"]
 )
@@ -143,7 +144,8 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     raw = RawLines(mapping, sample) if kind is None else None
     everything = chain(sample, records)
     if raw is not None and raw.what:
-        yield ReadAs(f"{form.name} with {raw.what}", mapping.stated(), tuple(mapping.unused))
+        stated = tuple(one for one in mapping.stated() if one.startswith(_STATED_OF_RAW))
+        yield ReadAs(f"{form.name} with {raw.what}", stated, tuple(mapping.unused))
         yield from raw.read(everything)
     else:
         name = kind.name if kind is not None else form.name
