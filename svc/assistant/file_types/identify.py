@@ -14,7 +14,10 @@ import puremagic
 from svc.assistant.file_types.logs import TextKind, text_kind
 from svc.assistant.file_types.signatures import NamedContent, is_windows_program, starts_as, table
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
+from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
+from svc.assistant.log_readers.tables.reader import is_event_table, is_known_export
+from svc.assistant.log_readers.windows_csv import is_event_csv
 
 HEAD_BYTES = 65_536  # of a file, as much as ``identify`` needs
 TEXT_LABELS = frozenset(
@@ -31,6 +34,7 @@ TEXT_LABELS = frozenset(
         "syslog",
         "journal",
         "cloudtrail",
+        "eventtable",
         "csv",
         "tsv",
         "xml",
@@ -50,6 +54,7 @@ TEXT_LABELS = frozenset(
         "rtf",
     ]
 )
+_MAY_BE_TABLE = frozenset(["txt", "log", "authlog", "json", "jsonl", "csv", "tsv", "ini", "syslog", "markdown", "yaml"])
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -70,8 +75,20 @@ def identify(head: bytes, name: str = "") -> tuple[str, str]:
     if (known := _by_magic(head)) is not None:
         return known
     if (text := decode_text(head)) is not None:
-        return _kind_of_text(text, _ending(name))
+        kind = _kind_of_text(text, _ending(name))
+        return (kind[0], _table_label(head) or kind[1]) if kind[1] in _MAY_BE_TABLE else kind
     return _by_puremagic(head) or ("application/octet-stream", "unknown")
+
+
+def _table_label(head: bytes) -> str:
+    """``winevents`` for Windows events as CSV, ``eventtable`` for any other table of events; "" if it is none."""
+    if is_journal(head):
+        return ""
+    if is_known_export(head):
+        return "eventtable"
+    if is_event_csv(head):
+        return "winevents"
+    return "eventtable" if is_event_table(head) else ""
 
 
 def decode_text(head: bytes) -> str | None:
@@ -242,7 +259,7 @@ def _markup(body: str) -> _Kind | None:
 
 def _mail(body: str) -> _Kind | None:
     names = set()
-    for line in body.splitlines()[:60]:
+    for line in split_lines(body)[:60]:
         if not line.strip():
             break
         if line[0] in " \t":
@@ -265,7 +282,7 @@ def _table(body: str, ending: str) -> _Kind | None:
     """Rows with the same number (at least 2) of commas, semicolons or tabs, if the first row looks like names."""
     if ending not in ("", "csv", "tsv", "txt"):
         return None
-    rows = [row for row in body.splitlines()[:20] if row.strip()]
+    rows = [row for row in split_lines(body)[:20] if row.strip()]
     rows = rows[:-1] if len(rows) == 20 else rows
     if len(rows) < 2 or not re.match(r"[\"\w]", rows[0]):
         return None

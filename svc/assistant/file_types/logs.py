@@ -10,6 +10,7 @@ import re
 from enum import StrEnum
 
 from svc.assistant.log_readers.auditd import is_audit_log
+from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_syslog
 from svc.assistant.log_readers.web_server import is_web_log
 
@@ -50,7 +51,7 @@ _STAMPED = re.compile(
 
 def text_kind(sample: str) -> TextKind:
     """The kind of the text that starts with ``sample``; a log with any line about a login is an AUTH_LOG."""
-    lines = [line for line in sample.splitlines()[:SAMPLE_LINES] if line.strip()]
+    lines = [line for line in split_lines(sample)[:SAMPLE_LINES] if line.strip()]
     head = "\n".join(lines[:HEAD_LINES]).encode()
     if is_audit_log(head):
         return TextKind.AUDIT_LOG

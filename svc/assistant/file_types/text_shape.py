@@ -23,6 +23,7 @@ _FORMS = {
     "journal": "a systemd journal",
     "cloudtrail": "a CloudTrail log",
     "winevents": "Windows events",
+    "eventtable": "a table of events",
     "json": "JSON",
     "jsonl": "JSON lines",
     "csv": "a table",
@@ -30,7 +31,8 @@ _FORMS = {
     "eml": "a mail",
     "pem": "a PEM file",
 }
-_LOGS = frozenset(_FORMS[label] for label in ("authlog", "weblog", "auditlog", "syslog", "log", "journal", "winevents"))
+_LOG_LABELS = ("authlog", "weblog", "auditlog", "syslog", "log", "journal", "winevents", "eventtable")
+_LOGS = frozenset(_FORMS[label] for label in _LOG_LABELS)
 _TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
 _FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")
 _FIELD_LINES = 40

@@ -15,8 +15,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_OPEN = 64  # events whose records may still follow: only a few interleave
@@ -71,12 +70,12 @@ class _Record(msgspec.Struct):
 
 def is_audit_log(head: bytes) -> bool:
     """Return whether a file's first lines are audit records."""
-    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip("-\r ")]
+    lines = [line for line in split_lines(head.decode("utf-8", errors="replace"))[:50] if line.strip("-\r ")]
     mine = sum(1 for line in lines if "msg=audit(" in line or line.startswith("time->"))
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the records in the file's order, those of one event together."""
     lines = Lines(content)
     waiting: dict[tuple[str, str], list[_Record]] = {}

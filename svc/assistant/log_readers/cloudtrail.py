@@ -12,14 +12,11 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.flatten import flatten
+from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much memory
-MAX_FIELDS = 300  # of one record
-MAX_DEPTH = 8
-MAX_LIST = 20  # items of a list that become fields
-MAX_VALUE_CHARS = 8_192
 
 
 class _File(msgspec.Struct):
@@ -35,7 +32,7 @@ def is_cloudtrail(head: bytes) -> bool:
     return b'"CloudTrailEvent"' in text or (b'"eventSource"' in text and b'"eventName"' in text)
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is the record's position in the file, from 1."""
     whole = content.read(MAX_BYTES + 1)
     content.seek(0)
@@ -52,6 +49,7 @@ def read(content: BinaryIO) -> Iterator[Event | Gap]:
                 yield event
         if unread:
             yield Gap(text=f"{unread:,} records are not CloudTrail events")
+            yield Unread(unread)
         return
     lines = Lines(content)
     for number, offset, line in lines:
@@ -86,7 +84,7 @@ def _event(raw: bytes, number: int, offset: int | None) -> Event | None:
     if not isinstance(found, dict) or "eventName" not in found:
         return None
     fields: dict[str, str] = {}
-    _flatten(fields, "", found, 0)
+    flatten(fields, "", found)
     time = fields.get("eventTime", "")
     return Event(
         number=number,
@@ -106,22 +104,3 @@ def _excerpt(fields: dict[str, str]) -> str:
     """Return the most informative part of a record that is too long to be shown."""
     shown = ("eventTime", "eventSource", "eventName", "userIdentity.arn", "sourceIPAddress", "errorCode")
     return " ".join(fields[name] for name in shown if name in fields)[:MAX_EXCERPT_CHARS]
-
-
-def _flatten(fields: dict[str, str], path: str, value: object, depth: int) -> None:
-    if len(fields) >= MAX_FIELDS or depth > MAX_DEPTH:
-        return
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _flatten(fields, f"{path}.{name}" if path else str(name), inner, depth + 1)
-    elif isinstance(value, list):
-        if value and all(isinstance(item, str | int | float) for item in value):
-            fields[path] = "\n".join(map(str, value[:MAX_LIST]))[:MAX_VALUE_CHARS]
-            return
-        for number, inner in enumerate(value[:MAX_LIST]):
-            _flatten(fields, f"{path}.{number}" if isinstance(inner, list) else path, inner, depth + 1)
-    elif isinstance(value, bool):
-        fields[path] = "true" if value else "false"
-    elif value is not None:
-        text = str(value)[:MAX_VALUE_CHARS]
-        fields[path] = f"{fields[path]}\n{text}"[:MAX_VALUE_CHARS] if path in fields else text

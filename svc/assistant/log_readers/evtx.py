@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import ReadItem, Unread
 from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
 
@@ -34,7 +35,7 @@ _RECORD = re.compile(r"record(?: id| number)?:? (\d+)")
 _decode = msgspec.json.Decoder(dict[str, object]).decode
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is its EventRecordID."""
     head = content.read(HEADER_BYTES)
     if len(head) < HEADER_BYTES:
@@ -51,6 +52,8 @@ def read(content: BinaryIO) -> Iterator[Event | Gap]:
             yield Gap(text=item)
     if gaps > MAX_GAPS:
         yield Gap(text=f"{gaps - MAX_GAPS:,} more damaged places were skipped")
+    if gaps:
+        yield Unread(gaps)
 
 
 def _chunks(content: BinaryIO, stated: int) -> Iterator[Event | str]:

@@ -5,11 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import msgspec
+
 from svc.assistant.findings import Gap
+from svc.assistant.sigma.event import Event
 
 MAX_LINE_BYTES = 65_536  # of one line; the rest of it is skipped
 MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Unread(msgspec.Struct, frozen=True):
+    """Records that a reader could not make sense of; a Gap says which."""
+
+    count: int
+
+
+class ReadAs(msgspec.Struct, frozen=True):
+    """What a reader took the log for, if only its content tells: the form's name, and how its columns were read."""
+
+    form: str
+    columns: tuple[str, ...] = ()
+    """``role=column``."""
+    unused: tuple[str, ...] = ()
+    """Columns without a known meaning."""
+
+
+ReadItem = Event | Gap | Unread | ReadAs
+"""Everything that a log reader may yield."""
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of ``text`` as files have them: ends are LF or CR LF.
+
+    ``str.splitlines`` also splits at 0x1D, which auditd writes within a record, at 0x85 and at U+2028.
+    """
+    lines = text.split("\n")
+    if not lines[-1]:
+        lines.pop()
+    return [line.removesuffix("\r") for line in lines]
 
 
 class Lines:
@@ -56,7 +90,7 @@ class Lines:
                 yield number, offset, line.rstrip("\r")[:MAX_LINE_BYTES]
             offset += 2 * (len(line) + 1)
 
-    def gaps(self, what: str) -> Iterator[Gap]:
+    def gaps(self, what: str) -> Iterator[Gap | Unread]:
         """Yield what was cut, and how many lines were not ``what``."""
         if self._is_cut:
             yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were examined, because the file is in UTF-16")
@@ -67,3 +101,4 @@ class Lines:
             )
         if self.foreign:
             yield Gap(text=f"{len(self.foreign):,} lines are not {what}; the first is line {self.foreign[0]:,}")
+            yield Unread(len(self.foreign))

@@ -14,13 +14,18 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.firewall_lines import firewall_message
+from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_MESSAGE_CHARS = 16_384
-_HEADER = re.compile(r"\s*(?P<host>\S+)\s+(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?")
+_HEADER = re.compile(
+    r"\s*(?P<host>\S+)\s+(?=[^\s:\[]{0,99}[A-Za-z])(?P<program>[^\s:\[]{1,100})(?:\[(?P<pid>\d+)\])?:\s?"
+)
 _HEADER_5424 = re.compile(r"\s*(?P<host>\S+) (?P<program>\S+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\](?= |$)) ?\ufeff?")
+_HEADER_DEVICE = re.compile(r"\s*(?P<host>\S+)\s+(?::\s)?(?=%[A-Z]|\d,\d{4}/\d\d/\d\d )(?P<program>)(?P<pid>)")
+"""Of firewalls that name no program: Cisco's and Palo Alto Networks'."""
 _SERVICES = {
     "sshd": "sshd", "sudo": "sudo", "cron": "cron", "crond": "cron", "anacron": "cron", "vsftpd": "vsftpd",
     "su": "auth", "login": "auth", "useradd": "auth", "usermod": "auth", "userdel": "auth", "groupadd": "auth",
@@ -42,7 +47,7 @@ def is_journal(head: bytes) -> bool:
 def is_syslog(head: bytes) -> bool:
     """Return whether most of a file's first lines have a timestamp, a host and a program."""
     stamps = Stamps()
-    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
+    lines = [line for line in split_lines(head.decode("utf-8", errors="replace"))[:50] if line.strip()]
     mine = sum(1 for line in lines if _header(stamps, line) is not None)
     return bool(lines) and mine >= 0.6 * len(lines)
 
@@ -51,11 +56,11 @@ def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
     stamp, end = stamps.read(line)
     if stamp is None:
         return None
-    found = _HEADER.match(line, end) or _HEADER_5424.match(line, end)
+    found = _HEADER_DEVICE.match(line, end) or _HEADER.match(line, end) or _HEADER_5424.match(line, end)
     return (stamp.text, found) if found is not None else None
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order."""
     lines = Lines(content)
     stamps = Stamps()
@@ -79,7 +84,12 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
     fields = {"program": found["program"], "message": line[found.end() :][:MAX_MESSAGE_CHARS]}
     if found["pid"] and found["pid"] != "-":
         fields["pid"] = found["pid"]
-    return _event(number, offset, line, _utc(time), found["host"], fields)
+    event = _event(number, offset, line, _utc(time), found["host"], fields)
+    told = firewall_message(fields["program"], fields["message"])
+    if told is not None:
+        event.category, event.product = told.category, told.product
+        event.fields |= told.fields
+    return event
 
 
 def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:

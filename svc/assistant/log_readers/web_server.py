@@ -14,8 +14,7 @@ from functools import lru_cache
 from typing import BinaryIO
 from urllib.parse import unquote_plus
 
-from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.timestamps import MONTHS
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
@@ -58,7 +57,7 @@ def _without_syslog_header(line: str) -> str:
 
 def is_web_log(head: bytes) -> bool:
     """Return whether a file's first lines are a web server's."""
-    lines = [line for line in head.decode("utf-8", errors="replace").splitlines()[:50] if line.strip()]
+    lines = [line for line in split_lines(head.decode("utf-8", errors="replace"))[:50] if line.strip()]
     if any(line.startswith("#Fields:") and " cs-method" in line for line in lines):
         return True
     shapes = (_ACCESS, _NGINX_ERROR, _APACHE_ERROR)
@@ -66,7 +65,7 @@ def is_web_log(head: bytes) -> bool:
     return bool(lines) and mine >= 0.6 * len(lines)
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order."""
     lines = Lines(content)
     columns: list[str] = []
@@ -114,7 +113,7 @@ def _access(line: str, number: int, offset: int) -> Event | None:
     if rest and (forwarded := _FORWARDED.search(rest)) is not None:
         fields["s-proxy"], fields["x-forwarded-for"] = client, forwarded[1]
         fields["c-ip"] = forwarded[1].split(",")[0]
-    _add_request(fields, request)
+    add_request(fields, request)
     _add_plain(fields, "cs-referer", referer)
     _add_plain(fields, "cs-user-agent", agent)
     if host:
@@ -127,7 +126,8 @@ def _add_plain(fields: dict[str, str], name: str, value: str | None) -> None:
         fields[name] = value
 
 
-def _add_request(fields: dict[str, str], request: str) -> None:
+def add_request(fields: dict[str, str], request: str) -> None:
+    """Add the fields of a request line (``GET /a?b HTTP/1.1``)."""
     found = _REQUEST.fullmatch(request)
     if found is None:  # not HTTP: bytes of a scanner or a TLS handshake
         fields["cs-uri"] = fields["cs-uri-query"] = request
@@ -135,10 +135,11 @@ def _add_request(fields: dict[str, str], request: str) -> None:
     fields["cs-method"] = found[1]
     if found[3]:
         fields["cs-version"] = found[3]
-    _add_target(fields, found[2])
+    add_target(fields, found[2])
 
 
-def _add_target(fields: dict[str, str], target: str) -> None:
+def add_target(fields: dict[str, str], target: str) -> None:
+    """Add the fields of a request's target, also decoded."""
     decoded = unquote_plus(target) if "%" in target or "+" in target else target
     fields["cs-uri"] = fields["c-uri"] = target
     fields["cs-uri-stem"] = target.partition("?")[0]
@@ -170,7 +171,7 @@ def _w3c(columns: list[str], line: str, number: int, offset: int) -> Event | Non
     day, clock = fields.pop("date", ""), fields.pop("time", "")
     stem, query = fields.get("cs-uri-stem", ""), fields.get("cs-uri-query", "")
     if stem:
-        _add_target(fields, f"{stem}?{query}" if query else stem)
+        add_target(fields, f"{stem}?{query}" if query else stem)
     if "cs-user-agent" in fields:
         fields["cs-user-agent"] = fields["cs-user-agent"].replace("+", " ")
     time = f"{day}T{clock}.000Z" if day and clock else ""
@@ -191,7 +192,7 @@ def _error(line: str, number: int, offset: int) -> Event | None:
     if (client := _CLIENT.search(message)) is not None:
         fields["c-ip"] = client[1].rpartition(":")[0] if client[1].count(":") == 1 else client[1]
     if (request := _ERROR_REQUEST.search(message)) is not None:
-        _add_request(fields, request[1])
+        add_request(fields, request[1])
     event = _event(number, offset, line, time, "", fields)
     event.product, event.service = product, "error"
     return event

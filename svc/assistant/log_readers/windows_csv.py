@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import BinaryIO
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import Lines
+from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
 from svc.assistant.log_readers.windows_json import event_of
 from svc.assistant.sigma.event import Event
 
@@ -78,7 +78,7 @@ def _known(name: str) -> str:
     return _NAMES.get(name.strip().lower().replace(" ", ""), "")
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is the line on which its row ends."""
     lines = Lines(content)
     text = _CsvLines(lines)
@@ -106,6 +106,7 @@ def read(content: BinaryIO) -> Iterator[Event | Gap]:
             yield event
     if broken:
         yield Gap(text=f"{broken:,} rows are damaged or not Windows events")
+        yield Unread(broken)
     yield from lines.gaps("rows")
 
 

@@ -13,6 +13,7 @@ from typing import BinaryIO
 from xml.etree import ElementTree
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import ReadItem, Unread
 from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
 
@@ -36,7 +37,7 @@ def _encoding(head: bytes) -> str:
     return next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
 
 
-def read(content: BinaryIO) -> Iterator[Event | Gap]:
+def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is its record number, otherwise its position."""
     encoding = _encoding(content.read(4))
     content.seek(0)
@@ -61,6 +62,7 @@ def read(content: BinaryIO) -> Iterator[Event | Gap]:
         yield Gap(text=f"damaged after event {number:,}: the last event is incomplete")
     if broken:
         yield Gap(text=f"{broken:,} events are damaged or longer than {MAX_EVENT_CHARS:,} characters; not examined")
+        yield Unread(broken)
 
 
 def _event(text: str, number: int) -> Event | None:

@@ -107,6 +107,15 @@ class RuleEngine:
             for rule in partition.matching(event):
                 yield Hit(rule, event)
 
+    @property
+    def applicable(self) -> int:
+        """How many rules could apply to the events so far, by their log source and event ID."""
+        return len({id(rule) for partition in self._partitions.values() for rule in partition.rules})
+
+    def covered(self) -> set[tuple[str, str, str]]:
+        """Return product, service and category of the events so far to which any rule could apply."""
+        return {key[:3] for key, partition in self._partitions.items() if partition.rules}
+
     def finish(self) -> Iterator[Hit]:
         """Yield the hits known only after the last event: none, because every rule looks at a single event."""
         yield from ()
@@ -123,6 +132,7 @@ class _Partition:
 
     def __init__(self, rules: list[Rule]) -> None:
         layout = Layout()
+        self.rules = rules
         self._rules: list[tuple[Predicate, Rule]] = [(predicate(rule.condition, layout), rule) for rule in rules]
         self._slots: list[tuple[str, ValueForm]] = list(layout.slots)
         self._fields = sorted({field for field, _ in self._slots})

@@ -17,7 +17,20 @@ PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
 """Files that a tool for text or lines can read."""
 RECORD_LABELS = frozenset(
-    ["log", "authlog", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "winevents", "jsonl", "csv", "tsv"]
+    [
+        "log",
+        "authlog",
+        "weblog",
+        "auditlog",
+        "syslog",
+        "journal",
+        "cloudtrail",
+        "winevents",
+        "eventtable",
+        "jsonl",
+        "csv",
+        "tsv",
+    ]
 )
 """Texts that consist of records, one per line, not of prose."""
 

@@ -32,6 +32,7 @@ import msgspec
 from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Gap, InputKind, Progress, ToolEvent
+from svc.assistant.log_readers.lines import split_lines
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of a file that a tool needs as one text; the rest becomes a Gap
 MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a compressed file read as bytes: a quarter of the worker's memory
@@ -285,7 +286,7 @@ class _InputFile:
     def lines(self) -> Iterator[str]:
         """The lines without their ends; what exceeds MAX_LINE_BYTES in a line is skipped."""
         if self._encoding == "utf-16":
-            yield from self.text().splitlines()
+            yield from split_lines(self.text())
             return
         total = number = 0
         while raw := self._line():

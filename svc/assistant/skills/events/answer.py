@@ -11,7 +11,16 @@ from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.skills import charts
 from svc.assistant.skills.charts import Bar, Branch, ChartMark
-from svc.assistant.skills.events import answer_activity, answer_tables
+from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
+from svc.assistant.skills.events.activity_findings import (
+    DeniedTraffic,
+    NetworkSummary,
+    NotableAction,
+    PortScan,
+    ProductAlert,
+    ProxySummary,
+    UnusualLogin,
+)
 from svc.assistant.skills.events.answer_tables import period_zone, position, technique_words, time_words
 from svc.assistant.skills.events.findings import (
     CloudCall,
@@ -43,6 +52,7 @@ from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
 NAMED = 3  # rules, accounts or hosts in one sentence
+COLUMNS = 8  # of a table, in the sentence about them
 _BAD = (Severity.CRITICAL, Severity.HIGH)
 _WEAK = (Severity.LOW, Severity.INFO)
 
@@ -53,14 +63,30 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     sentences = [
         *_tactic_sentences(findings),
         *_logon_sentences(findings),
+        *answer_exports.sentences(findings),
         *answer_activity.sentences(findings),
     ]
     if not sentences and not sum(summary.events for summary in summaries):
-        return "**No event could be read**, so nothing is known about what happened."
+        return "**Not examined:** no event could be read, so nothing is known about what happened."
     if not sentences:
-        rules = sum(summary.rules for summary in summaries)
-        sentences = [f"**No detections** (0 of {plural(rules, 'rule')})."]
-    return " ".join([*sentences, *map(_coverage, summaries)])
+        sentences = [_nothing_found(findings, summaries)]
+    return " ".join([*sentences, *map(_coverage, summaries), *filter(None, map(_columns, summaries))])
+
+
+def _nothing_found(findings: Sequence[AnyFinding], summaries: Sequence[EventsSummary]) -> str:
+    """That no rule matched, with the number that could have; that none could is no result."""
+    rules, applicable = (
+        max(counts) for counts in zip(*((s.rules, s.applicable_rules) for s in summaries), strict=True)
+    )
+    logons = [finding.facts for finding in with_facts(findings, Logon)]
+    if logons:
+        accounts = plural(len({logon.account for logon in logons}), "account")
+        counted = f" {plural(sum(logon.count for logon in logons), 'logon')} of {accounts}; none failed."
+    else:
+        counted = ""
+    if applicable:
+        return f"**No detections**: 0 of the {plural(applicable, 'rule')} that apply to these events matched.{counted}"
+    return f"**No rule applies** to these events (0 of {rules:,}).{counted}"
 
 
 def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
@@ -151,6 +177,17 @@ def _coverage(summary: EventsSummary) -> str:
     return sentence
 
 
+def _columns(summary: EventsSummary) -> str:
+    """How the columns of a table were read, and which were not."""
+    if not summary.columns:
+        return ""
+    shown = ", ".join(code_span(one, limit=60) for one in summary.columns[:COLUMNS])
+    unused = summary.unused_columns
+    rest = ", ".join(code_span(one, limit=40) for one in unused[:NAMED])
+    more = f" and {len(unused) - NAMED:,} more" if len(unused) > NAMED else ""
+    return f"Columns read: {shown}{f'; not used: {rest}{more}' if unused else ''}."
+
+
 def _more(count: int) -> str:
     return f" and {count - NAMED:,} more" if count > NAMED else ""
 
@@ -173,12 +210,14 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
         note = f" Known false positive: {escape(benign.removesuffix('.'))}." if benign else ""
         rule = code_span(hit.title, limit=90)
         steps.append(f"Check {position(hit.evidence[0])} ({rule}) with the system's owner.{note}")
-    return steps + _collection_steps(findings) + answer_activity.steps(findings)
+    steps += _collection_steps(findings)
+    return steps + answer_exports.steps(findings) + answer_activity.steps(findings)
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
     """All tables, those about other logs than Windows' first."""
-    return "\n\n".join(filter(None, (answer_activity.body(findings), answer_tables.body(findings))))
+    bodies = (answer_exports.body(findings), answer_activity.body(findings), answer_tables.body(findings))
+    return "\n\n".join(filter(None, bodies))
 
 
 def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -243,19 +282,21 @@ def _branches(tree: ProcessTree) -> list[Branch]:
 
 
 _FACTS = (
-    RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, RemoteAccess, LogGap, WebClient, UnixChange,
+    RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, UnusualLogin, PortScan, DeniedTraffic,
+    ProductAlert, NotableAction, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary, ProxySummary,
     CloudCall, CloudLogin, CloudRefusals, CloudIdentity, WebSummary, UnixSummary, EventTactics, ProcessTree, RareValue,
     Timeline, EventsSummary,
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
-_CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail"})
+_CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable"})
 SECTION = Section(
     skill=Skill(
         name="events",
         tool="svc.assistant.skills.events.tool:inspect",
         input=InputKind.BINARY,
         title="Events",
-        can="read event logs (Windows, Linux, web servers, CloudTrail): attacks by tactic, logons, processes, gaps",
+        can="read event logs (Windows, Linux, web servers, firewalls, clouds, tables by their columns): attacks by "
+        "tactic, logons, scans, processes, gaps",
         facts=_FACTS,
         strong=words(
             *LOGIN_QUESTIONS,
@@ -269,6 +310,8 @@ SECTION = Section(
             r"\b(?:log|event log) (?:was |is )?(?:cleared|tampered|wiped)\b|\bgaps? in the log\b",
             r"\b(?:access|audit|web ?server|apache|nginx|iis) ?logs?\b|\bauditd\b|\bsyslog\b|\bcloud ?trail\b",
             r"\bsigma\b|\bdetection rules?\b",
+            r"\bport ?scan\w*|\bscanned (?:ports?|hosts?)\b|\bfirewall\b",
+            r"\bunusual log-?[io]ns?\b|\blog-?[io]ns? (?:are|is|were|look) unusual\b",
             r"\brare (?:process\w*|parents?|services?|tasks?|things?)\b",
         ),
         weak=words(

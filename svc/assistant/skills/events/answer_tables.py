@@ -331,7 +331,7 @@ def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
         accounts = _counted([(row.account, row.count) for row in facts.by_account])
         lead = (
             f"Read {plural(facts.events, 'event')} ({escape(facts.form)}) from {period}; hosts: {hosts}; "
-            f"accounts: {accounts}. {plural(facts.rules, 'rule')} ran."
+            f"accounts: {accounts}. {plural(facts.rules, 'rule')} ran, {facts.applicable_rules:,} of them apply to it."
         )
         blocks += [lead, table(("Log", "ID", "Meaning", "Events"), rows, limit=15)]
     return "\n\n".join(blocks)

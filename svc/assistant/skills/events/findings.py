@@ -51,7 +51,11 @@ class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
 
     events: int
     form: str
-    """``EVTX``, ``JSON``, ``syslog``, …"""
+    """What the log was read as: ``Windows event log (EVTX)``, ``Okta System Log (mapped columns)``, …"""
+    columns: list[str]
+    """How the columns of a table were read: ``time=TimeGenerated``; empty for other logs."""
+    unused_columns: list[str]
+    """Columns of a table without a known meaning, at most 50."""
     first: str | None
     last: str | None
     kinds: int
@@ -66,6 +70,8 @@ class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
     """Most frequent first, at most 100; they decide which detection rules could match."""
     rules: int
     """How many detection rules ran."""
+    applicable_rules: int
+    """How many of them could apply to these events, by log source and event ID."""
     after: str | None
     """Start of the time of day that the question asked for."""
     before: str | None

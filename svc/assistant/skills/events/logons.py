@@ -173,7 +173,10 @@ class LogonCounts:
         }  # fmt: skip
 
     def add(self, event: Event) -> None:
-        """Count an event if it is about a logon."""
+        """Count an event if it is about a logon: one of Windows, or a login in a table or raw line."""
+        if event.category == "authentication":
+            self._table_login(event)
+            return
         reader = self._readers.get(event.event_id or 0) if event.service == "security" else None
         if reader is not None:
             self._learn_address(event)
@@ -205,6 +208,15 @@ class LogonCounts:
         """Return the address of the workstation of a check, if it is known, otherwise its name."""
         name = (event.fields.get("Workstation", "").strip("\\ ") or LOCAL).lower()
         return self._addresses.get(name) or name
+
+    def _table_login(self, event: Event) -> None:
+        """Count a login that states its outcome, as ``log_readers/tables`` makes it."""
+        match event.fields.get("Outcome"):
+            case "failure":
+                reason = event.fields.get("Reason", "").partition("\n")[0][:80] or "not stated"
+                self._count(event, _plain_account(event), _source(event), _type(event), reason)
+            case "success":
+                self._logged_on(event)
 
     def _failed(self, event: Event) -> None:
         fields = event.fields

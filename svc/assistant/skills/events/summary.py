@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from svc.assistant.findings import Finding
+from svc.assistant.log_readers.lines import ReadAs
 from svc.assistant.log_readers.windows import windows_events, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place
@@ -49,13 +50,15 @@ class EventCounts:
                 if short in self.accounts or len(self.accounts) < MAX_TRACKED:
                     self.accounts[short] += 1
 
-    def finding(self, place: Place, *, form: str, rules: int, window: tuple[str, str]) -> Finding[EventsSummary]:
+    def finding(
+        self, place: Place, *, read_as: ReadAs, rules: tuple[int, int], window: tuple[str, str]
+    ) -> Finding[EventsSummary]:
         """Return the summary of the log.
 
         Args:
             place: The log.
-            form: Name of the log's format.
-            rules: How many rules ran.
+            read_as: What the log was read as.
+            rules: How many rules ran, and how many of them could apply.
             window: Start and end of the time of day that was asked for, or "".
         """
         kinds = self.kinds.most_common()
@@ -64,7 +67,9 @@ class EventCounts:
             title=f"{self.count:,} events in {place.source}",
             facts=EventsSummary(
                 events=self.count,
-                form=form,
+                form=read_as.form,
+                columns=list(read_as.columns),
+                unused_columns=list(read_as.unused[:MAX_NAMES]),
                 first=self.first or None,
                 last=self.last or None,
                 kinds=len(kinds),
@@ -77,7 +82,8 @@ class EventCounts:
                 by_log_source=[
                     SourceEvents(*source, count) for source, count in self.log_sources.most_common(MAX_KINDS)
                 ],
-                rules=rules,
+                rules=rules[0],
+                applicable_rules=rules[1],
                 after=window[0] or None,
                 before=window[1] or None,
                 table_version=table.version,

@@ -1,20 +1,21 @@
 """Analyse an event log: detection rules, logons, remote access, process trees, log gaps and rare values.
 
-Reads Windows events, Linux's audit log and syslog, web servers' logs and CloudTrail in the formats of ``_READERS``,
-which are recognised by content. ``after`` and ``before`` (a time of day, ``03:00:00``, in UTC or the log's own zone as
-its events are) keep a part of each day.
+Reads Windows events, Linux's audit log and syslog, web servers' logs, CloudTrail and tables of events (other products'
+exports, by their columns) in the formats of ``_READERS``, which are recognised by content. ``after`` and ``before`` (a
+time of day, ``03:00:00``, in UTC or the log's own zone as its events are) keep a part of each day.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Facts, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Facts, Finding, Gap, Progress, ToolEvent
 from svc.assistant.log_readers import (
     auditd,
     cloudtrail,
@@ -25,21 +26,29 @@ from svc.assistant.log_readers import (
     windows_json,
     windows_xml,
 )
+from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
+from svc.assistant.log_readers.tables import reader as tables
 from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.sigma.engine import RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.events.cloud_activity import CloudActivity
+from svc.assistant.skills.events.coverage import Coverages
 from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.events.log_gaps import Continuity
 from svc.assistant.skills.events.logons import LogonCounts
+from svc.assistant.skills.events.network_activity import NetworkActivity
+from svc.assistant.skills.events.notable_actions import NotableActions
 from svc.assistant.skills.events.process_tree import ProcessTreeBuilder
+from svc.assistant.skills.events.product_alerts import ProductAlerts
+from svc.assistant.skills.events.proxy_activity import ProxyActivity
 from svc.assistant.skills.events.rare_values import RareValues
 from svc.assistant.skills.events.remote_access import RemoteAccessCollector
 from svc.assistant.skills.events.rule_hits import RuleHits
 from svc.assistant.skills.events.summary import EventCounts
 from svc.assistant.skills.events.tactics import NotableEvents, scored_indicators, tactics_finding, timeline
 from svc.assistant.skills.events.unix_activity import UnixActivity
+from svc.assistant.skills.events.unusual_logins import UnusualLogins
 from svc.assistant.skills.events.web_activity import WebActivity
 
 BATCH = 2_000  # events that run through the rules at once
@@ -50,11 +59,13 @@ HEAD_BYTES = 65_536
 
 
 class LogReader(msgspec.Struct, frozen=True):
-    """One log format: how to recognise it by its first bytes, and what reads it."""
+    """One log format: how to recognise it by its first bytes, what reads it, and what is counted in it."""
 
     form: str
+    read_as: str
     matches: Callable[[bytes], bool]
-    read: Callable[[BinaryIO], Iterator[Event | Gap]]
+    read: Callable[[BinaryIO], Iterator[ReadItem]]
+    unit: str = "line"
     has_records: bool = False
 
 
@@ -73,15 +84,19 @@ def _is_json_event(head: bytes) -> bool:
 
 
 _READERS = (
-    LogReader("EVTX", lambda head: starts_as(head, "evtx"), evtx.read, has_records=True),
-    LogReader("XML", windows_xml.is_event_xml, windows_xml.read, has_records=True),
-    LogReader("CloudTrail", cloudtrail.is_cloudtrail, cloudtrail.read, has_records=True),
-    LogReader("journal", syslog.is_journal, syslog.read),
-    LogReader("JSON", _is_json_event, windows_json.read),
-    LogReader("audit log", auditd.is_audit_log, auditd.read),
-    LogReader("web log", web_server.is_web_log, web_server.read),
-    LogReader("CSV", windows_csv.is_event_csv, windows_csv.read),
-    LogReader("syslog", syslog.is_syslog, syslog.read),
+    LogReader(
+        "EVTX", "Windows event log (EVTX)", lambda head: starts_as(head, "evtx"), evtx.read, "event", has_records=True
+    ),
+    LogReader("XML", "Windows events (XML)", windows_xml.is_event_xml, windows_xml.read, "event", has_records=True),
+    LogReader("CloudTrail", "AWS CloudTrail log", cloudtrail.is_cloudtrail, cloudtrail.read, "event", has_records=True),
+    LogReader("journal", "systemd journal (JSON)", syslog.is_journal, syslog.read, "entry"),
+    LogReader("export", "export of another product", tables.is_known_export, tables.read, "record"),
+    LogReader("JSON", "Windows events (JSON)", _is_json_event, windows_json.read, "event"),
+    LogReader("audit log", "Linux audit log", auditd.is_audit_log, auditd.read, "record"),
+    LogReader("CSV", "Windows events (CSV)", windows_csv.is_event_csv, windows_csv.read, "event"),
+    LogReader("table", "table of events", tables.is_event_table, tables.read, "record"),
+    LogReader("web log", "web server log", web_server.is_web_log, web_server.read),
+    LogReader("syslog", "syslog", syslog.is_syslog, syslog.read),
 )
 """In the order of the check; the first that matches reads the log."""
 
@@ -96,45 +111,104 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
         before: End of a time of day.
     """
     yield Progress(text=f"reading {source}")
-    reader = _reader(content)
-    if reader is None:
-        yield _unsupported()
+    found = _reader(content)
+    if found is None:
+        yield from _not_examined(content)
         return
-    log = _LogAnalysis(Place(source, has_records=reader.has_records))
+    reader, items = found
+    log = _LogAnalysis(Place(source, has_records=reader.has_records), reader)
     yield from log.rule_gaps()
     window = _TimeOfDay(after, before)
-    yield from _read(reader, content, log, window)
-    yield from log.findings(form=reader.form, window=(after, before))
+    yield from _read(content, items, log, window)
+    yield from log.findings(window=(after, before))
     if window.left_out:
         yield Gap(text=f"{window.left_out:,} events outside the requested time of day were not examined")
+    yield log.coverage(window.left_out)
 
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events alone, to try rules on a log; one Gap if its format is not supported."""
-    reader = _reader(content)
-    if reader is None:
-        yield _unsupported()
+    found = _reader(content)
+    if found is None:
+        yield _unsupported(content)
         return
-    yield from reader.read(content)
+    for item in found[1]:
+        if isinstance(item, Event | Gap):
+            yield item
 
 
-def _reader(content: BinaryIO) -> LogReader | None:
+def _reader(content: BinaryIO) -> tuple[LogReader, Iterator[ReadItem]] | None:
+    """Return the first reader that finds an event, and what it reads; if none does, the first that knows the format.
+
+    Names of other formats may occur in a log, so that the first bytes alone do not always tell.
+    """
     head = content.read(HEAD_BYTES)
     content.seek(0)
-    return next((one for one in _READERS if one.matches(head)), None)
+    if tables.is_unread_kind(head):
+        return None
+    fallback: tuple[LogReader, Iterator[ReadItem]] | None = None
+    for reader in _READERS:
+        if not reader.matches(head):
+            continue
+        items = reader.read(content)
+        before = list(_until_event(items))
+        if before and isinstance(before[-1], Event):
+            return reader, chain(before, items)
+        fallback = fallback or (reader, iter(before))
+        content.seek(0)
+    is_text = fallback is not None and fallback[0].form in ("syslog", "web log")
+    return None if is_text and tables.name_of(head) else fallback
 
 
-def _unsupported() -> Gap:
+def _until_event(items: Iterator[ReadItem]) -> Iterator[ReadItem]:
+    """Yield up to the first event."""
+    for item in items:
+        yield item
+        if isinstance(item, Event):
+            return
+
+
+def _unsupported(content: BinaryIO) -> Gap:
+    head = content.read(HEAD_BYTES)
+    content.seek(0)
+    if (reason := tables.why_unread(head)) is not None:
+        return Gap(text=f"{reason}; not examined")
     forms = ", ".join(one.form for one in _READERS)
     return Gap(text=f"not a supported event log ({forms}); not examined")
 
 
-def _read(reader: LogReader, content: BinaryIO, log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
+def _not_examined(content: BinaryIO) -> Iterator[ToolEvent]:
+    gap = _unsupported(content)
+    head = content.read(HEAD_BYTES)
+    content.seek(0)
+    yield gap
+    yield Coverage(
+        read_as=tables.name_of(head) or "unknown format",
+        unit="line",
+        understood=0,
+        total=_count_lines(content),
+        looked_for="events",
+    )
+
+
+def _count_lines(content: BinaryIO) -> int:
+    """Count the lines from here to the end."""
+    lines, last = 0, b"\n"
+    while piece := content.read(1024 * 1024):
+        lines += piece.count(b"\n")
+        last = piece[-1:]
+    return lines + (last != b"\n")
+
+
+def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     next_progress, size = 0, FIRST_BATCH
-    for item in reader.read(content):
-        if isinstance(item, Gap):
-            yield item
+    for item in items:
+        if not isinstance(item, Event):
+            if isinstance(item, Gap):
+                yield item
+            else:
+                log.note(item)
             continue
         if not window.has(item):
             continue
@@ -148,6 +222,7 @@ def _read(reader: LogReader, content: BinaryIO, log: _LogAnalysis, window: _Time
             next_progress = log.counts.count + PROGRESS_EVERY
         if log.counts.count >= MAX_EVENTS:
             yield Gap(text=f"only the first {log.counts.count:,} events were examined")
+            log.note(Unread(max(1, _count_lines(content)) if not log.reader.has_records else 1))
             break
     log.add(batch)
     yield Progress(text=log.progress())
@@ -183,9 +258,13 @@ class _TimeOfDay:
 class _LogAnalysis:
     """Everything that is counted while a log is read."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, reader: LogReader) -> None:
         loaded = load_rules()
+        self.reader = reader
         self.counts = EventCounts()
+        self._read_as = ReadAs(reader.form)
+        self._unread = 0
+        self._coverages = Coverages()
         self._place = place
         self._rule_count = len(loaded.rules)
         self._unreadable = loaded.unreadable
@@ -197,10 +276,13 @@ class _LogAnalysis:
         self._processes = ProcessTreeBuilder()
         self._rare = RareValues()
         self._notable = NotableEvents()
-        self._activities = (WebActivity(), UnixActivity(), CloudActivity())
+        self._activities = (
+            WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), ProxyActivity(), UnusualLogins(),
+            ProductAlerts(), NotableActions(),
+        )  # fmt: skip
         self._listeners = (
-            self.counts, self._continuity, self._logons, self._remote, self._processes, self._rare, self._notable,
-            *self._activities,
+            self.counts, self._coverages, self._continuity, self._logons, self._remote, self._processes, self._rare,
+            self._notable, *self._activities,
         )  # fmt: skip
 
     def rule_gaps(self) -> Iterator[Gap]:
@@ -209,6 +291,13 @@ class _LogAnalysis:
             yield Gap(text=f"rule set {one.name} cannot be read and did not run: {one.reason}")
         for rule in self._engine.unusable:
             yield Gap(text=f"rule {rule.title} is damaged and did not run")
+
+    def note(self, item: ReadAs | Unread) -> None:
+        """Remember how the log was read, and how much of it could not be."""
+        if isinstance(item, Unread):
+            self._unread += item.count
+        else:
+            self._read_as = item
 
     def add(self, batch: Sequence[Event]) -> None:
         """Count the events and run the rules over them."""
@@ -226,12 +315,25 @@ class _LogAnalysis:
             f"{self._logons.failures:,} failed logons, {self._processes.count:,} processes"
         )
 
-    def findings(self, *, form: str, window: tuple[str, str]) -> Iterator[Finding[Facts]]:
+    def coverage(self, left_out: int) -> Coverage:
+        """Return how far the log was read; ``left_out`` events were outside of what was asked for."""
+        count = self.counts.count
+        return Coverage(
+            read_as=self.reader.read_as if self._read_as.form == self.reader.form else self._read_as.form,
+            unit=self.reader.unit,
+            understood=count,
+            total=count + left_out + self._unread,
+            looked_for=self._coverages.looked_for(self._engine.applicable, self._rule_count),
+            not_covered=self._coverages.not_covered(self._engine),
+        )
+
+    def findings(self, *, window: tuple[str, str]) -> Iterator[Finding[Facts]]:
         """Yield the summary, the tactics, then the findings they are based on."""
         for hit in self._engine.finish():
             self._hits.add(hit)
         self._logons.finish()
-        yield self.counts.finding(self._place, form=form, rules=self._rule_count, window=window)
+        rules = self._rule_count, self._engine.applicable
+        yield self.counts.finding(self._place, read_as=self._read_as, rules=rules, window=window)
         found: list[Finding[Facts]] = [
             *self._hits.findings(self._place),
             *self._logons.findings(self._place),

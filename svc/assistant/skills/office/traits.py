@@ -16,6 +16,7 @@ import msgspec
 from svc.assistant.file_types.signatures import describe
 from svc.assistant.findings import Confidence, Severity, ToolEvent
 from svc.assistant.knowledge import load
+from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.skills.file_traits import Inspection, TraitEntry, is_runnable
 from svc.assistant.skills.office.vba import VbaModule
 from svc.assistant.skills.script.embedded import code_traits
@@ -132,12 +133,12 @@ def _self_starting(inspection: Inspection, name: str, acting: Sequence[str]) -> 
 def _has_code(source: str) -> bool:
     return any(
         line.strip() and not line.startswith(("Attribute ", "Option "))
-        for line in _without_comments(source).splitlines()
+        for line in split_lines(_without_comments(source))
     )
 
 
 def _without_comments(source: str) -> str:
-    return "\n".join(line for line in source.splitlines() if not line.lstrip().startswith(("'", "Rem ")))
+    return "\n".join(line for line in split_lines(source) if not line.lstrip().startswith(("'", "Rem ")))
 
 
 def _matches(which: str, text: str) -> Iterator[tuple[_PatternRule, re.Match[str]]]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.skills.script.language import Language
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def _by_lines(text: str, language: Language, first: int) -> Iterator[Command]:
 
 def _joined_lines(text: str) -> Iterator[str]:
     """Yield lines joined with their continuations; NUL marks each line break, so that lines can be counted."""
-    yield from _CONTINUED.sub("\0", text.replace("\0", " ")).splitlines()
+    yield from split_lines(_CONTINUED.sub("\0", text.replace("\0", " ")))
 
 
 def _batch(line: str, number: int) -> Iterator[Command]:

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.windows_json import MAX_LINE_BYTES, read
+from svc.assistant.log_readers.json_objects import MAX_LINE_BYTES
+from svc.assistant.log_readers.windows_json import read
 from svc.assistant.sigma.event import Event
 
 CHANNEL = "Microsoft-Windows-Sysmon/Operational"

@@ -59,7 +59,13 @@ def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
 
 def test_a_log_without_detections_says_so():
     verdict = SECTION.verdict(findings(event(4634, 0), event(4634, 1)))
-    assert verdict.startswith("**No detections** (0 of ")
+    assert verdict.startswith("**No rule applies** to these events (0 of ")
+
+
+def test_a_log_that_rules_apply_to_says_how_many():
+    verdict = SECTION.verdict(findings(event(1102, 0, SubjectUserName="ann"), event(4720, 1))[:1])
+    assert verdict.startswith("**No detections**: 0 of the ")
+    assert " rules that apply to these events matched." in verdict
 
 
 def test_the_tables_have_the_records_and_the_text_that_shows_it():

@@ -1,0 +1,337 @@
+"""Read the records of a table in any form: CSV, JSON, Zeek, W3C, key=value lines, CEF and LEEF, lines of fixed layout.
+
+A record is a dictionary of text by column; nested JSON is flat, with dotted names. What the columns mean is decided
+in ``mapping.py``.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import BinaryIO, NamedTuple, Protocol
+
+from svc.assistant.findings import Gap
+from svc.assistant.log_readers.auditd import is_audit_log
+from svc.assistant.log_readers.firewall_lines import netfilter_action
+from svc.assistant.log_readers.flatten import flatten
+from svc.assistant.log_readers.json_objects import Skipped, read_objects
+from svc.assistant.log_readers.lines import Lines, Unread, split_lines
+from svc.assistant.log_readers.syslog import is_syslog
+from svc.assistant.log_readers.tables.kinds import is_known_name, line_patterns, plain_name, roles
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS
+
+MAX_COLUMNS = 300
+MAX_CELL_CHARS = 262_144
+LINE_SHARE = 0.6  # of the first lines that must have the form
+SAMPLE_LINES = 50
+MIN_PAIRS = 5  # key=value pairs in a line, members of a record inside another object
+_WRAPPERS = ("result", "_source", "event", "Event", "record", "log", "data")
+_SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
+
+
+class Record(NamedTuple):
+    """One record: its line or its number in a list, from 1; its offset in the file if known; its columns."""
+
+    number: int
+    offset: int | None
+    values: dict[str, str]
+    excerpt: str
+
+
+class Form(Protocol):
+    """One form of table, for one file."""
+
+    name: str
+
+    def records(self, content: BinaryIO) -> Iterator[Record]:
+        """Yield the records in the file's order."""
+
+    def gaps(self) -> Iterator[Gap | Unread]:
+        """Yield what could not be read."""
+
+
+class JsonForm:
+    """Objects in any arrangement."""
+
+    name = "JSON records"
+
+    def __init__(self) -> None:
+        self._skipped = Skipped()
+
+    def records(self, content: BinaryIO) -> Iterator[Record]:
+        """Yield the objects, flat."""
+        for number, found in read_objects(content, self._skipped):
+            values: dict[str, str] = {}
+            flatten(values, "", _unwrapped(found))
+            yield Record(number, None, values, json.dumps(found, ensure_ascii=False)[:MAX_EXCERPT_CHARS])
+
+    def gaps(self) -> Iterator[Gap | Unread]:
+        """Yield what was damaged."""
+        return self._skipped.gaps("a record")
+
+
+def _unwrapped(found: dict[str, object]) -> dict[str, object]:
+    """Return the record in an object around it, as Splunk, Elasticsearch and collectors write it."""
+    if any(plain_name(name) in roles()["time"] for name in found):
+        return found
+    for name in _WRAPPERS:
+        inner = found.get(name)
+        if isinstance(inner, dict) and len(inner) >= MIN_PAIRS:
+            return {key: value for key, value in found.items() if key != name and not isinstance(value, dict)} | inner
+    return found
+
+
+_LineParser = Callable[[str], dict[str, str] | None]
+
+
+class LineForm:
+    """Each line is a record; lines that start with ``skip`` are not."""
+
+    def __init__(self, name: str, parse: _LineParser, *, skip: str = "", header: int = 0) -> None:
+        self.name = name
+        self._parse = parse
+        self._skip = skip
+        self._header = header
+        self._lines: Lines | None = None
+
+    def records(self, content: BinaryIO) -> Iterator[Record]:
+        """Yield the lines that have the form."""
+        lines = self._lines = Lines(content)
+        for number, offset, line in lines:
+            if number == self._header or (self._skip and line.startswith(self._skip)):
+                continue
+            values = self._parse(line)
+            if values is None:
+                lines.foreign.append(number)
+            else:
+                yield Record(number, offset, values, line[:MAX_EXCERPT_CHARS])
+
+    def gaps(self) -> Iterator[Gap | Unread]:
+        """Yield what was not in the form."""
+        return self._lines.gaps("records of this form") if self._lines is not None else iter(())
+
+
+class CsvForm:
+    """Rows of cells under a header; a cell may have several lines."""
+
+    def __init__(self, header_line: int, separator: str) -> None:
+        self.name = "TSV table" if separator == "\t" else "CSV table"
+        self._header_line, self._separator = header_line, separator
+        self._broken = 0
+        self._lines: Lines | None = None
+
+    def records(self, content: BinaryIO) -> Iterator[Record]:
+        """Yield the rows; a row's number is the line on which it begins."""
+        csv.field_size_limit(MAX_CELL_CHARS)
+        self._lines = Lines(content)
+        text = _Numbered(self._lines, self._header_line)
+        rows = csv.reader(text, delimiter=self._separator)
+        header: list[str] = []
+        while True:
+            text.begin()
+            try:
+                row = next(rows)
+            except StopIteration:
+                return
+            except csv.Error:
+                self._broken += 1
+                continue
+            if not header:
+                header = [name.strip() for name in row[:MAX_COLUMNS]]
+                continue
+            if not any(row):
+                continue
+            values = {name: value for name, value in zip(header, row, strict=False) if value and name}
+            if len(row) > len(header):
+                values.setdefault("message", row[len(header)])  # Event Viewer has no header for the last column
+            yield Record(text.first, text.offset, values, self._separator.join(row)[:MAX_EXCERPT_CHARS])
+
+    def gaps(self) -> Iterator[Gap | Unread]:
+        """Yield what was damaged."""
+        if self._broken:
+            yield Gap(text=f"{self._broken:,} rows are damaged")
+            yield Unread(self._broken)
+        if self._lines is not None:
+            yield from self._lines.gaps("rows")
+
+
+class _Numbered:
+    """Lines as csv needs them, with the number and offset of a row's first line."""
+
+    def __init__(self, lines: Iterable[tuple[int, int, str]], first: int) -> None:
+        self._lines = iter(lines)
+        self._from = first
+        self._is_first = True
+        self.first, self.offset = 0, 0
+
+    def begin(self) -> None:
+        """The next line begins a row."""
+        self._is_first = True
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        number, offset, line = next(self._lines)
+        while number < self._from:
+            number, offset, line = next(self._lines)
+        if self._is_first:
+            self.first, self.offset, self._is_first = number, offset, False
+        return line.replace("\x00", "").replace("\r", " ") + "\n"
+
+
+def form_of(text: str) -> Form | None:
+    """Return how to read a file that starts with ``text``; None if it is no table."""
+    body = text.lstrip("\ufeff \t\r\n")
+    if body.startswith(("{", "[{")) or re.match(r"\[\s*\{", body):
+        return JsonForm()
+    lines = [line for line in split_lines(text.lstrip("\ufeff"))[: 2 * SAMPLE_LINES] if line.strip()][:SAMPLE_LINES]
+    if not lines:
+        return None
+    return _commented(lines) or _spaced(lines) or _by_lines(lines) or _separated(lines) or _pairs_form(lines)
+
+
+def _commented(lines: list[str]) -> Form | None:
+    """Return the form of a file whose comment names the columns: Zeek's and W3C's."""
+    for line in lines:
+        if not line.startswith("#"):
+            return None
+        if line.startswith("#fields\t"):
+            return LineForm("Zeek log", _columns_parser(line.split("\t")[1:], "\t", unset="-"), skip="#")
+        if line.startswith("#Fields:"):
+            return LineForm("W3C log", _columns_parser(line[8:].split(), " ", unset="-"), skip="#")
+    return None
+
+
+def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineParser:
+    names = columns[:MAX_COLUMNS]
+
+    def parse(line: str) -> dict[str, str] | None:
+        cells = line.split(separator)
+        if len(cells) != len(names):
+            return None
+        return {name: cell for name, cell in zip(names, cells, strict=True) if cell not in (unset, "", "(empty)")}
+
+    return parse
+
+
+def _by_lines(lines: list[str]) -> Form | None:
+    """Return the form of lines with a fixed layout: CEF, LEEF, and the patterns of ``kinds.toml``."""
+    parsers = [("CEF log", _cef), ("LEEF log", _leef)]
+    for name, parse in (*parsers, *((name, _pattern_parser(pattern)) for name, pattern in line_patterns())):
+        if _share(lines, parse) >= LINE_SHARE:
+            return LineForm(name, parse)
+    return None
+
+
+def _share(lines: list[str], parse: _LineParser) -> float:
+    return sum(1 for line in lines if parse(line) is not None) / len(lines)
+
+
+def _pattern_parser(pattern: re.Pattern[str]) -> _LineParser:
+    def parse(line: str) -> dict[str, str] | None:
+        found = pattern.match(line)
+        return (
+            None
+            if found is None
+            else {name: cell for name, cell in found.groupdict().items() if cell not in ("-", None)}
+        )
+
+    return parse
+
+
+_CEF_PAIR = re.compile(r"(?:^| )([A-Za-z][\w.\[\]-]{0,60})=")
+_ESCAPED = re.compile(r"\\([|=\\])")
+
+
+def _cef(line: str) -> dict[str, str] | None:
+    """Parse a line of ArcSight's Common Event Format, after any syslog header."""
+    at = line.find("CEF:", 0, 300)
+    parts = re.split(r"(?<!\\)\|", line[at:], maxsplit=7) if at >= 0 else []
+    if len(parts) < 8:
+        return None
+    values = {"deviceVendor": parts[1], "deviceProduct": parts[2], "signatureId": parts[4], "name": parts[5],
+              "severity": parts[6]}  # fmt: skip
+    found = list(_CEF_PAIR.finditer(parts[7]))[:MAX_COLUMNS]
+    for pair, following in zip(found, [*found[1:], None], strict=True):
+        cell = parts[7][pair.end() : following.start() if following else None].strip()
+        values[pair[1]] = _ESCAPED.sub(r"\1", cell)
+    return values
+
+
+def _leef(line: str) -> dict[str, str] | None:
+    """Parse a line of QRadar's Log Event Extended Format, version 1 or 2."""
+    at = line.find("LEEF:", 0, 300)
+    if at < 0:
+        return None
+    parts = line[at:].split("|", 6)
+    if len(parts) < 6:
+        return None
+    rest = "|".join(parts[5:])
+    separator = "\t"
+    if parts[0] == "LEEF:2.0" and len(parts) == 7:
+        written = parts[5]
+        separator = chr(int(written.lstrip("0x") or "9", 16)) if written.lower().startswith("0x") else written or "\t"
+        rest = parts[6]
+    values = {"deviceVendor": parts[1], "deviceProduct": parts[2], "name": parts[4]}
+    for cell in rest.split(separator)[:MAX_COLUMNS]:
+        name, is_pair, value = cell.partition("=")
+        if is_pair and name.strip():
+            values[name.strip()] = value.strip()
+    return values
+
+
+_CELL = re.compile(r"[\"\w@]")
+_DIGITS = re.compile(r"[\d.:/ -]+")
+
+
+def _spaced(lines: list[str]) -> Form | None:
+    """Return the form of a table with spaces between its columns, as flow logs have it."""
+    names, rows = lines[0].split(), lines[1:-1] or lines[1:]
+    if len(names) < 4 or "," in lines[0] or not _are_names(names) or not rows:
+        return None
+    if all(len(row.split(" ")) == len(names) for row in rows):
+        return LineForm("table", _columns_parser(names, " ", unset="-"), header=1)
+    return None
+
+
+def _separated(lines: list[str]) -> Form | None:
+    """Return the form of a table whose first line names its columns."""
+    first = 1 if lines[0].startswith(("#TYPE", "sep=")) and len(lines) > 1 else 0
+    header = lines[first]
+    separator = max(",;\t|", key=header.count)
+    if not _CELL.match(header) or not header.count(separator):
+        return None
+    names = next(csv.reader([header], delimiter=separator), [])
+    return CsvForm(first + 1, separator) if _are_names(names) else None
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Return whether these cells can be the names of columns: different, short, and not numbers."""
+    named = [cell.strip() for cell in cells]
+    filled = [name for name in named if name]
+    is_short = all(len(name) <= 80 and not _DIGITS.fullmatch(name) and "=" not in name for name in filled)
+    is_header = len(filled) >= 2 and len(filled) >= len(named) - 1 and len(set(filled)) == len(filled) and is_short
+    return is_header and any(is_known_name(name) for name in filled)
+
+
+_PAIR = re.compile(r"""(?:^|[ ,;\t])([A-Za-z_][\w.-]{0,60})=("(?:[^"\\]|\\.)*"|[^ ,;\t"]*)""")
+
+
+def _pairs(line: str) -> dict[str, str] | None:
+    """Parse a line of key=value pairs; None if it has fewer than MIN_PAIRS."""
+    start = _SYSLOG_LEAD.match(line)
+    found = _PAIR.findall(line, start.end() if start else 0)
+    if len(found) < MIN_PAIRS:
+        return None
+    values = {name: value.strip('"') for name, value in found[:MAX_COLUMNS] if value.strip('"')}
+    if "SRC" in values and "action" not in values and (action := netfilter_action(line)):
+        values["action"] = action
+    return values
+
+
+def _pairs_form(lines: list[str]) -> Form | None:
+    is_other = is_audit_log("\n".join(lines).encode()) or is_syslog("\n".join(lines).encode())
+    return LineForm("key=value log", _pairs) if not is_other and _share(lines, _pairs) >= LINE_SHARE else None

@@ -1,0 +1,123 @@
+"""Parse the times of exports: ISO 8601, seconds since 1970, American and European dates, syslog and Apache stamps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+
+from svc.assistant.log_readers.timestamps import MONTHS, Stamps
+
+MAX_CHARS = 60
+_EPOCH_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+_ISO = re.compile(
+    r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ,]{1,2}(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+)
+_DAY_FIRST = re.compile(
+    r"(\d\d?)[/.-](\d\d?)[/.-](\d{4}),? +(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?([AaPp][Mm])? ?"
+    r"(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+)
+_NAMED = re.compile(
+    r"(?:[A-Za-z]{3,9},? )?([A-Z][a-z]{2})[a-z]* (\d\d?),? (\d{4})(?: @|,)? "
+    r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)? ?"
+    r"([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+)
+_CLF = re.compile(r"\[?(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-]\d\d:?\d\d)\]?")
+_NUMBER = re.compile(r"\d{9,19}(?:\.\d{1,9})?")
+_DAYS = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
+_SCALES = ((11, 1.0), (14, 1e3), (17, 1e6), (20, 1e9))  # digits before the point, and units in a second
+
+Clock = Callable[[str], str]
+"""Returns a cell as ISO 8601: in UTC with ``Z``, or without a zone if the cell and the format state none."""
+
+
+def clock(sample: Iterable[str], *, is_utc: bool = False) -> Clock:
+    """Return how to read a column of times.
+
+    Args:
+        sample: Some of its values; they decide whether 11/12/2026 is in November or December.
+        is_utc: Whether times without a zone are in UTC.
+    """
+    is_day_first = _is_day_first(sample)
+    stamps = Stamps()
+
+    @lru_cache(maxsize=8_192)
+    def read(cell: str) -> str:
+        return _read(cell.strip()[:MAX_CHARS], stamps, is_utc=is_utc, is_day_first=is_day_first)
+
+    return read
+
+
+def looks_like_time(cell: str) -> bool:
+    """Return whether a cell is a time with a date."""
+    if _DAYS.match(cell) is not None:
+        return True
+    text = cell.strip()[:MAX_CHARS]
+    return any(_read(text, Stamps(), is_utc=True, is_day_first=is_day_first) for is_day_first in (False, True))
+
+
+def _is_day_first(sample: Iterable[str]) -> bool:
+    """Return whether the first number is the day: if one is over 12, or if dots separate them."""
+    found = [match for value in sample if (match := _DAY_FIRST.match(value.strip()[:MAX_CHARS])) is not None]
+    if any(int(match[1]) > 12 for match in found):
+        return True
+    if any(int(match[2]) > 12 for match in found):
+        return False
+    return any("." in match[0][:3] for match in found)
+
+
+def _read(cell: str, stamps: Stamps, *, is_utc: bool, is_day_first: bool) -> str:
+    if (found := _ISO.match(cell)) is not None:
+        year, month, day, hour, minute, second, fraction, zone = found.groups()
+        return _stamp(year, month, day, hour, minute, second, fraction, zone or ("Z" if is_utc else ""))
+    if _NUMBER.fullmatch(cell):
+        return _epoch(cell)
+    if (found := _DAY_FIRST.match(cell)) is not None:
+        one, two, year, hour, minute, second, fraction, half, zone = found.groups()
+        day, month = (one, two) if is_day_first else (two, one)
+        return _stamp(year, month, day, _hour(hour, half), minute, second, fraction, zone or ("Z" if is_utc else ""))
+    if (found := _NAMED.match(cell)) is not None and found[1] in MONTHS:
+        name, day, year, hour, minute, second, fraction, half, zone = found.groups()
+        hour = _hour(hour, half)
+        return _stamp(year, str(MONTHS[name]), day, hour, minute, second, fraction, zone or ("Z" if is_utc else ""))
+    if (found := _CLF.match(cell)) is not None and found[2] in MONTHS:
+        day, name, year, hour, minute, second, zone = found.groups()
+        return _stamp(year, str(MONTHS[name]), day, hour, minute, second, None, zone)
+    if (found := _DAYS.fullmatch(cell)) is not None:
+        return cell if _stamp(found[1], found[2], found[3], "0", "0", "0", None, "") else ""
+    stamp, _ = stamps.read(cell)
+    return stamp.text if stamp is not None else ""
+
+
+def _hour(hour: str, half: str | None) -> str:
+    """Return an hour of the 12-hour clock as one of 24."""
+    return hour if not half else str(int(hour) % 12 + (12 if half.lower() == "pm" else 0))
+
+
+def _epoch(cell: str) -> str:
+    whole = len(cell.partition(".")[0])
+    scale = next(scale for digits, scale in _SCALES if whole < digits)
+    try:
+        moment = _EPOCH_TIME + timedelta(seconds=float(cell) / scale)
+    except OverflowError:
+        return ""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") if 1980 < moment.year < 2100 else ""
+
+
+def _stamp(
+    year: str, month: str, day: str, hour: str, minute: str, second: str | None, fraction: str | None, zone: str
+) -> str:
+    try:
+        moment = datetime(  # noqa: DTZ001 - the zone is added below, if there is one
+            int(year), int(month), int(day), int(hour), int(minute), int(second or 0),
+            int((fraction or "0")[:6].ljust(6, "0")),
+        )  # fmt: skip
+        if not zone:
+            return moment.isoformat(timespec="milliseconds" if fraction else "seconds")
+        minutes = 0
+        if zone[0] in "+-":
+            minutes = (int(zone[1:3]) * 60 + int(zone[-2:])) * (-1 if zone[0] == "-" else 1)
+        return (moment - timedelta(minutes=minutes)).isoformat(timespec="milliseconds") + "Z"
+    except (ValueError, OverflowError):
+        return ""

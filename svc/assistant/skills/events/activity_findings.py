@@ -1,0 +1,148 @@
+"""What findings about connections, logins in tables, other products' alerts and actions of accounts hold."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from svc.assistant.findings import Facts
+
+
+class AddressConnections(msgspec.Struct, frozen=True):
+    """An address and its connections."""
+
+    address: str
+    count: int
+    denied: int
+
+
+class PortConnections(msgspec.Struct, frozen=True):
+    """A destination port and its number of connections."""
+
+    port: int
+    count: int
+
+
+class NetworkSummary(Facts, frozen=True, kw_only=True, tag="network_summary"):
+    """Totals of a firewall's log or a table of connections."""
+
+    connections: int
+    allowed: int
+    denied: int
+    """Denied, refused or not answered."""
+    sources: int
+    destinations: int
+    first: str | None
+    last: str | None
+    by_source: list[AddressConnections]
+    """Most connections first, at most 20."""
+    by_port: list[PortConnections]
+    """Most connections first, at most 20."""
+    untold: int
+    """Connections between addresses beyond the limit, which are counted in the totals only."""
+
+
+class HostRequests(msgspec.Struct, frozen=True):
+    """A host and the requests to it."""
+
+    host: str
+    count: int
+
+
+class ProxySummary(Facts, frozen=True, kw_only=True, tag="proxy_summary"):
+    """Totals of a proxy's log."""
+
+    requests: int
+    refused: int
+    """Answered with 403 or 407."""
+    clients: int
+    hosts: int
+    first: str | None
+    last: str | None
+    by_host: list[HostRequests]
+    """Most requests first, at most 50."""
+    once: list[str]
+    """Hosts that were asked for once, at most 50."""
+    untold: int
+    """Requests to hosts beyond the limit, which are counted in the totals only."""
+
+
+class PortScan(Facts, frozen=True, kw_only=True, tag="port_scan"):
+    """A source that tried many ports of a host (vertical), or one port on many hosts (horizontal)."""
+
+    source: str
+    shape: Literal["vertical", "horizontal"]
+    hosts: int
+    """Hosts tried: those with many ports, or those with this port."""
+    targets: list[str]
+    """Those with the most ports first, at most 20."""
+    ports: int
+    """Different ports of the host with the most; 1 for a horizontal scan."""
+    tried: list[int]
+    """Ports of that host, at most 50."""
+    attempts: int
+    denied: int
+    allowed: int
+    first: str | None
+    last: str | None
+    per_minute: float | None
+
+
+class DeniedTraffic(Facts, frozen=True, kw_only=True, tag="denied_traffic"):
+    """Connections from one address to another that were denied repeatedly, or allowed after that."""
+
+    source: str
+    destination: str
+    denied: int
+    ports: list[int]
+    """Ports that were denied, at most 20."""
+    allowed_port: int | None
+    """Port of the first connection that was allowed after the denials; None if none was."""
+    allowed_time: str | None
+    first: str | None
+    last: str | None
+
+
+class UnusualLogin(Facts, frozen=True, kw_only=True, tag="unusual_login"):
+    """A successful login that differs from the account's other logins in the same log."""
+
+    account: str
+    source: str
+    reasons: list[str]
+    time: str | None
+    record: int
+    """Line or record of the login."""
+    usual_sources: list[str]
+    """Sources of the account's other logins, most frequent first, at most 10."""
+    logins: int
+    """Successful logins of the account."""
+
+
+class ProductAlert(Facts, frozen=True, kw_only=True, tag="product_alert"):
+    """An alert that another product raised; it is reported, not verified."""
+
+    alert: str
+    level: str
+    """As that product rates it."""
+    count: int
+    hosts: list[str]
+    users: list[str]
+    addresses: list[str]
+    first: str | None
+    last: str | None
+
+
+class NotableAction(Facts, frozen=True, kw_only=True, tag="notable_action"):
+    """An action of an account in a cloud or service that attackers use, too."""
+
+    action: str
+    what: str
+    account: str
+    outcome: str
+    """``success``, ``failure`` or "" if not stated."""
+    count: int
+    addresses: list[str]
+    targets: list[str]
+    first: str | None
+    last: str | None
