@@ -106,7 +106,7 @@ class Analyst(Assistant):
                 unread = [file for file in plan.files if file.size and not _is_understood(file.name, results)]
                 waiting = fallback(question, ran, unread)
         kept = _without_covered(results)
-        account = _account(plan, kept)
+        account = _account(plan, results)
         for step in _final_steps(kept, requested, plan, turn, account):
             yield step
 

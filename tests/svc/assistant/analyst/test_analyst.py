@@ -92,7 +92,7 @@ async def test_a_file_it_does_not_understand_is_named(analyst):
 
 async def test_a_log_that_has_no_logins_has_no_made_up_answer(analyst):
     _, markdown = await ask(analyst, "which accounts were brute-forced?", log_file("hello\n"))
-    assert markdown.startswith("**Not examined:** `auth.log`, because no login lines found")
+    assert markdown.startswith("**Cannot tell** `which accounts were brute-forced`: no login lines found")
 
 
 async def test_history_answers_what_was_asked_and_found(analyst):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from svc.assistant.analyst import FINDINGS_TITLE
 from svc.assistant.analyst.render import findings_json
 from svc.assistant.findings import Evidence, Finding, with_facts
 from svc.assistant.model import conversation
@@ -22,7 +23,7 @@ from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.errors import UpstreamError
-from svc.messages import MessageType, MimeType, State
+from svc.messages import MessageType, State
 from tests.support.facts import SOURCE, indicator
 from tests.support.fake_upstream import (
     KEY,
@@ -66,7 +67,7 @@ async def ask(assistant, prompt, *files, **fields):
 
 
 def findings_of(steps):
-    found = [step for step in steps if step.message_type == MessageType.SOURCE and step.mime_type == MimeType.JSON]
+    found = [step for step in steps if step.title == FINDINGS_TITLE]
     assert len(found) == 1
     return decode_findings(found[0].content)
 
