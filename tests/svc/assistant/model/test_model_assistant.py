@@ -1,8 +1,10 @@
 """A question through the model's assistant, with a real service at the other end of the wire."""
 
 import asyncio
+import gc
 import json
 import logging
+import sys
 import time
 from contextlib import aclosing
 
@@ -543,6 +545,23 @@ async def test_many_turns_at_once_keep_apart(start_upstream, assistant_for):
     assistant = assistant_for(start_upstream(echo))
     answers = await asyncio.gather(*(ask(assistant, f"word{n}") for n in range(10)))
     assert [answer.markdown for _, answer in answers] == [f"You said word{n}.\n" for n in range(10)]
+
+
+async def test_no_generator_of_a_stream_is_left_to_the_garbage_collector(start_upstream, assistant_for):
+    names, before = [], sys.get_asyncgen_hooks()
+
+    def note(generator):
+        names.append(generator.__qualname__)
+        before.finalizer(generator)
+
+    assistant = assistant_for(start_upstream(READ_LOG, says("Fine. " * 100)))
+    sys.set_asyncgen_hooks(firstiter=before.firstiter, finalizer=note)
+    try:
+        await asyncio.gather(*(ask(assistant, "who got in?", file_of()) for _ in range(3)))
+        gc.collect()
+    finally:
+        sys.set_asyncgen_hooks(*before)
+    assert names == []
 
 
 async def test_the_key_is_sent_only_in_the_header_and_other_credentials_are_not(
