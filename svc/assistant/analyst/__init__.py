@@ -23,7 +23,17 @@ from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import last_line, structured_answer
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Finding,
+    Gap,
+    InstructionText,
+    Progress,
+    ToolEvent,
+    with_facts,
+)
+from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -92,11 +102,12 @@ class Analyst(Assistant):
         yield _info(_describe(plan, turn), State.PLANNING)
         results: list[SkillResult] = []
         ran: list[PlannedSkill] = []
+        searched: set[str] = set()
         waiting = list(plan.skills)
         while waiting:
             planned = waiting.pop(0)
             ran.append(planned)
-            async with aclosing(self.run_skill(planned)) as outcomes:
+            async with aclosing(self.run_skill(planned, searched)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
@@ -107,18 +118,24 @@ class Analyst(Assistant):
                 waiting = fallback(question, ran, unread)
         kept = _without_covered(results)
         account = _account(plan, kept)
-        for step in _final_steps(kept, requested, plan, turn, account):
+        texts = distinct([text for result in results for text in result.instruction_texts])
+        for step in _final_steps(kept, requested, plan, turn, account, texts):
             yield step
 
-    async def run_skill(self, planned: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
-        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result."""
+    async def run_skill(self, planned: PlannedSkill, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result.
+
+        ``searched`` names the inputs that were searched in this turn for text that addresses an analyst or a model; it
+        grows with each call, so that none is searched twice.
+        """
         skill = planned.skill
         findings: list[AnyFinding] = []
+        instruction_texts: list[Finding[InstructionText]] = []
         gaps: list[tuple[str, str]] = []
         coverage: list[tuple[str, Coverage]] = []
         for call in planned.calls:
             yield _info(f"{skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=skill.name)
-            async with aclosing(self._call(call)) as yields:
+            async with aclosing(self._call(call, looks_for_instructions=call.name not in searched)) as yields:
                 async for item in yields:
                     match item:
                         case Progress(text=text):
@@ -127,8 +144,11 @@ class Analyst(Assistant):
                             gaps.append((call.name, text))
                         case Coverage():
                             coverage.append((call.name, item))
+                        case Finding(facts=InstructionText()):
+                            instruction_texts += with_facts([item], InstructionText)
                         case Finding():
                             findings.append(item)
+            searched.add(call.name)
         summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
         names = tuple(call.name for call in planned.calls)
@@ -139,9 +159,10 @@ class Analyst(Assistant):
             gaps=tuple(gaps),
             coverage=tuple(coverage),
             is_fallback=planned.is_fallback,
+            instruction_texts=tuple(instruction_texts),
         )
 
-    def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
+    def _call(self, call: Call, *, looks_for_instructions: bool) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
         skill = call.skill
         return self._workers.run(
@@ -152,6 +173,8 @@ class Analyst(Assistant):
                 source=source,
                 options=call.options,
                 facts=skill.facts,
+                looks_for_instructions=looks_for_instructions,
+                is_prompt=isinstance(call.input, str),
             )
         )
 
@@ -254,7 +277,12 @@ def _filtered_steps(
 
 
 def _final_steps(
-    results: Sequence[SkillResult], requested: RequestedFormat, plan: Plan, turn: Turn, account: _Account
+    results: Sequence[SkillResult],
+    requested: RequestedFormat,
+    plan: Plan,
+    turn: Turn,
+    account: _Account,
+    texts: Sequence[Finding[InstructionText]],
 ) -> list[Step | Answer]:
     """The last messages of a turn: findings, pictures, what was examined, and the answer."""
     contract = account.contract
@@ -262,7 +290,7 @@ def _final_steps(
     if not results:
         return [coverage, Answer(markdown=render.not_answered(plan, contract, turn), status=contract.status)]
     findings = [finding for result in results for finding in result.findings]
-    encoded, left_out = render.findings_json(findings)
+    encoded, left_out = render.findings_json([*findings, *texts])
     pictures = [
         picture_step(picture)
         for result in results
@@ -274,7 +302,7 @@ def _final_steps(
         return [*steps, Answer(markdown=structured_answer(requested, groups), status=contract.status)]
     blocks = [
         gist(findings, turn.language),
-        render.answer(results, plan, contract, lead=account.sentences, left_out=left_out),
+        render.answer(results, plan, contract, lead=account.sentences, texts=texts, left_out=left_out),
     ]
     if requested.last_line:
         blocks.append(last_line(requested.last_line, groups))

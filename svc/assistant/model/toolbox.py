@@ -57,6 +57,7 @@ class Toolbox:
         self._skills = {skill.name: skill for skill in enabled(use_experimental=turn.use_experimental)}
         self._summaries: dict[tuple[str, str, str, str], str] = {}
         self._results: list[SkillResult] = []
+        self._searched = {GIVEN, QUOTED}  # inputs that need not be searched for text that addresses a model
         self._local_toolset: LocalToolset | None = None
         if turn.local_tools is not None:
             self._local_toolset = LocalToolset(
@@ -112,7 +113,7 @@ class Toolbox:
         return summary
 
     async def _run_call(self, planned: PlannedSkill) -> SkillResult:
-        async with aclosing(self._analyst.run_skill(planned)) as outcomes:
+        async with aclosing(self._analyst.run_skill(planned, self._searched)) as outcomes:
             async for outcome in outcomes:
                 if isinstance(outcome, SkillResult):
                     return outcome
