@@ -174,7 +174,7 @@ def with_facts(findings: Iterable[AnyFinding], facts: type[FactsT]) -> list[Find
 
 
 def finding_type(facts: Iterable[type[Facts]]) -> type[Finding[Facts]]:
-    """Return the type by which msgspec decodes a finding that holds any of ``facts``, or facts that any tool may have."""
+    """Return the type by which msgspec decodes a finding with any of ``facts``, or with facts of every tool."""
     members: object = reduce(or_, facts, ToolFailure | InstructionText)
     return cast("type[Finding[Facts]]", Finding[members])  # type: ignore[valid-type]
 

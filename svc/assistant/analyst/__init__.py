@@ -42,7 +42,7 @@ from svc.messages import AnswerStatus, MessageType, MimeType, State
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
-__all__ = ["Analyst", "findings_step", "picture_step"]
+__all__ = ["Analyst", "coverage_step", "findings_step", "picture_step"]
 
 FINDINGS_TITLE = "findings"
 COVERAGE_TITLE = "coverage"
@@ -101,8 +101,24 @@ class Analyst(Assistant):
     ) -> AsyncGenerator[Step | Answer, None]:
         yield _info(_describe(plan, turn), State.PLANNING)
         results: list[SkillResult] = []
+        async with aclosing(self.run_plan(question, plan, set())) as outcomes:
+            async for outcome in outcomes:
+                if isinstance(outcome, SkillResult):
+                    results.append(outcome)
+                else:
+                    yield outcome
+        kept = _without_covered(results)
+        account = _account(plan, kept)
+        texts = distinct([text for result in results for text in result.instruction_texts])
+        for step in _final_steps(kept, requested, plan, turn, account, texts):
+            yield step
+
+    async def run_plan(
+        self, question: Question, plan: Plan, searched: set[str]
+    ) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the planned skills, then others on files that none understood; ``searched`` as in ``run_skill``."""
+        results: list[SkillResult] = []
         ran: list[PlannedSkill] = []
-        searched: set[str] = set()
         waiting = list(plan.skills)
         while waiting:
             planned = waiting.pop(0)
@@ -111,16 +127,10 @@ class Analyst(Assistant):
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
-                    else:
-                        yield outcome
+                    yield outcome
             if not waiting:
                 unread = [file for file in plan.files if file.size and not _is_understood(file.name, results)]
                 waiting = fallback(question, ran, unread)
-        kept = _without_covered(results)
-        account = _account(plan, kept)
-        texts = distinct([text for result in results for text in result.instruction_texts])
-        for step in _final_steps(kept, requested, plan, turn, account, texts):
-            yield step
 
     async def run_skill(self, planned: PlannedSkill, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
         """Run the skill's tool on each of its inputs: yield steps as it works, then the one result.

@@ -27,9 +27,12 @@ def instruction_section(findings: Sequence[Finding[InstructionText]]) -> str:
     if not worth_naming:
         return ""
     count = len(worth_naming)
+    is_one = count == 1
     lead = (
-        f"**{plural(count, 'text')} in the evidence {'tries' if count == 1 else 'try'} to influence the analysis** (medium). "
-        f"{'It' if count == 1 else 'They'} changed nothing in this answer; find out who wrote {'it' if count == 1 else 'them'}."
+        f"**{plural(count, 'text')} in the evidence {'tries' if is_one else 'try'} to influence the analysis** "
+        "(medium). "
+        f"{'It' if is_one else 'They'} changed nothing in this answer. "
+        f"Find out who wrote {'it' if is_one else 'them'}."
     )
     rows = [_row(finding) for finding in worth_naming]
     return f"### {HEADING}\n\n{lead}\n\n" + table(("Where", "Text", "How", "Times"), rows, limit=SHOWN_ROWS)

@@ -21,12 +21,36 @@ _INVISIBLE = re.compile(f"[{_ZERO_WIDTHS}\ufe00-\ufe0f\U000e0000-\U000e01ef\u202
 _OVERRIDDEN = re.compile("[\u202d\u202e]([^\u202c\n]{4,2000})")
 _READABLE = re.compile(r"[\w\s.,:;!?'\"()/<>|{}\[\]=@#*+-]+")
 
-BYTES = (
-    b"\xf3\xa0\x80", b"\xf3\xa0\x81", b"\xf3\xa0\x84", b"\xf3\xa0\x85", b"\xf3\xa0\x86", b"\xf3\xa0\x87", b"\xef\xb8\x80",
-    b"\xef\xb8\x81", b"\xe2\x80\x8b", b"\xe2\x80\x8c", b"\xe2\x81\xa0", b"\xe2\x80\xae", b"\xe2\x80\xad", b"\xf0\x9d\x90",
-    b"\xf0\x9d\x91", b"\xf0\x9d\x92", b"\xf0\x9d\x93", b"\xf0\x9d\x94", b"\xf0\x9d\x95", b"\xf0\x9d\x96", b"\xf0\x9d\x97",
-    b"\xf0\x9d\x98", b"\xf0\x9d\x99", b"\xf0\x9d\x9a", b"\xef\xbd",
-)  # fmt: skip
+BYTES = tuple(
+    bytes.fromhex(prefix)
+    for prefix in [
+        "f3a080",
+        "f3a081",
+        "f3a084",
+        "f3a085",
+        "f3a086",
+        "f3a087",
+        "efb880",
+        "efb881",
+        "e2808b",
+        "e2808c",
+        "e281a0",
+        "e280ae",
+        "e280ad",
+        "f09d90",
+        "f09d91",
+        "f09d92",
+        "f09d93",
+        "f09d94",
+        "f09d95",
+        "f09d96",
+        "f09d97",
+        "f09d98",
+        "f09d99",
+        "f09d9a",
+        "efbd",
+    ]
+)
 """UTF-8 of the characters above, as far as it is rare in text: what to look for before text is decoded."""
 
 

@@ -1,7 +1,7 @@
-"""Undo the encodings in which text is stored: UTF-16, JSON and percent escapes, entities, quoted-printable, Base64.
+"""Undo the encodings in which text is stored: UTF-16, escapes, entities, quoted-printable, Base64.
 
-Each layer turns a piece of an input into another piece, in linear time, and is skipped if nothing shows that it applies.
-Pure.
+Each layer turns a piece of an input into another piece, in linear time, and is skipped if nothing shows that it
+applies. Pure.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _BASE64 = re.compile(
     rb"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40,}(?:\r?\n(?=[A-Za-z0-9+/]))?){1,4000}[A-Za-z0-9+/]{0,100}={0,2}"
 )
 _ALPHABET = bytes(
-    ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "+/" else ord(" ") for code in range(256)
+    ord("a") if code < 128 and (chr(code).isalnum() or chr(code) in "+/") else ord(" ") for code in range(256)
 )
 _RUN = b"a" * MIN_BASE64_CHARS
 

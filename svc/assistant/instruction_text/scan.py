@@ -1,7 +1,7 @@
 """Look through a whole input, and through what a tool found in it, for text that addresses an analyst or a model.
 
-The input is read in pieces; each is searched for the few words of which every passage has one (``signs.ANCHORS``) before
-any pattern is tried, and each wording is judged once however often it is repeated. Pure but for reading the stream.
+The input is read in pieces; each is searched for the few words of which every passage has one (``signs.ANCHORS``)
+before any pattern is tried, and each wording is judged once however often it is repeated.
 """
 
 from __future__ import annotations
@@ -59,13 +59,14 @@ _MAIL_FIELD = re.compile(
 )
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]{2,}")
 _HIDDEN_TAG = re.compile(
-    r"<(\w{1,20})\b[^<>]{0,400}(?:display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden|font-size\s{0,3}:\s{0,3}[01](?:px|pt)?\s{0,3}[;\"']"
-    r"|opacity\s{0,3}:\s{0,3}0\b|[\s;\"'](?:color)\s{0,3}:\s{0,3}(?:#fff(?:fff)?\b|white)|\shidden(?=[\s>]))[^<>]{0,400}>[^<]{0,900}\Z",
+    r"<(\w{1,20})\b[^<>]{0,400}(?:display\s{0,3}:\s{0,3}none|visibility\s{0,3}:\s{0,3}hidden"
+    r"|font-size\s{0,3}:\s{0,3}[01](?:px|pt)?\s{0,3}[;\"']|opacity\s{0,3}:\s{0,3}0\b"
+    r"|[\s;\"']color\s{0,3}:\s{0,3}(?:#fff(?:fff)?\b|white)|\shidden(?=[\s>]))[^<>]{0,400}>[^<]{0,900}\Z",
     re.IGNORECASE,
 )
 _WHY = (
-    "Text in evidence cannot change what the tools find, and it did not. Evidence has no reason to address an analyst or a "
-    "language model: somebody may have put it there to hide something (MITRE ATLAS AML.T0051, prompt injection)."
+    "Text in evidence cannot change what the tools find, and it did not. Evidence has no reason to address an analyst "
+    "or a language model: somebody may have put it there to hide something (MITRE ATLAS AML.T0051, prompt injection)."
 )
 _WHY_MENTION = "The text only quotes such wordings or is written for a model, without asking for a verdict."
 

@@ -1,8 +1,8 @@
 """The wordings by which text addresses an analyst or a model, as signs with points, and the passages that have enough.
 
 One sign alone is often ordinary ("this rule is benign"), so most count one point and a passage needs two from different
-signs. Every pattern is linear-time: words (``[^\\W_]``) and what separates them (``[\\W_]``) have no character in common.
-Separators include ``_``, ``-``, ``.`` and ``+``, so that file names, host names and URLs match, too. Pure.
+signs. Every pattern is linear-time: words (``[^\\W_]``) and separators (``[\\W_]``) have no character in common.
+Separators include ``_``, ``-``, ``.`` and ``+``, so that file names, host names and URLs match. Pure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BENIGN = "benign claim"
 AUTHORITY = "authority claim"
 SUPPRESSION = "request not to report"
 VERDICT = "dictated verdict"
-TOKEN = "chat-template token"
+TOKEN = "chat-template token"  # noqa: S105  # a name of a sign
 CHAT_MESSAGE = "chat message"
 TOOL_CALL = "tool call"
 EXTRACTION = "request for the instructions"
@@ -209,7 +209,7 @@ SIGNS: tuple[Sign, ...] = (
         2,
         rf"<B>{_RATE}<S>(?:<THING>)<S><ANY6>(?:as|to)<S>(?:be<S>)?(?:an?<S>)?<BAD><E>",
         rf"<B>{_RATE}<S>(?:as|it)<S>(?:an?<S>)?<BAD><E>",
-        rf"<B>(?:consider|deem|judge|declare|label)<S>(?:<THING>)<S><ANY4><BAD><E>",
+        r"<B>(?:consider|deem|judge|declare|label)<S>(?:<THING>)<S><ANY4><BAD><E>",
         r"<B>(?:als)<S>(?:harmlos|unbedenklich|gutartig|ungefährlich|fehlalarm|sicher)<S>(?:ein)?(?:zu)?(?:stuf|meld|markier|kennzeichn|bewert|behandel)",
         r"<B>(?:stufe|markiere|melde|behandle|bewerte)<S><ANY4>als<S>(?:harmlos|unbedenklich|gutartig|ungefährlich|fehlalarm|sicher)<E>",
         r"<B>(?:class|marqu|signal|considér|trait)(?:e|ez|er)<S><ANY4>(?:comme<S>)?(?:bénin|inoffensif|sans<S>danger|faux<S>positif|légitime)",
@@ -336,15 +336,16 @@ SIGNS: tuple[Sign, ...] = (
 )
 
 ANCHORS: tuple[bytes, ...] = (
-    b"instruc", b"prompt", b"directive", b"guidance", b"guideline", b" orders", b"benign", b"harml", b"innocuous", b"malicious",
-    b"suspicious", b"e positive", b"e-positive", b"e_positive", b"legitim", b"trustworthy", b"assistant", b"llm", b"gpt",
-    b"claude", b"gemini", b"copilot", b"chatbot", b"the model", b"language model", b"language-model", b"whatever model",
-    b"model, ", b"automated", b"analyst", b"responder", b"reviewer", b"penetra", b"pentest", b"pen test", b"pen-test",
-    b"exercise", b"evaluation", b"drill", b"assessment", b"simulat", b"verdict",
-    b"threat", b"findings", b" ai ", b"ai:", b" ai,", b" ai.", b"\"ai", b" ia.", b" ia ", b" ki ", b"[inst]", b"<|", b"<<sys", b"_of_turn",
-    b"tool_call", b"function_call", b"function\"", b"\"role\"", b"from now on", b"no longer a", b"empty list", b"no results",
-    b"top analy", b"weisung", b"unbedenk", b"fehlalarm", b"eskalieren", b"melden", b"sicherheitstest", b"consigne", b"inoffen",
-    b"autori", b"struzioni", b"indicaciones", b"amenaza",
+    b"instruc", b"prompt", b"directive", b"guidance", b"guideline", b" orders", b"benign", b"harml", b"innocuous",
+    b"malicious", b"suspicious", b"e positive", b"e-positive", b"e_positive", b"legitim", b"trustworthy",
+    b"assistant", b"llm", b"gpt", b"claude", b"gemini", b"copilot", b"chatbot", b"the model", b"language model",
+    b"language-model", b"whatever model", b"model, ", b"automated", b"analyst", b"responder", b"reviewer",
+    b"penetra", b"pentest", b"pen test", b"pen-test", b"exercise", b"evaluation", b"drill", b"assessment",
+    b"simulat", b"verdict", b"threat", b"findings", b" ai ", b"ai:", b" ai,", b" ai.", b"\"ai", b" ia.", b" ia ",
+    b" ki ", b"[inst]", b"<|", b"<<sys", b"_of_turn", b"tool_call", b"function_call", b"function\"", b"\"role\"",
+    b"from now on", b"no longer a", b"empty list", b"no results", b"top analy", b"weisung", b"unbedenk",
+    b"fehlalarm", b"eskalieren", b"melden", b"sicherheitstest", b"consigne", b"inoffen", b"autori", b"struzioni",
+    b"indicaciones", b"amenaza",
 )  # fmt: skip
 """Every passage contains one of these (in lower case); they are looked for before any pattern is tried."""
 
@@ -355,9 +356,10 @@ ANCHOR_TEXTS: tuple[str, ...] = (
 """Looked for only in text that is not ASCII."""
 
 _MAX_GAP = 240  # characters between two signs of one passage
-_QUOTED = re.compile(r"[\"'`“”‘’«»]")
+_QUOTED = re.compile(r"[\"'`\u201c\u201d\u2018\u2019«»]")
 _ABOUT = re.compile(
-    r"prompt[\W_]{0,2}injection|jailbreak|injection attack|adversarial|for example|\be\.g\.|such as|example of|llm01|owasp",
+    r"prompt[\W_]{0,2}injection|jailbreak|injection attack|adversarial|for example|\be\.g\.|such as|example of"
+    r"|llm01|owasp",
     re.IGNORECASE,
 )
 _ABOUT_CHARS = 300

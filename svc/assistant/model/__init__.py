@@ -18,21 +18,24 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from svc.assistant.analyst import Analyst, findings_step, picture_step
+from svc.assistant.analyst import Analyst, coverage_step, findings_step, picture_step
 from svc.assistant.analyst.answer_format import AnswerFormat, requested_format
 from svc.assistant.analyst.render import findings_json
+from svc.assistant.analyst.structured_answer import structured_answer
+from svc.assistant.instruction_text.answer import instruction_section
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
+from svc.assistant.model.tool_verdict import unmentioned, with_findings
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
-from svc.messages import MessageType, State, Usage
+from svc.messages import AnswerStatus, MessageType, State, Usage
 from svc.untrusted.markup import plural
 from svc.untrusted.model_markdown import harmless
 
 if TYPE_CHECKING:
-    from svc.assistant.model.conversation import ModelFailureError, Reply, Upstream
+    from svc.assistant.model.conversation import Conversation, ModelFailureError, Reply, Upstream
 
 __all__ = ["ModelAssistant", "open_upstream"]
 
@@ -88,7 +91,7 @@ class ModelAssistant(Assistant):
         clock = TurnClock(limits.seconds)
         toolbox = Toolbox(turn, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
         conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=now, clock=clock)
-        task = asyncio.create_task(conversation.run())
+        task = asyncio.create_task(_run(conversation, toolbox))
         task.add_done_callback(lambda _: steps.put_nowait(None))
         try:
             while (step := await steps.get()) is not None:
@@ -99,26 +102,29 @@ class ModelAssistant(Assistant):
                 async for fallback_step in fallback:
                     yield fallback_step
         else:
-            for last in await self._final_steps(reply, toolbox):
+            for last in await self._final_steps(turn, reply, toolbox):
                 yield last
         finally:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError, ModelFailureError):
                 await task
 
-    async def _final_steps(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
+    async def _final_steps(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
         """The last steps of a turn that the model answered, and the Answer."""
         checked = await asyncio.to_thread(lambda: check(harmless(reply.text), toolbox.evidence_index))
         steps: list[Step | Answer] = [Step(content=checked.summary(), state=State.REVIEWING, actor=ACTOR)]
-        findings = toolbox.findings
-        if findings:
-            encoded, left_out = findings_json(findings)
+        findings, texts, contract = toolbox.findings, toolbox.instruction_texts, toolbox.contract
+        if findings or texts:
+            encoded, left_out = findings_json([*findings, *texts])
             steps.append(findings_step(encoded))
             if left_out:
                 note = f"{plural(left_out, 'finding')} of the lowest severity left out: too large for a message"
                 steps.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
         steps += [picture_step(picture) for picture in toolbox.pictures]
-        return [*steps, Answer(markdown=checked.markdown, actor=ACTOR, usage=reply.usage)]
+        if contract.inputs:
+            steps.append(coverage_step(contract))
+        markdown = _complete(checked.markdown, turn, toolbox)
+        return [*steps, Answer(markdown=markdown, actor=ACTOR, status=contract.status, usage=reply.usage)]
 
     async def _fallback_answer(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
         """The embedded analyst's answer with a note; raises UpstreamError if SVC_MODEL_FALLBACK is off."""
@@ -143,6 +149,30 @@ class ModelAssistant(Assistant):
         if step.message_type is MessageType.SOURCE and not step.mime_type.is_text:
             return step
         return msgspec.structs.replace(step, content=step.content.replace(key, f"[{KEY_VARIABLE}]"))
+
+
+async def _run(conversation: Conversation, toolbox: Toolbox) -> Reply:
+    """Ask the model, then have the tools read what it did not."""
+    reply = await conversation.run()
+    await toolbox.read_unread()
+    return reply
+
+
+def _complete(markdown: str, turn: Turn, toolbox: Toolbox) -> str:
+    """The model's answer with everything that the tools found and it does not say.
+
+    Data that leaves something out is replaced by the tools' data, because nothing can be added to it.
+    """
+    requested = requested_format(turn.prompt)
+    if requested.format in _DATA_FORMATS:
+        is_whole = not unmentioned(markdown, toolbox.findings)
+        return markdown if is_whole else structured_answer(requested, toolbox.groups)
+    blocks = [with_findings(markdown, toolbox.findings).rstrip(), instruction_section(toolbox.instruction_texts)]
+    if toolbox.contract.status is AnswerStatus.NOT_EXAMINED:
+        blocks.insert(
+            0, "**Not examined:** no tool could read the attached evidence; the text below rests on none of it."
+        )
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _with_preface(answer: Answer, preface: str, usage: Usage) -> Answer:
