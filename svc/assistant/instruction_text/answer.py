@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import Finding, InstructionText, Severity
+from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural, table
 
 HEADING = "Text addressed to an analyst or a model"
@@ -44,7 +45,8 @@ def _row(finding: Finding[InstructionText]) -> tuple[str, ...]:
     number = f" line {place.line:,}" if place.line else f" offset {place.offset:,}" if place.offset is not None else ""
     channel = f" ({escape(facts.channel)})" if facts.channel != "text" else ""
     where = f"{code_span(place.source, limit=80)}{number}{channel}"
-    return where, code_span(facts.hidden_text or facts.text), escape(", ".join(facts.methods)), f"{facts.count:,}"
+    text = code_span(defang_text(facts.hidden_text or facts.text))
+    return where, text, escape(", ".join(facts.methods)), f"{facts.count:,}"
 
 
 def _key(finding: Finding[InstructionText]) -> str:

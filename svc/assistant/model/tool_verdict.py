@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from svc.assistant.findings import AnyFinding, Severity, columns
-from svc.untrusted.defang import plain, refang
+from svc.untrusted.defang import defang_text, plain, refang
 from svc.untrusted.markup import bullets, code_span, escape, plural
 
 NOT_MENTIONED = "Findings of the tools that the text above does not mention"
@@ -94,7 +94,7 @@ def _row(finding: AnyFinding) -> str:
     if evidence is not None:
         number = evidence.line or evidence.record
         where = f": {code_span(evidence.source, limit=80)}" + (f" line {number:,}" if number else "")
-        where += f" {code_span(evidence.excerpt)}" if evidence.excerpt.strip() else ""
+        where += f" {code_span(defang_text(evidence.excerpt))}" if evidence.excerpt.strip() else ""
     return f"**{finding.severity.value}**: {escape(finding.title)}{where}"
 
 
