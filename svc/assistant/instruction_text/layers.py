@@ -14,7 +14,12 @@ import msgspec
 
 MAX_BASE64_RUNS = 2_000  # decoded for each piece of an input
 MIN_BASE64_CHARS = 40
+WORD_BYTES = 40
 MIN_ZEROS = 16  # one byte of so many must be zero in a piece with UTF-16 text
+_UTF16 = (
+    re.compile(rb"(?:[\x20-\x7e\t]\x00){8,}"),
+    re.compile(rb"(?:[\x20-\x7e\t\xa0-\xff]\x00|[\x00-\xff][\x04\x30\x4e-\x9f\xff]){8,}"),  # Latin, Cyrillic, CJK
+)
 _JSON_ESCAPE = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\x[0-7][0-9a-fA-F]")
 _ENTITY = re.compile(rb"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));?")
 _NAMED = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&"), (b"&nbsp;", b" "))
@@ -35,26 +40,53 @@ _RUN = b"a" * MIN_BASE64_CHARS
 
 
 class View(msgspec.Struct, frozen=True):
-    """A piece with one encoding undone. ``offset`` is where it begins in the piece, if it is only a part of it."""
+    """A piece with one encoding undone.
+
+    ``offset`` is where it begins in the piece, if it is only a part of it. ``starts``: where each of its lines begins
+    there, if they are parts of it.
+    """
 
     channel: str
     data: bytes
     offset: int = 0
+    starts: tuple[int, ...] = ()
 
 
 def views(piece: bytes) -> Iterator[View]:
     """Yield the piece as it is, then with each encoding undone that it seems to contain."""
     yield View("", piece)
     if piece.count(b"\0") * MIN_ZEROS > len(piece):
-        yield View("UTF-16 text", piece.translate(None, b"\0"))
+        yield _utf16(piece)
     for mark, channel, runs in _ESCAPED_RUNS:
         if mark in piece:
             for found in runs.finditer(piece):
-                yield View(channel, unescaped(found[0]), found.start())
+                start = _word_start(piece, found.start())
+                yield View(channel, unescaped(piece[start : found.end()]), start)
     if b"uoted-printable" in piece:
         yield View("quoted-printable text", binascii.a2b_qp(piece))
     if _RUN in piece.translate(_ALPHABET):
         yield from _base64(piece)
+
+
+def _utf16(piece: bytes) -> View:
+    """The UTF-16 strings of binary data, one in a line, each also without its first character.
+
+    That may be the length of the string.
+    """
+    lines: list[bytes] = []
+    starts: list[int] = []
+    for found in (found for script in _UTF16 for found in script.finditer(piece)):
+        text = " ".join(found[0].decode("utf-16-le", errors="replace").splitlines())
+        lines += (text.encode(), text[1:].encode())
+        starts += (found.start(), found.start() + 2)
+    return View("UTF-16 text", b"\n".join(lines), starts=tuple(starts))
+
+
+def _word_start(data: bytes, at: int) -> int:
+    """Where the word begins in which ``at`` is, at most WORD_BYTES before."""
+    begin = max(0, at - WORD_BYTES)
+    before = data[begin:at]
+    return begin + max(before.rfind(mark) for mark in (b" ", b"\t", b"\n", b'"', b"?", b"=")) + 1
 
 
 def unescaped(data: bytes) -> bytes:
@@ -89,5 +121,5 @@ def _base64(piece: bytes) -> Iterator[View]:
         packed = re.sub(rb"[^A-Za-z0-9+/]", b"", found[0])
         data = binascii.a2b_base64(packed[: len(packed) // 4 * 4])
         if b"\0" in data:
-            data = data.translate(None, b"\0")
+            data = data.decode("utf-16-le", errors="replace").encode()
         yield View("Base64", data, found.start())

@@ -49,6 +49,7 @@ EXCERPT_CHARS = 300
 _FOREIGN = (*(text.encode() for text in ANCHOR_TEXTS), *BYTES)
 _DIGITS = re.compile(rb"\d+")
 _LETTERS = re.compile(r"[^\w]+|_")
+_SPACES = re.compile(r"[ \t]{2,}")
 _WRAPPED = re.compile(rb"[a-z]")  # a line that begins like this continues the sentence of the line before
 _MAX_WRAPPED_CHARS = 120
 _RECORD = re.compile(
@@ -285,7 +286,7 @@ def _positions(data: bytes, word: bytes) -> Iterator[int]:
 
 def _judge(window: bytes) -> Iterator[_Hit]:
     """Yield the passages of a window, in plain text first, then with what is hidden made visible."""
-    text = window.decode(errors="replace")
+    text = _SPACES.sub(" ", window.decode(errors="replace"))
     for hidden in hidden_texts(text):
         found = next(passages(hidden.text), None)
         if found is None and not hidden.is_sure:
@@ -338,11 +339,14 @@ def _bytes_before(text: str, at: int) -> int:
 
 def _place(view: View, at: int, *, piece: bytes, start: int, first_line: int | None) -> _Place:
     """Where a passage is in the input. In a decoded view the line is right, unless the encoding hides line ends."""
+    if view.starts:
+        begin = view.starts[view.data.count(b"\n", 0, at)]
+        return _Place(view.channel, _line(piece, begin, first_line), None if first_line else start + begin)
     if view.offset:
         return _Place(view.channel, _line(piece, view.offset, first_line), None if first_line else start + view.offset)
     if first_line is not None:
         return _Place(view.channel, _line(view.data, at, first_line), None)
-    return _Place(view.channel, None, start + (_original_offset(piece, at) if view.channel == "UTF-16 text" else at))
+    return _Place(view.channel, None, start + at)
 
 
 def _letters(text: str) -> str:
@@ -367,17 +371,6 @@ def _fixed_place(_view: View, _at: int, *, place: _Place) -> _Place:
 
 def _line(data: bytes, at: int, first: int | None) -> int | None:
     return None if first is None else first + data.count(b"\n", 0, at)
-
-
-def _original_offset(piece: bytes, at: int) -> int:
-    """The offset in ``piece`` of the byte that has the offset ``at`` once the zero bytes are removed."""
-    left = at
-    for run in re.finditer(rb"[^\0]+", piece):
-        length = run.end() - run.start()
-        if left < length:
-            return run.start() + left
-        left -= length
-    return len(piece)
 
 
 def _title(seen: _Seen) -> str:

@@ -60,6 +60,7 @@ class Passage(msgspec.Struct, frozen=True, kw_only=True):
 
 _S = r"[\W_]{1,6}"
 _FILL = {
+    "Q": r"\\{0,3}[\"']{1,2}",  # also doubled in CSV, and escaped in JSON
     "S": _S,
     "W": r"[^\W_]{1,24}",
     "ANY2": rf"(?:[^\W_]{{1,24}}{_S}){{0,2}}",
@@ -143,6 +144,8 @@ SIGNS: tuple[Sign, ...] = (
         rf"<B>{_IGNORE}<S><ANY4>{_EARLIER}<S><ANY4>(?:instructions?|prompts?|directives?|guidelines?|guidance|orders)<E>",
         rf"<B>{_IGNORE}<S><ANY2>(?:your|the<S>system)<S><ANY2>(?:instructions?|prompts?|directives?|guidelines?|rules|training)<E>",
         rf"<B>(?:discard|dismiss|abandon|neglect|cancel)<S><ANY4>{_EARLIER}<S><ANY4>(?:instructions?|directives?|guidelines?|orders)<E>",
+        r"<B>(?:do<S>not|don[\W_]{0,3}t|never)<S>(?:obey|follow|trust|believe|listen<S>to)<S>(?:the|your|any)<S>"
+        r"(?:analyst|user|operator|system|developer|investigator)<E>",
         r"<B>ignorier\w{0,4}<S><ANY4>(?:anweisung\w*|instruktion\w*|vorgaben|befehle|prompts?)<E>",
         r"<B>(?:vergiss|vergessen<S>sie|missachte|verwirf)<S><ANY4>(?:anweisung\w*|instruktion\w*|vorgaben|befehle|prompts?)<E>",
         r"<B>(?:ignore[rz]?|oublie[rz]?)<S><ANY4>(?:instructions|consignes|directives)<E>",
@@ -161,7 +164,8 @@ SIGNS: tuple[Sign, ...] = (
         r"<B>new<S>(?:task|role|conversation)\s?:",
         r"<B>from<S>now<S>on<E>",
         r"<B>(?:instructions|prompt|orders)<S>(?:have|has|are|is)<S>(?:been<S>)?(?:updated|changed|replaced|obsolete)<E>",
-        r"<B>obey<S>this<E>",
+        r"<B>obey<S>this<E>|<B>stop<S>here<E>|<B>(?:is|are)<S>not<S>evidence<E>|<B>no<S>restrictions<E>",
+        r"<B>(?:ignore|disregard|forget)<S><THING><E>",
         r"<B>you<S>(?:are|re)<S>no<S>longer<S>(?:an?|the)<E>",
     ),
     *_signs(
@@ -183,12 +187,14 @@ SIGNS: tuple[Sign, ...] = (
         r"(?:(?:to|for)<S>)?(?:(?:the|any|all|every|an?|our|whatever)<S>){0,2}(?:<MODEL>|<PERSON>|model)<E>",
         r"<B>to<S>(?:the|any|all|every|whatever)<S>(?:<MODEL>|<PERSON>|model)<E>",
         r"(?:^|[\n\"'(\[{#>;=@*/-]|[.!?:]\s|,\s)\s{0,4}(?:<MODEL>|<PERSON>|reviewers?)(?=\s{0,2}[:,]|<S>(?:reading|processing|please|treat|must|should)<E>)",
+        r"<B><MODEL>\s?(?::(?=\s)|,\s{1,3}(?:please|ignore|disregard|forget|skip|treat|mark|do|don|classify|report|say|stop)<E>)",
         r"@(?:<MODEL>)<E>|,\s{1,3}<MODEL>\s?[.!]",
         r"(?:^|[\n\"'>])\s{0,4}model\s{0,2},",
         r"<B>if<S>you(?:<S>are|[\W_]{1,2}re)<S>(?:an?|the)<S><ANY2>(?:<MODEL>)<E>",
         r"<B>if<S>(?:an?|any|the)<S><ANY2>(?:<MODEL>)<S>",
         r"<B>(?:any|every|an?|the)<S>(?:<MODEL>|model)<S><ANY2>(?:that|which|reading|processing|pars\w+|analy\w+|summar\w+|must|should|shall)<E>",
         r"<B>(?:<MODEL>)<S>(?:reviewers?|agents?|reading|must|should)<E>",
+        r"<B>(?:<MODEL>)<S>(?:instructions?|notes?|notice|prompt|message)\s?:",
         r"<B>(?:an<S>die|hinweis<S>an|an)<S>(?:die<S>)?(?:ki|sprachmodell\w*)<E>",
         r"(?:AI|LLM|アシスタント)(?:へ|の皆)",
         r"(?:^|[\n\[\"'#=])[\s#*]{0,4}system(?:[\W_]{1,2}(?:message|note|prompt|instructions?|override))?\s{0,2}[\]:]",
@@ -209,6 +215,8 @@ SIGNS: tuple[Sign, ...] = (
         2,
         rf"<B>{_RATE}<S>(?:<THING>)<S><ANY6>(?:as|to)<S>(?:be<S>)?(?:an?<S>)?<BAD><E>",
         rf"<B>{_RATE}<S>(?:as|it)<S>(?:an?<S>)?<BAD><E>",
+        r"<B>(?:mark|classify|flag|rate|assess|label|judge|declare)<S>(?:all<S>of<S>)?(?:this|these|the|that)<S>(?:<THING>)<S>"
+        r"<ANY4>as<S>(?:clean|legitimate|safe|normal|trustworthy)<E>",
         r"<B>(?:consider|deem|judge|declare|label)<S>(?:<THING>)<S><ANY4><BAD><E>",
         r"<B>(?:als)<S>(?:harmlos|unbedenklich|gutartig|ungefährlich|fehlalarm|sicher)<S>(?:ein)?(?:zu)?(?:stuf|meld|markier|kennzeichn|bewert|behandel)",
         r"<B>(?:stufe|markiere|melde|behandle|bewerte)<S><ANY4>als<S>(?:harmlos|unbedenklich|gutartig|ungefährlich|fehlalarm|sicher)<E>",
@@ -226,6 +234,7 @@ SIGNS: tuple[Sign, ...] = (
         r"<B>(?:is|are|was|seems?|looks?)<S>(?:safe|clean|fine|well|routine|normal|trusted|allowed|okay)<E>",
         r"<B>(?:all|everything)<S><ANY4>(?:is<S>)?(?:good|fine|well|clean|safe|normal|routine)<E>",
         r"<B>no<S>(?:further<S>)?(?:threats?|malicious|malware|findings?|detections?|indicators?|compromise|action|analysis|report|review|investigation)<E>",
+        r"<B>found<S>nothing<E>|<B>is<S>allowed<S>to<E>",
         r"<B>nothing<S>(?:to<S>(?:see|report|worry)|suspicious|malicious|was<S>found|unusual)<E>",
         r"<B>(?:harmlos|unbedenklich|fehlalarm|keine<S>bedrohung\w*|keine<S>funde)<E>",
         r"<B>(?:bénin|inoffensif|aucune<S>menace)",
@@ -262,6 +271,8 @@ SIGNS: tuple[Sign, ...] = (
         r"<B>(?:skip|omit|drop|exclude|suppress|close|dismiss|whitelist|leave<S>out|delete|erase)<S>(?:<THING>|your)<E>",
         r"<B>(?:stop|terminate|end|abort|cease|halt)<S>(?:(?:the|your|its|all|this)<S>)?(?:analysis|analy[sz]ing|investigati(?:on|ng)|triage)<E>",
         r"<B>(?:skip|omit|drop|exclude|delete|erase|leave)<S><ANY4>(?:lines?|entr(?:y|ies)|results|findings?|report|summary|analysis|out)<E>",
+        r"<B>you<S>(?:may|must|should|can|shall|will)<S>(?:not|never)<S>(?:report|list|mention|show|name|flag|alert|include)<E>",
+        r"<B>never<S>(?:lists|reports|mentions|flags)<E>",
         r"<B>(?:needs?|requires?)<S>no<S>(?:report|review|alert|further)<E>",
         r"name[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:close|dismiss|suppress|mark|whitelist|allow|delete|resolve|ignore|approve|stop|end|release"
         r"|disable|clear|skip)[_.-]\w",
@@ -281,6 +292,7 @@ SIGNS: tuple[Sign, ...] = (
         r"<ANY6>(?:<BAD>|<SOFT>|no<S>(?:threats?|findings?|malicious)|nothing|not)<E>",
         r"<B>(?:the<S>)?(?:correct|final|right)<S>(?:verdict|answer|conclusion)<S>(?:is|must<S>be)<S><ANY2>(?:<BAD>|clean|safe)<E>",
         rf"<B>{_SAY}<S><ANY2>(?:no<S>(?:threats?|findings?|malware)|clean|benign|safe)<S><ANY2>(?:and<S>(?:stop|nothing<S>else)|only)<E>",
+        rf"<B>{_SAY}<S>verdict<S><ANY2>(?:<BAD>|<SOFT>)<E>",
         r"<B>(?:override|change|set|overwrite)<S>(?:the|your)<S>(?:verdict|severity|classification)<E>",
     ),
     *_signs(
@@ -315,16 +327,16 @@ SIGNS: tuple[Sign, ...] = (
         CHAT_MESSAGE,
         1,
         r"</?(?:system|assistant|instructions?)>",
-        r"#{2,4}\s?(?:instruction|response|system|assistant)\s?:",
-        r"[\"']role[\"']\s{0,3}:\s{0,3}[\"'](?:system|assistant|user|tool)[\"']",
-        r"[\"']content[\"']\s{0,3}:\s{0,3}[\"']",
+        r"#{2,4}\s{0,3}(?:instruction|response|system|assistant)\s?:",
+        r"<Q>role<Q>\s{0,3}:\s{0,3}<Q>(?:system|assistant|user|tool)<Q>",
+        r"<Q>content<Q>\s{0,3}:\s{0,3}<Q>",
     ),
     *_signs(
         TOOL_CALL,
         2,
-        r"[\"'](?:tool_calls|function_call)[\"']\s{0,3}:\s{0,3}[\[{]",
-        r"[\"']name[\"']\s{0,3}:\s{0,3}[\"'][\w.-]{1,60}[\"']\s{0,3},\s{0,3}[\"']arguments[\"']\s{0,3}:",
-        r"[\"']function[\"']\s{0,3}:\s{0,3}\{",
+        r"<Q>(?:tool_calls|function_call)<Q>\s{0,3}:\s{0,3}[\[{]",
+        r"<Q>name<Q>\s{0,3}:\s{0,3}<Q>[\w.-]{1,60}<Q>\s{0,3},\s{0,3}<Q>arguments<Q>\s{0,3}:",
+        r"<Q>function<Q>\s{0,3}:\s{0,3}\{",
         r"<(?:tool_call|function_calls?|invoke\s{1,3}name=)",
     ),
     *_signs(
@@ -342,10 +354,13 @@ ANCHORS: tuple[bytes, ...] = (
     b"language-model", b"whatever model", b"model, ", b"automated", b"analyst", b"responder", b"reviewer",
     b"penetra", b"pentest", b"pen test", b"pen-test", b"exercise", b"evaluation", b"drill", b"assessment",
     b"simulat", b"verdict", b"threat", b"findings", b" ai ", b"ai:", b" ai,", b" ai.", b"\"ai", b" ia.", b" ia ",
-    b" ki ", b"[inst]", b"<|", b"<<sys", b"_of_turn", b"tool_call", b"function_call", b"function\"", b"\"role\"",
-    b"from now on", b"no longer a", b"empty list", b"no results", b"top analy", b"weisung", b"unbedenk",
-    b"fehlalarm", b"eskalieren", b"melden", b"sicherheitstest", b"consigne", b"inoffen", b"autori", b"struzioni",
-    b"indicaciones", b"amenaza",
+    b" ki ", b"[inst]", b"<|", b"system:", b"models", b"as clean", b"as safe", b"as legit", b"as normal",
+    b"the analysis", b"ai agent", b"lt;|", b"# system", b"single word", b"one word", b"nothing else", b"you are a ",
+    b"you are now", b"no restriction", b"compromis", b"pretend", b"safety", b"summari", b"vulnerability scan",
+    b"im_start", b"im_end", b"eot_id", b"endoftext", b"lt;sys", b"<<sys", b"_of_turn", b"tool_call",
+    b"function_call", b"function\"", b"\"role\"", b"from now on", b"no longer a", b"empty list", b"no results",
+    b"top analy", b"weisung", b"unbedenk", b"fehlalarm", b"eskalieren", b"melden", b"sicherheitstest", b"consigne",
+    b"inoffen", b"autori", b"struzioni", b"indicaciones", b"amenaza",
 )  # fmt: skip
 """Every passage contains one of these (in lower case); they are looked for before any pattern is tried."""
 

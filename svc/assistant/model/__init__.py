@@ -168,7 +168,7 @@ def _complete(markdown: str, turn: Turn, toolbox: Toolbox) -> str:
         is_whole = not unmentioned(markdown, toolbox.findings)
         return markdown if is_whole else structured_answer(requested, toolbox.groups)
     blocks = [with_findings(markdown, toolbox.findings).rstrip(), instruction_section(toolbox.instruction_texts)]
-    if toolbox.contract.status is AnswerStatus.NOT_EXAMINED:
+    if toolbox.contract.status is AnswerStatus.NOT_EXAMINED and not toolbox.findings:
         blocks.insert(
             0, "**Not examined:** no tool could read the attached evidence; the text below rests on none of it."
         )
