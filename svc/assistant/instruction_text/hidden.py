@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 MIN_BINARY_CHARS = 16  # zero widths in a run: two letters of 8 bits
-_TAGS = re.compile("(?<!\U0001f3f4)[\U000e0020-\U000e007e]{3,}")
+_TAGS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{3,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
 _ZERO_WIDTHS = "\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u180e\u00ad"
 _ZERO_WIDTH_RUN = re.compile(f"[{_ZERO_WIDTHS}]{{{MIN_BINARY_CHARS},}}")

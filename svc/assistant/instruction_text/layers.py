@@ -20,6 +20,8 @@ _UTF16 = (
     re.compile(rb"(?:[\x20-\x7e\t]\x00){8,}"),
     re.compile(rb"(?:[\x20-\x7e\t\xa0-\xff]\x00|[\x00-\xff][\x04\x30\x4e-\x9f\xff]){8,}"),  # Latin, Cyrillic, CJK
 )
+_SPACED = re.compile(rb"(?<![^\W_])(?:[A-Za-z]{1,20} {2,8}){3,200}[A-Za-z]{1,20}")
+_SPACES = re.compile(rb" +")
 _JSON_ESCAPE = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\x[0-7][0-9a-fA-F]")
 _ENTITY = re.compile(rb"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));?")
 _NAMED = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&"), (b"&nbsp;", b" "))
@@ -61,9 +63,12 @@ def views(piece: bytes) -> Iterator[View]:
         if mark in piece:
             for found in runs.finditer(piece):
                 start = _word_start(piece, found.start())
-                yield View(channel, unescaped(piece[start : found.end()]), start)
+                yield View(channel, _squeezed(unescaped(piece[start : found.end()])), start)
+    if b"  " in piece:
+        for found in _SPACED.finditer(piece):
+            yield View("text with wide spaces", _squeezed(found[0]), found.start())
     if b"uoted-printable" in piece:
-        yield View("quoted-printable text", binascii.a2b_qp(piece))
+        yield View("quoted-printable text", _squeezed(binascii.a2b_qp(piece)))
     if _RUN in piece.translate(_ALPHABET):
         yield from _base64(piece)
 
@@ -79,7 +84,7 @@ def _utf16(piece: bytes) -> View:
         text = " ".join(found[0].decode("utf-16-le", errors="replace").splitlines())
         lines += (text.encode(), text[1:].encode())
         starts += (found.start(), found.start() + 2)
-    return View("UTF-16 text", b"\n".join(lines), starts=tuple(starts))
+    return View("UTF-16 text", _squeezed(b"\n".join(lines)), starts=tuple(starts))
 
 
 def _word_start(data: bytes, at: int) -> int:
@@ -87,6 +92,11 @@ def _word_start(data: bytes, at: int) -> int:
     begin = max(0, at - WORD_BYTES)
     before = data[begin:at]
     return begin + max(before.rfind(mark) for mark in (b" ", b"\t", b"\n", b'"', b"?", b"=")) + 1
+
+
+def _squeezed(data: bytes) -> bytes:
+    """The data with one space where there are several."""
+    return _SPACES.sub(b" ", data) if b"  " in data else data
 
 
 def unescaped(data: bytes) -> bytes:
@@ -122,4 +132,4 @@ def _base64(piece: bytes) -> Iterator[View]:
         data = binascii.a2b_base64(packed[: len(packed) // 4 * 4])
         if b"\0" in data:
             data = data.decode("utf-16-le", errors="replace").encode()
-        yield View("Base64", data, found.start())
+        yield View("Base64", _squeezed(data), found.start())

@@ -50,8 +50,10 @@ _FOREIGN = (*(text.encode() for text in ANCHOR_TEXTS), *BYTES)
 _DIGITS = re.compile(rb"\d+")
 _LETTERS = re.compile(r"[^\w]+|_")
 _SPACES = re.compile(r"[ \t]{2,}")
-_WRAPPED = re.compile(rb"[a-z]")  # a line that begins like this continues the sentence of the line before
-_MAX_WRAPPED_CHARS = 120
+_WRAPPED = re.compile(rb"[a-z]{1,20}[ ,.]")  # a line that begins like this continues the sentence of the line before
+_MESSAGE_START = re.compile(rb"(?:\|>\w{0,12}|turn>\w{0,8}|\\)\s*\Z")
+_WRAPPED_LINES = 3
+_MAX_LINE_CHARS = 480  # of a line that may be wrapped
 _RECORD = re.compile(
     rb"\s*(?:\d{4}-\d\d|\d\d/\w{2,3}/|[A-Z][a-z]{2} [ \d]\d \d\d:|[{\[<\"]|\d{1,3}(?:\.\d{1,3}){3}\b|\w+=|\d{10})"
 )  # how a line of a log begins
@@ -257,24 +259,26 @@ def _windows(data: bytes) -> Iterator[tuple[int, int]]:
 
 def _unwrapped(data: bytes, start: int, end: int, last: int) -> tuple[int, int]:
     """The window with the lines before and after that belong to the same sentence or block."""
-    for _ in range(2):
+    for _ in range(_WRAPPED_LINES):
         begin = data.rfind(b"\n", last, max(start - 1, last)) + 1
-        is_continued = _WRAPPED.match(data, start) or data[begin:start].rstrip().endswith((b">", b"\\"))
-        if start - begin > _MAX_WRAPPED_CHARS or begin <= last or not is_continued:
+        if begin <= last or start - begin > _MAX_LINE_CHARS or not _continues(data[begin : start - 1], data, start):
             break
         start = begin
-    for _ in range(3):
-        if end - start > _MAX_WRAPPED_CHARS * 4 or data[end : end + 1] != b"\n":
-            break
+    for _ in range(_WRAPPED_LINES):
         following = data.find(b"\n", end + 1)
         following = len(data) if following < 0 else following
-        if following - end > 4 * _MAX_WRAPPED_CHARS or not (
-            _WRAPPED.match(data, end + 1)
-            or data[start:end].endswith((b"|>system", b"|>user", b"|>assistant", b"turn>model", b"\\"))
-        ):
+        is_next = data[end : end + 1] == b"\n" and following - end <= _MAX_LINE_CHARS and end - start <= _MAX_LINE_CHARS
+        if not is_next or not _continues(data[start:end], data, end + 1):
             break
         end = following
     return start, end
+
+
+def _continues(line: bytes, data: bytes, at: int) -> bool:
+    """Whether the line at ``at`` goes on with the sentence or the chat message of ``line``."""
+    if _MESSAGE_START.search(line):
+        return True
+    return _WRAPPED.match(data, at) is not None and not line.rstrip().endswith((b".", b"!", b"?", b";"))
 
 
 def _positions(data: bytes, word: bytes) -> Iterator[int]:

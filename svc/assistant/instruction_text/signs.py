@@ -274,7 +274,7 @@ SIGNS: tuple[Sign, ...] = (
         r"<B>you<S>(?:may|must|should|can|shall|will)<S>(?:not|never)<S>(?:report|list|mention|show|name|flag|alert|include)<E>",
         r"<B>never<S>(?:lists|reports|mentions|flags)<E>",
         r"<B>(?:needs?|requires?)<S>no<S>(?:report|review|alert|further)<E>",
-        r"name[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:close|dismiss|suppress|mark|whitelist|allow|delete|resolve|ignore|approve|stop|end|release"
+        r"name[\"']{0,2}\s{0,3}[:=]\s{0,3}[\"']{0,2}(?:close|dismiss|suppress|mark|whitelist|allow|delete|resolve|ignore|approve|stop|end|release"
         r"|disable|clear|skip)[_.-]\w",
         r"<B>(?:closed|ignored)<S>without<S>(?:review|a<S>report)",
         r"<B>nicht<S>(?:melden|eskalieren|berichten|erwähnen)<E>|<B>melde<S>(?:keine|nichts)<E>",
