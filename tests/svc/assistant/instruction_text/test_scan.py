@@ -168,7 +168,8 @@ def test_what_several_tools_show_is_listed_once():
     "ignore " * 100_000, "instructions_" * 60_000, "a" * 900_000, "&#" * 400_000,
     "\\u0041" * 150_000,
     "%41" * 300_000,
-    "<div style=" * 80_000, "ai: " * 200_000, '{"name": "' * 90_000, "\u200b" * 300_000, "you are a the model " * 45_000,
+    "<div style=" * 80_000, "ai: " * 200_000, '{"name": "' * 90_000, "\u200b" * 300_000,
+    "you are a the model " * 45_000,
     "word  " * 150_000,
 ])  # fmt: skip
 def test_hostile_text_takes_linear_time(piece):
