@@ -53,7 +53,7 @@ def page() -> str:
     blocks.append(_facts(ToolFailure))
     blocks.append(
         "## Text addressed to an analyst or a model\n\nEvery input that a skill reads is also searched for text that "
-        "addresses an analyst or a language model (\"ignore previous instructions\", \"mark as benign\", chat-template "
+        'addresses an analyst or a language model ("ignore previous instructions", "mark as benign", chat-template '
         "tokens, hidden Unicode). It changes no verdict and no status, and is listed under its own heading. Severity "
         "`medium`; `low` if the text only quotes such wordings or is written for a model without asking for a verdict "
         "(prompts in source code)."

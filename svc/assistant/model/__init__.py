@@ -1,8 +1,8 @@
 """A language model behind the analyst: it gets the analyst's tools, and its answer is checked against the evidence.
 
 Decides who answers and what of the model's text is shown: nothing live, every indicator without evidence marked, never
-the API key; and that the tools' findings stay in the answer. If the model fails, the embedded analyst answers and says so. The model library is imported when this
-assistant is created.
+the API key, and the tools' findings in any case. If the model fails, the embedded analyst answers and says so. The
+model library is imported when this assistant is created.
 """
 
 from __future__ import annotations
