@@ -56,7 +56,8 @@ def test_a_question_over_the_wire_is_answered_by_the_model(start_upstream, ask_m
     own_text, heading, added = response.text().partition(f"\n\n**{NOT_MENTIONED}**")
     assert (own_text, bool(heading)) == ("It was `192[.]0[.]2[.]7`.", True)
     assert "root" in added
-    assert response.messages[-1].answer_status is not None
+    [result] = [message for message in response.messages if message.message_type == MessageType.RESULT]
+    assert result.answer_status is not None
     assert response.usage.total_tokens == 330
     kinds = {message.message_type for message in response.messages}
     assert kinds >= {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.RESULT}
