@@ -103,7 +103,7 @@ def _mentions(searchable: str, finding: AnyFinding) -> bool:
     if title in searchable:
         return True
     values = [value for value in map(_searchable, _values(finding)) if len(value) > 2 and value in title]
-    if values:
+    if len(set(values)) > 1:  # one alone, such as "root", occurs in many texts
         return all(value in searchable for value in values)
     words = set(_WORD.findall(title))
     return bool(words) and len(words & set(_WORD.findall(searchable))) / len(words) >= MENTIONED_SHARE
