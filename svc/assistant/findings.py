@@ -142,6 +142,25 @@ class ToolFailure(Facts, frozen=True, kw_only=True, tag="tool_failed"):
     """Name of the input."""
 
 
+class InstructionText(Facts, frozen=True, kw_only=True, tag="instruction_text"):
+    """Text in the evidence that addresses an analyst or a language model. It changes no verdict."""
+
+    text: str
+    """The passage, on one line; with some words around it."""
+    methods: list[str]
+    """How it tries: "instruction override", "role claim", "benign claim", "chat-template token", "hidden Unicode" …"""
+    channel: str
+    """Where in the input it is: "text", an encoding ("Base64"), a part ("member word/document.xml") or a finding."""
+    source: str
+    """Name of the input."""
+    count: int
+    """How often the input contains it."""
+    hidden_text: str = ""
+    """What is written in characters that are not seen, decoded."""
+    is_mention: bool = False
+    """Whether the text only quotes such wordings, or is written for a model without asking for a verdict."""
+
+
 @lru_cache
 def kind_of(facts: type[Facts]) -> str:
     """Return the ``kind`` of findings that hold ``facts``."""
@@ -155,8 +174,8 @@ def with_facts(findings: Iterable[AnyFinding], facts: type[FactsT]) -> list[Find
 
 
 def finding_type(facts: Iterable[type[Facts]]) -> type[Finding[Facts]]:
-    """Return the type by which msgspec decodes a finding that holds any of ``facts`` or a ToolFailure."""
-    members: object = reduce(or_, facts, ToolFailure)
+    """Return the type by which msgspec decodes a finding with any of ``facts``, or with facts of every tool."""
+    members: object = reduce(or_, facts, ToolFailure | InstructionText)
     return cast("type[Finding[Facts]]", Finding[members])  # type: ignore[valid-type]
 
 

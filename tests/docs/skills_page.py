@@ -17,7 +17,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from svc.assistant.findings import Facts, Finding, ToolFailure, kind_of
+from svc.assistant.findings import Facts, Finding, InstructionText, ToolFailure, kind_of
 from svc.assistant.skills.catalogue import SKILLS
 from svc.assistant.skills.skill import READABLE_LABELS, Skill
 from tests.support import ROOT
@@ -51,6 +51,14 @@ def page() -> str:
             blocks.append(_facts(facts))
     blocks.append("## When a tool fails\n\nAny skill may yield this finding instead of finishing.")
     blocks.append(_facts(ToolFailure))
+    blocks.append(
+        "## Text addressed to an analyst or a model\n\nEvery input that a skill reads is also searched for text that "
+        'addresses an analyst or a language model ("ignore previous instructions", "mark as benign", chat-template '
+        "tokens, hidden Unicode). It changes no verdict and no status, and is listed under its own heading. Severity "
+        "`medium`; `low` if the text only quotes such wordings or is written for a model without asking for a verdict "
+        "(prompts in source code)."
+    )
+    blocks.append(_facts(InstructionText))
     return "\n\n".join(blocks) + "\n"
 
 

@@ -23,7 +23,17 @@ from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Finding,
+    Gap,
+    InstructionText,
+    Progress,
+    ToolEvent,
+    with_facts,
+)
+from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.turn import Answer, Assistant, Step, Turn
@@ -32,7 +42,7 @@ from svc.messages import AnswerStatus, MessageType, MimeType, State
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
-__all__ = ["Analyst", "findings_step", "picture_step"]
+__all__ = ["Analyst", "coverage_step", "findings_step", "picture_step"]
 
 FINDINGS_TITLE = "findings"
 COVERAGE_TITLE = "coverage"
@@ -91,34 +101,51 @@ class Analyst(Assistant):
     ) -> AsyncGenerator[Step | Answer, None]:
         yield _info(_describe(plan, turn), State.PLANNING)
         results: list[SkillResult] = []
+        async with aclosing(self.run_plan(question, plan, set())) as outcomes:
+            async for outcome in outcomes:
+                if isinstance(outcome, SkillResult):
+                    results.append(outcome)
+                else:
+                    yield outcome
+        kept = _without_covered(results)
+        account = _account(plan, results)
+        texts = distinct([text for result in results for text in result.instruction_texts])
+        for step in _final_steps(kept, requested, plan, turn, account, texts):
+            yield step
+
+    async def run_plan(
+        self, question: Question, plan: Plan, searched: set[str]
+    ) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the planned skills, then others on files that none understood; ``searched`` as in ``run_skill``."""
+        results: list[SkillResult] = []
         ran: list[PlannedSkill] = []
         waiting = list(plan.skills)
         while waiting:
             planned = waiting.pop(0)
             ran.append(planned)
-            async with aclosing(self.run_skill(planned)) as outcomes:
+            async with aclosing(self.run_skill(planned, searched)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
-                    else:
-                        yield outcome
+                    yield outcome
             if not waiting:
                 unread = [file for file in plan.files if file.size and not _is_understood(file.name, results)]
                 waiting = fallback(question, ran, unread)
-        kept = _without_covered(results)
-        account = _account(plan, results)
-        for step in _final_steps(kept, requested, plan, turn, account):
-            yield step
 
-    async def run_skill(self, planned: PlannedSkill) -> AsyncGenerator[Step | SkillResult, None]:
-        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result."""
+    async def run_skill(self, planned: PlannedSkill, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result.
+
+        ``searched`` names the inputs that were searched in this turn for text that addresses an analyst or a model; it
+        grows with each call, so that none is searched twice.
+        """
         skill = planned.skill
         findings: list[AnyFinding] = []
+        instruction_texts: list[Finding[InstructionText]] = []
         gaps: list[tuple[str, str]] = []
         coverage: list[tuple[str, Coverage]] = []
         for call in planned.calls:
             yield _info(f"{skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=skill.name)
-            async with aclosing(self._call(call)) as yields:
+            async with aclosing(self._call(call, looks_for_instructions=call.name not in searched)) as yields:
                 async for item in yields:
                     match item:
                         case Progress(text=text):
@@ -127,8 +154,11 @@ class Analyst(Assistant):
                             gaps.append((call.name, text))
                         case Coverage():
                             coverage.append((call.name, item))
+                        case Finding(facts=InstructionText()):
+                            instruction_texts += with_facts([item], InstructionText)
                         case Finding():
                             findings.append(item)
+            searched.add(call.name)
         summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
         names = tuple(call.name for call in planned.calls)
@@ -139,9 +169,10 @@ class Analyst(Assistant):
             gaps=tuple(gaps),
             coverage=tuple(coverage),
             is_fallback=planned.is_fallback,
+            instruction_texts=tuple(instruction_texts),
         )
 
-    def _call(self, call: Call) -> AsyncGenerator[ToolEvent, None]:
+    def _call(self, call: Call, *, looks_for_instructions: bool) -> AsyncGenerator[ToolEvent, None]:
         source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
         skill = call.skill
         return self._workers.run(
@@ -152,6 +183,8 @@ class Analyst(Assistant):
                 source=source,
                 options=call.options,
                 facts=skill.facts,
+                looks_for_instructions=looks_for_instructions,
+                is_prompt=isinstance(call.input, str),
             )
         )
 
@@ -254,7 +287,12 @@ def _filtered_steps(
 
 
 def _final_steps(
-    results: Sequence[SkillResult], requested: RequestedFormat, plan: Plan, turn: Turn, account: _Account
+    results: Sequence[SkillResult],
+    requested: RequestedFormat,
+    plan: Plan,
+    turn: Turn,
+    account: _Account,
+    texts: Sequence[Finding[InstructionText]],
 ) -> list[Step | Answer]:
     """The last messages of a turn: findings, pictures, what was examined, and the answer."""
     contract = account.contract
@@ -266,7 +304,7 @@ def _final_steps(
             Answer(markdown=formatted_answer(requested, prose, (), is_examined=False), status=contract.status),
         ]
     findings = [finding for result in results for finding in result.findings]
-    encoded, left_out = render.findings_json(findings)
+    encoded, left_out = render.findings_json([*findings, *texts])
     pictures = [
         picture_step(picture)
         for result in results
@@ -275,7 +313,7 @@ def _final_steps(
     steps: list[Step | Answer] = [findings_step(encoded), *pictures, coverage]
     blocks = [
         gist(findings, turn.language),
-        render.answer(results, plan, contract, lead=account.sentences, left_out=left_out),
+        render.answer(results, plan, contract, lead=account.sentences, texts=texts, left_out=left_out),
     ]
     prose = "\n\n".join(block for block in blocks if block)
     asked, is_examined = _asked(results)

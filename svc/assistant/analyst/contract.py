@@ -15,7 +15,7 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.analyst.plan import PROMPT
-from svc.assistant.findings import AnyFinding, Coverage, ToolFailure, with_facts
+from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, with_facts
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
@@ -66,6 +66,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
 
     ``gaps`` are pairs of an input's name and what was not examined in it, ``coverage`` pairs of an input's name and
     how far it was read. ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
+    ``instruction_texts`` are kept apart from the findings, because they answer no question.
     """
 
     skill: Skill
@@ -74,6 +75,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[tuple[str, str], ...] = ()
     coverage: tuple[tuple[str, Coverage], ...] = ()
     is_fallback: bool = False
+    instruction_texts: tuple[Finding[InstructionText], ...] = ()
 
     @property
     def is_broken(self) -> bool:

@@ -14,7 +14,16 @@ from svc.assistant.analyst.clauses import CLAUSE_CHARS
 from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
 from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.findings import AnyFinding, Severity, ToolFailure, kind_of, with_facts
+from svc.assistant.findings import (
+    AnyFinding,
+    Finding,
+    InstructionText,
+    Severity,
+    ToolFailure,
+    kind_of,
+    with_facts,
+)
+from svc.assistant.instruction_text.answer import instruction_section
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import Exchange, Turn
@@ -34,6 +43,7 @@ def answer(
     contract: Contract | None = None,
     *,
     lead: Sequence[str] = (),
+    texts: Sequence[Finding[InstructionText]] = (),
     left_out: int = 0,
 ) -> str:
     """The whole answer to a question for which at least one skill ran.
@@ -43,6 +53,7 @@ def answer(
         plan: What was planned.
         contract: The outcome of each input and clause; None if a model reads one result.
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
+        texts: Text in the inputs that addresses an analyst or a model.
         left_out: How many findings are missing from the findings that are sent with the answer.
     """
     answering = [result for result in results if result.is_examined or result.is_broken]
@@ -59,6 +70,7 @@ def answer(
         if len(answering) > 1:
             blocks.append(f"### {number}. {result.skill.title}")
         blocks.append(_body(result))
+    blocks.append(instruction_section(texts))
     gaps = _gaps(answering, plan)
     if gaps:
         blocks.append("**Limitations**\n\n" + bullets(gaps))

@@ -1,8 +1,8 @@
 """A language model behind the analyst: it gets the analyst's tools, and its answer is checked against the evidence.
 
 Decides who answers and what of the model's text is shown: nothing live, every indicator without evidence marked, never
-the API key. If the model fails, the embedded analyst answers and says so. The model library is imported when this
-assistant is created.
+the API key, and the tools' findings in any case. If the model fails, the embedded analyst answers and says so. The
+model library is imported when this assistant is created.
 """
 
 from __future__ import annotations
@@ -19,22 +19,25 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from svc.assistant.analyst import Analyst, findings_step, picture_step
+from svc.assistant.analyst import Analyst, coverage_step, findings_step, picture_step
 from svc.assistant.analyst.answer_format import requested_format
 from svc.assistant.analyst.render import findings_json
+from svc.assistant.analyst.structured_answer import structured_answer
+from svc.assistant.instruction_text.answer import instruction_section
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
+from svc.assistant.model.tool_verdict import denied, unmentioned, with_findings
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.response_format import answer_problem, split_required
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
-from svc.messages import MessageType, State, Usage
+from svc.messages import AnswerStatus, MessageType, State, Usage
 from svc.untrusted.markup import plural
 from svc.untrusted.model_markdown import harmless
 
 if TYPE_CHECKING:
-    from svc.assistant.model.conversation import ModelFailureError, Reply, Upstream
+    from svc.assistant.model.conversation import Conversation, ModelFailureError, Reply, Upstream
 
 __all__ = ["ModelAssistant", "open_upstream"]
 
@@ -88,7 +91,7 @@ class ModelAssistant(Assistant):
         clock = TurnClock(limits.seconds)
         toolbox = Toolbox(turn, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
         conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=now, clock=clock)
-        task = asyncio.create_task(conversation.run())
+        task = asyncio.create_task(_run(conversation, toolbox))
         task.add_done_callback(lambda _: steps.put_nowait(None))
         try:
             while (step := await steps.get()) is not None:
@@ -110,18 +113,18 @@ class ModelAssistant(Assistant):
     async def _last_steps(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> AsyncGenerator[Step | Answer, None]:
         """The model's answer; if the API requires a format that it does not have, the analyst's.
 
-        Data has no room for a mark, so an answer in a required format that names something without evidence is not
-        used either.
+        Data has no room for a mark, so an answer in a required format that names something without evidence, or denies
+        what the tools found, is not used either.
         """
         if not split_required(turn.instructions)[1]:
-            for step in await self._final_steps(reply, toolbox):
+            for step in await self._final_steps(turn, reply, toolbox):
                 yield step
             return
         text = _unfenced(reply.text)
         problem = answer_problem(turn.instructions, text)
         checked = await asyncio.to_thread(lambda: check(text, toolbox.evidence_index))
-        if not problem and not checked.missing:
-            for step in await self._final_steps(reply, toolbox):
+        if not problem and not checked.missing and not denied(text, toolbox.findings):
+            for step in await self._final_steps(turn, reply, toolbox):
                 yield msgspec.structs.replace(step, markdown=text) if isinstance(step, Answer) else step
             return
         why = f"its answer does not have the required format ({problem})" if problem else checked.summary()
@@ -130,19 +133,22 @@ class ModelAssistant(Assistant):
             async for step in steps:
                 yield _with_preface(step, "", reply.usage) if isinstance(step, Answer) else step
 
-    async def _final_steps(self, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
+    async def _final_steps(self, turn: Turn, reply: Reply, toolbox: Toolbox) -> list[Step | Answer]:
         """The last steps of a turn that the model answered, and the Answer."""
         checked = await asyncio.to_thread(lambda: check(harmless(reply.text), toolbox.evidence_index))
         steps: list[Step | Answer] = [Step(content=checked.summary(), state=State.REVIEWING, actor=ACTOR)]
-        findings = toolbox.findings
-        if findings:
-            encoded, left_out = findings_json(findings)
+        findings, texts, contract = toolbox.findings, toolbox.instruction_texts, toolbox.contract
+        if findings or texts:
+            encoded, left_out = findings_json([*findings, *texts])
             steps.append(findings_step(encoded))
             if left_out:
                 note = f"{plural(left_out, 'finding')} of the lowest severity left out: too large for a message"
                 steps.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
         steps += [picture_step(picture) for picture in toolbox.pictures]
-        return [*steps, Answer(markdown=checked.markdown, actor=ACTOR, usage=reply.usage)]
+        if contract.inputs:
+            steps.append(coverage_step(contract))
+        markdown = _complete(checked.markdown, turn, toolbox)
+        return [*steps, Answer(markdown=markdown, actor=ACTOR, status=contract.status, usage=reply.usage)]
 
     async def _fallback_answer(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
         """The embedded analyst's answer with a note; raises UpstreamError if SVC_MODEL_FALLBACK is off."""
@@ -176,6 +182,30 @@ def _unfenced(text: str) -> str:
     """Data that a model put into a code fence although it was told not to."""
     match = _FENCED.fullmatch(text)
     return match[1] if match else text.strip()
+
+
+async def _run(conversation: Conversation, toolbox: Toolbox) -> Reply:
+    """Ask the model, then have the tools read what it did not."""
+    reply = await conversation.run()
+    await toolbox.read_unread()
+    return reply
+
+
+def _complete(markdown: str, turn: Turn, toolbox: Toolbox) -> str:
+    """The model's answer with everything that the tools found and it does not say.
+
+    Data that leaves something out is replaced by the tools' data, because nothing can be added to it.
+    """
+    requested = requested_format(turn.prompt, turn.instructions)
+    if requested.is_data:
+        is_whole = not unmentioned(markdown, toolbox.findings)
+        return markdown if is_whole else structured_answer(requested, toolbox.groups)
+    blocks = [with_findings(markdown, toolbox.findings).rstrip(), instruction_section(toolbox.instruction_texts)]
+    if toolbox.contract.status is AnswerStatus.NOT_EXAMINED and not toolbox.findings:
+        blocks.insert(
+            0, "**Not examined:** no tool could read the attached evidence; the text below rests on none of it."
+        )
+    return "\n\n".join(block for block in blocks if block) + "\n"
 
 
 def _with_preface(answer: Answer, preface: str, usage: Usage) -> Answer:

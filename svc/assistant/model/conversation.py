@@ -44,6 +44,7 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
+from svc.assistant.model.event_stream import end_with_last_event
 from svc.assistant.model.instructions import recent_history, system_prompt, user_prompt
 from svc.assistant.model.skill_toolset import FreshCallIds, SkillToolset
 from svc.assistant.model.tool_spec import Emit
@@ -96,6 +97,7 @@ class Upstream:
             max_retries=configuration.limits.retries,
             # the client would otherwise take another account's from the environment
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
+            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [end_with_last_event]}),
         )
         provider = OpenAICompatibleProvider(
             configuration.host,

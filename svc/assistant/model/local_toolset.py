@@ -17,7 +17,7 @@ from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.turn import LocalTools, Step
 from svc.local_tools import LocalTool
 from svc.messages import State
-from svc.untrusted.characters import on_one_line
+from svc.untrusted.characters import on_one_line, printable
 from svc.untrusted.markup import cut
 
 RESULT_CHARS = 20_000  # of a result that the model gets, about 5,000 tokens
@@ -81,7 +81,7 @@ class LocalToolset:
         return f"{head}\n{self._delimited(shown)}"
 
     def _delimited(self, text: str) -> str:
-        return f"[{self._delimiter}]\n{text}\n[{self._delimiter}]"
+        return f"[{self._delimiter}]\n{printable(text)}\n[{self._delimiter}]"
 
     async def _emit_step(self, tool: LocalTool, text: str) -> None:
         await self._emit(Step(content=text, state=State.TOOL_RESULT, actor=tool.name))

@@ -59,7 +59,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tool`` is ``module:generator``; ``name`` is what evidence calls the input. ``source`` is a path that the worker
     reads, or the bytes themselves, which are never written to disk. ``facts`` are the types that the tool's findings
-    may hold.
+    may hold. ``looks_for_instructions`` and ``is_prompt``: as in ``JobRequest``.
     """
 
     tool: str
@@ -68,6 +68,8 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     source: Path | bytes
     options: dict[str, str] = {}
     facts: tuple[type[Facts], ...] = ()
+    looks_for_instructions: bool = False
+    is_prompt: bool = False
 
 
 def _choose_socket_folder() -> None:
@@ -104,6 +106,8 @@ class _Worker:
             path=path,
             options=job.options,
             knowledge=os.fspath(knowledge.user_folder()),
+            looks_for_instructions=job.looks_for_instructions,
+            is_prompt=job.is_prompt,
         )
         self._writer.write(pack(request))
         if isinstance(job.source, bytes):

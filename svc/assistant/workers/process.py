@@ -31,7 +31,8 @@ import msgspec
 
 from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Gap, InputKind, Progress, ToolEvent
+from svc.assistant.findings import Finding, Gap, InputKind, Progress, ToolEvent
+from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of a file that a tool needs as one text; the rest becomes a Gap
@@ -56,6 +57,8 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The job as it is sent. ``path`` None: the bytes follow in a frame of their own.
 
     ``knowledge`` is the folder of the user's own tables, which take precedence over the shipped ones.
+    ``looks_for_instructions``: also look for text that addresses an analyst or a model. ``is_prompt``: the input is the
+    user's question.
     """
 
     tool: str
@@ -65,6 +68,8 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     path: str | None = None
     options: dict[str, str] = {}
     knowledge: str | None = None
+    looks_for_instructions: bool = False
+    is_prompt: bool = False
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
@@ -189,10 +194,32 @@ def _load(name: str) -> _Tool:
 
 
 def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEvent]:
+    scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
+    if scanner is not None:  # before the tool, which may crash or be stopped
+        yield from _instruction_texts(scanner, request, content)
     with _open_input(request, content) as stream:
         source = _InputFile(stream)
-        yield from tool(source.content(request.input), source=request.name, **request.options)
+        for item in tool(source.content(request.input), source=request.name, **request.options):
+            yield item
+            if scanner is not None and isinstance(item, Finding):
+                yield from scanner.in_finding(item)
         yield from source.gaps()
+    if scanner is not None:
+        yield from scanner.last_findings()
+
+
+def _instruction_texts(scanner: Scanner, request: JobRequest, content: bytes) -> Iterator[ToolEvent]:
+    """What the input itself contains; damage is the tool's to report."""
+    try:
+        with _open_input(request, content) as stream:
+            source = _InputFile(stream)
+            scanner.read(source.pieces())
+            if not source.is_packed:
+                stream.seek(0)
+                scanner.read_parts(stream)
+    except Exception as error:  # noqa: BLE001 - hostile input must not keep the tool from running
+        yield Gap(text=f"not searched to its end for text addressed to an analyst or a model ({_one_line(error)})")
+    yield from scanner.findings()
 
 
 def _open_input(request: JobRequest, content: bytes) -> BinaryIO:
@@ -229,7 +256,7 @@ class _InputFile:
                 head = opener(stream, "rb").read(6)
             stream.seek(0)
             self._stream = opener(stream, "rb")  # reopened, because libbz2 fails if it is read again after an error
-        self._is_packed = opener is not None
+        self.is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
         self._long_lines = 0
         self._first_long = 0
@@ -245,6 +272,17 @@ class _InputFile:
             case InputKind.BINARY:
                 return self.binary()
 
+    def pieces(self) -> Iterator[bytes]:
+        """The content in pieces as UTF-8, as far as it can be read."""
+        if self._encoding == "utf-16":
+            yield self.text().encode()
+            return
+        total = 0
+        with contextlib.suppress(*_DAMAGE_ERRORS):
+            while total < MAX_UNPACKED_BYTES and (piece := self._stream.read(_PIECE_BYTES)):
+                total += len(piece)
+                yield piece
+
     def text(self) -> str:
         """The whole file, or its first MAX_TEXT_BYTES."""
         data = self._read_all(MAX_TEXT_BYTES)
@@ -254,7 +292,7 @@ class _InputFile:
 
     def binary(self) -> BinaryIO:
         """The file itself; a compressed one is decompressed into memory, up to MAX_BINARY_BYTES."""
-        if not self._is_packed:
+        if not self.is_packed:
             return self._file
         data = self._read_all(MAX_BINARY_BYTES)
         if len(data) > MAX_BINARY_BYTES:
@@ -298,7 +336,7 @@ class _InputFile:
                 while total <= MAX_UNPACKED_BYTES and (rest := self._line()) and not rest.endswith(b"\n"):
                     total += len(rest)
             yield raw.decode(self._encoding, errors="replace").rstrip("\r\n")
-            if self._is_packed and total > MAX_UNPACKED_BYTES:
+            if self.is_packed and total > MAX_UNPACKED_BYTES:
                 self._gaps.append(
                     f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined"
                 )

@@ -13,6 +13,7 @@ import pytest
 
 from svc import MessageType, Svc
 from svc.assistant.model import ModelAssistant
+from svc.assistant.model.tool_verdict import NOT_MENTIONED
 from svc.doctor import examine_model
 from svc.errors import TurnCancelledError, UpstreamError
 from tests.support.fake_upstream import KEY, calls, hangs, refuses, says
@@ -52,7 +53,11 @@ def test_a_question_over_the_wire_is_answered_by_the_model(start_upstream, ask_m
 
     response = session.query("who was it?")
 
-    assert response.text() == "It was `192[.]0[.]2[.]7`.\n"
+    own_text, heading, added = response.text().partition(f"\n\n**{NOT_MENTIONED}**")
+    assert (own_text, bool(heading)) == ("It was `192[.]0[.]2[.]7`.", True)
+    assert "root" in added
+    [result] = [message for message in response.messages if message.message_type == MessageType.RESULT]
+    assert result.answer_status is not None
     assert response.usage.total_tokens == 330
     kinds = {message.message_type for message in response.messages}
     assert kinds >= {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.RESULT}

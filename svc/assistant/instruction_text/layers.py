@@ -1,0 +1,135 @@
+"""Undo the encodings in which text is stored: UTF-16, escapes, entities, quoted-printable, Base64.
+
+Each layer turns a piece of an input into another piece, in linear time, and is skipped if nothing shows that it
+applies. Pure.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+MAX_BASE64_RUNS = 2_000  # decoded for each piece of an input
+MIN_BASE64_CHARS = 40
+WORD_BYTES = 40
+MIN_ZEROS = 16  # one byte of so many must be zero in a piece with UTF-16 text
+_UTF16 = (
+    re.compile(rb"(?:[\x20-\x7e\t]\x00){8,}"),
+    re.compile(rb"(?:[\x20-\x7e\t\xa0-\xff]\x00|[\x00-\xff][\x04\x30\x4e-\x9f\xff]){8,}"),  # Latin, Cyrillic, CJK
+)
+_SPACED = re.compile(rb"(?<![^\W_])(?:[A-Za-z]{1,20} {2,8}){3,200}[A-Za-z]{1,20}")
+_SPACES = re.compile(rb" +")
+_JSON_ESCAPE = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\x[0-7][0-9a-fA-F]")
+_ENTITY = re.compile(rb"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));?")
+_NAMED = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&"), (b"&nbsp;", b" "))
+_PERCENT = re.compile(rb"%([0-9a-fA-F]{2})")
+_ESCAPED_RUNS = (
+    (b"\\u", "escaped text", re.compile(rb"(?:\\u[0-9a-fA-F]{4}[^\\\n]{0,40}){4,}")),
+    (b"\\x", "escaped text", re.compile(rb"(?:\\x[0-9a-fA-F]{2}[^\\\n]{0,40}){4,}")),
+    (b"&#", "HTML entities", re.compile(rb"(?:&#[0-9a-fA-FxX]{1,8};?[^&\n]{0,40}){4,}")),
+    (b"%", "percent-encoded text", re.compile(rb"(?:%[0-9a-fA-F]{2}[^%\s]{0,40}){4,}")),
+)
+_BASE64 = re.compile(
+    rb"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40,}(?:\r?\n(?=[A-Za-z0-9+/]))?){1,4000}[A-Za-z0-9+/]{0,100}={0,2}"
+)
+_ALPHABET = bytes(
+    ord("a") if code < 128 and (chr(code).isalnum() or chr(code) in "+/") else ord(" ") for code in range(256)
+)
+_RUN = b"a" * MIN_BASE64_CHARS
+
+
+class View(msgspec.Struct, frozen=True):
+    """A piece with one encoding undone.
+
+    ``offset`` is where it begins in the piece, if it is only a part of it. ``starts``: where each of its lines begins
+    there, if they are parts of it.
+    """
+
+    channel: str
+    data: bytes
+    offset: int = 0
+    starts: tuple[int, ...] = ()
+
+
+def views(piece: bytes) -> Iterator[View]:
+    """Yield the piece as it is, then with each encoding undone that it seems to contain."""
+    yield View("", piece)
+    if piece.count(b"\0") * MIN_ZEROS > len(piece):
+        yield _utf16(piece)
+    for mark, channel, runs in _ESCAPED_RUNS:
+        if mark in piece:
+            for found in runs.finditer(piece):
+                start = _word_start(piece, found.start())
+                yield View(channel, _squeezed(unescaped(piece[start : found.end()])), start)
+    if b"  " in piece:
+        for found in _SPACED.finditer(piece):
+            yield View("text with wide spaces", _squeezed(found[0]), found.start())
+    if b"uoted-printable" in piece:
+        yield View("quoted-printable text", _squeezed(binascii.a2b_qp(piece)))
+    if _RUN in piece.translate(_ALPHABET):
+        yield from _base64(piece)
+
+
+def _utf16(piece: bytes) -> View:
+    """The UTF-16 strings of binary data, one in a line, each also without its first character.
+
+    That may be the length of the string.
+    """
+    lines: list[bytes] = []
+    starts: list[int] = []
+    for found in (found for script in _UTF16 for found in script.finditer(piece)):
+        text = " ".join(found[0].decode("utf-16-le", errors="replace").splitlines())
+        lines += (text.encode(), text[1:].encode())
+        starts += (found.start(), found.start() + 2)
+    return View("UTF-16 text", _squeezed(b"\n".join(lines)), starts=tuple(starts))
+
+
+def _word_start(data: bytes, at: int) -> int:
+    """Where the word begins in which ``at`` is, at most WORD_BYTES before."""
+    begin = max(0, at - WORD_BYTES)
+    before = data[begin:at]
+    return begin + max(before.rfind(mark) for mark in (b" ", b"\t", b"\n", b'"', b"?", b"=")) + 1
+
+
+def _squeezed(data: bytes) -> bytes:
+    """The data with one space where there are several."""
+    return _SPACES.sub(b" ", data) if b"  " in data else data
+
+
+def unescaped(data: bytes) -> bytes:
+    """The data without JSON, hexadecimal, percent and HTML escapes."""
+    if b"\\" in data:
+        data = _JSON_ESCAPE.sub(_wide, data)
+    if b"%" in data:
+        data = _PERCENT.sub(lambda found: bytes([int(found[1], 16)]), data)
+    if b"&" in data:
+        data = _ENTITY.sub(_character, data)
+        for name, plain in _NAMED:
+            data = data.replace(name, plain)
+    return data
+
+
+def _wide(found: re.Match[bytes]) -> bytes:
+    if found[0].startswith(b"\\x"):
+        return bytes.fromhex(found[0][2:].decode())
+    units = bytes.fromhex(found[0].replace(b"\\u", b"").decode())
+    return units.decode("utf-16-be", errors="replace").encode(errors="replace")
+
+
+def _character(found: re.Match[bytes]) -> bytes:
+    code = int(found[1], 16) if found[1] else int(found[2])
+    return chr(code).encode(errors="replace") if 0 < code < 0x110000 else found[0]
+
+
+def _base64(piece: bytes) -> Iterator[View]:
+    for number, found in enumerate(_BASE64.finditer(piece)):
+        if number == MAX_BASE64_RUNS:
+            return
+        packed = re.sub(rb"[^A-Za-z0-9+/]", b"", found[0])
+        data = binascii.a2b_base64(packed[: len(packed) // 4 * 4])
+        if b"\0" in data:
+            data = data.decode("utf-16-le", errors="replace").encode()
+        yield View("Base64", _squeezed(data), found.start())
