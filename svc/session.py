@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from svc import _requests
 from svc._base_session import CANCEL_SECONDS, BaseSession, turn_timeout
+from svc._folder_stream import archive_name, open_path
 from svc._transport import AsyncTransport, Transport
 from svc._turn_reader import LEAVE_SECONDS
 from svc.messages import Message, Session, SessionFile, SessionResponse
@@ -112,14 +113,18 @@ class InteractiveSession(BaseSession):
     def attach_file_from_disk(
         self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
     ) -> SessionFile:
-        """Attach a file from disk, under its own name or ``name``. The file is streamed.
+        """Attach a file or a folder from disk, under its own name or ``name``. It is streamed.
+
+        A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
 
         Raises:
             OSError: The file cannot be read.
+            InvalidRequestError: The folder contains no file.
             TooLargeError: The file or the number of files is over its limit.
         """
         file = Path(path).expanduser()
-        return self._transport.run(self._attach(name or file.name, lambda: file.open("rb"), mime_type_hint))
+        name = name or (archive_name(file) if file.is_dir() else file.name)
+        return self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
 
     def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.
@@ -236,14 +241,18 @@ class AsyncSession(BaseSession):
     async def attach_file_from_disk(
         self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
     ) -> SessionFile:
-        """Attach a file from disk, under its own name or ``name``. The file is read in threads and streamed.
+        """Attach a file or a folder from disk, under its own name or ``name``. It is read in threads and streamed.
+
+        A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
 
         Raises:
             OSError: The file cannot be read.
+            InvalidRequestError: The folder contains no file.
             TooLargeError: The file or the number of files is over its limit.
         """
         file = await asyncio.to_thread(Path(path).expanduser)
-        return await self._transport.run(self._attach(name or file.name, lambda: file.open("rb"), mime_type_hint))
+        name = name or (archive_name(file) if await asyncio.to_thread(file.is_dir) else file.name)
+        return await self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
 
     async def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.

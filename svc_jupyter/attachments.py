@@ -1,4 +1,4 @@
-"""Resolve ``--attach``: a file on disk, or a variable whose value is sent.
+"""Resolve ``--attach``: a file or a folder on disk, or a variable whose value is sent.
 
 A string in a variable is sent as text and never used as a path, so that text from a log cannot choose a file of this
 machine. Tables are sent as CSV, lists of strings as lines, lists of dicts as JSON Lines, other lists and dicts as JSON.
@@ -19,18 +19,23 @@ from typing import Protocol, runtime_checkable
 
 import msgspec
 
+from svc._folder_stream import archive_name, open_path
 from svc.untrusted.characters import one_line
 from svc_jupyter.errors import AskError
 
 MAX_VARIABLE_BYTES = 100_000_000  # built in the kernel's memory, and copied once for sending; files are streamed
 PREVIEW_CHARS = 100
+_PIECE_BYTES = 1024 * 1024
 
 _VARIABLE = re.compile(r"\{\s*([^\W\d]\w*)\s*\}")
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """Something to attach as ``name``. A Path is read when it is sent. ``kind`` describes a variable's value."""
+    """Something to attach as ``name``. A Path is read when it is sent, a folder as one TAR.
+
+    ``kind`` describes a variable's value.
+    """
 
     name: str
     content: bytes | Path
@@ -48,8 +53,11 @@ class Attachment:
         """Return the hex digest of the current content. Raises OSError if a file cannot be read."""
         if isinstance(self.content, bytes):
             return hashlib.sha256(self.content).hexdigest()
-        with self.content.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.sha256()
+        with open_path(self.content) as file:
+            while piece := file.read(_PIECE_BYTES):
+                digest.update(piece)
+        return digest.hexdigest()
 
 
 @runtime_checkable
@@ -75,7 +83,7 @@ def _from_path(value: str) -> Attachment:
     if path.is_file():
         return Attachment(path.name, path.absolute())
     if path.is_dir():
-        raise AskError(f"{path} is a folder. Attach its files individually: --attach {path / 'FILE'}")
+        return Attachment(archive_name(path), path.absolute())
     hint = ""
     if path.parent.is_dir():
         near = get_close_matches(path.name, [entry.name for entry in os.scandir(path.parent)], n=1)

@@ -38,11 +38,15 @@ class Confidence(StrEnum):
 
 
 class InputKind(StrEnum):
-    """The form in which a tool needs its input: a str, an iterator of lines, or a seekable stream of bytes."""
+    """The form in which a tool needs its input: a str, an iterator of lines, or a seekable stream of bytes.
+
+    All but RAW, a stream of the file's own bytes, are decompressed first if the file is compressed.
+    """
 
     TEXT = "text"
     LINES = "lines"
     BINARY = "binary"
+    RAW = "raw"
 
 
 class Evidence(msgspec.Struct, frozen=True, kw_only=True):

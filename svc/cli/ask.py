@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from svc._folder_stream import archive_name
+from svc.cli.stdin_file import stdin_file
 from svc.errors import TurnTimeoutError
 from svc.messages import AnswerStatus, Message, MessageType, State, status_of
 from svc.untrusted.characters import printable
@@ -32,9 +36,9 @@ _NOTES = {
     "--attach",
     "files",
     multiple=True,
-    metavar="FILE",
-    type=click.Path(exists=True, dir_okay=False, readable=True, path_type=Path),
-    help="Attach FILE (repeatable).",
+    metavar="PATH",
+    type=click.Path(exists=True, readable=True, allow_dash=True, path_type=Path),
+    help="Attach a file, an archive, a folder, or - for stdin (repeatable).",
 )
 @click.option(
     "--json",
@@ -57,22 +61,33 @@ def ask(
 
     QUESTION may be "-" to read it from stdin. Progress goes to stderr, the answer, in Markdown, to stdout.
 
+    What is piped in is attached as "stdin" if nothing else is attached. Each member of an archive or a folder is read
+    by the tool for its kind.
+
     \b
       svc ask --attach /var/log/auth.log "Who was brute-forced, and did anyone get in?"
+      svc ask --attach case.zip --attach /var/log "What happened on this host?"
+      journalctl -u ssh | svc ask "Who got in?"
       svc ask --json - < question.txt
 
     The service is the one in SVC_API_KEY and SVC_BASE_URL, else the local one, which is started if it is not running.
     Exit codes: 0 answered or partly answered (stderr says which), 1 failed, 2 usage error, 3 not answered or not
     examined, 130 interrupted (the question is cancelled).
     """
-    if question == "-":
+    is_explicit = any(str(file) == "-" for file in files)
+    is_question_piped = question == "-"
+    if is_question_piped:
+        if is_explicit:
+            raise click.UsageError("only one of QUESTION and --attach can be read from stdin (-)")
         question = sys.stdin.read()
     if not question.strip():
         raise click.UsageError(
             'the question is empty. Example: svc ask "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"'
         )
     try:
-        session_id, messages = asyncio.run(_ask(question, files, session_id, timeout_seconds))
+        with stdin_file(is_explicit=is_explicit, is_wanted=not (is_question_piped or files)) as piped:
+            paths = [file for file in files if str(file) != "-"] + ([piped] if piped else [])
+            session_id, messages = asyncio.run(_ask(question, paths, session_id, timeout_seconds))
     except KeyboardInterrupt:
         click.echo("interrupted; the question was cancelled", err=True)
         sys.exit(130)
@@ -90,16 +105,23 @@ def ask(
         sys.exit(UNANSWERED_EXIT_CODE)
 
 
+def named(files: Sequence[Path]) -> list[tuple[Path, str]]:
+    """The names to attach files by: their own, after that of their folder if several have the same."""
+    named = [(file, archive_name(file) if file.is_dir() else file.name) for file in dict.fromkeys(files)]
+    counts = Counter(name for _, name in named)
+    return [(file, f"{file.resolve().parent.name}-{name}" if counts[name] > 1 else name) for file, name in named]
+
+
 async def _ask(
-    question: str, files: tuple[Path, ...], session_id: str | None, timeout_seconds: float | None
+    question: str, files: Sequence[Path], session_id: str | None, timeout_seconds: float | None
 ) -> tuple[str, list[Message]]:
     """The session's id and the turn's messages."""
     from svc.client import AsyncSvc  # the networking libraries are imported when a command needs them
 
     async with AsyncSvc() as client:
         session = await (client.resume_session(session_id) if session_id else client.create_session())
-        for file in files:
-            await session.attach_file_from_disk(file)
+        for file, name in named(files):
+            await session.attach_file_from_disk(file, name)
         try:
             async with asyncio.timeout(timeout_seconds):
                 messages = await _follow(session, question)

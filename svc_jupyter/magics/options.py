@@ -27,7 +27,8 @@ OPTIONS = (
     Option(
         "--attach",
         "FILE",
-        "file to attach, or {name} for a variable up to 100 MB (DataFrame, list, dict, bytes, str, path); repeatable",
+        "file, archive or folder to attach, or {name} for a variable up to 100 MB "
+        "(DataFrame, list, dict, bytes, str, path); repeatable",
     ),
     Option("--into", "NAME", "assign the Answer to this variable: .text, .markdown, .findings, .indicators, .messages"),
     Option("--cell", None, "insert the answer as a Markdown cell below, if the front end supports it"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import io
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,18 +14,27 @@ from svc.assistant.findings import AnyFinding, ToolEvent
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Exchange, Step, Turn, TurnFile
 from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.frames import MemberFrame
 from svc.assistant.workers.pool import Job, Workers
 
 
 class InlineWorkers(Workers):
     """Runs each job at once; a tool that raises fails the test."""
 
-    async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
+    async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         module, _, function = job.tool.partition(":")
-        tool: Callable[..., Iterator[ToolEvent]] = getattr(importlib.import_module(module), function)
+        tool: Callable[..., Iterator[ToolEvent | MemberFrame]] = getattr(importlib.import_module(module), function)
         content = job.source if isinstance(job.source, bytes) else job.source.read_bytes()
-        opened = worker_process._InputFile(io.BytesIO(content))
-        for item in (*tool(opened.content(job.input), source=job.name, **job.options), *opened.gaps()):
+        request = worker_process.JobRequest(
+            tool=job.tool,
+            input=job.input,
+            name=job.name,
+            limits=worker_process.Limits(),
+            options=job.options,
+            looks_for_instructions=job.looks_for_instructions,
+            is_prompt=job.is_prompt,
+        )
+        for item in worker_process._events(tool, request, content):
             yield item
 
 

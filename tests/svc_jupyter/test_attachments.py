@@ -97,10 +97,23 @@ def test_a_file_named_twice_is_attached_once(tmp_path: Path):
     assert len(find([str(tmp_path / "a.log")] * 2, {})) == 1
 
 
+def test_a_folder_is_attached_as_one_archive(tmp_path: Path):
+    folder = tmp_path / "case"
+    (folder / "var" / "log").mkdir(parents=True)
+    (folder / "var" / "log" / "auth.log").write_text("x")
+
+    [item] = find([str(folder)], {})
+    before = item.sha256()
+
+    assert (item.name, item.content) == ("case.tar", folder)
+    assert item.sha256() == before
+    (folder / "var" / "log" / "auth.log").write_text("changed")
+    assert item.sha256() != before
+
+
 def test_mistakes_say_what_to_do(tmp_path: Path):
     (tmp_path / "auth.log").write_text("x")
     cases = {
-        str(tmp_path): f"{tmp_path} is a folder. Attach its files individually",
         str(tmp_path / "auht.log"): f"Did you mean {tmp_path / 'auth.log'}?",
         "/nowhere/at/all": "no such file: /nowhere/at/all (in ",
         "{fram}": "no variable fram. Did you mean {frame}?",

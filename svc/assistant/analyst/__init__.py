@@ -17,22 +17,17 @@ from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.clauses import ClauseKind, ClauseState
+from svc.assistant.analyst.collection_plan import READABLE_LABELS, plan_members, to_expand, within_limit
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
-from svc.assistant.findings import (
-    AnyFinding,
-    Coverage,
-    Finding,
-    Gap,
-    InstructionText,
-    Progress,
-    ToolEvent,
-    with_facts,
-)
+from svc.assistant.collections.expanded import ExpandedFiles
+from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
+from svc.assistant.collections.spool import remove_stale, spool_root
+from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, InstructionText, Progress, with_facts
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
@@ -46,7 +41,9 @@ __all__ = ["Analyst", "coverage_step", "findings_step", "picture_step"]
 
 FINDINGS_TITLE = "findings"
 COVERAGE_TITLE = "coverage"
-_PRELOAD = tuple(skill.tool.partition(":")[0] for skill in SKILLS)
+_PRELOAD = (*(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
+_TASK_INPUTS = 5  # named for each task
+_DETAILED_CALLS = 20  # of one skill, up to which each tool's own progress is shown
 
 
 def _utc_now() -> datetime:
@@ -64,6 +61,7 @@ class Analyst(Assistant):
 
     async def start(self) -> None:
         """Start the workers, so that the first question need not wait for them."""
+        await remove_stale(spool_root())
         await self._workers.start()
 
     async def close(self) -> None:
@@ -82,19 +80,49 @@ class Analyst(Assistant):
             is_form_given=requested.format is not AnswerFormat.PROSE,
             has_new_files=any(file.is_new for file in turn.files),
         )
-        steps = (
-            self._follow_up(turn, requested, follow_up) if follow_up is not None else self._question(turn, requested)
-        )
+        if follow_up is not None and not follow_up.options:
+            steps = self._follow_up(turn, requested, follow_up)
+        else:
+            steps = self._with_members(turn, requested, follow_up)
         async with aclosing(steps):
             async for step in steps:
                 yield _in_language(step, turn.language) if requested.format is AnswerFormat.PROSE else step
 
-    def _question(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
+    async def _with_members(
+        self, turn: Turn, requested: RequestedFormat, follow_up: FollowUp | None
+    ) -> AsyncGenerator[Step | Answer, None]:
+        """Expand the archives, then answer; what was unpacked is deleted however the turn ends."""
+        expansion = Expansion(self._workers, labels=READABLE_LABELS, root=spool_root())
+        current, earlier = to_expand(turn.files)
+        expanded = ExpandedFiles(files=())
+        try:
+            async with aclosing(expansion.expand(current)) as progress:
+                async for item in progress:
+                    if isinstance(item, ExpandedFiles):
+                        expanded = within_limit(item)
+                    else:
+                        yield _info(on_one_line(item), State.RETRIEVING)
+            turn = msgspec.structs.replace(turn, files=(*earlier, *expanded.files))
+            steps = (
+                self._follow_up(turn, requested, follow_up)
+                if follow_up is not None
+                else self._question(turn, requested, expanded)
+            )
+            async with aclosing(steps):
+                async for step in steps:
+                    yield step
+        finally:
+            await expansion.close()
+
+    def _question(
+        self, turn: Turn, requested: RequestedFormat, expanded: ExpandedFiles
+    ) -> AsyncGenerator[Step | Answer, None]:
         now = self._now().isoformat(timespec="seconds")
         question = read_question(
             requested.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
         )
-        return self._investigate(turn, requested, question, make_plan(question))
+        plan = plan_members(make_plan(question), question, expanded)
+        return self._investigate(turn, requested, question, plan)
 
     async def _investigate(
         self, turn: Turn, requested: RequestedFormat, question: Question, plan: Plan
@@ -129,7 +157,8 @@ class Analyst(Assistant):
                         results.append(outcome)
                     yield outcome
             if not waiting:
-                unread = [file for file in plan.files if file.size and not _is_understood(file.name, results)]
+                understood = _understood(results)
+                unread = [file for file in plan.files if file.size and file.name not in understood]
                 waiting = fallback(question, ran, unread)
 
     async def run_skill(self, planned: PlannedSkill, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
@@ -139,26 +168,36 @@ class Analyst(Assistant):
         grows with each call, so that none is searched twice.
         """
         skill = planned.skill
-        findings: list[AnyFinding] = []
         instruction_texts: list[Finding[InstructionText]] = []
         gaps: list[tuple[str, str]] = []
         coverage: list[tuple[str, Coverage]] = []
-        for call in planned.calls:
-            yield _info(f"{skill.name}: reading {on_one_line(call.name)}", State.CALLING_TOOL, actor=skill.name)
-            async with aclosing(self._call(call, looks_for_instructions=call.name not in searched)) as yields:
-                async for item in yields:
-                    match item:
-                        case Progress(text=text):
-                            yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
-                        case Gap(text=text):
-                            gaps.append((call.name, text))
-                        case Coverage():
-                            coverage.append((call.name, item))
-                        case Finding(facts=InstructionText()):
-                            instruction_texts += with_facts([item], InstructionText)
-                        case Finding():
-                            findings.append(item)
-            searched.add(call.name)
+        found: list[list[AnyFinding]] = [[] for _ in planned.calls]
+        started, is_long = 0, len(planned.calls) > _DETAILED_CALLS
+        jobs = [_job(call, looks_for_instructions=call.name not in searched) for call in planned.calls]
+        async with aclosing(self._workers.run_all(jobs)) as yields:
+            async for index, item in yields:
+                name = planned.calls[index].name
+                match item:
+                    case None:
+                        started += 1
+                        text = f"{skill.name}: reading {on_one_line(name)}"
+                        text += f" ({started:,} of {len(planned.calls):,})" if is_long else ""
+                        yield _info(text, State.CALLING_TOOL, actor=skill.name)
+                    case Progress(text=text) if not is_long:  # else the members themselves are the progress
+                        yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
+                    case Gap(text=text):
+                        gaps.append((name, text))
+                    case Coverage():
+                        coverage.append((name, item))
+                    case Finding(facts=InstructionText()):
+                        instruction_texts += with_facts([item], InstructionText)
+                    case Finding():
+                        found[index].append(item)
+        searched.update(call.name for call in planned.calls)
+        findings = [finding for of_call in found for finding in of_call]  # in the plan's order, not as they came
+        order = {call.name: index for index, call in enumerate(planned.calls)}
+        gaps.sort(key=lambda gap: order[gap[0]])
+        coverage.sort(key=lambda one: order[one[0]])
         summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
         yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
         names = tuple(call.name for call in planned.calls)
@@ -170,22 +209,6 @@ class Analyst(Assistant):
             coverage=tuple(coverage),
             is_fallback=planned.is_fallback,
             instruction_texts=tuple(instruction_texts),
-        )
-
-    def _call(self, call: Call, *, looks_for_instructions: bool) -> AsyncGenerator[ToolEvent, None]:
-        source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
-        skill = call.skill
-        return self._workers.run(
-            Job(
-                tool=skill.tool,
-                input=skill.input,
-                name=call.name,
-                source=source,
-                options=call.options,
-                facts=skill.facts,
-                looks_for_instructions=looks_for_instructions,
-                is_prompt=isinstance(call.input, str),
-            )
         )
 
     async def _follow_up(
@@ -213,14 +236,29 @@ class Analyst(Assistant):
             yield step
 
 
-class _Account(msgspec.Struct, frozen=True):
+def _job(call: Call, *, looks_for_instructions: bool) -> Job:
+    source = call.input.encode(errors="replace") if isinstance(call.input, str) else call.input.source
+    skill = call.skill
+    return Job(
+        tool=skill.tool,
+        input=skill.input,
+        name=call.name,
+        source=source,
+        options=call.options,
+        facts=skill.facts,
+        looks_for_instructions=looks_for_instructions,
+        is_prompt=isinstance(call.input, str),
+    )
+
+
+class _Outcomes(msgspec.Struct, frozen=True):
     """The outcomes of a question, and the sentences that answer its clauses."""
 
     contract: Contract
     sentences: tuple[str, ...]
 
 
-def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
+def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = [result for result in results if result.is_examined and not result.is_fallback]
     findings = [finding for result in examined for finding in result.findings]
     rules, events = matchable_rules(findings)
@@ -229,7 +267,7 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
         for clause in plan.clauses
         if clause.kind is ClauseKind.PARTICULAR and examined
     ]
-    contract = contract_of(results, plan.clauses, particulars, plan.files, has_paste=plan.has_paste)
+    contract = contract_of(results, plan.clauses, particulars, plan.files, plan.unread, has_paste=plan.has_paste)
     by_clause = {particular.clause: particular.sentence for particular in particulars}
     sentences: list[str] = []
     for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):
@@ -239,11 +277,12 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Account:
             sentences.append(render.cannot_tell(outcome))
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
             sentences.append(general(findings))
-    return _Account(contract, tuple(filter(None, sentences)))
+    return _Outcomes(contract, tuple(filter(None, sentences)))
 
 
-def _is_understood(name: str, results: Sequence[SkillResult]) -> bool:
-    return any(result.understood(name) for result in results)
+def _understood(results: Sequence[SkillResult]) -> set[str]:
+    """The names of the inputs of which any tool understood anything."""
+    return {name for result in results for name in result.understood}
 
 
 def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
@@ -252,10 +291,9 @@ def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
     """
     covered = {name for result in results if result.findings and result.is_examined for name in result.skill.covers}
     kept = [result for result in results if result.findings or result.skill.name not in covered]
+    understood = _understood(kept)
     return [
-        result
-        for result in kept
-        if result.is_examined or result.is_broken or not all(_is_understood(name, kept) for name in result.inputs)
+        result for result in kept if result.is_examined or result.is_broken or not understood.issuperset(result.inputs)
     ]
 
 
@@ -291,7 +329,7 @@ def _final_steps(
     requested: RequestedFormat,
     plan: Plan,
     turn: Turn,
-    account: _Account,
+    account: _Outcomes,
     texts: Sequence[Finding[InstructionText]],
 ) -> list[Step | Answer]:
     """The last messages of a turn: findings, pictures, what was examined, and the answer."""
@@ -383,7 +421,8 @@ def _describe(plan: Plan, turn: Turn) -> str:
     sizes = {file.name: f" ({file.size:,} bytes)" for file in turn.files}
     tasks = [
         f"{planned.skill.title} ({planned.reason}) in "
-        + ", ".join(on_one_line(call.name) + sizes.get(call.name, "") for call in planned.calls)
+        + ", ".join(on_one_line(call.name) + sizes.get(call.name, "") for call in planned.calls[:_TASK_INPUTS])
+        + (f" and {len(planned.calls) - _TASK_INPUTS:,} more" if len(planned.calls) > _TASK_INPUTS else "")
         for planned in plan.skills
     ]
     return f"{plural(len(tasks), 'task')}: " + "; ".join(tasks)

@@ -7,6 +7,7 @@ status"), so that a program and a test can check what the text says.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
@@ -87,9 +88,10 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the tool understood any of its inputs."""
         return any(one.understood for _, one in self.coverage)
 
-    def understood(self, name: str) -> bool:
-        """Whether the tool understood anything of the input ``name``."""
-        return any(one.understood for input_name, one in self.coverage if input_name == name)
+    @property
+    def understood(self) -> frozenset[str]:
+        """The names of the inputs of which the tool understood anything."""
+        return frozenset(name for name, one in self.coverage if one.understood)
 
 
 class Contract(msgspec.Struct, frozen=True, kw_only=True):
@@ -121,7 +123,12 @@ def contract_of(
     """
     names = dict.fromkeys([*(file.name for file in files), *(name for result in results for name in result.inputs)])
     by_name = {file.name: file for file in files}
-    inputs = [_input_outcome(name, by_name.get(name), results) for name in names]
+    readings, counts = _readings(results), _finding_counts(results)
+    run = {name for result in results for name in result.inputs}
+    inputs = [
+        _input_outcome(name, by_name.get(name), readings.get(name, []), counts[name], has_run=name in run)
+        for name in names
+    ]
     inputs += [InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason) for name, reason in unread]
     by_clause = {particular.clause: particular for particular in particulars}
     outcomes = [_clause_outcome(clause, results, by_clause.get(clause), inputs) for clause in clauses]
@@ -130,12 +137,35 @@ def contract_of(
     )
 
 
-def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResult]) -> InputOutcome:
-    mine = [(result, coverage) for result in results for input_name, coverage in result.coverage if input_name == name]
+_Reading = tuple[SkillResult, Coverage]
+
+
+def _readings(results: Sequence[SkillResult]) -> dict[str, list[_Reading]]:
+    """How each input was read, by its name: a collection has thousands."""
+    readings: dict[str, list[_Reading]] = {}
+    for result in results:
+        for name, coverage in result.coverage:
+            readings.setdefault(name, []).append((result, coverage))
+    return readings
+
+
+def _finding_counts(results: Sequence[SkillResult]) -> Counter[str]:
+    """The number of findings of each input; those of tools that did not report on it do not count."""
+    counts: Counter[str] = Counter()
+    for result in results:
+        reported = {name for name, _ in result.coverage}
+        for finding in result.findings:
+            counts.update({evidence.source for evidence in finding.evidence} & reported)
+    return counts
+
+
+def _input_outcome(
+    name: str, file: TurnFile | None, mine: Sequence[_Reading], findings: int, *, has_run: bool
+) -> InputOutcome:
     size, label = (file.size, file.label) if file is not None else (0, "")
     best = max(mine, key=lambda one: (one[1].understood > 0, not one[0].is_fallback, _share(one[1])), default=None)
     if best is None:
-        reason = _why_unread(file, has_run=any(name in result.inputs for result in results))
+        reason = _why_unread(file, has_run=has_run)
         return InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason, size=size, label=label)
     result, coverage = best
     reason = ""
@@ -155,7 +185,7 @@ def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResu
         looked_for="; ".join(dict.fromkeys(one.looked_for for _, one in mine if one.understood)),
         not_covered="; ".join(dict.fromkeys(one.not_covered for _, one in mine if one.understood and one.not_covered)),
         reason=reason,
-        findings=sum(1 for result, _ in mine for finding in result.findings if _is_from(finding, name)),
+        findings=findings,
         size=size,
         label=label,
     )
@@ -166,10 +196,6 @@ def unread_reason(coverage: Coverage) -> str:
     if not coverage.total:
         return f"it holds no {coverage.unit} that could be read as {coverage.read_as}"
     return f"none of {plural(coverage.total, coverage.unit)} could be read as {coverage.read_as}"
-
-
-def _is_from(finding: AnyFinding, name: str) -> bool:
-    return any(evidence.source == name for evidence in finding.evidence)
 
 
 def _share(coverage: Coverage) -> float:
@@ -218,7 +244,8 @@ def _named_outcome(clause: Clause, mine: Sequence[SkillResult]) -> ClauseOutcome
     if not any(result.is_examined for result in mine):
         return ClauseOutcome(text=clause.text, state=ClauseState.CANNOT_TELL, reason=_missing(clause, mine))
     names = dict.fromkeys(name for result in mine for name in result.inputs)
-    unread = [name for name in names if not any(result.understood(name) for result in mine)]
+    understood = {name for result in mine for name in result.understood}
+    unread = [name for name in names if name not in understood]
     if unread:
         reason = f"{plural(len(unread), 'input')} not examined"
         return ClauseOutcome(text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason=reason)

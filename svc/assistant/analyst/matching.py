@@ -25,7 +25,7 @@ def fits(skill: Skill, file: TurnFile) -> bool:
 def is_for(skill: Skill, file: TurnFile) -> bool:
     """Whether the file is what the skill is made for: by content, or by name if the content does not decide."""
     return file.label in skill.claims or (
-        file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name) is not None
+        file.label in _UNSURE_LABELS and skill.file_names.fullmatch(file.name.rpartition("/")[2]) is not None
     )
 
 

@@ -85,7 +85,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
     was attached. ``files``: those that the question is about.
-    ``has_paste``: the prompt contains material besides the question.
+    ``has_paste``: the prompt contains material besides the question. For archives (``collection_plan``), ``unread`` are
+    pairs of a member's name and why no tool gets it, ``collections`` a line in Markdown for each archive, and ``notes``
+    pairs of an archive's name and what to know about it.
     """
 
     skills: tuple[PlannedSkill, ...] = ()
@@ -94,6 +96,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     clauses: tuple[Clause, ...] = ()
     has_paste: bool = False
     files: tuple[TurnFile, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    collections: tuple[str, ...] = ()
+    notes: tuple[tuple[str, str], ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,7 +193,7 @@ def make_plan(question: Question) -> Plan:
     skills = _by_words(named, question) if named else []
     is_for_content = any(clause.kind in (ClauseKind.OPEN, ClauseKind.PARTICULAR) for clause in clauses)
     if is_for_content or not (clauses or unsupported):
-        skills = _merged(skills, _by_content(question, has_skills=bool(skills)))
+        skills = merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
     if not (skills or unsupported or question.files or _has_paste(question)) and GENERAL.search(question.glossed):
@@ -203,14 +208,14 @@ def make_plan(question: Question) -> Plan:
         unanswered=_unanswered(named, skills),
         clauses=() if GREETING.fullmatch(question.prompt) else clauses,
         has_paste=_has_paste(question),
-        files=tuple(dict.fromkeys([*current, *(file for file in question.files if _is_used(file, skills))])),
+        files=tuple(dict.fromkeys([*current, *_used(question.files, skills)])),
     )
 
 
 def fallback(question: Question, ran: Sequence[PlannedSkill], unread: Sequence[TurnFile]) -> list[PlannedSkill]:
     """What to run on files that no skill of ``ran`` understood: the skills made for them, else the listing."""
     tried = {(planned.skill.name, call.name) for planned in ran for call in planned.calls}
-    made_for = [planned for planned in _by_files(unread, question) if not planned.is_fallback]
+    made_for = [planned for planned in by_files(unread, question) if not planned.is_fallback]
     return _untried(made_for, tried) or _untried(_listing_of(unread, question), tried)
 
 
@@ -226,8 +231,9 @@ def _untried(plan: Sequence[PlannedSkill], tried: set[tuple[str, str]]) -> list[
     return [planned for planned in left if planned.calls]
 
 
-def _is_used(file: TurnFile, skills: Sequence[PlannedSkill]) -> bool:
-    return any(call.input is file for planned in skills for call in planned.calls)
+def _used(files: Sequence[TurnFile], skills: Sequence[PlannedSkill]) -> list[TurnFile]:
+    names = {call.name for planned in skills for call in planned.calls if not isinstance(call.input, str)}
+    return [file for file in files if file.name in names]
 
 
 def _skills_named_in(text: str, question: Question, named: Sequence[SkillCandidate]) -> list[str]:
@@ -237,7 +243,7 @@ def _skills_named_in(text: str, question: Question, named: Sequence[SkillCandida
     return [candidate.skill.name for candidate in named] if is_elsewhere else own
 
 
-def _merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> list[PlannedSkill]:
+def merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> list[PlannedSkill]:
     """Both plans; a skill that is in both runs once over the inputs of both."""
     merged: dict[str, PlannedSkill] = {}
     for planned in [*first, *second]:
@@ -320,7 +326,7 @@ def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[Plann
         return kept
     bare_names = {skill.skill.name for (_, skill), is_bare in zip(planned, bare, strict=True) if is_bare}
     asked = [skill for skill in kept if skill.skill.name not in bare_names or not skill.skill.labels]
-    return _merged(asked, replacements)
+    return merged(asked, replacements)
 
 
 def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill]) -> tuple[str, ...]:
@@ -340,7 +346,7 @@ def _replacements(kept: Sequence[PlannedSkill], question: Question) -> list[Plan
     """Skills for the files that came with the question and that no planned skill reads, by what the files are."""
     read = {call.name for planned in kept for call in planned.calls}
     unread = [file for file in _current(question.files, question) if file.name not in read and is_readable(file)]
-    return [planned for planned in _by_files(unread, question) if not planned.is_fallback]
+    return [planned for planned in by_files(unread, question) if not planned.is_fallback]
 
 
 def _plan_candidate(candidate: SkillCandidate, named: Sequence[SkillCandidate], question: Question) -> PlannedSkill:
@@ -378,7 +384,11 @@ def _plan_skill(skill: Skill, inputs: Sequence[TurnFile | str], question: Questi
 
 
 def _mentions(clause: str, file: TurnFile) -> bool:
-    return file.name.lower() in clause.lower()
+    """Whether the clause names the file, or a member of an archive by its last part."""
+    base, words = file.name.rpartition("/")[2].lower(), clause.lower()
+    return file.name.lower() in words or (
+        "." in base and base in (word.strip("`'\"“”?!,;:.()") for word in words.split())
+    )
 
 
 def _belongs_to_rival(skill: Skill, rivals: Sequence[Skill], file: TurnFile) -> bool:
@@ -427,7 +437,7 @@ def _by_content(question: Question, *, has_skills: bool = False) -> list[Planned
     """The skills for what the files are, else for what the prompt looks like, unless its material has its skills."""
     readable = _current([file for file in question.files if is_readable(file)], question)
     if readable:
-        return _by_files(readable, question)
+        return by_files(readable, question)
     if has_skills:
         return []
     sample, prompt = question.sample, [question.prompt]
@@ -444,7 +454,7 @@ def _by_content(question: Question, *, has_skills: bool = False) -> list[Planned
     return [_plan_skill(decoding, prompt, question, "encoded text")] if has_encoded else []
 
 
-def _by_files(files: Sequence[TurnFile], question: Question) -> list[PlannedSkill]:
+def by_files(files: Sequence[TurnFile], question: Question) -> list[PlannedSkill]:
     """Each file with the skills that are made for it, the others with the search for indicators as a fallback."""
     planned = [
         _plan_skill(skill, mine, question, f"file type: {skill.title}")

@@ -14,6 +14,7 @@ from svc.assistant.analyst.clauses import CLAUSE_CHARS
 from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
 from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
+from svc.assistant.analyst.story import story
 from svc.assistant.findings import (
     AnyFinding,
     Finding,
@@ -62,6 +63,7 @@ def answer(
     if others:
         verdicts.append(_not_examined(others, contract))
     blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)])]
+    blocks += [story(results), bullets(plan.collections)]
     if contract is not None:
         blocks.append(_unread_headline(contract))
     if left_out:
@@ -192,7 +194,8 @@ def _body(result: SkillResult) -> str:
 
 def _gaps(results: Sequence[SkillResult], plan: Plan) -> list[str]:
     seen = dict.fromkeys(
-        f"{code_span(name, limit=80)}: {escape(gap)}" for result in results for name, gap in result.gaps
+        f"{code_span(name, limit=80)}: {escape(gap)}"
+        for name, gap in [*plan.notes, *(gap for result in results for gap in result.gaps)]
     )
     return [*seen, *(f"the analyst cannot yet {escape(what)}" for what in plan.unsupported)]
 

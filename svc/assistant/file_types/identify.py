@@ -12,7 +12,7 @@ import re
 import puremagic
 
 from svc.assistant.file_types.logs import TextKind, text_kind
-from svc.assistant.file_types.signatures import NamedContent, is_windows_program, starts_as, table
+from svc.assistant.file_types.signatures import NamedContent, is_windows_program, signature, starts_as, table
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
@@ -119,7 +119,7 @@ def _without_bom(head: bytes) -> str | None:
 
 def _by_magic(head: bytes) -> _Kind | None:
     if starts_as(head, "zip"):
-        return _named_inside(head, table().zip_entries) or ("application/zip", "zip")
+        return _zip_kind(head) or ("application/zip", "zip")
     if starts_as(head, "ole"):
         return _named_inside(head.replace(b"\x00", b""), table().ole_streams) or ("application/x-ole-storage", "ole")
     if starts_as(head, "mz") and (program := _dos_or_windows_program(head)) is not None:
@@ -134,6 +134,24 @@ def _by_magic(head: bytes) -> _Kind | None:
 
 _DER = re.compile(rb"\x30\x82..(?:\x30[\x81\x82]|\x02\x01\x00)", re.DOTALL)
 """A sequence that begins with another one (a certificate, a request) or with the version of a private key."""
+
+
+_ZIP_HEADER_BYTES = 30  # of a local file header; name, extra field and content follow
+
+
+def _zip_kind(head: bytes) -> _Kind | None:
+    """The type of a ZIP by the beginnings of its own entries' names, not by what is stored in its members."""
+    at, mark = 0, signature("zip")
+    while head.startswith(mark, at) and at + _ZIP_HEADER_BYTES <= len(head):
+        begin = at + _ZIP_HEADER_BYTES
+        for entry in table().zip_entries:
+            if head.startswith(entry.entry.encode(), begin):
+                return entry.mime_type, entry.label
+        is_streamed = head[at + 6] & 8  # the sizes follow the content
+        packed = int.from_bytes(head[at + 18 : at + 22], "little")
+        names = int.from_bytes(head[at + 26 : at + 28], "little") + int.from_bytes(head[at + 28 : at + 30], "little")
+        at = begin + names + packed if packed or not is_streamed else head.find(mark, begin + names)
+    return None
 
 
 def _named_inside(head: bytes, entries: list[NamedContent]) -> _Kind | None:

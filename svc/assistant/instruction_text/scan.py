@@ -80,7 +80,7 @@ class _Place(msgspec.Struct, frozen=True):
     offset: int | None
 
 
-class _Seen(msgspec.Struct):
+class _SeenText(msgspec.Struct):
     """One text with all its places."""
 
     text: str
@@ -91,7 +91,7 @@ class _Seen(msgspec.Struct):
     places: list[_Place] = []
 
 
-class _Hit(msgspec.Struct, frozen=True):
+class _TextHit(msgspec.Struct, frozen=True):
     """A passage in a window; ``at`` is where it begins there, in bytes."""
 
     at: int
@@ -109,8 +109,8 @@ class Scanner:
         self._source = source
         self._is_prompt = is_prompt
         self._own_words = ""
-        self._texts: dict[str, _Seen] = {}
-        self._judged: dict[bytes, tuple[_Hit, ...]] = {}
+        self._texts: dict[str, _SeenText] = {}
+        self._judged: dict[bytes, tuple[_TextHit, ...]] = {}
         self._left_out = 0
         self._batch: list[AnyFinding] = []
 
@@ -177,7 +177,7 @@ class Scanner:
         if self._left_out:
             yield Gap(text=f"{self._left_out:,} further texts that address an analyst or a model are not listed")
 
-    def _finding(self, seen: _Seen) -> Finding[InstructionText]:
+    def _finding(self, seen: _SeenText) -> Finding[InstructionText]:
         first = seen.places[0]
         return Finding(
             title=_title(seen),
@@ -205,7 +205,7 @@ class Scanner:
             for at, hit in self._hits(view.data):
                 self._note(hit, place(view, at))
 
-    def _hits(self, data: bytes) -> Iterator[tuple[int, _Hit]]:
+    def _hits(self, data: bytes) -> Iterator[tuple[int, _TextHit]]:
         for start, end in _windows(data):
             window = data[start:end]
             key = _DIGITS.sub(b"0", window)
@@ -217,7 +217,7 @@ class Scanner:
             for hit in hits:
                 yield start + hit.at, hit
 
-    def _note(self, hit: _Hit, place: _Place) -> None:
+    def _note(self, hit: _TextHit, place: _Place) -> None:
         key = _letters(hit.hidden_text or hit.text)
         if self._is_prompt and place.channel.startswith(FINDING) and key in self._own_words:
             return
@@ -226,7 +226,7 @@ class Scanner:
             if len(self._texts) >= MAX_TEXTS:
                 self._left_out += 1
                 return
-            seen = _Seen(hit.text, hit.hidden_text, hit.methods, hit.is_mention, places=[])
+            seen = _SeenText(hit.text, hit.hidden_text, hit.methods, hit.is_mention, places=[])
             self._texts[key] = seen
         is_known = any((known.line, known.offset) == (place.line, place.offset) for known in seen.places)
         if not is_known or not seen.places:
@@ -234,7 +234,7 @@ class Scanner:
             if len(seen.places) < MAX_EVIDENCE:
                 seen.places.append(place)
 
-    def _part_of(self, key: str) -> _Seen | None:
+    def _part_of(self, key: str) -> _SeenText | None:
         """A text already noted that contains this one: a view or a finding shows it again."""
         recent = list(self._texts)[-200:]
         return next((self._texts[known] for known in recent if key in known), None)
@@ -288,7 +288,7 @@ def _positions(data: bytes, word: bytes) -> Iterator[int]:
         at = data.find(word, at + len(word))
 
 
-def _judge(window: bytes) -> Iterator[_Hit]:
+def _judge(window: bytes) -> Iterator[_TextHit]:
     """Yield the passages of a window, in plain text first, then with what is hidden made visible."""
     text = _SPACES.sub(" ", window.decode(errors="replace"))
     for hidden in hidden_texts(text):
@@ -296,7 +296,7 @@ def _judge(window: bytes) -> Iterator[_Hit]:
         if found is None and not hidden.is_sure:
             continue
         methods = (HIDDEN_UNICODE, *(found.methods if found else ()))
-        yield _Hit(
+        yield _TextHit(
             _bytes_before(text, hidden.start),
             _shown(text, 0, len(text)),
             hidden.text[:TEXT_CHARS],
@@ -318,11 +318,11 @@ def _judge(window: bytes) -> Iterator[_Hit]:
             yield msgspec.structs.replace(hit, at=0, methods=(HIDDEN_UNICODE, *hit.methods), hidden_text=hit.text)
 
 
-def _hit(text: str, passage: Passage) -> _Hit:
+def _hit(text: str, passage: Passage) -> _TextHit:
     methods = passage.methods
     if _HIDDEN_TAG.search(text[: passage.start]):
         methods = (*methods, HIDDEN_HTML)
-    return _Hit(
+    return _TextHit(
         _bytes_before(text, passage.start),
         _shown(text, passage.start, passage.end),
         "",
@@ -377,7 +377,7 @@ def _line(data: bytes, at: int, first: int | None) -> int | None:
     return None if first is None else first + data.count(b"\n", 0, at)
 
 
-def _title(seen: _Seen) -> str:
+def _title(seen: _SeenText) -> str:
     if seen.is_mention:
         return "Text written for a language model, or about such text"
     return f"Text addressed to an analyst or a model: {', '.join(seen.methods)}"

@@ -113,7 +113,7 @@ class Toolbox:
         self._files = plan.files
         is_new = any(file.is_new for file in plan.files) or not self._turn.history
         names = [file.name for file in plan.files if is_new] + ([PROMPT] if plan.has_paste else [])
-        if not names or any(result.understood(name) for result in self._results for name in names):
+        if not names or any(name in result.understood for result in self._results for name in names):
             return
         await self._emit(
             Step(content="the model examined none of the evidence: the analyst's tools do", state=State.PLANNING)

@@ -13,7 +13,7 @@ import msgspec
 from svc.assistant.file_types.identify import TEXT_LABELS
 from svc.assistant.findings import AnyFinding, Facts, InputKind, kind_of
 
-PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz"})  # a rotated log; the worker unpacks it
+PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz", "zst"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
 """Files that a tool for text or lines can read."""
 RECORD_LABELS = frozenset(

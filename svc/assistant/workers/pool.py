@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import multiprocessing
+import multiprocessing.spawn
 import multiprocessing.util
 import os
 import signal
 import socket
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -34,6 +36,7 @@ from svc.assistant.findings import (
     finding_type,
 )
 from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.frames import MemberFrame
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
 from svc.untrusted.markup import plural
@@ -45,13 +48,14 @@ QUEUE = 64  # jobs that may wait for a worker; further ones are refused
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
 MAX_TEMP_CHARS = 70  # a Unix socket's path has at most 107 characters; multiprocessing adds 32
+_PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
 _CONTEXT = multiprocessing.get_context("forkserver")
 
 
 @lru_cache
 def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
     """Return the decoder of frames whose findings hold one of ``facts``."""
-    return msgspec.msgpack.Decoder(Progress | Gap | Coverage | Done | Crashed | finding_type(facts))
+    return msgspec.msgpack.Decoder(Progress | Gap | Coverage | MemberFrame | Done | Crashed | finding_type(facts))
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,26 @@ def _choose_socket_folder() -> None:
         multiprocessing.util.get_temp_dir()  # created once per process, then reused
     finally:
         tempfile.tempdir = before
+
+
+_Items = asyncio.Queue[tuple[int, ToolEvent | None] | Exception | None]
+
+
+def _start(process: multiprocessing.context.ForkServerProcess) -> None:
+    """Start a process that does not import the program's main module, which takes longer than most tools.
+
+    multiprocessing has no option for it: the main module is named in the preparation data.
+    """
+    prepared = multiprocessing.spawn.get_preparation_data
+
+    def without_main(name: str) -> dict[str, object]:
+        return {key: value for key, value in prepared(name).items() if not key.startswith("init_main_from_")}
+
+    multiprocessing.spawn.get_preparation_data = without_main
+    try:
+        process.start()
+    finally:
+        multiprocessing.spawn.get_preparation_data = prepared
 
 
 class _Worker:
@@ -203,6 +227,50 @@ class Workers:
         Raises:
             UnavailableError: Too many jobs are waiting, or no process can be started.
         """
+        async with contextlib.aclosing(self.unpack(job)) as items:
+            async for item in items:
+                if not isinstance(item, MemberFrame):
+                    yield item
+
+    async def run_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, ToolEvent | None], None]:
+        """Run jobs as ``run`` does, as many at a time as there are workers.
+
+        Yields:
+            The index of the job with an item of it, as they come; None is the job's start.
+        """
+        items: _Items = asyncio.Queue(maxsize=_PENDING_ITEMS)
+        waiting = deque(enumerate(jobs))
+        tasks = [asyncio.create_task(self._run_waiting(waiting, items)) for _ in jobs[: self._slot_count]]
+        left = len(tasks)
+        try:
+            while left:
+                match await items.get():
+                    case None:
+                        left -= 1
+                    case Exception() as error:
+                        raise error
+                    case item:
+                        yield item
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _run_waiting(self, waiting: deque[tuple[int, Job]], items: _Items) -> None:
+        """Run jobs until none waits; the last item is None, or what was raised."""
+        try:
+            while waiting:
+                index, job = waiting.popleft()
+                await items.put((index, None))
+                async with contextlib.aclosing(self.run(job)) as yields:
+                    async for item in yields:
+                        await items.put((index, item))
+            await items.put(None)
+        except Exception as error:  # noqa: BLE001 - raised again by the consumer
+            await items.put(error)
+
+    async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+        """As ``run``, for a job that also sends the members of an archive."""
         if self._waiting >= self._queue:
             raise UnavailableError(
                 f"the workers are busy ({self._slot_count:,}) and the queue is full ({plural(self._waiting, 'job')}); "
@@ -234,7 +302,7 @@ class Workers:
         finally:
             self._slots.release()
 
-    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[ToolEvent, None]:
+    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         deadline = asyncio.get_running_loop().time() + self._limits.wall_seconds
         findings = 0
         decoder = _decoder(job.facts)
@@ -291,7 +359,7 @@ class Workers:
         process = _CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
         try:
             async with self._launching:
-                await asyncio.to_thread(process.start)
+                await asyncio.to_thread(_start, process)
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             self._idle.put_nowait(_Worker(process, reader, writer))
         except OSError as error:

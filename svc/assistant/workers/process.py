@@ -34,6 +34,12 @@ from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
+from svc.assistant.workers.frames import MemberFrame
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAX_TEXT_BYTES = 64 * 1024 * 1024  # of a file that a tool needs as one text; the rest becomes a Gap
 MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a compressed file read as bytes: a quarter of the worker's memory
@@ -83,7 +89,7 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
     where: str
 
 
-Frame = ToolEvent | Done | Crashed
+Frame = ToolEvent | MemberFrame | Done | Crashed
 """What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
 
@@ -98,7 +104,7 @@ class _Tool(Protocol):
 
     def __call__(
         self, content: str | Iterator[str] | BinaryIO, /, *, source: str, **options: str
-    ) -> Iterator[ToolEvent]: ...
+    ) -> Iterator[ToolEvent | MemberFrame]: ...
 
 
 def pack(value: JobRequest | Frame | bytes) -> bytes:
@@ -193,7 +199,7 @@ def _load(name: str) -> _Tool:
     return tool
 
 
-def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEvent]:
+def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEvent | MemberFrame]:
     scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
     if scanner is not None:  # before the tool, which may crash or be stopped
         yield from _instruction_texts(scanner, request, content)
@@ -226,8 +232,8 @@ def _open_input(request: JobRequest, content: bytes) -> BinaryIO:
     return io.BytesIO(content) if request.path is None else open(request.path, "rb")  # noqa: PTH123
 
 
-_COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open))
-_DAMAGE_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, RuntimeError)
+_COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open), ("zst", zstd.open))
+_DAMAGE_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError, RuntimeError)
 _PIECE_BYTES = 1024 * 1024
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
@@ -271,6 +277,8 @@ class _InputFile:
                 return self.lines()
             case InputKind.BINARY:
                 return self.binary()
+            case InputKind.RAW:
+                return self._file
 
     def pieces(self) -> Iterator[bytes]:
         """The content in pieces as UTF-8, as far as it can be read."""

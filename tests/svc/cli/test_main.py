@@ -95,6 +95,23 @@ def test_files_are_attached(tmp_path: Path):
     assert done.stdout == "a.log (3), b.log (2)\n"
 
 
+def test_folders_and_piped_input_are_attached(tmp_path: Path):
+    for host in ("web", "db"):
+        (tmp_path / host / "log").mkdir(parents=True)
+        (tmp_path / host / "log" / "auth.log").write_text(host)
+
+    one = ask("--attach", str(tmp_path / "web"), "files")
+    two = ask("--attach", str(tmp_path / "web" / "log"), "--attach", str(tmp_path / "db" / "log"), "files")
+    piped = ask("files", stdin="Accepted password\n")
+    explicit = ask("--attach", "-", "files", stdin="text\n")
+
+    assert one.stdout.startswith("web.tar")
+    assert "web-log.tar" in two.stdout
+    assert "db-log.tar" in two.stdout
+    assert piped.stdout.startswith("stdin (18)")
+    assert explicit.stdout.startswith("stdin (5)")
+
+
 def test_a_question_from_stdin_is_taken_to_the_letter():
     assert ask("-", stdin='echo "$HOME" {x} \\n').stdout == 'echo "$HOME" {x} \\n (after 0)\n'
 

@@ -16,7 +16,6 @@ from svc.assistant.log_readers import auditd, cloudtrail, syslog, web_server, wi
 from svc.assistant.log_readers.json_objects import object_of
 from svc.assistant.log_readers.lines import MAX_LINE_BYTES, ReadItem, Unread
 from svc.assistant.log_readers.tables.mapping import ColumnMapping
-from svc.assistant.log_readers.tables.records import Record
 from svc.assistant.sigma.event import Event
 
 MAX_HELD = 5_000  # records whose place is remembered; auditd's reader holds back up to 64 events of 512 records
@@ -49,7 +48,7 @@ _READERS: tuple[tuple[str, Callable[[bytes], bool], _Reader], ...] = (
 class RawLines:
     """The raw lines of one table. ``what`` says what they are, "" if the table has none."""
 
-    def __init__(self, mapping: ColumnMapping, sample: Sequence[Record]) -> None:
+    def __init__(self, mapping: ColumnMapping, sample: Sequence[TableRecord]) -> None:
         self._mapping = mapping
         self._reader: _Reader = syslog.read
         self._is_composed = False
@@ -60,7 +59,7 @@ class RawLines:
                 self._column = column
                 return
 
-    def _recognise(self, cells: list[str], sample: Sequence[Record]) -> bool:
+    def _recognise(self, cells: list[str], sample: Sequence[TableRecord]) -> bool:
         head = "\n".join(cells).encode()
         for what, matches, reader in _READERS:
             if matches(head):
@@ -71,7 +70,7 @@ class RawLines:
             self.what, self._is_composed = "syslog messages", True
         return self._is_composed
 
-    def read(self, records: Iterable[Record]) -> Iterator[ReadItem]:
+    def read(self, records: Iterable[TableRecord]) -> Iterator[ReadItem]:
         """Yield the events of the lines, each with the number and, if the line has none, the time of its record."""
         stream = _Stream(records, self._text)
         for item in self._reader(cast("BinaryIO", stream)):
@@ -87,7 +86,7 @@ class RawLines:
             yield Gap(text=f"{stream.without:,} records have no text in the column {self._column}")
             yield Unread(stream.without)
 
-    def _text(self, record: Record) -> str:
+    def _text(self, record: TableRecord) -> str:
         text = _line(record.values.get(self._column, ""))
         if not text or not self._is_composed:
             return text
@@ -98,7 +97,7 @@ class RawLines:
         time = self._mapping.clock(value(record.values, "time")) or "1970-01-01T00:00:00"
         return f"{time} {host} {program}: {text}"
 
-    def _place(self, event: Event, record: Record) -> None:
+    def _place(self, event: Event, record: TableRecord) -> None:
         event.number, event.offset = record.number, record.offset
         if not event.time or event.time.startswith("--") or self._is_composed:
             time = self._mapping.value(record.values, "time")
@@ -131,11 +130,11 @@ def _logins(event: Event) -> Iterator[Event]:
 class _Stream:
     """The lines as a file, for the readers of files; it remembers which record each line is from."""
 
-    def __init__(self, records: Iterable[Record], text_of: Callable[[Record], str]) -> None:
+    def __init__(self, records: Iterable[TableRecord], text_of: Callable[[TableRecord], str]) -> None:
         self._records = iter(records)
         self._text_of = text_of
         self._number = 0
-        self._places: OrderedDict[int, Record] = OrderedDict()
+        self._places: OrderedDict[int, TableRecord] = OrderedDict()
         self._replay: list[bytes] = []
         self._position = 0
         self.without = 0
@@ -169,6 +168,6 @@ class _Stream:
             return line
         return b""
 
-    def record(self, number: int) -> Record | None:
+    def record(self, number: int) -> TableRecord | None:
         """Return the record of a line."""
         return self._places.get(number)

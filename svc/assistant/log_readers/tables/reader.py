@@ -21,7 +21,7 @@ from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
 from svc.assistant.log_readers.tables.kinds import Kind, kind_of, plain_name
 from svc.assistant.log_readers.tables.mapping import MAX_SAMPLE, ColumnMapping
 from svc.assistant.log_readers.tables.raw_lines import RawLines
-from svc.assistant.log_readers.tables.records import Form, Record, form_of
+from svc.assistant.log_readers.tables.records import Form, TableRecord, form_of
 from svc.assistant.log_readers.tables.row_events import RowEvents
 
 HEAD_BYTES = 65_536
@@ -102,7 +102,7 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", errors="replace")
 
 
-def _kind(sample: list[Record]) -> Kind | None:
+def _kind(sample: list[TableRecord]) -> Kind | None:
     """Return the kind of the first record whose columns show it; JSON records may differ."""
     seen: set[frozenset[str]] = set()
     for record in sample:
@@ -115,7 +115,7 @@ def _kind(sample: list[Record]) -> Kind | None:
     return kind_of(frozenset(plain_name(name) for record in sample for name in record.values))
 
 
-def _records(form: Form, content: BinaryIO) -> Iterator[Record]:
+def _records(form: Form, content: BinaryIO) -> Iterator[TableRecord]:
     """Yield the records; a cell that holds a JSON object adds its members."""
     for record in form.records(content):
         for name, cell in list(record.values.items()):
@@ -154,7 +154,7 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     yield from form.gaps()
 
 
-def _events(rows: RowEvents, records: Iterator[Record]) -> Iterator[ReadItem]:
+def _events(rows: RowEvents, records: Iterator[TableRecord]) -> Iterator[ReadItem]:
     skipped, first, untimed = 0, 0, 0
     for record in records:
         event = rows.event(record)

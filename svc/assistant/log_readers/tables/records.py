@@ -31,7 +31,7 @@ _WRAPPERS = ("result", "_source", "event", "Event", "record", "log", "data")
 _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
 
 
-class Record(NamedTuple):
+class TableRecord(NamedTuple):
     """One record: its line or its number in a list, from 1; its offset in the file if known; its columns."""
 
     number: int
@@ -45,7 +45,7 @@ class Form(Protocol):
 
     name: str
 
-    def records(self, content: BinaryIO) -> Iterator[Record]:
+    def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the records in the file's order."""
 
     def gaps(self) -> Iterator[Gap | Unread]:
@@ -60,12 +60,12 @@ class JsonForm:
     def __init__(self) -> None:
         self._skipped = Skipped()
 
-    def records(self, content: BinaryIO) -> Iterator[Record]:
+    def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the objects, flat."""
         for number, found in read_objects(content, self._skipped):
             values: dict[str, str] = {}
             flatten(values, "", _unwrapped(found))
-            yield Record(number, None, values, json.dumps(found, ensure_ascii=False)[:MAX_EXCERPT_CHARS])
+            yield TableRecord(number, None, values, json.dumps(found, ensure_ascii=False)[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""
@@ -96,7 +96,7 @@ class LineForm:
         self._header = header
         self._lines: Lines | None = None
 
-    def records(self, content: BinaryIO) -> Iterator[Record]:
+    def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the lines that have the form."""
         lines = self._lines = Lines(content)
         for number, offset, line in lines:
@@ -106,7 +106,7 @@ class LineForm:
             if values is None:
                 lines.foreign.append(number)
             else:
-                yield Record(number, offset, values, line[:MAX_EXCERPT_CHARS])
+                yield TableRecord(number, offset, values, line[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was not in the form."""
@@ -122,7 +122,7 @@ class CsvForm:
         self._broken = 0
         self._lines: Lines | None = None
 
-    def records(self, content: BinaryIO) -> Iterator[Record]:
+    def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the rows; a row's number is the line on which it begins."""
         csv.field_size_limit(MAX_CELL_CHARS)
         self._lines = Lines(content)
@@ -146,7 +146,7 @@ class CsvForm:
             values = {name: value for name, value in zip(header, row, strict=False) if value and name}
             if len(row) > len(header):
                 values.setdefault("message", row[len(header)])  # Event Viewer has no header for the last column
-            yield Record(text.first, text.offset, values, self._separator.join(row)[:MAX_EXCERPT_CHARS])
+            yield TableRecord(text.first, text.offset, values, self._separator.join(row)[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""

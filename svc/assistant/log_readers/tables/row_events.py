@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from svc.assistant.log_readers.tables.kinds import plain_name
 from svc.assistant.log_readers.tables.mapping import ColumnMapping, address_of
 from svc.assistant.log_readers.tables.outcome import outcome_of_words
-from svc.assistant.log_readers.tables.records import Record
 from svc.assistant.log_readers.web_server import add_request, add_target
 from svc.assistant.sigma.event import Event
 
@@ -75,7 +74,7 @@ class RowEvents:
         self._system = "windows" if _WINDOWS.search(commands) else "linux"
         self.is_usable = self._kind is not None or any(self._shape(record) != "-" for record in sample)
 
-    def event(self, record: Record) -> Event | None:
+    def event(self, record: TableRecord) -> Event | None:
         """Return the event of a record; None if it has nothing that an event has."""
         mapping, values = self._mapping, record.values
         mapping.learn(values)

@@ -25,7 +25,8 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         return f"**Dangerous:** {plural(len(severe), 'sign')} of danger in {extent}; {name}: {escape(worst.words)}."
     if signs:
         return f"**Suspicious:** {plural(len(signs), 'sign')} of danger in {extent}; none of them proves harm."
-    return f"**Nothing dangerous by name, type or structure** in {extent}."
+    limits = "this says nothing about what the members contain"
+    return f"**Nothing dangerous by name, type or structure** in {extent}; {limits}."
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
@@ -78,7 +79,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     steps = []
     signs = {sign.facts.sign for sign in _signs(findings)}
     if signs & {"executable", "script", "macros", "double_ending", "disguise"}:
-        steps.append("Attach the programs, scripts and documents in it separately to have each inspected.")
+        steps.append("Open the programs, scripts and documents in it only in isolation.")
     if "password" in signs:
         steps.append("Ask the sender for the password, or look for it in the mail; unpack only in isolation.")
     if signs & {"traversal", "link"}:
@@ -96,16 +97,16 @@ SECTION = Section(
         tool="svc.assistant.skills.archive.tool:inspect",
         input=InputKind.BINARY,
         title="Archive",
-        can="list an archive (ZIP, TAR), open it one level deep and report dangerous members",
+        can="list an archive (ZIP, TAR, 7z) or folder, report dangerous members, read each by the tool for its kind",
         facts=(ArchiveSummary, ArchiveMember, ArchiveSign),
         strong=words(
             r"\barchives?\b",
             r"\b(?:zip|tar|tarball|tgz|7z|rar) ?(?:files?|archives?|bombs?)?\b",
             r"\bzip-?bombs?\b",
         ),
-        labels=frozenset({"zip", "tar", "jar", "apk", "epub"}) | PACKED_LABELS,
-        claims=frozenset({"zip", "tar", "jar", "apk"}),
-        file_names=words(r".*\.(?:tar\.(?:gz|bz2|xz)|tgz|tbz2?|txz)"),
+        labels=frozenset({"zip", "tar", "jar", "apk", "epub", "sevenzip", "rar", "cab", "iso"}) | PACKED_LABELS,
+        claims=frozenset({"zip", "tar", "jar", "apk", "sevenzip", "rar", "cab", "iso"}),
+        file_names=words(r".*\.(?:tar\.(?:gz|bz2|xz|zst)|tgz|tbz2?|txz)"),
     ),
     verdict=verdict,
     body=body,

@@ -1,7 +1,7 @@
 """The members of an archive, one by one, opened within limits. Pure: reads the given stream and writes nothing.
 
-ZIP and TAR are parsed by the standard library; a compressed TAR arrives here unpacked. Names are data: nothing is ever
-extracted to a path. What the library raises on damaged input becomes a note.
+ZIP and TAR are parsed by the standard library, 7z by py7zr; a compressed TAR arrives here unpacked. Names are data:
+nothing is ever extracted to a path. What the library raises on damaged input becomes a note.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from typing import IO, BinaryIO
 
 import msgspec
+import py7zr
+from py7zr.exceptions import PasswordRequired
 
 from svc.assistant.skills.archive.findings import MemberType
 
@@ -160,3 +162,28 @@ def _position(stream: BinaryIO) -> int:
         return stream.tell()
     except (OSError, ValueError):
         return 0
+
+
+def read_sevenzip(stream: BinaryIO, notes: list[str]) -> Iterator[Member]:
+    """Yield the members of a 7z archive, unopened: its blocks hold many files, which a collection's reader unpacks."""
+    stream.seek(0)
+    try:
+        archive = py7zr.SevenZipFile(stream)
+        entries, is_encrypted = archive.list(), archive.needs_password()
+    except PasswordRequired:
+        notes.append("the list of members is encrypted")
+        return
+    except Exception as error:  # noqa: BLE001 - hostile input can make the library raise anything
+        notes.append(f"damaged: the list of members cannot be read ({type(error).__name__})")
+        return
+    if len(entries) > MAX_MEMBERS:
+        notes.append(f"only the first {MAX_MEMBERS:,} of {len(entries):,} members were examined")
+    for entry in entries[:MAX_MEMBERS]:
+        yield Member(
+            name=entry.filename,
+            size=int(entry.uncompressed or 0),
+            packed=None,
+            kind="folder" if entry.is_directory else "file",
+            modified=entry.creationtime.isoformat() if entry.creationtime else "",
+            is_encrypted=is_encrypted and not entry.is_directory,
+        )

@@ -1,8 +1,10 @@
 """List an archive, opened one level deep: members with type by content and hashes, and what is dangerous. Pure.
 
-ZIP and TAR (``members.py``); a compressed TAR arrives unpacked. Members that are archives themselves are listed, not
-opened. No path of a member is ever used. 7z, RAR, CAB and ISO are reported as a Gap: no library under a permissive
-licence reads them without an external program.
+ZIP and TAR (``members.py``); a compressed TAR arrives unpacked. The members of 7z are listed, not opened. Members that
+are archives themselves are listed, not opened. No path of a member is ever used. RAR, CAB and ISO are reported as a
+Gap: no library under a permissive licence reads them without an external program.
+
+What the members contain is read by the tools for their kinds (``svc/assistant/collections``), not here.
 """
 
 from __future__ import annotations
@@ -18,10 +20,10 @@ import msgspec
 
 from svc.assistant.file_types import identify as file_types
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Confidence, Evidence, Facts, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Facts, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
 from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary, LabelCount, MemberDanger
-from svc.assistant.skills.archive.members import MAX_MEMBER_BYTES, Member, is_zip, read_tar, read_zip
+from svc.assistant.skills.archive.members import MAX_MEMBER_BYTES, Member, is_zip, read_sevenzip, read_tar, read_zip
 
 BOMB_RATIO = 100.0  # deflate ends at 1,032 to 1; text seldom passes 20
 BOMB_BYTES = 10 * 1024 * 1024  # a smaller file of zeros is harmless
@@ -31,7 +33,7 @@ MAX_LABELS = 20
 PROGRESS_MEMBERS = 200
 _ESCAPES = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\]|^[A-Za-z]:")
 _SET_ID = 0o6000
-_UNREAD = {"sevenzip": "7z", "rar": "RAR", "cab": "CAB", "iso": "ISO 9660", "zst": "Zstandard"}
+_UNREAD = {"rar": "RAR", "cab": "CAB", "iso": "ISO 9660"}
 
 
 class _Totals(msgspec.Struct):
@@ -59,14 +61,18 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     label = file_types.identify(head, source)[1]
     notes: list[str] = []
     if label in _UNREAD:
-        yield Gap(text=f"{_UNREAD[label]} archives are not opened: no library with a permissive licence reads them")
+        yield Gap(text=f"{_UNREAD[label]} archives are not supported")
+        yield _coverage(f"{_UNREAD[label]} archive", 0, 0)
         return
     if label == "tar":
         form, members = "TAR", read_tar(content, notes)
+    elif label == "sevenzip":
+        form, members = "7z", read_sevenzip(content, notes)
     elif starts_as(head, "zip_start") or is_zip(content):
         form, members = "ZIP", read_zip(content, notes)
     else:
         yield Gap(text="not an archive" if head else "the file is empty")
+        yield _coverage("archive", 0, 0)
         return
     totals, signs = _Totals(), 0
     for member in members:
@@ -81,6 +87,18 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield from _whole(totals, size, form, source)
     yield _summary(totals, size, form, label, source)
     yield from _gaps(totals, notes)
+    yield _coverage(f"{form} archive", totals.members, totals.members + len(notes))  # at least one more for each note
+
+
+def _coverage(read_as: str, understood: int, total: int) -> Coverage:
+    return Coverage(
+        read_as=read_as,
+        unit="member",
+        understood=understood,
+        total=total,
+        looked_for="dangerous names, types and structure of its members",
+        not_covered="what the members contain is not part of this check",
+    )
 
 
 def _inspected(member: Member, source: str, totals: _Totals) -> Iterator[Finding[Facts]]:
@@ -213,7 +231,7 @@ def _gaps(totals: _Totals, notes: list[str]) -> Iterator[Gap]:
     for note in notes:
         yield Gap(text=note)
     if totals.nested:
-        yield Gap(text=f"nested archives not opened (one level only): {totals.nested:,}; attach them separately")
+        yield Gap(text=f"the structure of nested archives was not checked: {totals.nested:,}")
     if totals.unopened:
         yield Gap(text=f"{totals.unopened:,} members could not be opened (the table says why)")
     if totals.cut:

@@ -328,7 +328,7 @@ SECTION = Section(
         also=frozenset({"authlog"}),
         defers_to=frozenset({"auth_log"}),
         file_names=words(
-            r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz)"
+            r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz|zst)"
         ),
         takes=frozenset({"after", "before"}),
         covers=frozenset({"indicators", "behaviours"}),

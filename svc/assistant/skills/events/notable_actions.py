@@ -34,7 +34,7 @@ class ListedAction(msgspec.Struct, frozen=True):
     techniques: list[str]
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _NotableActionTable(msgspec.Struct, frozen=True):
     """``notable_actions.toml``."""
 
     source: str
@@ -45,7 +45,7 @@ class _Table(msgspec.Struct, frozen=True):
 
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], ListedAction], ...]:
-    table = load("notable_actions.toml", _Table, __package__)
+    table = load("notable_actions.toml", _NotableActionTable, __package__)
     return tuple((re.compile(action.action), action) for action in table.actions)
 
 
@@ -54,7 +54,7 @@ def covered_products() -> frozenset[str]:
     return frozenset(product for _, action in _patterns() for product in action.products)
 
 
-class _Seen(msgspec.Struct):
+class _SeenAction(msgspec.Struct):
     listed: ListedAction
     span: Span = msgspec.field(default_factory=Span)
     addresses: Counter[str] = msgspec.field(default_factory=Counter)
@@ -65,7 +65,7 @@ class NotableActions:
     """Counts the actions of accounts; other events are ignored."""
 
     def __init__(self) -> None:
-        self._seen: dict[tuple[str, str, str], _Seen] = {}
+        self._seen: dict[tuple[str, str, str], _SeenAction] = {}
         self._known: dict[tuple[str, str], ListedAction | None] = {}
 
     def add(self, event: Event) -> None:
@@ -82,7 +82,7 @@ class NotableActions:
         if seen is None:
             if len(self._seen) >= MAX_ACTIONS:
                 return
-            seen = self._seen[key] = _Seen(listed)
+            seen = self._seen[key] = _SeenAction(listed)
         seen.span.add(event)
         targets = (fields.get(name, "").replace("\n", ", ") for name in _TARGETS)
         for counter, value in (
@@ -130,5 +130,5 @@ class NotableActions:
             )
 
 
-def _severity(outcome: str, seen: _Seen) -> Severity:
+def _severity(outcome: str, seen: _SeenAction) -> Severity:
     return Severity.LOW if outcome == "failure" else seen.listed.severity

@@ -62,7 +62,7 @@ class LoginRow:
         self.first_line = self.last_line = number
 
 
-class UnusualLogin(msgspec.Struct, frozen=True):
+class LoginDeviation(msgspec.Struct, frozen=True):
     """A login that differs from the others of its account, and in what."""
 
     row: LoginRow
@@ -158,18 +158,18 @@ class AcceptedLogins:
         """Logins of the accounts that have enough of them to compare."""
         return sum(habits.total for habits in self._habits.values() if habits.total > COMPARED)
 
-    def unusual(self) -> Iterator[UnusualLogin]:
+    def unusual(self) -> Iterator[LoginDeviation]:
         """Yield the logins that differ from the others of their account, in the log's order."""
-        found: dict[int, UnusualLogin] = {}
+        found: dict[int, LoginDeviation] = {}
         for row in self.logins():
             habits = self._habits[row.account]
             if row.count == 1 and (reasons := self._differences(row, habits)):
-                found[row.line] = UnusualLogin(row, reasons, row.time, row.line, row.excerpt)
+                found[row.line] = LoginDeviation(row, reasons, row.time, row.line, row.excerpt)
         for habits in self._habits.values():
             for moment in _odd_moments(habits):
                 before = found[moment.line].reasons if moment.line in found else ()
                 reasons = *before, f"no other login of the account within {ODD_HOURS} hours of this time of day"
-                found[moment.line] = UnusualLogin(
+                found[moment.line] = LoginDeviation(
                     self.rows[moment.key], reasons, moment.time, moment.line, moment.excerpt
                 )
         yield from (found[line] for line in sorted(found))

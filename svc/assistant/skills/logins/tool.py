@@ -28,7 +28,7 @@ from svc.assistant.log_readers.login_counting import (
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.skills.histogram import Activity
-from svc.assistant.skills.logins.accepted import LoginRow, UnusualLogin
+from svc.assistant.skills.logins.accepted import LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
 from svc.assistant.skills.logins.findings import (
     AccountFailures,
@@ -245,7 +245,7 @@ def _judged(row: LoginRow, counts: LoginCounts) -> tuple[Severity, str]:
     )
 
 
-def _unusual_finding(unusual: UnusualLogin, source: str) -> Finding[AuthUnusual]:
+def _unusual_finding(unusual: LoginDeviation, source: str) -> Finding[AuthUnusual]:
     row = unusual.row
     account = row.account if row.account is not None else NO_ACCOUNT
     return Finding(

@@ -9,11 +9,12 @@ import tarfile
 import time
 import zipfile
 
+import py7zr
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.findings import FactsT, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.findings import Coverage, FactsT, Finding, Gap, ToolEvent, with_facts
 from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary
 from svc.assistant.skills.archive.members import MAX_MEMBERS
 from svc.assistant.skills.archive.tool import inspect
@@ -58,6 +59,11 @@ def signs(raw: bytes) -> set[str]:
 
 def gaps(raw: bytes) -> str:
     return "\n".join(item.text for item in run(raw) if isinstance(item, Gap))
+
+
+def covered(raw: bytes) -> Coverage:
+    [coverage] = [item for item in run(raw) if isinstance(item, Coverage)]
+    return coverage
 
 
 def test_a_zip_is_listed_with_kinds_by_content_and_hashes():
@@ -128,13 +134,45 @@ def test_password_protection_is_reported_and_nothing_is_opened():
 
 def test_a_nested_archive_is_named_and_not_opened():
     raw = zipped(("in.zip", zipped(("a.txt", b"hello"))))
-    assert "nested archives not opened (one level only): 1" in gaps(raw)
+    assert "the structure of nested archives was not checked: 1" in gaps(raw)
     assert [member.facts.label for member in found(raw, ArchiveMember)] == ["zip"]
 
 
-@pytest.mark.parametrize("magic", [b"7z\xbc\xaf\x27\x1c", b"Rar!\x1a\x07\x01\x00", b"MSCF"], ids=["7z", "RAR", "CAB"])
+@pytest.mark.parametrize("magic", [b"Rar!\x1a\x07\x01\x00", b"MSCF"], ids=["RAR", "CAB"])
 def test_an_unsupported_format_is_reported(magic: bytes):
-    assert "are not opened" in gaps(magic + bytes(100))
+    assert "are not supported" in gaps(magic + bytes(100))
+    assert covered(magic + bytes(100)).understood == 0
+
+
+def test_a_damaged_7z_is_reported():
+    raw = b"7z\xbc\xaf\x27\x1c" + bytes(100)
+    assert "damaged: the list of members cannot be read" in gaps(raw)
+    assert covered(raw).understood == 0
+
+
+def test_the_members_of_a_7z_are_listed_and_checked_by_name():
+    packed = io.BytesIO()
+    with py7zr.SevenZipFile(packed, "w") as archive:
+        archive.writestr(b"hello", "docs/a.txt")
+        archive.writestr(PROGRAM, "invoice.pdf.exe")
+    members = {member.facts.name: member.facts for member in found(packed.getvalue(), ArchiveMember)}
+    assert members["docs/a.txt"].size == 5
+    assert "double_ending" in signs(packed.getvalue())
+    assert covered(packed.getvalue()).understood == 2
+
+
+def test_the_list_of_an_encrypted_7z_is_reported_as_such():
+    packed = io.BytesIO()
+    with py7zr.SevenZipFile(packed, "w", password="secret", header_encryption=True) as archive:
+        archive.writestr(b"hello", "a.txt")
+    assert "the list of members is encrypted" in gaps(packed.getvalue())
+    assert covered(packed.getvalue()).understood == 0
+
+
+@pytest.mark.parametrize("raw", [b"", b"no archive", zipped(("a.txt", b"hello"))], ids=["empty", "text", "ZIP"])
+def test_every_run_reports_its_coverage_once(raw: bytes):
+    coverage = covered(raw)
+    assert (coverage.unit, coverage.understood) == ("member", 1 if raw.startswith(b"PK") else 0)
 
 
 def test_members_over_the_limit_are_reported():

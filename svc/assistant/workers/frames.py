@@ -1,0 +1,45 @@
+"""What a job that unpacks an archive sends besides tool events: its members, piece by piece. Pure.
+
+Content travels over the socket because a worker may not write files; the service's process stores it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class MemberPiece(msgspec.Struct, frozen=True, tag="piece"):
+    """A part of the content of the member whose ``MemberEnd`` follows next."""
+
+    data: bytes
+
+
+class MemberEnd(msgspec.Struct, frozen=True, kw_only=True, tag="member"):
+    """One member, after its pieces.
+
+    ``reason`` says why it is not examined; if it is not "", pieces that came before it are of no use. ``cut`` is the
+    number of bytes that were unpacked if a limit ended it, else None.
+    """
+
+    name: str
+    size: int
+    sha256: str = ""
+    mime_type: str = ""
+    label: str = ""
+    reason: str = ""
+    cut: int | None = None
+    is_opened_with_password: bool = False
+
+
+class ArchiveEnd(msgspec.Struct, frozen=True, kw_only=True, tag="archive"):
+    """The last frame of an archive. ``form`` is "" if the file is none.
+
+    ``unfinished`` says why further members were not read, and is "" if all were; ``notes`` are complete phrases.
+    """
+
+    form: str
+    unfinished: str = ""
+    notes: list[str] = []
+
+
+MemberFrame = MemberPiece | MemberEnd | ArchiveEnd
