@@ -16,6 +16,7 @@ from svc.assistant.log_readers import auditd, cloudtrail, syslog, web_server, wi
 from svc.assistant.log_readers.json_objects import object_of
 from svc.assistant.log_readers.lines import MAX_LINE_BYTES, ReadItem, Unread
 from svc.assistant.log_readers.tables.mapping import ColumnMapping
+from svc.assistant.log_readers.tables.records import TableRecord
 from svc.assistant.sigma.event import Event
 
 MAX_HELD = 5_000  # records whose place is remembered; auditd's reader holds back up to 64 events of 512 records

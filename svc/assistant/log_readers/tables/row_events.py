@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from svc.assistant.log_readers.tables.kinds import plain_name
 from svc.assistant.log_readers.tables.mapping import ColumnMapping, address_of
 from svc.assistant.log_readers.tables.outcome import outcome_of_words
+from svc.assistant.log_readers.tables.records import TableRecord
 from svc.assistant.log_readers.web_server import add_request, add_target
 from svc.assistant.sigma.event import Event
 

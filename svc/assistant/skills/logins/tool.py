@@ -28,7 +28,7 @@ from svc.assistant.log_readers.login_counting import (
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.timestamps import second_of_day
 from svc.assistant.skills.histogram import Activity
-from svc.assistant.skills.logins.accepted import LoginRow
+from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
 from svc.assistant.skills.logins.findings import (
     AccountFailures,
