@@ -15,9 +15,10 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.analyst.plan import PROMPT
-from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, with_facts
+from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, kind_of
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import count_from, of_kind
 from svc.assistant.turn import TurnFile
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import plural
@@ -65,14 +66,16 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one skill found in its inputs.
 
     ``gaps`` are pairs of an input's name and what was not examined in it, ``coverage`` pairs of an input's name and
-    how far it was read. ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
+    how far it was read. ``left_out`` are those gaps that the headline must state (``Gap.in_headline``).
+    ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
     ``instruction_texts`` are kept apart from the findings, because they answer no question.
     """
 
     skill: Skill
-    findings: tuple[AnyFinding, ...]
+    findings: Sequence[AnyFinding]
     inputs: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
     coverage: tuple[tuple[str, Coverage], ...] = ()
     is_fallback: bool = False
     instruction_texts: tuple[Finding[InstructionText], ...] = ()
@@ -80,7 +83,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_broken(self) -> bool:
         """Whether the tool did not finish with one of its inputs."""
-        return bool(with_facts(self.findings, ToolFailure))
+        return bool(of_kind(self.findings, kind_of(ToolFailure)))
 
     @property
     def is_examined(self) -> bool:
@@ -155,7 +158,7 @@ def _input_outcome(name: str, file: TurnFile | None, results: Sequence[SkillResu
         looked_for="; ".join(dict.fromkeys(one.looked_for for _, one in mine if one.understood)),
         not_covered="; ".join(dict.fromkeys(one.not_covered for _, one in mine if one.understood and one.not_covered)),
         reason=reason,
-        findings=sum(1 for result, _ in mine for finding in result.findings if _is_from(finding, name)),
+        findings=sum(count_from(result.findings, name) for result, _ in mine),
         size=size,
         label=label,
     )
@@ -166,10 +169,6 @@ def unread_reason(coverage: Coverage) -> str:
     if not coverage.total:
         return f"it holds no {coverage.unit} that could be read as {coverage.read_as}"
     return f"none of {plural(coverage.total, coverage.unit)} could be read as {coverage.read_as}"
-
-
-def _is_from(finding: AnyFinding, name: str) -> bool:
-    return any(evidence.source == name for evidence in finding.evidence)
 
 
 def _share(coverage: Coverage) -> float:

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 from urllib.parse import unquote
 
 import msgspec
@@ -24,11 +26,11 @@ from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, With
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
 from svc.untrusted.defang import DOT, defang, plain, refang
 
-MAX_INDICATORS = 20_000  # different ones of one text
+MAX_INDICATORS = 1_500_000  # different ones of one text: what fits into a worker's memory
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
 
-class _Hit(msgspec.Struct):
+class _Hit(msgspec.Struct, gc=False):
     """An indicator while it is being counted; ``line`` counts from 1."""
 
     kind: str
@@ -38,16 +40,19 @@ class _Hit(msgspec.Struct):
     was_defanged: bool = False
     within: Within = ""
     note: str = ""
-    ports: set[int] = msgspec.field(default_factory=set)
+    ports: set[int] | None = None  # few have any, and an empty set takes as much memory as the rest
 
 
 class _UniqueWords(msgspec.Struct):
-    """Every different word of a text in one string, one per line, with its count and the line it is first seen in."""
+    """Every different word of a text in one string, one per line, with its count and the line it is first seen in.
+
+    A list of a million indicators has as many words: arrays take a third of the memory that lists and their numbers do.
+    """
 
     text: str
-    starts: list[int]
-    counts: list[int]
-    lines: list[int]
+    starts: array[int]
+    counts: array[int]
+    lines: array[int]
 
     def at(self, position: int) -> tuple[int, int]:
         """The count and the first line of the word that holds ``position``."""
@@ -87,7 +92,7 @@ class _Ledger:
         hit.was_defanged |= DOT in raw
         hit.within = hit.within if within else ""
         if port:
-            hit.ports.add(port)
+            hit.ports = {port, *(hit.ports or ())}
 
     def leave_out(self, reason: str, value: str, count: int) -> None:
         self.left_out.setdefault(reason, Counter())[plain(value)] += count
@@ -152,19 +157,18 @@ def _rank(kind: str) -> int:
 
 
 def _unique_words(text: str) -> _UniqueWords:
-    counts: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        found = line.split()
-        counts.update(found)
-        for word in found:
-            first.setdefault(word, number)
-    starts, position, kept = [], 0, []
-    for word in counts:
-        starts.append(position)
-        kept.append(word)
-        position += len(word) + 1
-    return _UniqueWords("\n".join(kept), starts, list(counts.values()), list(first.values()))
+    numbers: dict[str, int] = {}
+    counts, lines = array("L"), array("L")
+    for line_number, line in enumerate(text.split("\n"), start=1):
+        for word in line.split():
+            number = numbers.setdefault(word, len(counts))
+            if number == len(counts):
+                counts.append(1)
+                lines.append(line_number)
+            else:
+                counts[number] += 1
+    starts = array("L", accumulate((len(word) + 1 for word in numbers), initial=0))
+    return _UniqueWords("\n".join(numbers), starts, counts, lines)
 
 
 def _find_in_lines(text: str, ledger: _Ledger) -> None:
@@ -473,7 +477,7 @@ def _finding(hit: _Hit, lines: EvidenceLines, source: str) -> Finding[IndicatorF
             line=hit.line,
             scope=scope,
             note=note,
-            ports=sorted(hit.ports),
+            ports=sorted(hit.ports or ()),
             was_defanged=hit.was_defanged,
             within=hit.within,
         ),
@@ -501,6 +505,6 @@ def _gaps(ledger: _Ledger) -> Iterator[Gap]:
         yield Gap(text=f"left out: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})")
     if ledger.refused:
         more = f"{ledger.refused:,} more mentions were not listed"
-        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}")
+        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}", in_headline=True)
     if not ledger.hits:
         yield Gap(text="no indicator found")
