@@ -1,5 +1,6 @@
-"""The findings and the coverage of a turn as rows, one per finding or input, from its ``source`` messages; findings also
-as a table from the findings file.
+"""The findings and the coverage of a turn as rows, one per finding or input, from its ``source`` messages.
+
+If a message cannot hold all findings, they are made into a table from the session's findings file.
 
 A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). Source messages of other assistants, in
 other forms, have no rows.
