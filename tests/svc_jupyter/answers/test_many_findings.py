@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pandas
 import pytest
+from nbformat import NotebookNode
 
 from svc import Svc, TurnTimeoutError
 from svc.session import InteractiveSession
 from svc_jupyter.answers.answer import Answer
+from svc_jupyter.answers.store import prune
 from svc_jupyter.errors import AskError
 from tests.support.indicator_lists import indicator_list
+from tests.support.kernels import execute, notebook_of
 from tests.support.live import ProcessService, live_process, wait_until
 
 ANALYST = "svc.assistant.analyst:Analyst"
@@ -123,3 +128,34 @@ def test_a_cancelled_question_leaves_no_file(client: Svc, service: ProcessServic
         session.query("Extract all indicators from list.txt", timeout_seconds=0.3)
     wait_until(lambda: session.refresh().state != "running_agent", "the turn's end")
     assert files_of(service) == before
+
+
+def test_a_cells_answer_reads_all_findings_from_the_session_or_the_store(
+    local_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    text, truth = indicator_list(5_000, seed=6)
+    key = "svc_" + "A" * 49
+    (tmp_path / "list.txt").write_text(f"{text}https://example.org/{key}\n")
+    notebook = notebook_of(
+        "%%svc --attach list.txt --into answer\nExtract all indicators from list.txt",
+        "print(len(answer.findings), len(answer.indicators), sorted(answer.findings.value)[100:103])",
+        f"print('keys', answer.findings.value.str.contains('{key}').sum())",
+    )
+    monkeypatch.setenv("SVC_ANSWERS", "replay")
+    asked = printed(execute(notebook, tmp_path))
+    monkeypatch.setenv("SVC_API_KEY", key)
+    monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")  # nothing listens there
+    monkeypatch.setenv("SVC_ANSWERS", "pin")
+    pinned = printed(execute(notebook, tmp_path))
+
+    stored = next((tmp_path / ".answers").rglob("*.findings.jsonl.gz"))
+    assert int(asked[0].split()[0]) > len(truth)
+    assert pinned[0] == asked[0]
+    assert (asked[1], pinned[1]) == ("keys 1", "keys 0")
+    assert key.encode() not in gzip.decompress(stored.read_bytes())
+    assert [*prune(tmp_path / ".answers", unused_since=time.time() + 60)]
+    assert not stored.exists()
+
+
+def printed(notebook: NotebookNode) -> list[str]:
+    return [one.text.strip() for cell in notebook.cells for one in cell.outputs if one.get("name") == "stdout"]
