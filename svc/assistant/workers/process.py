@@ -50,7 +50,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int = 1024 * 1024 * 1024
     cpu_seconds: int = 240
     wall_seconds: float = 600.0
-    findings: int = 1_500_000
+    findings: int = 2_500_000
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):

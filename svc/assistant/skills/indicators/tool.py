@@ -28,7 +28,7 @@ from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, With
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
 from svc.untrusted.defang import DOT, defang, plain, refang
 
-MAX_INDICATORS = 1_500_000  # different ones of one text: what fits into a worker's memory
+MAX_INDICATORS = 2_500_000  # different ones of one text: what fits into a worker's memory
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
 
