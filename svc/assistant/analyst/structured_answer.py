@@ -178,9 +178,8 @@ def _tables(requested: RequestedFormat, results: Results) -> str:
             continue
         cells = [[code_span(_as_text(row.get(name), "-")) for name in columns] for row in rows]
         heading = f"**{escape(skill.title)}:** {plural(len(found), 'row')}\n\n" if len(results.groups) > 1 else ""
-        blocks.append(
-            heading + table([escape(name.replace("_", " ").capitalize()) for name in columns], cells, limit=200, total=len(found))
-        )
+        titles = [escape(name.replace("_", " ").capitalize()) for name in columns]
+        blocks.append(heading + table(titles, cells, limit=200, total=len(found)))
     nothing = "**Nothing found.**" if results.is_examined else "**Not examined.** The answer is unknown."
     return "\n\n".join(blocks or [f"{nothing} The table has no rows."]) + "\n"
 
