@@ -335,7 +335,7 @@ def _find_emails(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
         if not (looks.ipv4(host) or looks.ipv6(host) or looks.is_host(host, is_certain=True)):
             continue
         count, line = words.at(match.start())
-        is_chat = "jabber" in host.lower() or "xmpp" in host.lower()
+        is_chat = looks.CHAT_HOST.search(host) is not None
         ledger.add("xmpp" if is_chat else "email", match[0].lstrip("'"), count, line)
         _add_host(host, count, line, ledger, within="email")
         spans.append(match.span())

@@ -269,3 +269,13 @@ def test_lines_are_those_of_a_split(text: str, piece: int, monkeypatch: pytest.M
     found = context.EvidenceLines(text)
     assert len(found) == len(text.split("\n"))
     assert [found.excerpt(n, "") for n in range(1, len(found) + 1)] == [line.strip() for line in text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [("a@jabber.org", "xmpp"), ("a@xmpp.example.net", "xmpp"), ("a@myjabber.com", "xmpp"), ("a@jabber-de.net", "xmpp"),
+     ("a@ekxxmppa.net", "email"), ("a@thejabbering.com", "email"), ("a@example.net", "email")],
+)  # fmt: skip
+def test_a_chat_address_is_one_by_the_name_of_its_host(address: str, kind: str):
+    [found] = [one for one in indicators.inspect(address, source="x") if isinstance(one, Finding) and "@" in one.title]
+    assert (found.facts.type, found.facts.value) == (kind, address)
