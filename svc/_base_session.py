@@ -8,6 +8,7 @@ stream inside a cell".
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from types import TracebackType
@@ -21,7 +22,14 @@ from svc._requests import Operation, send
 from svc._session_state import with_message, without_messages
 from svc._transport import BaseTransport
 from svc._turn_reader import TurnReader
-from svc.errors import InvalidRequestError, SessionFileNotFoundError, SvcError, TurnTimeoutError, UnreachableError
+from svc.errors import (
+    InvalidRequestError,
+    ProtocolError,
+    SessionFileNotFoundError,
+    SvcError,
+    TurnTimeoutError,
+    UnreachableError,
+)
 from svc.local_tools import ConfirmationResponse, LocalTool, build_answer, build_result
 from svc.messages import (
     Message,
@@ -263,6 +271,13 @@ class BaseSession:
         if file not in self._info.files:  # the same content with the same name is the same file
             self._keep_files([*self._info.files, file])
         return file
+
+    def _read_file(self, file: SessionFile | str) -> Operation[bytes]:
+        sha256 = file if isinstance(file, str) else file.sha256
+        content = yield from send(_requests.read_file(self.session_id, sha256))
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise ProtocolError(f"the file {sha256} arrived damaged: {len(content):,} bytes. Try again.")
+        return content
 
     def _detach(self, file: int | SessionFile) -> Operation[None]:
         files = (yield from self._fetch()).files  # another client may have moved it

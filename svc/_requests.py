@@ -162,6 +162,12 @@ def upload_file(
     return Call("POST", target, _parse_file, body, content_type=hint, is_repeatable=False)
 
 
+def read_file(session_id: str, sha256: str) -> Call[bytes]:
+    """GET /session/file: the content of a file of the session."""
+    query = urlencode({"session_id": session_id, "sha256": sha256})
+    return Call("GET", f"/session/file?{query}", bytes)
+
+
 def detach_file(session_id: str, index: int) -> Call[Done]:
     """POST /session/detach_file. Not repeatable: another file may have the index by then."""
     body = _encode(DetachFileRequest(session_id=session_id, file_idx=index))

@@ -126,6 +126,17 @@ class InteractiveSession(BaseSession):
         name = name or (archive_name(file) if file.is_dir() else file.name)
         return self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
 
+    def read_file(self, file: SessionFile | str) -> bytes:
+        """Fetch the content of a file of the session: one that was attached, or one that the service made.
+
+        Args:
+            file: One of ``files``, or its SHA-256 in hex. A message that names a file of the service has it.
+
+        Raises:
+            SessionFileNotFoundError: The session has no such file (any more).
+        """
+        return self._transport.run(self._read_file(file))
+
     def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.
 
@@ -253,6 +264,17 @@ class AsyncSession(BaseSession):
         file = await asyncio.to_thread(Path(path).expanduser)
         name = name or (archive_name(file) if await asyncio.to_thread(file.is_dir) else file.name)
         return await self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
+
+    async def read_file(self, file: SessionFile | str) -> bytes:
+        """Fetch the content of a file of the session: one that was attached, or one that the service made.
+
+        Args:
+            file: One of ``files``, or its SHA-256 in hex. A message that names a file of the service has it.
+
+        Raises:
+            SessionFileNotFoundError: The session has no such file (any more).
+        """
+        return await self._transport.run(self._read_file(file))
 
     async def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.

@@ -104,6 +104,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
     """
 
     text: str
+    in_headline: bool = False
+    """Whether findings or a part of the input were left out because of a limit: the answer then says so at its top."""
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):

@@ -64,12 +64,14 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     """One question and everything that may be used to answer it. ``prompt`` is the user's text, unchanged.
 
     ``instructions`` are the system messages of an OpenAI-style client: how to answer, never evidence. ``local_tools``
-    is None if the client offers none; an assistant need not use them.
+    is None if the client offers none; an assistant need not use them. ``made_files`` are those that the assistant
+    itself made in earlier turns (``Step.file``); they are not evidence.
     """
 
     session_id: str
     prompt: str
     files: tuple[TurnFile, ...] = ()
+    made_files: tuple[TurnFile, ...] = ()
     history: tuple[Exchange, ...] = ()
     instructions: str = ""
     language: str = "en"
@@ -78,8 +80,28 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     local_tools: LocalTools | None = None
 
 
+MADE_LABEL = "svc_"
+"""How the labels of files begin that are for the assistant (``Turn.made_files``). No file is detected as such."""
+
+
+class StepFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that the assistant made: its name, its content in pieces, and its type.
+
+    ``label`` begins with ``MADE_LABEL``, or is empty: then the type is detected, and later turns have the file among
+    ``Turn.files``.
+    """
+
+    name: str
+    pieces: tuple[bytes, ...]
+    label: str = ""
+
+
 class Step(msgspec.Struct, frozen=True, kw_only=True):
-    """Progress while the turn runs: ``info``, ``thinking``, ``source`` or ``debug``; ``actor`` names who speaks."""
+    """Progress while the turn runs: ``info``, ``thinking``, ``source`` or ``debug``; ``actor`` names who speaks.
+
+    ``file`` is stored among the session's files before the message is sent, whose content names it by its SHA-256.
+    Later turns have it in ``Turn.made_files``.
+    """
 
     content: str
     message_type: MessageType = MessageType.INFO
@@ -87,6 +109,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     state: State = State.UNDEFINED
     actor: str = "analyst"
     title: str | None = None
+    file: StepFile | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -123,6 +123,10 @@ OPERATIONS = (
         "POST", "/session/upload_file", http.upload_file,
         body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_SESSION_ERRORS, 413),
     ),
+    Operation(
+        "GET", "/session/file", http.read_file,
+        answer=None, media_type="application/octet-stream", parameters=("session_id", "sha256"), errors=_SESSION_ERRORS,
+    ),
     Operation("POST", "/session/detach_file", http.detach_file, body=DetachFileRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation("POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation("POST", "/stream/ticket", http.ticket, body=TicketRequest, answer=Ticket, errors=(*_SESSION_ERRORS, 413)),

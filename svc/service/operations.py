@@ -12,7 +12,7 @@ from functools import partial
 
 import msgspec
 
-from svc.assistant.turn import Answer, Assistant
+from svc.assistant.turn import Answer, Assistant, StepFile
 from svc.errors import (
     ServiceError,
     SessionExpiredError,
@@ -49,7 +49,7 @@ from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
 from svc.service.sessions import rules as sessions
 from svc.service.sessions.file_type import detect_type
-from svc.service.sessions.files import ReceivedFile, one_chunk
+from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
@@ -94,7 +94,7 @@ class Service:
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.turns = Turns(
-            assistant, bus=bus, settings=settings, clock=clock, save_text=self._save_text, metrics=self.metrics
+            assistant, bus=bus, settings=settings, clock=clock, save_file=self._save_file, metrics=self.metrics
         )
         self.metrics.add_gauge("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
 
@@ -261,13 +261,24 @@ class Service:
         await handle.store.remove_file(session_id, files[index].id)
         await handle.files.remove([files[index].id])
 
-    async def _save_text(self, handle: SessionHandle, name: str, data: bytes) -> str:
-        """Store text that does not fit into a message as a file of the session; returns the file's name."""
-        received = await handle.files.receive(one_chunk(data), max(len(data), self.settings.max_upload_bytes))
-        mime_type, label = detect_type(received.head, name)
-        file = self._file_record(received, name, mime_type, label)
+    async def read_file(self, key: KeyRecord, session_id: str, sha256: str) -> OpenFile:
+        """Open a file of the session, attached by the user or made by the service, for reading."""
+        handle = await self.live_session(key, session_id)
+        sessions.check_sha256(sha256)
+        found = next((file for file in handle.session.files if file.sha256 == sha256), None)
+        if found is None:
+            raise SessionFileNotFoundError(
+                f"no file of the session has the SHA-256 {sha256}; its list of files shows those it has", param="sha256"
+            )
+        return await handle.files.open_file(found.id, found.size)
+
+    async def _save_file(self, handle: SessionHandle, made: StepFile) -> None:
+        """Store what does not fit into a message as a file of the session."""
+        size = sum(map(len, made.pieces))
+        received = await handle.files.receive(chunks_of(made.pieces), max(size, self.settings.max_upload_bytes))
+        mime_type, label = detect_type(received.head, made.name)
+        file = self._file_record(received, made.name, mime_type, made.label or label)
         await self._register_file(handle, file, self.settings.max_session_files + SPARE_FILES)
-        return name
 
     def _file_record(self, received: ReceivedFile, name: str, mime_type: str, label: str) -> FileRecord:
         return FileRecord(

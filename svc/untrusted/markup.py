@@ -52,11 +52,17 @@ def _as_text(start: re.Match[str]) -> str:
     return f"{start[1]}{start[2]}\\" if start[2].isdigit() else f"{start[1]}\\{start[2]}"
 
 
-def table(headers: Sequence[str], rows: Sequence[Sequence[str]], limit: int = TABLE_ROWS) -> str:
-    """A Markdown table of cells that are Markdown already; after ``limit`` rows it says how many are omitted."""
+def table(
+    headers: Sequence[str], rows: Sequence[Sequence[str]], limit: int = TABLE_ROWS, *, total: int | None = None
+) -> str:
+    """A Markdown table of cells that are Markdown already; after ``limit`` rows it says how many are omitted.
+
+    ``total`` is the number of rows if ``rows`` holds only the first of them, at least ``limit``.
+    """
+    count = len(rows) if total is None else total
     lines = [_row(headers), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
-    if len(rows) > limit:
-        lines += ["", f"… and {len(rows) - limit:,} more (all {len(rows):,} are in the findings)."]
+    if count > limit:
+        lines += ["", f"… and {count - limit:,} more (all {count:,} are in the findings)."]
     return "\n".join(lines)
 
 

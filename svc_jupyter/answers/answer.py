@@ -5,21 +5,36 @@ Values that differ between two runs of a notebook (session, time) are in the out
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from svc.errors import SvcError
 from svc.untrusted.characters import one_line
 from svc_jupyter.answers.finding_identity import summaries
-from svc_jupyter.answers.findings import COLUMNS, COVERAGE_COLUMNS, Row, coverage_rows, frame_of, rows_of
+from svc_jupyter.answers.findings import (
+    COLUMNS,
+    COVERAGE_COLUMNS,
+    Row,
+    coverage_rows,
+    frame_of,
+    frame_of_file,
+    reference_in,
+    rows_of,
+)
 from svc_jupyter.answers.picture import KINDS, Picture
 from svc_jupyter.answers.status_mark import marked_markdown, marked_text
+from svc_jupyter.errors import AskError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
 
     from svc import AnswerStatus, Message, Usage
 
+ReadFile = Callable[[str], bytes]
 MIME_TYPE = "application/vnd.svc.answer+json"
 Bundle = dict[str, object]
 
@@ -32,6 +47,7 @@ class Origin:
     question: str = ""
     is_stored: bool = False
     has_changed: bool = False
+    findings_file: Path | None = None  # of a stored answer with many findings
 
 
 @dataclass(frozen=True)
@@ -39,12 +55,14 @@ class Answer:
     """An answer, as ``--into`` assigns it to a variable.
 
     ``messages`` are the turn's in order: INFOs, sources, the RESULT. ``model`` is the ID of the model that answered.
+    ``read_file`` fetches a file of the session by its SHA-256; findings that do not fit into a message are in one.
     """
 
     messages: tuple[Message, ...] = field(repr=False)
     model: str
     session_id: str
     origin: Origin = Origin()
+    read_file: ReadFile | None = field(default=None, repr=False, compare=False)
 
     def __repr__(self) -> str:
         first = next((line for line in self.text.splitlines() if line.strip()), "")
@@ -106,14 +124,38 @@ class Answer:
     def findings(self) -> pandas.DataFrame | list[Row]:
         """The findings, most severe first: a DataFrame if pandas is installed, otherwise a list of dicts.
 
-        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind.
+        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind. Many
+        findings are fetched from the session when they are first needed.
+
+        Raises:
+            AskError: They cannot be fetched, for example because the session has expired.
         """
-        return frame_of(rows_of(self.messages), COLUMNS)
+        content = self._findings_file
+        return frame_of(rows_of(self.messages), COLUMNS) if content is None else frame_of_file(content)
 
     @cached_property
     def indicators(self) -> pandas.DataFrame | list[Row]:
         """The indicators among the findings, in the same form: type, value (not defanged), defanged, count, scope …"""
+        if (content := self._findings_file) is not None:
+            return frame_of_file(content, "indicator")
         return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"], COLUMNS)
+
+    @cached_property
+    def _findings_file(self) -> bytes | None:
+        """The file with all findings; None if the messages hold them."""
+        named = reference_in(self.messages)
+        if named is None:
+            return None
+        lead = (
+            f"the {named.findings:,} findings of this answer are in a file of session {self.session_id}, and only the "
+            f"first {named.in_message:,} in its messages"
+        )
+        if self.read_file is None:
+            raise AskError(f"{lead}. Fetch it with read_file({named.sha256!r}) of the session.")
+        try:
+            return self.read_file(named.sha256)
+        except (SvcError, OSError) as error:
+            raise AskError(f"{lead}. It cannot be read: {error}. Ask again.") from error
 
     @cached_property
     def usage(self) -> Usage:

@@ -1,5 +1,7 @@
 """The findings and the coverage of a turn as rows, one per finding or input, from its ``source`` messages.
 
+If a message cannot hold all findings, they are made into a table from the session's findings file.
+
 A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). Source messages of other assistants, in
 other forms, have no rows.
 """
@@ -7,11 +9,13 @@ other forms, have no rows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from math import nan
+from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from svc import InputCoverage
+from svc.findings_file import FACTS, Block, Reference, members, reference
 
 if TYPE_CHECKING:
     import pandas
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
 COVERAGE_COLUMNS = InputCoverage.__struct_fields__
+MAX_SHARED = 1_000  # different texts of a column up to which equal ones share an object
 Row = dict[str, object]
 
 
@@ -63,8 +68,67 @@ def frame_of(rows: list[Row], columns: Sequence[str]) -> pandas.DataFrame | list
     return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(columns))
 
 
+def reference_in(messages: Iterable[Message]) -> Reference | None:
+    """Return what names the findings file of a turn; None if its messages hold all findings."""
+    named = (reference(message.content or "") for message in messages if _is_json_source(message))
+    return next((one for one in named if one is not None), None)
+
+
+def frame_of_file(content: bytes, kind: str = "") -> pandas.DataFrame | list[Row]:
+    """Return the findings in a findings file, or those of one kind, in the form that ``frame_of`` gives rows.
+
+    Raises:
+        ValueError: The file is damaged, or another version wrote it.
+    """
+    blocks = (block for _, block in members(content) if not kind or block.kind == kind)
+    try:
+        import pandas
+    except ImportError:
+        tables = map(_columns, blocks)
+        return [dict(zip(table, row, strict=True)) for table in tables for row in zip(*table.values(), strict=True)]
+    columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
+    memos: dict[str, dict[object, object]] = {}
+    count = 0
+    for block in blocks:
+        new = _columns(block)
+        for name in new:
+            columns.setdefault(name, [nan] * count)
+        for name, values in columns.items():
+            values.extend(_shared(new[name], memos.setdefault(name, {})) if name in new else [nan] * block.count)
+        count += block.count
+    return pandas.DataFrame(columns)
+
+
+def _columns(block: Block) -> dict[str, Sequence[object]]:
+    """The columns of ``COLUMNS`` and the facts, of one block."""
+    evidence = cast("Sequence[list[_Evidence]]", block.typed_column("evidence", list[_Evidence]))
+    named: dict[str, Sequence[object]] = {
+        "kind": [block.kind] * block.count,
+        **{name: block.column(name) for name in ("severity", "confidence", "title", "why", "techniques")},
+        "where": [_where(each[0]) if each else "" for each in evidence],
+        "excerpt": [each[0].excerpt if each else "" for each in evidence],
+    }
+    facts = [name for name in block.names if name.startswith(FACTS)]
+    return named | {_fact_name(name.removeprefix(FACTS)): block.column(name) for name in facts}
+
+
+def _shared(values: Sequence[object], memo: dict[object, object]) -> Sequence[object]:
+    """The same values, with one object for equal texts of a column that has few: "domain" a million times is 60 MB."""
+    if len(memo) > MAX_SHARED:
+        return values
+    return [memo.setdefault(value, value) if isinstance(value, str) else value for value in values]
+
+
+def _fact_name(name: str) -> str:
+    return f"{name}_" if name in COLUMNS else name
+
+
+def _is_json_source(message: Message) -> bool:
+    return message.message_type == "source" and message.mime_type == "application/json"
+
+
 def _findings(message: Message) -> list[_Finding]:
-    if message.message_type != "source" or message.mime_type != "application/json":
+    if not _is_json_source(message):
         return []
     try:
         return msgspec.json.decode(message.get_content(), type=list[_Finding])
@@ -85,8 +149,7 @@ def _row(finding: _Finding) -> Row:
         first.excerpt if first else "",
     )
     row: Row = dict(zip(COLUMNS, values, strict=True))
-    facts = {name: value for name, value in finding.facts.items() if name != "kind"}
-    return row | {f"{name}_" if name in row else name: value for name, value in facts.items()}
+    return row | {_fact_name(name): value for name, value in finding.facts.items() if name != "kind"}
 
 
 def _where(evidence: _Evidence) -> str:

@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svc import Message
+from svc import Message, SvcError
 from svc_jupyter.answers import named_secrets
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.answer import Origin
+from svc_jupyter.answers.findings import reference_in
 from svc_jupyter.answers.store import Entry
 from svc_jupyter.errors import AnswerMissingError, AskError
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from svc_jupyter.question import AskOptions, StatusNote, TurnEvent
 
     AskService = Callable[[str, Sequence[Attachment], AskOptions], AsyncGenerator[TurnEvent, None]]
+    ReadSessionFile = Callable[[str, str], bytes]  # of a session by its id, the file with this SHA-256
 
 MODES = ("live", "replay", "pin", "refresh")
 DEFAULT_FOLDER = ".answers"
@@ -93,6 +95,7 @@ class AnswerCache:
         files: Sequence[Attachment],
         ask_options: AskOptions,
         session_id: Callable[[], str | None],
+        read_file: ReadSessionFile,
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         """Yield the events of the turn, then its Origin.
 
@@ -102,6 +105,7 @@ class AnswerCache:
             files: Its attachments.
             ask_options: Its options.
             session_id: Returns the ID of the kernel's session, or None.
+            read_file: Fetches a file of a session, to store it with the answer.
 
         Raises:
             AnswerMissingError: Answers are pinned, and this one is not stored.
@@ -123,7 +127,7 @@ class AnswerCache:
         if entry is not None and policy.mode in ("pin", "replay"):
             items = self._replay(entry, question, policy)
         else:
-            items = self._ask_and_store(ask, question, key, entry, policy)
+            items = self._ask_and_store(ask, question, key, entry, policy, read_file)
         async with aclosing(items):
             async for item in items:
                 yield item
@@ -150,10 +154,17 @@ class AnswerCache:
         for message in entry.messages:
             yield message
         self._replayed.append(question)
-        yield Origin(key=entry.key, question=question.text, is_stored=True)
+        findings_file = answer_store.findings_path(policy.folder, entry.key)
+        yield Origin(key=entry.key, question=question.text, is_stored=True, findings_file=findings_file)
 
     async def _ask_and_store(
-        self, ask: AskService, question: _StoredQuestion, key: str, known: Entry | None, policy: Policy
+        self,
+        ask: AskService,
+        question: _StoredQuestion,
+        key: str,
+        known: Entry | None,
+        policy: Policy,
+        read_file: ReadSessionFile,
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
@@ -173,7 +184,7 @@ class AnswerCache:
                 yield item
         entry = recorder.entry(question, key=key, before=self._before, asked_model=self._model)
         if _may_store(entry, question, policy):
-            problem = await asyncio.to_thread(_save, policy.folder, entry)
+            problem = await asyncio.to_thread(_save, policy.folder, entry, read_file)
             if problem:
                 yield StatusNote(problem)
         has_changed = known is not None and known.differs(entry)
@@ -244,12 +255,18 @@ def _may_store(entry: Entry, question: _StoredQuestion, policy: Policy) -> bool:
     return policy.mode != "live" and is_known and (question.ask_options.log_session or policy.keeps_unlogged)
 
 
-def _save(folder: Path, entry: Entry) -> str:
+def _save(folder: Path, entry: Entry, read_file: ReadSessionFile) -> str:
     """Store the entry; return the problem if that failed, since the answer itself is fine."""
+    named = reference_in(entry.messages)
     try:
+        if named is not None:
+            content = read_file(entry.session_id, named.sha256)
+            answer_store.save_findings(folder, entry.key, content, named_secrets.known())
         answer_store.save(folder, entry)
     except OSError as error:
         return f"the answer could not be stored in {folder}: {error.strerror or error}"
+    except (SvcError, ValueError) as error:
+        return f"the answer was not stored, because its findings cannot be read: {error}"
     return ""
 
 

@@ -7,6 +7,7 @@ use a stored answer.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -17,12 +18,13 @@ from pathlib import Path
 
 import msgspec
 
-from svc import AnswerStatus, Message, MimeType
+from svc import AnswerStatus, Message, MimeType, findings_file
 from svc.messages import status_of
-from svc_jupyter.answers.redaction import redact, redact_drawing
+from svc_jupyter.answers.redaction import redact, redact_all, redact_drawing
 
 VERSION = 1
 _SUFFIX = ".json"
+_FINDINGS_SUFFIX = ".findings.jsonl.gz"
 _KEY_CHARACTERS = 64
 
 
@@ -107,6 +109,27 @@ def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
         raise
 
 
+def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str] = ()) -> None:
+    """Store the findings file of an answer, redacted, before the answer itself. Raises OSError, ValueError."""
+    path = _findings_path(folder, key)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            for piece in _redacted_pieces(content, secrets):
+                file.write(piece)
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def findings_path(folder: Path, key: str) -> Path | None:
+    """Return the path of the stored findings file of an answer; None if it has none."""
+    path = _findings_path(folder, key)
+    return path if path.exists() else None
+
+
 def entries(folder: Path) -> Iterator[Entry]:
     """Yield all readable answers, oldest first."""
     found = [entry for path in folder.glob(f"??/*{_SUFFIX}") if (entry := load(folder, path.stem)) is not None]
@@ -138,6 +161,7 @@ def prune(folder: Path, *, unused_since: float) -> list[Entry]:
     removed = [entry for key, entry in known.items() if key not in kept]
     for entry in removed:
         _path(folder, entry.key).unlink(missing_ok=True)
+        _findings_path(folder, entry.key).unlink(missing_ok=True)
     return removed
 
 
@@ -150,11 +174,12 @@ def touch(folder: Path, key: str) -> None:
 
 
 def size(folder: Path, key: str) -> int:
-    """Return the size of the stored answer in bytes; 0 if it is missing."""
-    try:
-        return _path(folder, key).stat().st_size
-    except OSError:
-        return 0
+    """Return the size of the stored answer, with its findings file, in bytes; 0 if it is missing."""
+    total = 0
+    for path in (_path(folder, key), _findings_path(folder, key)):
+        with contextlib.suppress(OSError):
+            total += path.stat().st_size
+    return total
 
 
 def _redacted_message(message: Message, secrets: Sequence[str]) -> Message:
@@ -164,6 +189,19 @@ def _redacted_message(message: Message, secrets: Sequence[str]) -> Message:
         title=redact(message.title, secrets) if message.title else message.title,
         content=clean(message.content, secrets) if message.content else message.content,
     )
+
+
+def _redacted_pieces(content: bytes, secrets: Sequence[str]) -> Iterator[bytes]:
+    """The findings file without API keys and ``secrets``; blocks that have none are not changed."""
+    yield findings_file.pack_header(sum(block.count for _, block in findings_file.members(content)))
+    for member, block in findings_file.members(content):
+        text = msgspec.json.encode(block).decode()
+        if redact(text, secrets) == text:
+            yield member
+        else:
+            columns = {name: block.column(name) for name in block.columns}
+            shown = redact_all({"same": block.same, "columns": columns}, secrets)
+            yield findings_file.pack_line({"kind": block.kind, "count": block.count, **shown})
 
 
 def _used(folder: Path, key: str) -> float:
@@ -177,3 +215,7 @@ def _path(folder: Path, key: str) -> Path:
     if len(key) != _KEY_CHARACTERS or not all(c in "0123456789abcdef" for c in key):
         raise StoreError(f"not an answer's key: {key[:80]!r}")
     return folder / key[:2] / f"{key}{_SUFFIX}"
+
+
+def _findings_path(folder: Path, key: str) -> Path:
+    return _path(folder, key).with_suffix(_FINDINGS_SUFFIX)

@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from filelock import Timeout
 
@@ -99,7 +100,7 @@ class KernelSession:
         self._loop.follow(
             self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
         )
-        return follower.answer()
+        return follower.answer(self._client)
 
     async def ask_async(
         self,
@@ -116,7 +117,7 @@ class KernelSession:
         await self._loop.follow_async(
             self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
         )
-        return follower.answer()
+        return follower.answer(self._client)
 
     def ask_in_background(
         self, question: str, ask_options: AskOptions, on_event: Callable[[TurnEvent | Origin], None]
@@ -219,7 +220,14 @@ class KernelSession:
             running = "panel's" if self._running_caller == PANEL else "previous"
             yield StatusNote(f"waiting for the {running} question to finish")
         async with self._acquire_turn(ask_options.caller):
-            turn = self._answers.ask(self._ask, question, files, ask_options, self._session_id)
+            turn = self._answers.ask(
+                self._ask,
+                question,
+                files,
+                ask_options,
+                self._session_id,
+                lambda session_id, sha256: _read_file(self._client, session_id, sha256),
+            )
             async with aclosing(turn) as items:
                 async for item in items:
                     yield item
@@ -396,8 +404,11 @@ class _TurnFollower:
                 "or ask a smaller question."
             )
 
-    def answer(self) -> Answer:
-        return Answer(tuple(self._messages), self._sent.model, self._sent.session_id, self._origin)
+    def answer(self, client: Svc | None) -> Answer:
+        """Return the answer, whose files are read with ``client`` when they are needed."""
+        stored = self._origin.findings_file
+        read_file = partial(_read_stored, stored) if stored else partial(_read_file, client, self._sent.session_id)
+        return Answer(tuple(self._messages), self._sent.model, self._sent.session_id, self._origin, read_file)
 
 
 async def _attempt(
@@ -421,6 +432,17 @@ async def _attempt(
             yield message
             if message.message_type in _TOOL_REQUESTS:
                 yield ToolRequest(message, session)
+
+
+def _read_file(client: Svc | None, session_id: str, sha256: str) -> bytes:
+    if client is None:
+        raise ConfigError("the kernel has no connection to a service.")
+    return client.resume_session(session_id).read_file(sha256)
+
+
+def _read_stored(path: Path, sha256: str) -> bytes:
+    """The stored file, whose SHA-256 may be another one: it was redacted."""
+    return path.read_bytes()
 
 
 def _connect(base_url: str | None, service: str | None, key: service_key.Key) -> Svc:

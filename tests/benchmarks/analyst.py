@@ -28,7 +28,8 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from svc.assistant.analyst import FINDINGS_TITLE, Analyst
+from svc.assistant.analyst import Analyst
+from svc.assistant.analyst.findings_messages import FINDINGS_TITLE
 from svc.assistant.findings import AnyFinding
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Turn

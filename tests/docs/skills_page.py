@@ -32,7 +32,8 @@ a title, a severity (`critical`, `high`, `medium`, `low`, `info`), a confidence 
 evidence (source, excerpt, and a line, record or offset), ATT&CK techniques, and the **facts** of its kind.
 
 The names of the facts are the columns of `answer.findings`, of JSON and CSV answers, and of `svc ask --json`. A fact
-that holds rows is a list of objects there. Times are ISO 8601; `null` means that the input does not say.
+that holds rows is a list of objects there. Times are ISO 8601; `null` means that the input does not say. Many findings
+are in a file of the session: see [Findings](wire.md#findings).
 """
 
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from svc.assistant.analyst import COVERAGE_TITLE, FINDINGS_TITLE, Analyst
+from svc.assistant.analyst import COVERAGE_TITLE, Analyst
+from svc.assistant.analyst.findings_messages import FINDINGS_TITLE
 from svc.assistant.file_types.identify import identify
 from svc.assistant.findings import AnyFinding, ToolEvent
 from svc.assistant.skills.catalogue import decode_findings

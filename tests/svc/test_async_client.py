@@ -110,6 +110,7 @@ async def test_files_are_attached_from_memory_and_disk_and_detached(client: Asyn
     await session.attach_file("raw", b"\x00\x01")
 
     assert (await session.query("files")).text() == "note.txt (5), ä b.log (600000), raw (2)"
+    assert await session.read_file(file) == b"x" * 600_000
     await session.detach_file(file)
     await session.detach_file(0)
     assert [f.name for f in session.files] == ["raw"] == [f.name for f in (await session.refresh()).files]

@@ -32,6 +32,7 @@ def test_a_registration_has_only_the_given_fields():
         pytest.param(_requests.register(RegisterRequest()), False, id="register-without"),
         pytest.param(_requests.get_session("s1"), True, id="get"),
         pytest.param(_requests.upload_file("s1", "a", b""), False, id="upload"),
+        pytest.param(_requests.read_file("s1", "0" * 64), True, id="read"),
         pytest.param(_requests.detach_file("s1", 0), False, id="detach"),
         pytest.param(_requests.delete("s1"), False, id="delete"),
         pytest.param(_requests.update(UpdateRequest(id="s1")), True, id="update"),

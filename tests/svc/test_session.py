@@ -253,6 +253,22 @@ def test_files_are_attached_from_memory_and_disk_and_removed(client: Svc, tmp_pa
     )
 
 
+@pytest.mark.parametrize("is_logged", [True, False])
+def test_the_content_of_a_file_is_read_back(client: Svc, is_logged: bool):
+    session = client.create_session(log_session=is_logged)
+    content = bytes(range(256)) * 20_000
+    file = session.attach_file("raw", content)
+    session.attach_file("empty", b"")
+
+    assert session.read_file(file) == content == session.read_file(file.sha256)
+    assert session.read_file(session.files[1]) == b""
+    session.detach_file(file)
+    with pytest.raises(svc.SessionFileNotFoundError, match=f"no file of the session has the SHA-256 {file.sha256}"):
+        session.read_file(file)
+    with pytest.raises(svc.InvalidRequestError, match="sha256 is 'x'; it must have 64 digits of 0-9 and a-f"):
+        session.read_file("x")
+
+
 def test_an_unknown_file_lists_the_attached_ones(client: Svc):
     session = client.create_session()
     session.attach_file("a.txt", "a")

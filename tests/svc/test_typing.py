@@ -17,9 +17,10 @@ def ask(prompt: str) -> tuple[str, int]:
         response = session.query(prompt, timeout_seconds=60.0)
         results = [m for m in response.messages if m.message_type == MessageType.RESULT]
         session.send_feedback(5, "right", group_id=results[0].group)
+        size = len(session.read_file(file)) + file.size
         session.detach_file(file)
         history = client.resume_session(session.session_id).history()
-        return response.text(), len(history)
+        return response.text(), len(history) + size
 
 
 try:

@@ -19,6 +19,7 @@ from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, r
 from svc.assistant.analyst.clauses import ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, plan_members, to_expand, within_limit
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
+from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.particulars import answered, general, matchable_rules
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
@@ -31,15 +32,16 @@ from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, Instructi
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
+from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers.pool import Job, Workers
+from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, MessageType, MimeType, State
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
-__all__ = ["Analyst", "coverage_step", "findings_step", "picture_step"]
+__all__ = ["Analyst", "coverage_step", "picture_step"]
 
-FINDINGS_TITLE = "findings"
 COVERAGE_TITLE = "coverage"
 _PRELOAD = (*(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
 _TASK_INPUTS = 5  # named for each task
@@ -74,9 +76,11 @@ class Analyst(Assistant):
         A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
         """
         requested = requested_format(turn.prompt, turn.instructions)
-        follow_up = history.follow_up(
+        follow_up = await in_thread(
+            history.follow_up,
             requested.prompt,
             turn.history,
+            made_files=turn.made_files,
             is_form_given=requested.format is not AnswerFormat.PROSE,
             has_new_files=any(file.is_new for file in turn.files),
         )
@@ -136,9 +140,9 @@ class Analyst(Assistant):
                 else:
                     yield outcome
         kept = _without_covered(results)
-        account = _account(plan, results)
+        account = await in_thread(_account, plan, results)
         texts = distinct([text for result in results for text in result.instruction_texts])
-        for step in _final_steps(kept, requested, plan, turn, account, texts):
+        for step in await in_thread(_final_steps, kept, requested, plan, turn, account, texts):
             yield step
 
     async def run_plan(
@@ -170,8 +174,9 @@ class Analyst(Assistant):
         skill = planned.skill
         instruction_texts: list[Finding[InstructionText]] = []
         gaps: list[tuple[str, str]] = []
+        left_out: list[tuple[str, str]] = []
         coverage: list[tuple[str, Coverage]] = []
-        found: list[list[AnyFinding]] = [[] for _ in planned.calls]
+        found = [SpoolWriter() for _ in planned.calls]
         started, is_long = 0, len(planned.calls) > _DETAILED_CALLS
         jobs = [_job(call, looks_for_instructions=call.name not in searched) for call in planned.calls]
         async with aclosing(self._workers.run_all(jobs)) as yields:
@@ -185,27 +190,30 @@ class Analyst(Assistant):
                         yield _info(text, State.CALLING_TOOL, actor=skill.name)
                     case Progress(text=text) if not is_long:  # else the members themselves are the progress
                         yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
-                    case Gap(text=text):
-                        gaps.append((name, text))
+                    case Gap(text=text, in_headline=in_headline):
+                        (left_out if in_headline else gaps).append((name, text))
                     case Coverage():
                         coverage.append((name, item))
                     case Finding(facts=InstructionText()):
                         instruction_texts += with_facts([item], InstructionText)
                     case Finding():
-                        found[index].append(item)
+                        found[index].add(item)
         searched.update(call.name for call in planned.calls)
-        findings = [finding for of_call in found for finding in of_call]  # in the plan's order, not as they came
+        findings = collected(*(writer.findings() for writer in found))  # in the plan's order, not as they came
         order = {call.name: index for index, call in enumerate(planned.calls)}
-        gaps.sort(key=lambda gap: order[gap[0]])
+        for pairs in (gaps, left_out):
+            pairs.sort(key=lambda gap: order[gap[0]])
         coverage.sort(key=lambda one: order[one[0]])
-        summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
+        gap_count = len(gaps) + len(left_out)
+        summary = f"{plural(len(findings), 'finding')}" + (f", {plural(gap_count, 'gap')}" if gap_count else "")
         yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
         names = tuple(call.name for call in planned.calls)
         yield SkillResult(
             skill=skill,
-            findings=tuple(findings),
+            findings=findings,
             inputs=names,
             gaps=tuple(gaps),
+            left_out=tuple(left_out),
             coverage=tuple(coverage),
             is_fallback=planned.is_fallback,
             instruction_texts=tuple(instruction_texts),
@@ -219,7 +227,7 @@ class Analyst(Assistant):
         if follow_up.kind is FollowUpKind.QUESTIONS:
             yield Answer(markdown=render.earlier_questions(turn.history), status=AnswerStatus.ANSWERED)
             return
-        known = history.latest(turn.history)
+        known = await in_thread(history.latest, turn.history, turn.made_files)
         if known is None:
             yield Answer(markdown=render.no_earlier_findings(), status=AnswerStatus.NOT_ANSWERED)
             return
@@ -232,7 +240,8 @@ class Analyst(Assistant):
                 async for step in steps:
                     yield step
             return
-        for step in _filtered_steps(requested, follow_up, findings):
+        unknown = history.unknown_count(exchange, findings)
+        for step in await in_thread(_filtered_steps, requested, follow_up, findings, unknown):
             yield step
 
 
@@ -260,7 +269,7 @@ class _Outcomes(msgspec.Struct, frozen=True):
 
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = [result for result in results if result.is_examined and not result.is_fallback]
-    findings = [finding for result in examined for finding in result.findings]
+    findings = collected(*(result.findings for result in examined))
     rules, events = matchable_rules(findings)
     particulars = [
         answered(clause, findings, rules, events=events)
@@ -303,24 +312,25 @@ def _rerun(skill: Skill, calls: Sequence[Call]) -> PlannedSkill:
 
 
 def _filtered_steps(
-    requested: RequestedFormat, follow_up: FollowUp, findings: Sequence[AnyFinding]
+    requested: RequestedFormat, follow_up: FollowUp, findings: Sequence[AnyFinding], unknown: int
 ) -> list[Step | Answer]:
-    """The last messages of a turn that only filters earlier findings."""
+    """The last messages of a turn that only filters earlier findings, ``unknown`` of which cannot be read any more."""
     keeps_all = follow_up.kind is FollowUpKind.FINDINGS
     has_filter = bool(follow_up.conditions) or follow_up.limit is not None or follow_up.kind is FollowUpKind.COUNT
     if not keeps_all and not has_filter:
         markdown = render.unknown_filter(requested.prompt, len(findings))
         return [Answer(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)]
-    kept = list(findings) if keeps_all else history.filtered(requested.prompt, findings)
-    kept = kept[: follow_up.limit]  # they are stored worst first; a limit of None keeps all
+    kept = findings if keeps_all else history.filtered(requested.prompt, findings)
+    if follow_up.limit is not None:
+        kept = kept[: follow_up.limit]  # they are stored worst first
     steps: list[Step | Answer] = [
         _info(f"kept {len(kept):,} of {plural(len(findings), 'earlier finding')}", State.REVIEWING),
-        findings_step(render.findings_json(kept)[0]),
+        *findings_steps(kept),
     ]
     grouped = history.by_skill(kept)
     if requested.format is not AnswerFormat.PROSE:
         return [*steps, Answer(markdown=structured_answer(requested, grouped), status=AnswerStatus.ANSWERED)]
-    markdown = render.filtered_findings(requested.prompt, follow_up.conditions, grouped, len(findings))
+    markdown = render.filtered_findings(requested.prompt, follow_up.conditions, grouped, len(findings), unknown=unknown)
     return [*steps, Answer(markdown=markdown, status=AnswerStatus.ANSWERED)]
 
 
@@ -341,17 +351,16 @@ def _final_steps(
             coverage,
             Answer(markdown=formatted_answer(requested, prose, (), is_examined=False), status=contract.status),
         ]
-    findings = [finding for result in results for finding in result.findings]
-    encoded, left_out = render.findings_json([*findings, *texts])
+    findings = collected(*(result.findings for result in results))
     pictures = [
         picture_step(picture)
         for result in results
         for picture in section_of(result.skill).pictures(render.shown(result))
     ]
-    steps: list[Step | Answer] = [findings_step(encoded), *pictures, coverage]
+    steps: list[Step | Answer] = [*findings_steps(collected(findings, texts)), *pictures, coverage]
     blocks = [
         gist(findings, turn.language),
-        render.answer(results, plan, contract, lead=account.sentences, texts=texts, left_out=left_out),
+        render.answer(results, plan, contract, lead=account.sentences, texts=texts),
     ]
     prose = "\n\n".join(block for block in blocks if block)
     asked, is_examined = _asked(results)
@@ -375,17 +384,6 @@ def _in_language(step: Step | Answer, language: str) -> Step | Answer:
             return msgspec.structs.replace(step, markdown=translated(markdown, language))
         case _:
             return step
-
-
-def findings_step(findings: str) -> Step:
-    """A JSON list of findings as a message."""
-    return Step(
-        content=findings,
-        message_type=MessageType.SOURCE,
-        mime_type=MimeType.JSON,
-        state=State.GROUNDING,
-        title=FINDINGS_TITLE,
-    )
 
 
 def coverage_step(contract: Contract) -> Step:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import cast
 
 import msgspec
@@ -16,7 +17,9 @@ from svc.assistant.analyst.plan import question_of
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import of_kind, worst_first
 
+MAX_ROWS = 50_000  # of an answer in a data format; the findings have all
 MAX_SEARCHED = 2_000  # findings searched for a value
 Scalar = str | int | float | bool | None
 TableRow = dict[str, "Scalar | list[Scalar]"]
@@ -134,10 +137,10 @@ def normalize(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", split.lower().replace("att&ck", "attack")).strip("_")
 
 
-def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
+def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> Sequence[AnyFinding]:
     """The findings of the first of the skill's kinds that occurs."""
     for kind in skill.kinds:
-        if found := [finding for finding in findings if finding.kind == kind]:
+        if found := of_kind(findings, kind):
             return found
     return []
 
@@ -183,7 +186,9 @@ class Results:
         self.question = _question_in(question)
         question = self.question
         self.is_examined = is_examined
-        self.main = [row_of(finding) for skill, findings in groups for finding in main_findings(skill, findings)]
+        main = [main_findings(skill, findings) for skill, findings in groups]
+        self.main = [row_of(finding) for findings in main for finding in islice(worst_first(findings), MAX_ROWS)]
+        self.left_out = sum(map(len, main)) - len(self.main)
         self.main.sort(key=_order)
         self.every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
         self.every.sort(key=_order)

@@ -16,9 +16,10 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.analyst.plan import PROMPT
-from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, with_facts
+from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, kind_of
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import of_kind, source_counts
 from svc.assistant.turn import TurnFile
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import plural
@@ -66,14 +67,16 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one skill found in its inputs.
 
     ``gaps`` are pairs of an input's name and what was not examined in it, ``coverage`` pairs of an input's name and
-    how far it was read. ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
+    how far it was read. ``left_out`` are those gaps that the headline must state (``Gap.in_headline``).
+    ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
     ``instruction_texts`` are kept apart from the findings, because they answer no question.
     """
 
     skill: Skill
-    findings: tuple[AnyFinding, ...]
+    findings: Sequence[AnyFinding]
     inputs: tuple[str, ...]
     gaps: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
     coverage: tuple[tuple[str, Coverage], ...] = ()
     is_fallback: bool = False
     instruction_texts: tuple[Finding[InstructionText], ...] = ()
@@ -81,7 +84,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def is_broken(self) -> bool:
         """Whether the tool did not finish with one of its inputs."""
-        return bool(with_facts(self.findings, ToolFailure))
+        return bool(of_kind(self.findings, kind_of(ToolFailure)))
 
     @property
     def is_examined(self) -> bool:
@@ -154,8 +157,7 @@ def _finding_counts(results: Sequence[SkillResult]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for result in results:
         reported = {name for name, _ in result.coverage}
-        for finding in result.findings:
-            counts.update({evidence.source for evidence in finding.evidence} & reported)
+        counts.update({name: count for name, count in source_counts(result.findings).items() if name in reported})
     return counts
 
 

@@ -15,12 +15,14 @@ import msgspec
 
 from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
 from svc.assistant.findings import AnyFinding, Severity, columns
-from svc.assistant.skills.catalogue import SKILLS, decode_findings, skill_of_kind
+from svc.assistant.skills.catalogue import FACTS_OF_KIND, SKILLS, decode_findings, skill_of_kind
 from svc.assistant.skills.events.findings import LogonAccount, LogonSource, LogonSuccess, WebClient
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess, LoginAccess
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import collected, kinds_of, of_kind, read_file
 from svc.assistant.turn import Exchange, TurnFile
+from svc.findings_file import reference
 
 MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
 MAX_BARE_CHARS = 60  # of a question that says only what to keep: "how many domains?", "critical ones"
@@ -127,10 +129,15 @@ _KINDS = (
 )
 
 
-def findings_of(exchange: Exchange) -> list[AnyFinding]:
-    """The findings of an earlier turn; a source message in another form has none."""
+def findings_of(exchange: Exchange, made_files: Sequence[TurnFile] = ()) -> Sequence[AnyFinding]:
+    """The findings of an earlier turn; a source message in another form has none.
+
+    Those of a turn with too many for a message are in a file; without it, only those in the message are known.
+    """
     found: list[AnyFinding] = []
     for content in exchange.sources:
+        if (complete := _in_file(content, made_files)) is not None:
+            return complete
         try:
             found += decode_findings(content)
         except msgspec.DecodeError:  # another assistant's source message
@@ -138,22 +145,52 @@ def findings_of(exchange: Exchange) -> list[AnyFinding]:
     return found
 
 
-def latest(history: Sequence[Exchange]) -> tuple[Exchange, list[AnyFinding]] | None:
+def unknown_count(exchange: Exchange, known: Sequence[AnyFinding]) -> int:
+    """How many findings of an earlier turn are not known any more: their file is gone."""
+    references = filter(None, map(reference, exchange.sources))
+    return sum(one.findings for one in references) - len(known) if _has_file(exchange) else 0
+
+
+def latest(
+    history: Sequence[Exchange], made_files: Sequence[TurnFile] = ()
+) -> tuple[Exchange, Sequence[AnyFinding]] | None:
     """The last turn that found something, with its findings."""
     for exchange in reversed(history):
-        if found := findings_of(exchange):
+        if found := findings_of(exchange, made_files):
             return exchange, found
     return None
 
 
+def _has_file(exchange: Exchange) -> bool:
+    return any(reference(content) is not None for content in exchange.sources)
+
+
+def _in_file(content: str, files: Sequence[TurnFile]) -> Sequence[AnyFinding] | None:
+    """The findings in the file that a source message names; None if it names none, or the file cannot be read."""
+    named = reference(content)
+    file = next((file for file in files if named is not None and file.sha256 == named.sha256), None)
+    if file is None:
+        return None
+    try:
+        return read_file(file.source, FACTS_OF_KIND)
+    except (OSError, ValueError):  # detached meanwhile, or written by another version
+        return None
+
+
 def follow_up(
-    prompt: str, history: Sequence[Exchange], *, is_form_given: bool = False, has_new_files: bool = False
+    prompt: str,
+    history: Sequence[Exchange],
+    *,
+    made_files: Sequence[TurnFile] = (),
+    is_form_given: bool = False,
+    has_new_files: bool = False,
 ) -> FollowUp | None:
     """Return what the prompt asks of the history, or None if it is a new question.
 
     Args:
         prompt: Without words about the answer's format.
         history: The session's earlier turns, oldest first.
+        made_files: The files with the findings of turns that found many.
         is_form_given: Whether such words ("as CSV") were removed; alone they ask for the known findings in that form.
         has_new_files: Whether files came with the question; words that name no tool then refer to these files.
     """
@@ -162,16 +199,18 @@ def follow_up(
         return None
     if _EARLIER_QUESTIONS.search(question):
         return FollowUp(kind=FollowUpKind.QUESTIONS)
-    known = latest(history)
     if _EARLIER_FINDINGS.search(question):
         return FollowUp(kind=FollowUpKind.FINDINGS)
-    if known is None:
+    if latest(history) is None:
         return None
     if is_form_given and (not question.strip() or _NO_FILTER.fullmatch(question)):
         return FollowUp(kind=FollowUpKind.FINDINGS)
     limit = _limit(question)
-    is_bare = not has_new_files and _is_bare(prompt, question, known[1])
-    if not _BACK_REFERENCE.search(question) and limit is None and not is_bare:
+    refers_back = _BACK_REFERENCE.search(question) is not None or limit is not None
+    if not refers_back and (has_new_files or not _may_be_bare(prompt)):
+        return None
+    known = latest(history, made_files)
+    if known is None or (not refers_back and not _is_bare(question, known[1])):
         return None
     return FollowUp(
         kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
@@ -181,12 +220,15 @@ def follow_up(
     )
 
 
-def _is_bare(prompt: str, question: str, findings: Sequence[AnyFinding]) -> bool:
-    """Whether a short question names no tool, contains nothing to read, and names a filter of the findings."""
-    if len(prompt.strip()) > MAX_BARE_CHARS or any(
+def _may_be_bare(prompt: str) -> bool:
+    """Whether a question is short, names no tool and contains nothing to read."""
+    return len(prompt.strip()) <= MAX_BARE_CHARS and not any(
         pattern.search(prompt) for skill in SKILLS for pattern in (skill.strong, skill.weak, skill.content, skill.looks)
-    ):
-        return False
+    )
+
+
+def _is_bare(question: str, findings: Sequence[AnyFinding]) -> bool:
+    """Whether a question names a filter of the findings."""
     named = _named_values(question, findings)
     return len(_conditions(question, findings)) > len(named) or any(_NAME_CHARS.search(label) for label, _ in named)
 
@@ -202,10 +244,10 @@ def _limit(question: str) -> int | None:
     return int(number) if number.isdigit() else _NUMBERS.index(number.lower()) + 1
 
 
-def filtered(prompt: str, findings: Sequence[AnyFinding]) -> list[AnyFinding]:
+def filtered(prompt: str, findings: Sequence[AnyFinding]) -> Sequence[AnyFinding]:
     """The findings that meet every condition of the question."""
     tests = [test for _, test in _conditions(question_of(prompt), findings)]
-    return [finding for finding in findings if all(test(finding) for test in tests)]
+    return collected(finding for finding in findings if all(test(finding) for test in tests))
 
 
 def rerun_calls(
@@ -238,7 +280,7 @@ def _conditions(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str
         if words.search(question):
             found.append((scope, lambda finding, scope=scope: scope_of(finding) == scope))  # type: ignore[misc]
             break
-    kinds = {finding.kind for finding in findings}
+    kinds = kinds_of(findings)
     if "indicator" in kinds:
         found += [(label, _has_type(types)) for label, types, words in _TYPES if words.search(question)][:1]
     if "auth_source" in kinds:
@@ -283,9 +325,11 @@ def _has_successful_login(finding: AnyFinding) -> bool:
 def _named_values(question: str, findings: Sequence[AnyFinding]) -> list[tuple[str, _Test]]:
     """A condition for words of the question that are an account, an address or another value of the findings."""
     words = {word.strip("`'\"?,!()").rstrip(".").replace("[.]", ".").lower() for word in question.split()}
-    known = {value.lower() for finding in findings for value in _values(finding)}
-    named = {word for word in words & known if len(word) > 2 and not _is_common_word(word)}
-    named = {word for word in named if not _TECHNIQUE.fullmatch(word.upper())}  # a condition of its own
+    words = {word for word in words if len(word) > 2 and not _is_common_word(word)}
+    words = {word for word in words if not _TECHNIQUE.fullmatch(word.upper())}  # a condition of its own
+    if not words:
+        return []
+    named = {value.lower() for finding in findings for value in _values(finding) if value.lower() in words}
     if not named:
         return []
     return [(", ".join(sorted(named)), lambda finding: any(value.lower() in named for value in _values(finding)))]
@@ -339,11 +383,12 @@ def _scope_of_address(address: str) -> str:
         return "internal" if address.startswith("local") or "." not in address else "external"
 
 
-def by_skill(findings: Sequence[AnyFinding]) -> list[tuple[Skill, list[AnyFinding]]]:
+def by_skill(findings: Sequence[AnyFinding]) -> list[tuple[Skill, Sequence[AnyFinding]]]:
     """Group findings by the skill that renders them, in the catalogue's order; others are left out."""
+    kinds = kinds_of(findings)
     return [
-        (skill, mine)
+        (skill, of_kind(findings, *mine))
         for skill in SKILLS
-        for mine in [[finding for finding in findings if skill_of_kind(finding.kind) is skill]]
+        for mine in [[kind for kind in kinds if skill_of_kind(kind) is skill]]
         if mine
     ]

@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import takewhile
 
 import msgspec
 
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseState, particular_names
-from svc.assistant.findings import AnyFinding, Severity, columns, with_facts
+from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.events.findings import EventsSummary
+from svc.assistant.spool import collected, of_kind, worst_first
 from svc.untrusted.markup import code_span, escape, plural
 
 NAMED = 3  # findings or rules in one sentence
 MIN_SHARE = 0.75  # of the words of a clause that a finding or a rule must contain
-MAX_SEARCHED = 20_000  # findings
 _WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
 _COMMON_WORDS = """
 about after all also and any anybody anyone anything are attached been before being but can computer could data did does
@@ -47,7 +48,7 @@ class Particular(msgspec.Struct, frozen=True, kw_only=True):
 
 def matchable_rules(findings: Sequence[AnyFinding]) -> tuple[list[Rule], str]:
     """The detection rules that could have matched, because the logs have the events that they need; and on what."""
-    summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
+    summaries = [one.facts for one in with_facts(of_kind(findings, kind_of(EventsSummary)), EventsSummary)]
     sources = {
         LogSource(one.product, one.service, one.category) for summary in summaries for one in summary.by_log_source
     }
@@ -68,7 +69,7 @@ def answered(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rul
     """
     names, stems = particular_names(clause.text), _stems(clause.text)
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
-    matching = [finding for finding in findings[:MAX_SEARCHED] if _concerns(finding, names, stems)]
+    matching = collected(finding for finding in findings if _concerns(finding, names, stems))
     if matching and names:
         return _mentioned(clause, matching, names, quoted)
     if matching:
@@ -94,7 +95,7 @@ def general(findings: Sequence[AnyFinding]) -> str:
         ((Severity.CRITICAL, Severity.HIGH), "**Yes:**"),
         ((Severity.MEDIUM,), "**Possibly:**"),
     ):
-        worst = [finding for finding in findings if finding.severity in severities]
+        worst = [*takewhile(lambda finding: finding.severity in severities, worst_first(findings))]  # noqa: B023
         if worst:
             return f"{lead} {_listed(worst)}."
     return ""
@@ -131,7 +132,7 @@ def _lead(clause: Clause, matching: Sequence[AnyFinding]) -> str:
 
 def _listed(findings: Sequence[AnyFinding]) -> str:
     """The worst findings by title and severity."""
-    ranked = sorted(findings, key=lambda finding: list(Severity).index(finding.severity))
+    ranked = worst_first(findings)
     titles = dict.fromkeys(f"{code_span(finding.title, limit=120)} ({finding.severity.value})" for finding in ranked)
     more = f"; {len(titles) - NAMED:,} more" if len(titles) > NAMED else ""
     return "; ".join(list(titles)[:NAMED]) + more

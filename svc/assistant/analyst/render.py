@@ -1,41 +1,30 @@
 """Render findings as the answer's Markdown: verdict, tables, limitations, next steps. Pure.
 
 Each skill renders its own verdict and tables (its ``Section``); this module assembles them and adds what concerns no
-single skill. ``findings_json`` encodes the same findings within the size limit of a message.
+single skill.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-import msgspec
-
 from svc.assistant.analyst.clauses import CLAUSE_CHARS
 from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
 from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.story import story
-from svc.assistant.findings import (
-    AnyFinding,
-    Finding,
-    InstructionText,
-    Severity,
-    ToolFailure,
-    kind_of,
-    with_facts,
-)
+from svc.assistant.findings import AnyFinding, Finding, InstructionText, ToolFailure, kind_of, with_facts
 from svc.assistant.instruction_text.answer import instruction_section
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import of_kind, without_kind
 from svc.assistant.turn import Exchange, Turn
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
-MAX_FINDINGS_BYTES = 900_000  # of the JSON: a message's content may have 1,000,000 (docs/wire.md, "Limits")
 PROMPT_CHARS = 200  # of an earlier question
 NAMED_INPUTS = 5  # in the headline
 COVERAGE_ROWS = 200  # of the table of inputs; the message with the coverage has all
-_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 def answer(
@@ -45,7 +34,6 @@ def answer(
     *,
     lead: Sequence[str] = (),
     texts: Sequence[Finding[InstructionText]] = (),
-    left_out: int = 0,
 ) -> str:
     """The whole answer to a question for which at least one skill ran.
 
@@ -55,7 +43,6 @@ def answer(
         contract: The outcome of each input and clause; None if a model reads one result.
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         texts: Text in the inputs that addresses an analyst or a model.
-        left_out: How many findings are missing from the findings that are sent with the answer.
     """
     answering = [result for result in results if result.is_examined or result.is_broken]
     verdicts = [_verdict(result) for result in answering]
@@ -66,8 +53,7 @@ def answer(
     blocks += [story(results), bullets(plan.collections)]
     if contract is not None:
         blocks.append(_unread_headline(contract))
-    if left_out:
-        blocks.append(f"**{plural(left_out, 'finding')} of the lowest severity are not among the attached findings.**")
+    blocks += _left_out(results)
     for number, result in enumerate(answering, start=1):
         if len(answering) > 1:
             blocks.append(f"### {number}. {result.skill.title}")
@@ -127,6 +113,14 @@ def _search(one: InputOutcome) -> str:
     return f"looked for {escape(one.looked_for)}{not_covered}"
 
 
+def _left_out(results: Sequence[SkillResult]) -> list[str]:
+    """The lines below the verdict about what a limit left out."""
+    return [
+        f"**Incomplete:** {code_span(name, limit=80)}: {escape(text)}."
+        for name, text in dict.fromkeys(pair for result in results for pair in result.left_out)
+    ]
+
+
 def _next_steps(results: Sequence[SkillResult]) -> list[str]:
     """The next steps of all sections, without repetition."""
     steps = dict.fromkeys(step for result in results for step in section_of(result.skill).next_steps(shown(result)))
@@ -135,9 +129,13 @@ def _next_steps(results: Sequence[SkillResult]) -> list[str]:
     return list(steps)
 
 
-def shown(result: SkillResult) -> list[AnyFinding]:
+def shown(result: SkillResult) -> Sequence[AnyFinding]:
     """The findings that the skill's section renders: all but tool failures, which ``_body`` renders for every skill."""
-    return [finding for finding in result.findings if finding.kind != kind_of(ToolFailure)]
+    return without_kind(result.findings, kind_of(ToolFailure))
+
+
+def _failures(result: SkillResult) -> list[Finding[ToolFailure]]:
+    return with_facts(of_kind(result.findings, kind_of(ToolFailure)), ToolFailure)
 
 
 def _verdict(result: SkillResult) -> str:
@@ -184,7 +182,7 @@ def _nothing_found(result: SkillResult, where: str) -> str:
 
 
 def _body(result: SkillResult) -> str:
-    broken = with_facts(result.findings, ToolFailure)
+    broken = _failures(result)
     blocks = [section_of(result.skill).body(shown(result))] if shown(result) else []
     if broken:
         rows = [(escape(f.title), code_span(f.facts.reason), code_span(f.facts.where)) for f in broken]
@@ -253,12 +251,22 @@ def _first_line(markdown: str) -> str:
 
 
 def filtered_findings(
-    question: str, conditions: Sequence[str], kept: Sequence[tuple[Skill, Sequence[AnyFinding]]], total: int
+    question: str,
+    conditions: Sequence[str],
+    kept: Sequence[tuple[Skill, Sequence[AnyFinding]]],
+    total: int,
+    *,
+    unknown: int = 0,
 ) -> str:
-    """The answer to a follow-up that selects some of the earlier findings."""
+    """The answer to a follow-up that selects some of the earlier findings, ``unknown`` more of which cannot be read."""
     count = sum(len(findings) for _, findings in kept)
     terms = ", ".join(escape(condition) for condition in conditions)
     blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
+    if unknown:
+        blocks.append(
+            f"**Incomplete:** {plural(unknown, 'more earlier finding')} cannot be read any more, because the file with "
+            "them was detached. Ask the first question again."
+        )
     blocks += [section_of(skill).body(findings) for skill, findings in kept]
     if not count:
         blocks.append(
@@ -280,17 +288,3 @@ def unknown_filter(prompt: str, total: int) -> str:
 def no_earlier_findings() -> str:
     """The answer to a question about earlier findings in a session that has none."""
     return f"**No earlier findings in this session.**\n\n{can_do()}\n"
-
-
-def findings_json(findings: Sequence[AnyFinding]) -> tuple[str, int]:
-    """The findings as a JSON list, worst first, and the number omitted because a message may hold no more."""
-    ranked = sorted(findings, key=lambda finding: _RANK[finding.severity])  # stable: a tool's own order within
-    encoded: list[bytes] = []
-    size = 2
-    for finding in ranked:
-        piece = msgspec.json.encode(finding)
-        if size + len(piece) + 1 > MAX_FINDINGS_BYTES:
-            break
-        encoded.append(piece)
-        size += len(piece) + 1
-    return (b"[" + b",".join(encoded) + b"]").decode(), len(ranked) - len(encoded)

@@ -15,9 +15,10 @@ from email.utils import parsedate_to_datetime
 import msgspec
 
 from svc.assistant.analyst.contract import SkillResult
-from svc.assistant.findings import AnyFinding, Evidence, Severity
+from svc.assistant.findings import AnyFinding, Evidence, Severity, kind_of, with_facts
 from svc.assistant.skills.logins.findings import AuthSummary
 from svc.assistant.skills.mail.findings import MailVerdict
+from svc.assistant.spool import of_kind
 from svc.untrusted.markup import code_span, escape, plural, table
 
 STORY_LINES = 12
@@ -122,11 +123,10 @@ def _table(moments: Sequence[Moment]) -> str:
 def timeline(results: Sequence[SkillResult]) -> list[Moment]:
     """Every moment of medium severity or above, in the order of time; those without a time come last."""
     examined = [result for result in results if result.is_examined]
-    findings = [finding for result in examined for finding in result.findings]
     zones = {
         source.source: finding.facts.zone
-        for finding in findings
-        if isinstance(finding.facts, AuthSummary)
+        for result in examined
+        for finding in with_facts(of_kind(result.findings, kind_of(AuthSummary)), AuthSummary)
         for source in finding.evidence[:1]
     }
     raw = [

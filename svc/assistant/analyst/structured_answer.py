@@ -123,7 +123,7 @@ def _json_rows(requested: RequestedFormat, results: Results, prose: str) -> str:
     kept = list(rows)
     while len(text := json.dumps(kept, indent=2, ensure_ascii=False)) > MAX_CHARS and not requested.is_bare:
         kept = kept[: len(kept) // 2]
-    return _data(text, "json", requested) + _omitted(len(rows), len(kept))
+    return _data(text, "json", requested) + _omitted(len(rows) + results.left_out, len(kept))
 
 
 def _csv_rows(requested: RequestedFormat, results: Results) -> str:
@@ -139,7 +139,7 @@ def _csv_rows(requested: RequestedFormat, results: Results) -> str:
             break
         writer.writerow([_without_formula(cell) for cell in row])
         written += 1
-    return _data(out.getvalue(), "csv", requested) + _omitted(len(cells), min(written, len(cells)))
+    return _data(out.getvalue(), "csv", requested) + _omitted(len(cells) + results.left_out, min(written, len(cells)))
 
 
 def _cell(row: Row, name: str, absent: str) -> str:
@@ -171,15 +171,15 @@ def _tables(requested: RequestedFormat, results: Results) -> str:
         return table([_header(name) for name in requested.columns], cells or blank, limit=MAX_LINES) + "\n"
     blocks = []
     for skill, findings in results.groups:
-        rows = [row_of(finding) for finding in main_findings(skill, findings)]
+        found = main_findings(skill, findings)
+        rows = [row_of(finding) for finding in found[:MAX_LINES]]
         columns = [name for name in _columns(rows) if name not in ("kind", "confidence", "excerpt")][:MAX_CELLS]
         if not rows:
             continue
         cells = [[code_span(_as_text(row.get(name), "-")) for name in columns] for row in rows]
-        heading = f"**{escape(skill.title)}:** {plural(len(rows), 'row')}\n\n" if len(results.groups) > 1 else ""
-        blocks.append(
-            heading + table([escape(name.replace("_", " ").capitalize()) for name in columns], cells, limit=200)
-        )
+        heading = f"**{escape(skill.title)}:** {plural(len(found), 'row')}\n\n" if len(results.groups) > 1 else ""
+        titles = [escape(name.replace("_", " ").capitalize()) for name in columns]
+        blocks.append(heading + table(titles, cells, limit=200, total=len(found)))
     nothing = "**Nothing found.**" if results.is_examined else "**Not examined.** The answer is unknown."
     return "\n\n".join(blocks or [f"{nothing} The table has no rows."]) + "\n"
 

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from svc.assistant.analyst import Analyst, coverage_step, findings_step, picture_step
+from svc.assistant.analyst import Analyst, coverage_step, picture_step
 from svc.assistant.analyst.answer_format import requested_format
-from svc.assistant.analyst.render import findings_json
+from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.instruction_text.answer import instruction_section
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
@@ -30,10 +30,10 @@ from svc.assistant.model.tool_verdict import denied, unmentioned, with_findings
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.response_format import answer_problem, split_required
+from svc.assistant.spool import collected
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import AnswerStatus, MessageType, State, Usage
-from svc.untrusted.markup import plural
 from svc.untrusted.model_markdown import harmless
 
 if TYPE_CHECKING:
@@ -139,11 +139,7 @@ class ModelAssistant(Assistant):
         steps: list[Step | Answer] = [Step(content=checked.summary(), state=State.REVIEWING, actor=ACTOR)]
         findings, texts, contract = toolbox.findings, toolbox.instruction_texts, toolbox.contract
         if findings or texts:
-            encoded, left_out = findings_json([*findings, *texts])
-            steps.append(findings_step(encoded))
-            if left_out:
-                note = f"{plural(left_out, 'finding')} of the lowest severity left out: too large for a message"
-                steps.append(Step(content=note, state=State.GROUNDING, actor=ACTOR))
+            steps += await asyncio.to_thread(findings_steps, collected(findings, texts))
         steps += [picture_step(picture) for picture in toolbox.pictures]
         if contract.inputs:
             steps.append(coverage_step(contract))

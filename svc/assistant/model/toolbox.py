@@ -27,6 +27,7 @@ from svc.assistant.model.tool_spec import Emit, ToolSpec
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.skills.catalogue import enabled, section_of
 from svc.assistant.skills.skill import Picture, Skill
+from svc.assistant.spool import collected
 from svc.assistant.turn import Step, Turn, TurnFile
 from svc.errors import UnavailableError
 from svc.messages import State
@@ -209,12 +210,12 @@ class Toolbox:
         return ", ".join(repr(on_one_line(name)) for name in [*(file.name for file in self._turn.files), PROMPT])
 
     @property
-    def findings(self) -> list[AnyFinding]:
+    def findings(self) -> Sequence[AnyFinding]:
         """All findings so far, complete."""
-        return [finding for result in self._results for finding in result.findings]
+        return collected(*(result.findings for result in self._results))
 
     @property
-    def groups(self) -> list[tuple[Skill, tuple[AnyFinding, ...]]]:
+    def groups(self) -> list[tuple[Skill, Sequence[AnyFinding]]]:
         """The findings by skill, in the order of the calls."""
         return [(result.skill, result.findings) for result in self._results]
 
@@ -249,7 +250,9 @@ def _add_known_evidence(evidence_index: EvidenceIndex, turn: Turn) -> None:
     evidence_index.add(turn.prompt, *(_names(turn.files)))
     for exchange in reversed(turn.history):
         evidence_index.add(exchange.prompt)
-        evidence_index.add_findings(finding for finding in history.findings_of(exchange) if not _is_from_model(finding))
+        evidence_index.add_findings(
+            finding for finding in history.findings_of(exchange, turn.made_files) if not _is_from_model(finding)
+        )
 
 
 def _names(files: Sequence[TurnFile]) -> list[str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from svc.assistant.findings import AnyFinding, Facts, finding_type
+from svc.assistant.findings import AnyFinding, Facts, InstructionText, ToolFailure, finding_type, kind_of
 from svc.assistant.skills.archive import answer as archive
 from svc.assistant.skills.attack import answer as attack
 from svc.assistant.skills.attack_mapping import answer as behaviours
@@ -62,6 +62,8 @@ SECTIONS: tuple[Section, ...] = (
 SKILLS: tuple[Skill, ...] = tuple(section.skill for section in SECTIONS)
 FACTS: tuple[type[Facts], ...] = tuple(dict.fromkeys(facts for skill in SKILLS for facts in skill.facts))
 _FINDINGS: msgspec.json.Decoder[list[AnyFinding]] = msgspec.json.Decoder(list[finding_type(FACTS)])  # type: ignore[misc]
+_KNOWN: tuple[type[Facts], ...] = (*FACTS, ToolFailure, InstructionText)
+FACTS_OF_KIND: dict[str, type[Facts]] = {kind_of(facts): facts for facts in _KNOWN}
 _BY_NAME = {section.skill.name: section for section in SECTIONS}
 
 

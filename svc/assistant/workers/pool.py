@@ -388,7 +388,7 @@ def _tool_name(job: Job) -> str:
 
 
 def _findings_limit_gap(job: Job, limits: Limits) -> Gap:
-    return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}")
+    return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}", in_headline=True)
 
 
 def _failure(job: Job, reason: str, where: str = "") -> Finding[ToolFailure]:

@@ -31,7 +31,7 @@ import msgspec
 
 from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Finding, Gap, InputKind, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.workers.frames import MemberFrame
@@ -54,9 +54,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What one job may use. ``pool.py`` enforces ``wall_seconds`` and ``findings``, the kernel the rest."""
 
     memory_bytes: int = 1024 * 1024 * 1024
-    cpu_seconds: int = 120
+    cpu_seconds: int = 240
     wall_seconds: float = 600.0
-    findings: int = 200_000
+    findings: int = 2_500_000
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -206,7 +206,7 @@ def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEv
     with _open_input(request, content) as stream:
         source = _InputFile(stream)
         for item in tool(source.content(request.input), source=request.name, **request.options):
-            yield item
+            yield source.complete(item) if isinstance(item, Coverage) else item
             if scanner is not None and isinstance(item, Finding):
                 yield from scanner.in_finding(item)
         yield from source.gaps()
@@ -266,7 +266,8 @@ class _InputFile:
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
         self._long_lines = 0
         self._first_long = 0
-        self._gaps: list[str] = []
+        self._gaps: list[Gap] = []
+        self._is_cut = False
 
     def content(self, kind: InputKind) -> _Content:
         """Return the content in the form that the tool needs."""
@@ -295,7 +296,7 @@ class _InputFile:
         """The whole file, or its first MAX_TEXT_BYTES."""
         data = self._read_all(MAX_TEXT_BYTES)
         if len(data) > MAX_TEXT_BYTES:
-            self._gaps.append(f"only the first {MAX_TEXT_BYTES:,} bytes were examined")
+            self._cut(f"only the first {MAX_TEXT_BYTES:,} bytes were examined")
         return data[:MAX_TEXT_BYTES].decode(self._encoding, errors="replace")
 
     def binary(self) -> BinaryIO:
@@ -304,7 +305,7 @@ class _InputFile:
             return self._file
         data = self._read_all(MAX_BINARY_BYTES)
         if len(data) > MAX_BINARY_BYTES:
-            self._gaps.append(f"only the first {MAX_BINARY_BYTES:,} decompressed bytes were examined")
+            self._cut(f"only the first {MAX_BINARY_BYTES:,} decompressed bytes were examined")
         return io.BytesIO(data[:MAX_BINARY_BYTES])
 
     def _read_all(self, limit: int) -> bytes:
@@ -316,7 +317,7 @@ class _InputFile:
                 pieces.append(piece)
                 total += len(piece)
         except _DAMAGE_ERRORS as error:
-            self._gaps.append(
+            self._cut(
                 f"the archive is damaged after {total:,} decompressed bytes ({_one_line(error)}); "
                 "the rest was not examined"
             )
@@ -326,7 +327,7 @@ class _InputFile:
         try:
             return self._stream.readline(MAX_LINE_BYTES)
         except _DAMAGE_ERRORS as error:
-            self._gaps.append(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
+            self._cut(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
             return b""
 
     def lines(self) -> Iterator[str]:
@@ -345,15 +346,28 @@ class _InputFile:
                     total += len(rest)
             yield raw.decode(self._encoding, errors="replace").rstrip("\r\n")
             if self.is_packed and total > MAX_UNPACKED_BYTES:
-                self._gaps.append(
-                    f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined"
-                )
+                self._cut(f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined")
                 return
+
+    def _cut(self, text: str) -> None:
+        self._gaps.append(Gap(text=text, in_headline=True))
+        self._is_cut = True
+
+    def complete(self, coverage: Coverage) -> Coverage:
+        """The tool's coverage with what a limit cut off before the tool saw it, as far as that can be counted."""
+        if not self._is_cut:
+            return coverage
+        size = lines = 0
+        with contextlib.suppress(*_DAMAGE_ERRORS):
+            while size < MAX_UNPACKED_BYTES and (piece := self._stream.read(_PIECE_BYTES)):
+                size += len(piece)
+                lines += piece.count(b"\n")
+        more = lines if coverage.unit == "line" else size if coverage.unit in ("byte", "character") else 0
+        return msgspec.structs.replace(coverage, total=coverage.total + max(more, 1))
 
     def gaps(self) -> Iterator[Gap]:
         """What was skipped."""
-        for note in self._gaps:
-            yield Gap(text=note)
+        yield from self._gaps
         if self._long_lines:
             yield Gap(
                 text=f"{self._long_lines:,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 import msgspec
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError
 from svc.messages import (
@@ -33,7 +33,7 @@ from svc.service.chat_completions import ChatRequest
 from svc.service.http.replies import op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
-from svc.service.sessions.files import one_chunk
+from svc.service.sessions.files import chunks_of
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
 
@@ -100,7 +100,7 @@ async def attach_file(service: Service, key: KeyRecord, request: Request) -> Res
         key,
         body.session_id,
         body.filename,
-        one_chunk(data),
+        chunks_of((data,)),
         hint=body.mime_type,
         limit=service.settings.max_upload_bytes,
     )
@@ -115,6 +115,18 @@ async def upload_file(service: Service, key: KeyRecord, request: Request) -> Res
     session_id, name = _query_parameter(request, "session_id"), _query_parameter(request, "filename")
     hint = request.headers.get("content-type")
     return op_result(await service.attach(key, session_id, name, chunks, hint=hint, limit=limit))
+
+
+async def read_file(service: Service, key: KeyRecord, request: Request) -> Response:
+    """GET /session/file: the content of a file of the session."""
+    session_id, sha256 = _query_parameter(request, "session_id"), _query_parameter(request, "sha256")
+    file = await service.read_file(key, session_id, sha256)
+    headers = {  # evidence: no browser may show or run it
+        "Content-Length": str(file.size),
+        "Content-Disposition": "attachment",
+        "X-Content-Type-Options": "nosniff",
+    }
+    return _no_store(StreamingResponse(file.chunks, media_type="application/octet-stream", headers=headers))
 
 
 async def detach_file(service: Service, key: KeyRecord, request: Request) -> Response:

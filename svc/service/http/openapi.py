@@ -15,7 +15,7 @@ import msgspec
 from svc.errors import CODES
 from svc.messages import ErrorBody, FeedbackType, OpResult
 from svc.service.access.user_keys import MAX_NAME_CHARS, MAX_TTL_SECONDS
-from svc.service.sessions.rules import MAX_SCORE
+from svc.service.sessions.rules import MAX_SCORE, SHA256_PATTERN
 from svc.service.settings import Settings
 
 Json = None | bool | int | str | Sequence["Json"] | Mapping[str, "Json"]
@@ -71,11 +71,11 @@ class OperationRow(Protocol):
 
     @property
     def answer(self) -> type | None:
-        """The type of the JSON response; None if it is text."""
+        """The type of the JSON response; None if it is text or bytes."""
 
     @property
     def media_type(self) -> str:
-        """The media type of a text response."""
+        """The media type of a response that is not JSON."""
 
     @property
     def data(self) -> type | None:
@@ -192,7 +192,11 @@ def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settin
     }
     if row.is_public:
         described["security"] = []
-    rules: dict[str, Mapping[str, Json]] = {"session_id": _ID_RULE, "filename": _file_name(settings)}
+    rules: dict[str, Mapping[str, Json]] = {
+        "session_id": _ID_RULE,
+        "filename": _file_name(settings),
+        "sha256": {"pattern": SHA256_PATTERN},
+    }
     if row.parameters:
         described["parameters"] = [
             {"name": name, "in": "query", "required": True, "schema": {"type": "string", **rules[name]}}
@@ -211,12 +215,16 @@ def _body(kind: type, by_type: Mapping[type, Json]) -> Json:
 
 def _success(row: OperationRow, by_type: Mapping[type, Json]) -> Json:
     if row.answer is None:
-        return {"description": "OK", "content": {row.media_type: {"schema": {"type": "string"}}}}
+        return {"description": "OK", "content": {row.media_type: {"schema": _text_schema(row.media_type)}}}
     schema = by_type[row.answer]
     if row.answer is OpResult:
         data: Json = {"type": "null"} if row.data is None else by_type[row.data]
         schema = {"allOf": [schema, {"type": "object", "properties": {"data": data}, "required": ["data"]}]}
     return {"description": "OK", "content": {"application/json": {"schema": schema}}}
+
+
+def _text_schema(media_type: str) -> Json:
+    return {"type": "string", "format": "binary"} if media_type == "application/octet-stream" else {"type": "string"}
 
 
 def _errors(row: OperationRow, by_type: Mapping[type, Json]) -> Mapping[str, Json]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import io
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from pathlib import Path
 from typing import IO
 
@@ -30,6 +31,13 @@ class ReceivedFile(msgspec.Struct, frozen=True, kw_only=True):
     size: int
     sha256: str
     head: bytes
+
+
+class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A stored file that is being read: its size, and its content in pieces. Iterate over these, or close them."""
+
+    size: int
+    chunks: AsyncGenerator[bytes, None]
 
 
 class DiskFiles:
@@ -69,6 +77,16 @@ class DiskFiles:
         except BaseException:
             await self.remove([file_id])
             raise
+
+    async def open_file(self, file_id: str, size: int) -> OpenFile:
+        """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
+        try:
+            file = await asyncio.to_thread(open, self._folder / file_id, "rb")
+        except FileNotFoundError as error:
+            raise _detached() from error
+        except OSError as error:
+            raise UnavailableError(f"the file could not be read ({error.strerror})", retry_after=60) from error
+        return OpenFile(size=size, chunks=_chunks_of_file(file))
 
     def source(self, file_id: str) -> Path:
         """The path of the file."""
@@ -139,16 +157,30 @@ class MemoryFiles:
                 f"{self._limit_bytes:,} for all of them. Detach some, or use a logged session"
             )
 
+    async def open_file(self, file_id: str, size: int) -> OpenFile:
+        """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
+        return OpenFile(size=size, chunks=_chunks_of_file(io.BytesIO(self.source(file_id))))
+
     def source(self, file_id: str) -> bytes:
         """The content of the file; raises SessionFileNotFoundError if it was detached."""
         if file_id not in self._files:
-            raise SessionFileNotFoundError("the file was detached while it was being read; ask again")
+            raise _detached()
         return self._files[file_id]
 
     async def remove(self, file_ids: Iterable[str]) -> None:
         """Delete the files."""
         for file_id in file_ids:
             self._used -= len(self._files.pop(file_id, b""))
+
+
+async def _chunks_of_file(file: IO[bytes]) -> AsyncGenerator[bytes, None]:
+    with file:
+        while chunk := await asyncio.to_thread(file.read, CHUNK_BYTES):
+            yield chunk
+
+
+def _detached() -> SessionFileNotFoundError:
+    return SessionFileNotFoundError("the file was detached while it was being read; ask again")
 
 
 def check_size(size: int, limit_bytes: int) -> None:
@@ -160,6 +192,7 @@ def check_size(size: int, limit_bytes: int) -> None:
         )
 
 
-async def one_chunk(data: bytes) -> AsyncIterator[bytes]:
+async def chunks_of(pieces: Iterable[bytes]) -> AsyncIterator[bytes]:
     """Yield data that is in memory already, for ``receive``."""
-    yield data
+    for piece in pieces:
+        yield piece

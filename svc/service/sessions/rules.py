@@ -34,6 +34,7 @@ from svc.service.store.records import FileRecord, KeyRecord, Logging, SessionRec
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _ISO_639 = re.compile(r"[A-Za-z]{2,3}")
 MAX_SCORE = 1_000  # of feedback, in either direction: clients use stars, thumbs or percentages
+SHA256_PATTERN = "^[0-9a-f]{64}$"
 _FORBIDDEN_IN_FILE_NAME = re.compile(r"[\x00-\x1f\x7f/\\]")
 
 
@@ -146,6 +147,13 @@ def check_file_name(name: str, settings: Settings) -> str:
             param="filename",
         )
     return name
+
+
+def check_sha256(digest: str) -> str:
+    """Return the digest if it is a SHA-256 in lower-case hex; raises InvalidRequestError."""
+    if not re.fullmatch(SHA256_PATTERN, digest):
+        raise InvalidRequestError(f"sha256 is {_quoted(digest)}; it must have 64 digits of 0-9 and a-f", param="sha256")
+    return digest
 
 
 def check_query(message: Message, *, now: float, settings: Settings) -> Message:

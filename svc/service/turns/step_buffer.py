@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 
 import msgspec
 
-from svc.assistant.turn import Answer, Exchange, Step
+from svc.assistant.turn import Answer, Exchange, Step, StepFile
 from svc.errors import ServiceError, UnavailableError
 from svc.messages import Message, MessageType, MimeType, Usage
 from svc.service.observability.failures import internal_error
@@ -26,7 +26,7 @@ log = logging.getLogger("svc.turns")
 CLOSE_SECONDS = 10.0  # for a cancelled assistant to stop; after that an error is logged
 
 OpenSteps = Callable[[], Awaitable[AsyncIterator[Step | Answer]]]
-SaveText = Callable[[str, bytes], Awaitable[str]]
+SaveFile = Callable[[StepFile], Awaitable[None]]
 
 
 class Batch(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class StepBuffer:
     """The messages of one run of an assistant. ``pending`` is set while there may be a batch to take."""
 
     def __init__(
-        self, builder: MessageBuilder, *, settings: Settings, clock: Callable[[], float], save_text: SaveText
+        self, builder: MessageBuilder, *, settings: Settings, clock: Callable[[], float], save_file: SaveFile
     ) -> None:
         self.pending = asyncio.Event()
         self.usage = Usage()
@@ -54,7 +54,7 @@ class StepBuffer:
         self._builder = builder
         self._settings = settings
         self._clock = clock
-        self._save_text = save_text  # stores a text among the session's files and returns its name
+        self._save_file = save_file  # among the session's files
         self._messages: deque[Message] = deque()
         self._end: list[Message] = []
         self._state = TurnState.FAILED
@@ -173,6 +173,8 @@ class StepBuffer:
             if isinstance(item, Answer):
                 await self._add_answer(item)
                 return
+            if item.file is not None:
+                await self._save_file(item.file)
             message = await self._step_message(item)
             self._collect_source(message)
             self._messages.append(message)
@@ -196,14 +198,19 @@ class StepBuffer:
         if (step.mime_type.is_text and step.mime_type != "application/json") or self._builder.fits(step.content):
             return self._builder.step(step, self._clock())
         suffix = step.mime_type.rpartition("/")[2].partition("+")[0]
-        name = await self._save_text(f"{step.message_type}-{self.query.turn[:8]}.{suffix}", step.content.encode())
+        name = f"{step.message_type}-{self.query.turn[:8]}.{suffix}"
+        await self._save_text(name, step.content)
         size = len(step.content.encode())
         return self._builder.info(f"{size:,} bytes of {step.mime_type} are the session's file {name}", self._clock())
+
+    async def _save_text(self, name: str, text: str) -> None:
+        await self._save_file(StepFile(name=name, pieces=(text.encode(),)))
 
     async def _add_answer(self, answer: Answer) -> None:
         name = None
         if not self._builder.fits(answer.markdown):
-            name = await self._save_text(f"answer-{self.query.turn[:8]}.md", answer.markdown.encode())
+            name = f"answer-{self.query.turn[:8]}.md"
+            await self._save_text(name, answer.markdown)
         if not self._end:
             self.usage = count_usage(self.query.content or "", answer)
             messages = self._builder.answer(answer, self.usage, self._clock(), full_text_file=name)

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from svc.assistant.turn import Answer, Assistant, Step, Turn, TurnFile
+from svc.assistant.turn import MADE_LABEL, Answer, Assistant, Step, StepFile, Turn, TurnFile
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, new_id
@@ -38,7 +38,7 @@ RESTART_NOTICE = "started again after a restart"  # docs/wire.md, "Turns"
 
 Spend = Callable[[int], None]
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
-SaveSessionText = Callable[[SessionHandle, str, bytes], Awaitable[str]]
+SaveSessionFile = Callable[[SessionHandle, StepFile], Awaitable[None]]
 
 
 class BeginTurn(Protocol):
@@ -94,14 +94,14 @@ class Turns:
         bus: Bus,
         settings: Settings,
         clock: Callable[[], float],
-        save_text: SaveSessionText,
+        save_file: SaveSessionFile,
         metrics: Metrics,
     ) -> None:
         self._assistant = assistant
         self._bus = bus
         self._settings = settings
         self._clock = clock
-        self._save_text = save_text
+        self._save_file = save_file
         self._metrics = metrics
         self.histories = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
@@ -276,7 +276,7 @@ class Turns:
             MessageBuilder(pending.query, self._settings),
             settings=self._settings,
             clock=self._clock,
-            save_text=partial(self._save_text_once_stored, pending),
+            save_file=partial(self._save_file_once_stored, pending),
         )
         if pending.local_tools:
             pending.local_calls = LocalToolCalls(
@@ -288,9 +288,9 @@ class Turns:
             )
         return step_buffer
 
-    async def _save_text_once_stored(self, pending: PendingTurn, name: str, data: bytes) -> str:
+    async def _save_file_once_stored(self, pending: PendingTurn, file: StepFile) -> None:
         await pending.is_stored.wait()  # files belong to a stored session; a new one is stored with its query
-        return await self._save_text(pending.handle, name, data)
+        await self._save_file(pending.handle, file)
 
     def _new_run(self, pending: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
         return TurnRun(turn, step_buffer, store=pending.handle.store, bus=self._bus, settings=self._settings)
@@ -365,7 +365,8 @@ class Turns:
         turn = Turn(
             session_id=session.id,
             prompt=pending.query.content or "",
-            files=tuple(files),
+            files=tuple(file for file in files if not file.label.startswith(MADE_LABEL)),
+            made_files=tuple(file for file in files if file.label.startswith(MADE_LABEL)),
             history=history.exchanges,
             instructions=session.instructions,
             language=session.language,

@@ -17,8 +17,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.analyst import FINDINGS_TITLE, Analyst, render
+from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst.contract import SkillResult
+from svc.assistant.analyst.findings_messages import FINDINGS_TITLE, findings_steps
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill
 from svc.assistant.findings import (
     AnyFinding,
@@ -74,7 +75,7 @@ def show(section: Section, items: list[ToolEvent]) -> str:
     part = SkillResult(skill=skill, findings=findings, inputs=(NAME,), gaps=gaps, coverage=coverage)
     planned = PlannedSkill(skill=skill, calls=(Call(skill=skill, input="", text_name=NAME),), reason="requested")
     section.pictures(findings)
-    render.findings_json(list(findings))
+    findings_steps(list(findings))
     return render.answer([part], Plan(skills=(planned,)))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import os
 import resource
@@ -163,6 +164,7 @@ FOREIGN = {
     "/session/generate": {"json": {"id": "mine", "messages": [{"message_type": "query", "content": "x"}]}},
     "/session/attach_file": {"json": {"session_id": "mine", "filename": "a", "content": ""}},
     "/session/upload_file": {"params": {"session_id": "mine", "filename": "a"}, "content": b"x"},
+    "/session/file": {"params": {"session_id": "mine", "sha256": hashlib.sha256(b"x").hexdigest()}},
     "/session/detach_file": {"json": {"session_id": "mine", "file_idx": 0}},
     "/session/feedback": {"json": {"session_id": "mine", "type": "bug_report"}},
     "/stream/ticket": {"json": {"session_id": "mine"}},
@@ -178,7 +180,7 @@ def test_every_operation_on_the_session_of_another_user_is_not_found(service: Th
     _, key = service.make_key("eve")
     with service.http(key) as http:
         for path, request in FOREIGN.items():
-            method = "GET" if path == "/session/get" else "POST"
+            method = "GET" if path in ("/session/get", "/session/file") else "POST"
             foreign = http.request(method, path, **request)
             absent = http.request(
                 method, path, **json.loads(json.dumps(request, default=bytes.decode).replace("mine", "none"))

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 
+import msgspec
 import pandas
 import pytest
 
-from svc import Message, MessageType, MimeType, Role, Usage
+from svc import Message, MessageType, MimeType, Role, SessionExpiredError, Usage, findings_file
+from svc.findings_file import Reference
 from svc_jupyter.answers.answer import Answer
 from svc_jupyter.answers.findings import COLUMNS, rows_of
+from svc_jupyter.errors import AskError
 
 LOGIN = {
     "type": "finding",
@@ -96,3 +100,52 @@ def test_usage_is_the_results():
 
     assert answer(result).usage.total_tokens == 7
     assert answer().usage == Usage()
+
+
+def with_file(*findings: dict[str, object]) -> tuple[Answer, Answer]:
+    """The answer with its findings in a message, and the same one with them in a file and the first in the message."""
+    blocks = [
+        findings_file.pack_line({"kind": kind, "count": len(rows), "same": {}, "columns": columns_of(rows)})
+        for kind, group in itertools.groupby(findings, key=lambda one: one["facts"]["kind"])
+        for rows in [list(group)]
+    ]
+    content = findings_file.pack_header(len(findings)) + b"".join(blocks)
+    named = Reference(findings_file="f", sha256="0" * 64, size=len(content), findings=len(findings), in_message=1)
+    messages = (source(json.dumps(findings[:1])), source(msgspec.json.encode(named).decode()))
+    return answer(source(json.dumps(findings))), Answer(messages, "m", "s1", read_file={"0" * 64: content}.__getitem__)
+
+
+def columns_of(rows: list[dict[str, object]]) -> dict[str, list[object]]:
+    own = ("title", "severity", "confidence", "why", "evidence", "techniques")
+    named = {name: [row.get(name, DEFAULTS.get(name, "")) for row in rows] for name in own}
+    facts = [name for name in rows[0]["facts"] if name != "kind"]
+    return named | {f"facts.{name}": [row["facts"][name] for row in rows] for name in facts}
+
+
+DEFAULTS = {"severity": "info", "confidence": "high", "evidence": [], "techniques": []}
+
+
+@pytest.mark.parametrize("has_pandas", [True, False])
+def test_a_table_from_the_file_is_the_one_from_messages(has_pandas: bool, monkeypatch: pytest.MonkeyPatch):
+    if not has_pandas:
+        monkeypatch.setitem(sys.modules, "pandas", None)
+    for findings in ([LOGIN, INDICATOR, LOGIN, INDICATOR], [INDICATOR] * 3, [LOGIN]):
+        direct, filed = with_file(*findings)
+        if has_pandas:
+            pandas.testing.assert_frame_equal(filed.findings, direct.findings)
+            pandas.testing.assert_frame_equal(filed.indicators, direct.indicators, check_dtype=False, check_like=True)
+        else:
+            assert filed.findings == direct.findings
+            assert filed.indicators == direct.indicators
+
+
+def test_findings_that_cannot_be_fetched_are_an_error_and_never_fewer():
+    _, filed = with_file(LOGIN, INDICATOR)
+
+    def gone(sha256: str) -> bytes:
+        raise SessionExpiredError("the session expired")
+
+    for read_file, reason in ((None, "Fetch it with read_file"), (gone, "It cannot be read: the session expired")):
+        lost = Answer(filed.messages, "m", "s1", read_file=read_file)
+        with pytest.raises(AskError, match=rf"the 2 findings of this answer are in a file of session s1.*{reason}"):
+            len(lost.findings)

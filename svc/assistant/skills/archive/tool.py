@@ -28,7 +28,7 @@ from svc.assistant.skills.archive.members import MAX_MEMBER_BYTES, Member, is_zi
 BOMB_RATIO = 100.0  # deflate ends at 1,032 to 1; text seldom passes 20
 BOMB_BYTES = 10 * 1024 * 1024  # a smaller file of zeros is harmless
 TOTAL_RATIO = 200.0
-MAX_SIGNS = 500
+MAX_SIGNS = 1_000_000
 MAX_LABELS = 20
 PROGRESS_MEMBERS = 200
 _ESCAPES = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\]|^[A-Za-z]:")

@@ -27,7 +27,6 @@ from svc.assistant.skills.attack_mapping.sentences import sentences_of
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
 WORDLESS_SHARE = 0.2
 LEAST_WORD_SHARE = 0.7  # of a text in words, in which weak hints count; less is code or a list
-MAX_LISTED = 500  # sentences with a finding of their own; the techniques count all
 MAX_EVIDENCE = 4  # sentences shown for one technique
 MAX_RANKED = 5
 SHORT_TEXT = 25  # sentences up to which weak hints count as well: the question is about these very words
@@ -59,7 +58,9 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     sentences = list(sentences_of(content, without=question))
     total = len(sentences)
     if len(sentences) > MAX_SENTENCES:
-        yield Gap(text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined")
+        yield Gap(
+            text=f"only the first {MAX_SENTENCES:,} of {len(sentences):,} sentences were examined", in_headline=True
+        )
         sentences = sentences[:MAX_SENTENCES]
     has_weak_hints = len(sentences) <= SHORT_TEXT and word_share(content) >= LEAST_WORD_SHARE
     least = LEAST_SCORE if has_weak_hints else CLEAR_SCORE
@@ -75,10 +76,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         finding = _sentence_finding(sentence, ranked, Evidence(source=source, excerpt=sentence, line=line))
         if not finding.facts.is_denied:
             _count(found, ranked, finding.evidence[0])
-        if matched <= MAX_LISTED:
-            yield finding
-    if matched > MAX_LISTED:
-        yield Gap(text=f"{matched - MAX_LISTED:,} more sentences count in the techniques, but are not listed")
+        yield finding
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
     if not matched:

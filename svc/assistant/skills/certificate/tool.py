@@ -89,7 +89,7 @@ def inspect(content: BinaryIO, /, *, source: str, now: str = "") -> Iterator[Too
     yield Progress(text=f"reading {source}")
     raw = content.read(MAX_BYTES + 1)
     if len(raw) > MAX_BYTES:
-        yield Gap(text=f"only the first {MAX_BYTES:,} bytes were examined")
+        yield Gap(text=f"only the first {MAX_BYTES:,} bytes were examined", in_headline=True)
         raw = raw[:MAX_BYTES]
     bundle = _CertificateBundle(source, parse_now(now))
     with warnings.catch_warnings():

@@ -24,7 +24,7 @@ from svc.assistant.skills.code_review.languages import LANGUAGE_NAMES, detect_la
 
 PROMPT = "prompt"  # the source of evidence from the prompt
 MAX_CHARS = 2_000_000
-MAX_FINDINGS = 400
+MAX_FINDINGS = 1_000_000
 MAX_NAMES = 100  # that are set from user input
 PROGRESS_LINES = 20_000
 EXCERPT_CHARS = 240
@@ -106,7 +106,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             last_line = max(last_line, event.evidence[0].line or 0)
         yield event
         if found >= MAX_FINDINGS:
-            yield Gap(text=f"stopped after {MAX_FINDINGS} weaknesses")
+            yield Gap(text=f"stopped after {MAX_FINDINGS} weaknesses", in_headline=True)
             break
     yield _summary(language, lines, found, source)
     read = readable_lines(code)[0] if found < MAX_FINDINGS else min(total, last_line - first_line + 1)

@@ -14,7 +14,7 @@ from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, S
 from svc.assistant.knowledge.kev import FILE_NAME, KevEntry, KevTable
 from svc.assistant.skills.cve.findings import CveStatus
 
-MAX_CVES = 2_000
+MAX_CVES = 1_000_000
 EXCERPT_CHARS = 80  # before and after a CVE
 _CVE = re.compile(r"\bCVE-(\d{4})-(\d{4,19})\b", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
         evidence = Evidence(source=source, excerpt=excerpt, line=line_number)
         yield _finding(identifier, known.get(identifier), evidence, counts[identifier], table)
     if len(ranked) > MAX_CVES:
-        yield Gap(text=f"only the first {MAX_CVES:,} of {len(ranked):,} CVEs were looked up")
+        yield Gap(text=f"only the first {MAX_CVES:,} of {len(ranked):,} CVEs were looked up", in_headline=True)
     yield Gap(text=_limitation(table) if first_seen else "no CVE ID was found")
     yield Progress(
         text=f"found {len(first_seen):,} CVEs, {sum(1 for one in first_seen if one in known):,} known to be exploited"

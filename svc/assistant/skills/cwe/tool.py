@@ -81,7 +81,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
             is_clear = rank == 1 and candidate.score - sum(one.score for one in candidates[1:2]) >= CLEAR_MARGIN
             yield _candidate(candidate, number, rank, evidence, is_clear=is_clear)
     if len(blocks) > MAX_BLOCKS:
-        yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined")
+        yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined", in_headline=True)
     if not with_candidates:
         yield Gap(text="the text has no words that are typical of a known weakness")
     yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")

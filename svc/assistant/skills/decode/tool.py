@@ -136,7 +136,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
             continue
         if chains >= MAX_CHAINS or budget < MIN_BUDGET:
             limit = f"{MAX_CHAINS} decoded parts" if chains >= MAX_CHAINS else "the search limit"
-            yield Gap(text=f"stopped at {limit}: parts from line {part.line} on were not tried")
+            yield Gap(text=f"stopped at {limit}: parts from line {part.line} on were not tried", in_headline=True)
             failed |= {one.text for one in parts[number:] if one.text not in covered}
             break
         steps, tried = _best_chain(part, budget // 2)

@@ -18,7 +18,6 @@ from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, CloudLogin, CloudRefusals
 
 MAX_IDENTITIES = 10_000
-MAX_LISTED = 100
 REFUSED = 10  # denied calls of one identity: someone is testing its permissions
 REFUSED_KINDS = 5  # different ones of them
 _REFUSALS = ("AccessDenied", "UnauthorizedOperation", "Client.UnauthorizedOperation", "AccessDeniedException")
@@ -100,8 +99,8 @@ class CloudActivity:
         found += [self._refused(name, one, place) for name, one in self._identities.items() if _is_probing(one)]
         order = list(Severity)
         found.sort(key=lambda finding: order.index(finding.severity))
-        ranked = sorted(self._identities.items(), key=lambda item: -item[1].span.count)[:MAX_LISTED]
-        return [*found[: 2 * MAX_LISTED], *(self._who(name, identity, place) for name, identity in ranked)]
+        ranked = sorted(self._identities.items(), key=lambda item: -item[1].span.count)
+        return [*found, *(self._who(name, identity, place) for name, identity in ranked)]
 
     @staticmethod
     def _call(key: tuple[str, str, bool], span: Span, place: Place) -> Finding[CloudCall]:

@@ -16,7 +16,6 @@ from svc.assistant.skills.events.evidence import Place, Span, account_of, base_n
 from svc.assistant.skills.events.findings import RemoteAccess
 
 MAX_WAYS = 20_000  # different ones; further ones are not kept
-MAX_LISTED = 300
 _LOOPBACK = ("", "-", "::1", "127.0.0.1", "0.0.0.0", "localhost")  # noqa: S104 - an address in a log
 _CONTROL_PIPES = {
     "svcctl": ("remote service control", "T1543.003"),
@@ -107,7 +106,7 @@ class RemoteAccessCollector:
     def findings(self, place: Place) -> Iterator[Finding[RemoteAccess]]:
         """Yield the ways with the highest weight first, then in chronological order."""
         ranked = sorted(self._spans.items(), key=lambda item: (-item[0][1].weight, item[1].first))
-        for (host, way), span in ranked[:MAX_LISTED]:
+        for (host, way), span in ranked:
             what = f"{way.name}{f': {way.detail}' if way.detail else ''}"
             yield Finding(
                 title=what,

@@ -134,7 +134,7 @@ class UnixActivity:
             return []
         order = list(Severity)
         changes = sorted(self._changes.items(), key=lambda item: (order.index(item[1].severity), -item[1].span.count))
-        return [self._summary(place), *(self._change(key, change, place) for key, change in changes[:MAX_LISTED])]
+        return [self._summary(place), *(self._change(key, change, place) for key, change in changes)]
 
     @staticmethod
     def _change(key: tuple[str, str, str], change: _Change, place: Place) -> Finding[UnixChange]:

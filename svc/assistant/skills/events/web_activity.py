@@ -157,7 +157,7 @@ class WebActivity:
         ]
         order = list(Severity)
         assessed.sort(key=lambda finding: (order.index(finding.severity), -finding.facts.requests))
-        return [self._summary(place), *assessed[:MAX_LISTED]]
+        return [self._summary(place), *assessed]
 
     def _assess(self, address: str, client: _ClientCounts, place: Place) -> list[Finding[WebClient]]:
         is_scanner = any((mark := self._agent(name)) and mark.what == _SCANNER for name in client.agents)

@@ -16,7 +16,7 @@ from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap,
 from svc.assistant.knowledge import load
 from svc.assistant.skills.hash_types.findings import HashCandidate, HashType
 
-MAX_FOUND = 200  # more than that is a table of hashes, whose type the first ones show
+MAX_FOUND = 1_000_000  # different ones
 MAX_TOKEN_CHARS = 4_096  # a Kerberos ticket from roasting has about 2,000
 SHORT_CHARS = 14  # shorter tokens are often words or numbers: they count only if the input is nothing else
 CLOSE_RANK = 2  # of a type that is as common, or nearly as common, as the most likely one
@@ -62,7 +62,8 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
         if len(seen) <= MAX_FOUND:
             yield _finding(value, formats, Evidence(source=source, excerpt=value, line=number))
     if len(seen) > MAX_FOUND:
-        yield Gap(text=f"only the first {MAX_FOUND} of {len(seen):,} different hashes were examined")
+        text = f"only the first {MAX_FOUND:,} of {len(seen):,} different hashes were examined"
+        yield Gap(text=text, in_headline=True)
     if not seen:
         yield Gap(text="no hash of a known format was found")
     yield Progress(text=f"found {len(seen):,} different hashes")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from svc.assistant.findings import AnyFinding, InputKind, with_facts
+from svc.assistant.findings import AnyFinding, InputKind
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import is_quiet, search_steps, tables_by_type, type_name
 from svc.assistant.skills.skill import Section, Skill, words
+from svc.assistant.spool import facts_values
 from svc.untrusted.markup import plural
 
 MAX_TYPES = 6  # named in the verdict
@@ -16,15 +17,17 @@ MAX_TYPES = 6  # named in the verdict
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many indicators of which types, and how many of them rarely matter by themselves."""
-    found = [finding.facts for finding in with_facts(findings, IndicatorFacts)]
-    if not found:
+    counts: Counter[str] = Counter()
+    quiet = 0
+    for indicator_type, scope in facts_values(findings, IndicatorFacts, "type", "scope"):
+        counts[str(indicator_type)] += 1
+        quiet += is_quiet(scope)
+    if not counts:
         return "**No address, domain, URL, hash, path or ID** of a known form in the text that was read."
-    counts = Counter(facts.type for facts in found)
     most = ", ".join(f"{count:,} {type_name(name, count=count)}" for name, count in counts.most_common(MAX_TYPES))
     rest = len(counts) - MAX_TYPES
     more = f" and {plural(rest, 'more type')}" if rest > 0 else ""
-    lead = f"**{plural(len(found), 'indicator')}:** {most}{more}."
-    quiet = sum(map(is_quiet, found))
+    lead = f"**{plural(counts.total(), 'indicator')}:** {most}{more}."
     if quiet:
         lead += (
             f" {plural(quiet, 'of them rarely matters by itself', 'of them rarely matter by themselves')}:"

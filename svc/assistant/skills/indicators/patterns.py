@@ -149,6 +149,10 @@ def _is_tld(label: str) -> bool:
     return label in words().special_tlds or _suffixes().publicsuffix(label) is not None
 
 
+CHAT_HOST = re.compile(r"(?<![^.-])(?:jabber|xmpp)|(?:jabber|xmpp)(?![^.-])", re.IGNORECASE)
+"""At the start or end of a part of the name: other names contain these letters, too."""
+
+
 def is_host(name: str, *, is_certain: bool) -> bool:
     """Whether a dotted name is a host. ``is_certain``: it is part of a URL or a mail address, or it was defanged."""
     labels = plain(name).split(".")

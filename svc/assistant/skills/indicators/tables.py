@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
+from typing import cast
 
-from svc.assistant.findings import AnyFinding, Finding, with_facts
+import msgspec
+
+from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope
-from svc.untrusted.markup import code_span, escape, table
+from svc.assistant.spool import facts_values, of_kind
+from svc.untrusted.markup import TABLE_ROWS, code_span, escape, table
 
 VALUE_CHARS = 200
 EXCERPT_CHARS = 100
@@ -64,17 +69,20 @@ def type_name(indicator_type: str, *, count: int) -> str:
     return one if count == 1 else many
 
 
-def is_quiet(facts: IndicatorFacts) -> bool:
-    """Whether an indicator rarely matters by itself; its ``note`` says why."""
-    return facts.scope in _QUIET_SCOPES
+def is_quiet(scope: object) -> bool:
+    """Whether an indicator of this scope rarely matters by itself; its ``note`` says why."""
+    return scope in _QUIET_SCOPES
 
 
 def tables_by_type(findings: Sequence[AnyFinding]) -> str:
     """Render one table for each type, in the order of the findings, with the indicators that may matter on top."""
-    by_type: dict[str, list[Finding[IndicatorFacts]]] = {}
-    for finding in with_facts(findings, IndicatorFacts):
-        by_type.setdefault(finding.facts.type, []).append(finding)
-    return "\n\n".join(_type_table(name, found) for name, found in by_type.items())
+    found = of_kind(findings, kind_of(IndicatorFacts))
+    by_type: dict[str, _Top] = {}
+    for index, (name, *fields) in enumerate(
+        facts_values(found, IndicatorFacts, "type", "scope", "count", "note", "ports", "within")
+    ):
+        by_type.setdefault(str(name), _Top()).add(index, *fields)
+    return "\n\n".join(_type_table(name, top, found) for name, top in by_type.items())
 
 
 def compact_table(findings: Sequence[AnyFinding]) -> str:
@@ -95,14 +103,35 @@ def compact_table(findings: Sequence[AnyFinding]) -> str:
 
 def search_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """Recommend a search in logs if any indicator is of an outside host or has no scope."""
-    if not any(finding.facts.scope in _OUTSIDE for finding in with_facts(findings, IndicatorFacts)):
+    if not any(scope in _OUTSIDE for (scope,) in facts_values(findings, IndicatorFacts, "scope")):
         return []
     return ["Search proxy, DNS and endpoint logs for the indicators; no reputation data was used (none offline)."]
 
 
-def _type_table(indicator_type: str, found: Sequence[Finding[IndicatorFacts]]) -> str:
-    ordered = sorted(found, key=lambda finding: (is_quiet(finding.facts), -finding.facts.count))
-    has_notes = any(_note(finding.facts) for finding in found)
+class _Top(msgspec.Struct):
+    """The findings of one type that its table shows, as a heap of their ranks, and what is true of all of them."""
+
+    count: int = 0
+    has_notes: bool = False
+    ranks: list[tuple[bool, int, int]] = []
+
+    def add(self, index: int, scope: object, count: object, note: object, ports: object, within: object) -> None:
+        """Count a finding; it is kept if it ranks among the first TABLE_ROWS."""
+        self.count += 1
+        self.has_notes = self.has_notes or bool(note or ports or within)
+        rank = (not is_quiet(scope), cast("int", count), -index)  # the heap's smallest is the last row of the table
+        if len(self.ranks) < TABLE_ROWS:
+            heapq.heappush(self.ranks, rank)
+        elif rank > self.ranks[0]:
+            heapq.heapreplace(self.ranks, rank)
+
+    def rows(self, findings: Sequence[AnyFinding]) -> list[Finding[IndicatorFacts]]:
+        """The findings, the first row first."""
+        return with_facts([findings[-index] for _, _, index in sorted(self.ranks, reverse=True)], IndicatorFacts)
+
+
+def _type_table(indicator_type: str, top: _Top, findings: Sequence[AnyFinding]) -> str:
+    has_notes = top.has_notes
     headers = ("Indicator", "Count", "First seen", "Context", *(("Note",) if has_notes else ()))
     rows = [
         (
@@ -112,10 +141,10 @@ def _type_table(indicator_type: str, found: Sequence[Finding[IndicatorFacts]]) -
             code_span(_context(finding), limit=EXCERPT_CHARS),
             *((_note(finding.facts),) if has_notes else ()),
         )
-        for finding in ordered
+        for finding in top.rows(findings)
     ]
     name = type_name(indicator_type, count=2)
-    return f"**{escape(name[0].upper() + name[1:])}** ({len(found):,})\n\n{table(headers, rows)}"
+    return f"**{escape(name[0].upper() + name[1:])}** ({top.count:,})\n\n{table(headers, rows, total=top.count)}"
 
 
 def _note(facts: IndicatorFacts) -> str:

@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from array import array
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator
+from io import StringIO
+from itertools import accumulate
+from operator import attrgetter
 from urllib.parse import unquote
 
 import msgspec
@@ -19,16 +23,16 @@ import msgspec
 from svc.assistant.file_types.text_shape import readable_lines
 from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress
 from svc.assistant.skills.indicators import patterns as looks
-from svc.assistant.skills.indicators.context import EvidenceLines
+from svc.assistant.skills.indicators.context import EvidenceLines, lines_of
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
 from svc.untrusted.defang import DOT, defang, plain, refang
 
-MAX_INDICATORS = 20_000  # different ones of one text
+MAX_INDICATORS = 2_500_000  # different ones of one text: what fits into a worker's memory
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
 
-class _Hit(msgspec.Struct):
+class _Hit(msgspec.Struct, gc=False):
     """An indicator while it is being counted; ``line`` counts from 1."""
 
     kind: str
@@ -38,16 +42,19 @@ class _Hit(msgspec.Struct):
     was_defanged: bool = False
     within: Within = ""
     note: str = ""
-    ports: set[int] = msgspec.field(default_factory=set)
+    ports: set[int] | None = None  # few have any, and an empty set takes as much memory as the rest
 
 
 class _UniqueWords(msgspec.Struct):
-    """Every different word of a text in one string, one per line, with its count and the line it is first seen in."""
+    """Every different word of a text in one string, one per line, with its count and the line it is first seen in.
+
+    A list of a million indicators has as many words: arrays take a third of the memory that lists and their numbers do.
+    """
 
     text: str
-    starts: list[int]
-    counts: list[int]
-    lines: list[int]
+    starts: array[int]
+    counts: array[int]
+    lines: array[int]
 
     def at(self, position: int) -> tuple[int, int]:
         """The count and the first line of the word that holds ``position``."""
@@ -59,7 +66,8 @@ class _Ledger:
     """The indicators found so far and what was left out; equal indicators are counted together."""
 
     def __init__(self) -> None:
-        self.hits: dict[tuple[str, str], _Hit] = {}
+        self.hits: dict[str, dict[str, _Hit]] = {}  # by type and value
+        self.count = 0
         self.left_out: dict[str, Counter[str]] = {}
         self.refused = 0
 
@@ -75,19 +83,25 @@ class _Ledger:
         port: int | None = None,
     ) -> None:
         value = plain(raw)
-        key = (kind, _folded(kind, value))
-        hit = self.hits.get(key)
+        folded = _folded(kind, value)
+        known = self.hits.setdefault(kind, {})
+        hit = known.get(folded)
         if hit is None:
-            if len(self.hits) >= MAX_INDICATORS:
+            if self.count >= MAX_INDICATORS:
                 self.refused += 1
                 return
-            hit = self.hits[key] = _Hit(kind, key[1], line, 0, within=within, note=note)
+            self.count += 1
+            hit = known[folded] = _Hit(kind, folded, line, 0, within=within, note=note)
         hit.count += count
         hit.line = min(hit.line, line)
         hit.was_defanged |= DOT in raw
         hit.within = hit.within if within else ""
         if port:
-            hit.ports.add(port)
+            hit.ports = {port, *(hit.ports or ())}
+
+    def of_types(self, *kinds: str) -> Iterator[_Hit]:
+        """The indicators of these types."""
+        return (hit for kind in kinds for hit in self.hits.get(kind, {}).values())
 
     def leave_out(self, reason: str, value: str, count: int) -> None:
         self.left_out.setdefault(reason, Counter())[plain(value)] += count
@@ -120,13 +134,15 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
     ledger = _Ledger()
     _find_in_lines(fanged, ledger)
     rest = _find_hosts(words, ledger, _versions(fanged))
-    yield Progress(text=f"{len(ledger.hits):,} addresses, hosts and paths so far; hashes and identifiers next")
+    yield Progress(text=f"{ledger.count:,} addresses, hosts and paths so far; hashes and identifiers next")
     _find_identifiers(words, ledger)
     _find_file_names(words, rest, ledger)
-    hits = sorted(ledger.hits.values(), key=lambda hit: (_rank(hit.kind), hit.line))
-    yield Progress(text=f"found {len(hits):,} indicators of {len({hit.kind for hit in hits}):,} types in {source}")
-    for hit in hits:
-        yield _finding(hit, original, source)
+    del fanged, words, rest  # as large as the text, and no longer needed
+    types = sorted(filter(ledger.hits.get, ledger.hits), key=_rank)
+    yield Progress(text=f"found {ledger.count:,} indicators of {len(types):,} types in {source}")
+    for name in types:
+        for hit in sorted(ledger.of_types(name), key=attrgetter("line")):
+            yield _finding(hit, original, source)
     coverage = _coverage(content)
     if unread := coverage.total - coverage.understood:
         yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
@@ -152,19 +168,18 @@ def _rank(kind: str) -> int:
 
 
 def _unique_words(text: str) -> _UniqueWords:
-    counts: Counter[str] = Counter()
-    first: dict[str, int] = {}
-    for number, line in enumerate(text.split("\n"), start=1):
-        found = line.split()
-        counts.update(found)
-        for word in found:
-            first.setdefault(word, number)
-    starts, position, kept = [], 0, []
-    for word in counts:
-        starts.append(position)
-        kept.append(word)
-        position += len(word) + 1
-    return _UniqueWords("\n".join(kept), starts, list(counts.values()), list(first.values()))
+    numbers: dict[str, int] = {}
+    counts, lines = array("L"), array("L")
+    for line_number, line in enumerate(lines_of(text), start=1):
+        for word in line.split():
+            number = numbers.setdefault(word, len(counts))
+            if number == len(counts):
+                counts.append(1)
+                lines.append(line_number)
+            else:
+                counts[number] += 1
+    starts = array("L", accumulate((len(word) + 1 for word in numbers), initial=0))
+    return _UniqueWords("\n".join(numbers), starts, counts, lines)
 
 
 def _find_in_lines(text: str, ledger: _Ledger) -> None:
@@ -253,11 +268,13 @@ def _find_hosts(words: _UniqueWords, ledger: _Ledger, versions: Counter[str]) ->
 
 
 def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
-    pieces, position = [], 0
+    blanked, position = StringIO(), 0  # a list of the pieces would take several times as much memory
     for start, end in spans:
-        pieces += [text[position:start], " " * (end - start)]
+        blanked.write(text[position:start])
+        blanked.write(" " * (end - start))
         position = end
-    return "".join([*pieces, text[position:]])
+    blanked.write(text[position:])
+    return blanked.getvalue()
 
 
 def _find_urls(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
@@ -318,7 +335,7 @@ def _find_emails(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
         if not (looks.ipv4(host) or looks.ipv6(host) or looks.is_host(host, is_certain=True)):
             continue
         count, line = words.at(match.start())
-        is_chat = "jabber" in host.lower() or "xmpp" in host.lower()
+        is_chat = looks.CHAT_HOST.search(host) is not None
         ledger.add("xmpp" if is_chat else "email", match[0].lstrip("'"), count, line)
         _add_host(host, count, line, ledger, within="email")
         spans.append(match.span())
@@ -396,8 +413,7 @@ def _find_identifiers(words: _UniqueWords, ledger: _Ledger) -> None:
     text = words.text
     labelled = {
         hit.value
-        for hit in ledger.hits.values()
-        if hit.kind in ("imphash", "authentihash", "ja3", "ja3s", "pehash", "richhash", "richheaderhash")
+        for hit in ledger.of_types("imphash", "authentihash", "ja3", "ja3s", "pehash", "richhash", "richheaderhash")
     }
     for match in looks.HASH.finditer(text):
         kind = looks.hash_kind(match[0])
@@ -448,9 +464,7 @@ def _find_coins(words: _UniqueWords, ledger: _Ledger) -> None:
 
 def _find_file_names(words: _UniqueWords, text: str, ledger: _Ledger) -> None:
     endings = looks.words().file_endings
-    in_paths = {
-        hit.value.rpartition(" ")[2] for hit in ledger.hits.values() if hit.kind == "file_path" and " " in hit.value
-    }
+    in_paths = {hit.value.rpartition(" ")[2] for hit in ledger.of_types("file_path") if " " in hit.value}
     for match in looks.FILE_NAME.finditer(text):
         if match["ending"].lower() in endings and match["name"] not in in_paths:
             ledger.add("file_name", match["name"], *words.at(match.start()))
@@ -473,7 +487,7 @@ def _finding(hit: _Hit, lines: EvidenceLines, source: str) -> Finding[IndicatorF
             line=hit.line,
             scope=scope,
             note=note,
-            ports=sorted(hit.ports),
+            ports=sorted(hit.ports or ()),
             was_defanged=hit.was_defanged,
             within=hit.within,
         ),
@@ -501,6 +515,6 @@ def _gaps(ledger: _Ledger) -> Iterator[Gap]:
         yield Gap(text=f"left out: {reason}: {len(values):,} ({examples}{', …' if len(values) > 5 else ''})")
     if ledger.refused:
         more = f"{ledger.refused:,} more mentions were not listed"
-        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}")
-    if not ledger.hits:
+        yield Gap(text=f"kept the first {MAX_INDICATORS:,} indicators; {more}", in_headline=True)
+    if not ledger.count:
         yield Gap(text="no indicator found")

@@ -64,7 +64,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     yield Progress(text=f"reading {source}")
     raw = content.read(MAX_INPUT_BYTES + 1)
     if len(raw) > MAX_INPUT_BYTES:
-        yield Gap(text=f"only the first {MAX_INPUT_BYTES:,} bytes were examined")
+        yield Gap(text=f"only the first {MAX_INPUT_BYTES:,} bytes were examined", in_headline=True)
     mails = split_mails(raw[:MAX_INPUT_BYTES])
     read = 0
     if len(mails) > MAX_MAILS:

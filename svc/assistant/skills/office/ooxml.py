@@ -142,7 +142,9 @@ def inspect_archive(data: bytes, inspection: Inspection, document: OfficeDocumen
 
 def _limits(archive: _Archive, links: int, embedded: int, inspection: Inspection) -> Iterator[ToolEvent]:
     if len(archive.members) > MAX_MEMBERS:
-        yield Gap(text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were examined")
+        yield Gap(
+            text=f"only the first {MAX_MEMBERS:,} of {len(archive.members):,} members were examined", in_headline=True
+        )
     if links > MAX_LINKS or embedded > MAX_EMBEDDED:
         yield Gap(
             text=f"at most {MAX_LINKS} of {links:,} links and {MAX_EMBEDDED} of {embedded:,} embedded files are listed"

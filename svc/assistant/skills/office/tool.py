@@ -119,6 +119,6 @@ def _indicators(document: OfficeDocument, source: str) -> Iterator[Finding[Indic
             continue
         kept += 1
         if kept > MAX_INDICATORS:
-            yield Gap(text=f"only the first {MAX_INDICATORS} indicators are listed")
+            yield Gap(text=f"only the first {MAX_INDICATORS} indicators are listed", in_headline=True)
             return
         yield item

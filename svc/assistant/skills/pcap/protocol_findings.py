@@ -23,7 +23,7 @@ from svc.assistant.skills.pcap.tls import Handshake
 MAX_DOMAINS = 200
 MAX_REQUESTS = 500  # different ones: the worst, then in time
 MAX_HANDSHAKES = 200
-MAX_INDICATORS = 300
+MAX_INDICATORS = 1_000_000
 WEB_PORTS = frozenset({80, 8080, 8000, 8008, 8888, 3128, 81, 5985, 47001})
 PROGRAM_LABELS = frozenset(
     {"pebin", "elf", "macho", "dosmbr", "dex", "apk", "jar", "javabytecode", "cab", "iso", "lnk"}

@@ -81,7 +81,7 @@ def indicators_in(strings: ProgramStrings, *, source: str) -> Iterator[ToolEvent
             continue
         kept += 1
         if kept > MAX_INDICATORS:
-            yield Gap(text=f"only the first {MAX_INDICATORS} indicators in its strings are listed")
+            yield Gap(text=f"only the first {MAX_INDICATORS} indicators in its strings are listed", in_headline=True)
             return
         yield _with_offset(item, lines, strings.offsets, source)
     if not strings.is_whole:

@@ -88,7 +88,10 @@ def inspect(content: str, /, *, source: str, now: str = "") -> Iterator[ToolEven
 
 def _gaps(read: int, unread: int, *, has_date: bool) -> Iterator[Gap]:
     if read >= MAX_TOKENS and unread:
-        yield Gap(text=f"only the first {MAX_TOKENS} different tokens were examined; {unread:,} more were not")
+        yield Gap(
+            text=f"only the first {MAX_TOKENS} different tokens were examined; {unread:,} more were not",
+            in_headline=True,
+        )
     elif unread:
         yield Gap(text=f"{unread:,} tokens have a header that cannot be read: cut, damaged, or not a token")
     elif not read:

@@ -1,15 +1,21 @@
 """A question through the whole analyst: steps as they happen, findings, one answer."""
 
 import asyncio
+import hashlib
+import json
 from contextlib import aclosing
 
+import msgspec
 import psutil
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.analyst import COVERAGE_TITLE, FINDINGS_TITLE, Analyst
-from svc.assistant.skills.catalogue import decode_findings
+from svc.assistant.analyst import COVERAGE_TITLE, Analyst
+from svc.assistant.analyst.findings_messages import FINDINGS_TITLE
+from svc.assistant.skills.catalogue import FACTS_OF_KIND, decode_findings
+from svc.assistant.spool import read_file
 from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
+from svc.findings_file import reference
 from svc.messages import MAX_CONTENT_BYTES, MessageType, State
 
 LOGIN = "Nov 20 03:12:{second:02} web1 sshd[{pid}]: {what} password for root from 192.0.2.7 port 22 ssh2"
@@ -137,16 +143,24 @@ def _split_code(markdown):
     return parts
 
 
-async def test_many_findings_fit_one_message_and_the_rest_is_said(analyst):
+async def test_many_findings_are_in_one_message_as_far_as_they_fit_and_all_in_a_file(analyst):
     lines = (
         f"Nov 20 03:12:00 h sshd[{n}]: Failed password for invalid user {'u' * 80}{n % 4000} from 10.{n // 65536}."
         f"{n // 256 % 256}.{n % 256} port 22 ssh2"
         for n in range(12_000)
     )
     steps, markdown = await ask(analyst, "who was brute-forced?", log_file("\n".join(lines)))
-    source = next(step for step in steps if step.title == FINDINGS_TITLE)
-    assert len(source.content.encode()) < MAX_CONTENT_BYTES
-    assert "omitted from the attached findings" in markdown
+    first, second = [step for step in steps if step.title in (FINDINGS_TITLE, "findings file")]
+    assert len(first.content.encode()) < MAX_CONTENT_BYTES
+    named = reference(second.content)
+    assert named is not None
+    assert second.file is not None
+    content = b"".join(second.file.pieces)
+    assert (named.sha256, named.size) == (hashlib.sha256(content).hexdigest(), len(content))
+    complete = read_file(content, FACTS_OF_KIND)
+    assert len(complete) == named.findings > named.in_message == len(json.loads(first.content))
+    assert json.loads(first.content) == json.loads(msgspec.json.encode(complete[: named.in_message]))
+    assert "omitted" not in markdown
 
 
 async def test_closing_a_turn_ends_its_worker(analyst):

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from svc.assistant.analyst import FINDINGS_TITLE
-from svc.assistant.analyst.render import findings_json
+from svc.assistant.analyst.findings_messages import FINDINGS_TITLE, findings_json
 from svc.assistant.findings import Evidence, Finding, with_facts
 from svc.assistant.model import conversation
 from svc.assistant.model.evidence import MARK

@@ -153,6 +153,7 @@ def test_an_expired_session_is_410_everywhere_as_soon_as_it_expires(start_servic
             http.post("/session/delete", json={"id": session_id}),
             http.post("/session/attach_file", json={"session_id": session_id, "filename": "a", "content": ""}),
             http.post("/session/upload_file", params={"session_id": session_id, "filename": "a"}, content=b"x"),
+            http.get("/session/file", params={"session_id": session_id, "sha256": "0" * 64}),
             http.post("/session/detach_file", json={"session_id": session_id, "file_idx": 0}),
             http.get("/stream", params={"session_id": session_id}, headers=UPGRADE),
             ask(http, session_id, "x"),
@@ -291,6 +292,25 @@ def test_a_detached_file_is_removed_from_session_and_disk(service: ThreadService
     assert [file["name"] for file in files] == ["b"]
     assert error_of(again) == (404, "file_not_found", "file_idx")
     assert len(list(stored_files(service))) == 1
+
+
+def test_a_file_is_sent_as_bytes_that_no_browser_shows(service: ThreadService):
+    content = b"<script>alert(1)</script>"
+    with service.http() as http:
+        session_id = register(service)
+        http.post("/session/upload_file", params={"session_id": session_id, "filename": "a.html"}, content=content)
+        params = {"session_id": session_id, "sha256": hashlib.sha256(content).hexdigest()}
+        reply = http.get("/session/file", params=params)
+        (service.database.with_name("service.db.files") / stored_files(service)[0]).unlink()
+        gone = http.get("/session/file", params=params)
+        upper = http.get("/session/file", params={**params, "sha256": params["sha256"].upper()})
+
+    assert (reply.status_code, reply.content) == (200, content)
+    assert reply.headers["content-type"] == "application/octet-stream"
+    assert (reply.headers["content-disposition"], reply.headers["x-content-type-options"]) == ("attachment", "nosniff")
+    assert reply.headers["content-length"] == str(len(content))
+    assert error_of(gone) == (404, "file_not_found", None)
+    assert error_of(upper) == (400, "invalid_request", "sha256")
 
 
 def stored_files(service: ThreadService) -> list[str]:

@@ -47,6 +47,7 @@ TABLE = {
     ("POST", "/session/generate"),
     ("POST", "/session/attach_file"),
     ("POST", "/session/upload_file"),
+    ("GET", "/session/file"),
     ("POST", "/session/detach_file"),
     ("POST", "/session/feedback"),
     ("POST", "/stream/ticket"),

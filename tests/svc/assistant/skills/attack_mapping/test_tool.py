@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from svc.assistant.findings import Confidence, Facts, Finding, Gap, Progress, with_facts
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
-from svc.assistant.skills.attack_mapping.tool import MAX_EVIDENCE, MAX_LISTED, MAX_RANKED, inspect
+from svc.assistant.skills.attack_mapping.tool import MAX_EVIDENCE, MAX_RANKED, inspect
 
 REPORT = """\
 It began with a phishing email that had a malicious attachment.
@@ -102,16 +102,14 @@ def test_damaged_or_empty_text_has_no_behaviour(text: str) -> None:
     assert not sentences_in(text)
 
 
-def test_a_large_report_is_limited_with_progress_and_a_gap() -> None:
+def test_every_sentence_of_a_large_report_is_listed_with_progress() -> None:
     text = "".join(f"On host {number} the actor dumped LSASS memory. Then all was quiet.\n" for number in range(8_000))
     begin = time.process_time()
     steps = list(inspect(text, source="report.txt"))
     assert time.process_time() - begin < 10
-    assert sum(isinstance(one, Finding) and one.kind == "behaviour" for one in steps) == MAX_LISTED
+    assert sum(isinstance(one, Finding) and one.kind == "behaviour" for one in steps) == 8_000
     assert sum(isinstance(one, Progress) for one in steps) >= 4
-    assert [one.text for one in steps if isinstance(one, Gap)] == [
-        "7,500 more sentences count in the techniques, but are not listed"
-    ]
+    assert not [one.text for one in steps if isinstance(one, Gap)]
 
 
 @settings(max_examples=50, deadline=None)

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import Finding, Gap
+from svc.assistant.skills.hash_types import tool
 from svc.assistant.skills.hash_types.answer import SECTION
 from svc.assistant.skills.hash_types.findings import HashType
-from svc.assistant.skills.hash_types.tool import MAX_FOUND, inspect
+from svc.assistant.skills.hash_types.tool import inspect
 
 
 def found(text: str) -> list[Finding[HashType]]:
@@ -78,10 +79,19 @@ def test_words_are_not_hashes(text: str):
     assert candidates(text) == []
 
 
-def test_many_hashes_are_limited():
-    text = "\n".join(hashlib.md5(str(n).encode()).hexdigest() for n in range(MAX_FOUND + 50))
-    assert len(found(text)) == MAX_FOUND
-    assert "different hashes" in SECTION.verdict(found(text))
+def test_every_hash_of_a_table_is_listed():
+    text = "\n".join(hashlib.md5(str(n).encode()).hexdigest() for n in range(20_000))
+    findings = found(text)
+    assert len(findings) == 20_000
+    assert "different hashes" in SECTION.verdict(findings)
+
+
+def test_hashes_over_the_limit_are_counted_for_the_headline(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tool, "MAX_FOUND", 5)
+    text = "\n".join(hashlib.md5(str(n).encode()).hexdigest() for n in range(8))
+    assert len(found(text)) == 5
+    gap = Gap(text="only the first 5 of 8 different hashes were examined", in_headline=True)
+    assert gap in list(inspect(text, source="x"))
 
 
 @given(st.text(max_size=500))

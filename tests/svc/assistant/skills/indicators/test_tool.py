@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.skills.indicators import context
 from svc.assistant.skills.indicators import tool as indicators
 from svc.untrusted.defang import defang, plain, refang
 
@@ -258,3 +259,23 @@ def test_thousands_of_indicators_in_one_line_are_found_quickly_with_their_contex
     assert time.process_time() - started < 4
     assert len(urls) == 9_000
     assert all(f"q={number}" in url.evidence[0].excerpt for number, url in enumerate(urls))
+
+
+@pytest.mark.parametrize("piece", [1, 2, 7, 1_000_000])
+@pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "\na\n\nbb\n", "a\r\nb\x85c\u2028d", "x" * 50 + "\n" + "y" * 3])
+def test_lines_are_those_of_a_split(text: str, piece: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(context, "PIECE_CHARS", piece)
+    assert list(context.lines_of(text)) == text.split("\n")
+    found = context.EvidenceLines(text)
+    assert len(found) == len(text.split("\n"))
+    assert [found.excerpt(n, "") for n in range(1, len(found) + 1)] == [line.strip() for line in text.split("\n")]
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"),
+    [("a@jabber.org", "xmpp"), ("a@xmpp.example.net", "xmpp"), ("a@myjabber.com", "xmpp"), ("a@jabber-de.net", "xmpp"),
+     ("a@ekxxmppa.net", "email"), ("a@thejabbering.com", "email"), ("a@example.net", "email")],
+)  # fmt: skip
+def test_a_chat_address_is_one_by_the_name_of_its_host(address: str, kind: str):
+    [found] = [one for one in indicators.inspect(address, source="x") if isinstance(one, Finding) and "@" in one.title]
+    assert (found.facts.type, found.facts.value) == (kind, address)
