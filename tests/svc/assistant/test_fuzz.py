@@ -45,8 +45,6 @@ EXAMPLES = 8
 LONG_EXAMPLES = 3_000
 NAME = "evidence.bin"
 OPTIONS = {"after": "03:00:00", "before": "", "now": "2026-11-20T03:12:45+00:00", "question": "what is T1059.001?"}
-WITHOUT_COVERAGE = {"archive"}
-"""Skills whose tools do not report their coverage yet."""
 
 every_skill = pytest.mark.parametrize("section", SECTIONS, ids=[section.skill.name for section in SECTIONS])
 
@@ -86,10 +84,9 @@ def check(section: Section, content: bytes) -> None:
     answer = show(section, items)
     assert time.process_time() - started < LIMIT_SECONDS
     assert answer.strip()
-    if section.skill.name not in WITHOUT_COVERAGE:
-        [read] = [item for item in items if isinstance(item, Coverage)]
-        assert 0 <= read.understood <= read.total
-        assert read.understood or any(isinstance(item, Gap) or "damage" in str(item).lower() for item in items)
+    [read] = [item for item in items if isinstance(item, Coverage)]
+    assert 0 <= read.understood <= read.total
+    assert read.understood or any(isinstance(item, Gap) or "damage" in str(item).lower() for item in items)
 
 
 @every_skill

@@ -48,7 +48,8 @@ _NOTHING = Recognised(None, is_events=False)
 def recognise(head: bytes) -> Recognised:
     """Return what kind of table starts with ``head``."""
     head = head[:HEAD_BYTES]
-    form = form_of(_decoded(head))
+    text = _decoded(head)
+    form = None if "\x00" in text else form_of(text)  # a program's strings can look like the names of columns
     if form is None:
         return _NOTHING
     sample = list(islice(_records(form, io.BytesIO(head)), MAX_SAMPLE))

@@ -304,7 +304,10 @@ def _separated(lines: list[str]) -> Form | None:
     separator = max(",;\t|", key=header.count)
     if not _CELL.match(header) or not header.count(separator):
         return None
-    names = next(csv.reader([header], delimiter=separator), [])
+    try:
+        names = next(csv.reader([header.replace("\r", " ")], delimiter=separator), [])
+    except csv.Error:  # a cell is longer than the limit
+        return None
     return CsvForm(first + 1, separator) if _are_names(names) else None
 
 

@@ -18,9 +18,8 @@ from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.workers import process as worker_process
 from tests.support.sample_inputs import held_set, open_set
 
-WITHOUT_COVERAGE = {"archive"}
 """Skills whose tools do not report their coverage yet."""
-SKILLS = [section.skill.name for section in SECTIONS if section.skill.name not in WITHOUT_COVERAGE]
+SKILLS = [section.skill.name for section in SECTIONS]
 OPTIONS = {"now": "2026-11-20T03:12:45+00:00"}
 SETS = {"open": open_set, "held": held_set}
 
