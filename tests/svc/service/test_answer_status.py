@@ -130,4 +130,4 @@ def test_openai_clients_get_it_as_a_field_and_a_header(rated: ThreadService, sta
     assert raw.headers.get("x-answer-status") == known
     assert completion.model_extra == {"answer_status": known}
     assert "x-answer-status" in raw.headers["access-control-expose-headers"]
-    assert set(completion.choices[0].message.to_dict()) <= {"content", "role"}
+    assert set(completion.choices[0].message.to_dict()) <= {"content", "refusal", "role"}
