@@ -314,7 +314,8 @@ def _validity_flaws(fields: CertificateFields, now: datetime | None) -> Iterator
         return
     if fields.not_after < now:
         words = f"expired on {fields.not_after.date().isoformat()}, {(now - fields.not_after).days:,} days ago"
-        yield CertificateFlaw("expired", Severity.HIGH, words, "validity", "Renew it.")
+        severity = Severity.LOW if fields.is_self_signed and fields.is_ca else Severity.MEDIUM
+        yield CertificateFlaw("expired", severity, words, "validity", "Renew it.")
     elif fields.not_before > now:
         words = f"not valid before {fields.not_before.date().isoformat()}"
         yield CertificateFlaw("not_yet", Severity.MEDIUM, words, "validity", "Check the clocks.")

@@ -1,0 +1,1 @@
+ORDINARY_INPUTS = {}
