@@ -25,7 +25,7 @@ from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.catalogue import SKILLS
 from svc.assistant.skills.skill import Skill
-from tests.support.ordinary_inputs import ORDINARY_INPUTS
+from tests.support.ordinary_inputs import ordinary_inputs
 from tests.support.run_tool import GRAVE, findings_of
 
 FOLDERS = (
@@ -105,10 +105,9 @@ def measure(folders: Sequence[str], skills: Sequence[Skill], each: int, seconds:
     ends_at = time.monotonic() + seconds
     rows: dict[str, Row] = defaultdict(Row)
     taken: Counter[tuple[str, str]] = Counter()
-    for name, (label, content, names) in ORDINARY_INPUTS.items():
-        for skill in skills:
-            if skill.name in names:
-                rows[skill.name].count(f"generated {label}: {name}", findings_of(skill, content, name))
+    for skill in skills:
+        for name, content in ordinary_inputs(skill.name).items():
+            rows[skill.name].count(f"generated: {name}", findings_of(skill, content, name))
     for path in spread(folders):
         if time.monotonic() > ends_at:
             break

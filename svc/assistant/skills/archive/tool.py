@@ -118,7 +118,8 @@ def _in_context(finding: Finding[Facts], totals: _Totals, label: str) -> Finding
     is_tree = totals.members - totals.folders >= TREE_MEMBERS and is_inside
     if not is_tree and label not in _PACKAGES:
         return finding
-    expected = Severity.LOW if finding.severity is Severity.MEDIUM else Severity.MEDIUM
+    is_source = isinstance(facts, ArchiveSign) and (facts.sign == "source_code" or facts.member.endswith(".js"))
+    expected = Severity.LOW if is_source else Severity.MEDIUM
     return msgspec.structs.replace(finding, severity=expected)
 
 
