@@ -19,6 +19,7 @@ _MADE: dict[str, tuple[Callable[[int], bytes], ...]] = {
         ordinary_logs.auth_week,
         ordinary_logs.syslog_day,
         ordinary_logs.web_day,
+        ordinary_logs.exposed_web_day,
         ordinary_logs.windows_day,
         ordinary_logs.cloudtrail_day,
     ),

