@@ -3,10 +3,10 @@
     python -m tests.benchmarks.precision [FOLDER …] [--skill NAME …] [--each N] [--seconds N] [--show N]
 
 Run it by hand; ``tests/svc/assistant/skills/test_precision.py`` checks the generated part. Each file goes to the skills
-that are made for its type: to every skill that claims it, and texts also to the skills for text. At most ``--each``
+that are made for its type: to every skill that claims it, and texts also to those for text. At most ``--each``
 files of one type per skill, spread over the folders by a hash of the path. Printed for each skill: files, findings of
-severity critical or high, of medium, and what they were. The aim is that no file here has one of severity high or above;
-read what is listed before calling it a mistake, because folders may hold test data or weak examples.
+severity critical or high, of medium, and what they were. The aim is that no ordinary file has one of severity high or
+above; read what is listed before calling it a mistake, because folders may hold test data and private keys.
 """
 
 from __future__ import annotations
@@ -114,9 +114,7 @@ def measure(folders: Sequence[str], skills: Sequence[Skill], each: int, seconds:
         try:
             with path.open("rb") as opened:
                 label = identify(opened.read(HEAD_BYTES), path.name)[1]
-            wanted = [
-                skill for skill in skills_for(label, path.name, skills) if taken[skill.name, label] < each
-            ]
+            wanted = [skill for skill in skills_for(label, path.name, skills) if taken[skill.name, label] < each]
             content = path.read_bytes() if wanted else b""
         except OSError:
             continue
@@ -145,12 +143,12 @@ def main() -> None:
     for skill in skills:
         row = rows[skill.name]
         points = sorted(row.points)
-        scored = f"{points[len(points) // 2]:g}, {points[-1]:g}" if points else "–"
+        scored = f"{points[len(points) // 2]:g}, {points[-1]:g}" if points else "-"
         print(f"| {skill.name} | {row.files} | {row.grave_files} | {row.grave} | {row.medium} | {scored} |")
     for skill in skills:
         row = rows[skill.name]
         for title, count in row.titles.most_common(chosen.show):
-            print(f"  {skill.name}: {count} × {title}")
+            print(f"  {skill.name}: {count} x {title}")
         for example in row.examples[: chosen.show]:
             print(f"    {example}")
 

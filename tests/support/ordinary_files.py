@@ -1,5 +1,7 @@
 """Files, scripts and texts that people have every day, generated: each number gives another one."""
 
+# ruff: noqa: E501 - scripts, code and commands stand as they would be written
+
 from __future__ import annotations
 
 import base64
@@ -18,10 +20,48 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from tests.support import office_files, program_files
 
 _NOW = datetime(2026, 11, 20, tzinfo=UTC)
-_WORDS = (
-    "The order of the workshop was confirmed on Monday. Please send the figures for the third quarter. The new kiln is "
-    "installed in the hall and heats to 1,280 degrees. The minutes of the meeting are in the shared folder."
-).split()
+_WORDS = [
+    "The",
+    "order",
+    "of",
+    "the",
+    "workshop",
+    "was",
+    "confirmed",
+    "on",
+    "Monday.",
+    "Please",
+    "send",
+    "the",
+    "figures",
+    "for",
+    "the",
+    "third",
+    "quarter.",
+    "The",
+    "new",
+    "kiln",
+    "is",
+    "installed",
+    "in",
+    "the",
+    "hall",
+    "and",
+    "heats",
+    "to",
+    "1,280",
+    "degrees.",
+    "The",
+    "minutes",
+    "of",
+    "the",
+    "meeting",
+    "are",
+    "in",
+    "the",
+    "shared",
+    "folder.",
+]
 
 
 def _prose(random: Random, count: int = 120) -> str:
@@ -54,7 +94,9 @@ def office(number: int) -> bytes:
         total = 'Sub Total()\r\n  Range("B9").Value = Application.Sum(Range("B1:B8"))\r\nEnd Sub\r\n'
         return office_files.project(total)
     link = f'<Relationship Id="r1" Type="{_OFFICE}/hyperlink" Target="https://www.example.org/" TargetMode="External"/>'
-    relations = f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{link}</Relationships>'
+    relations = (
+        f'<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">{link}</Relationships>'
+    )
     folder, main = ("word", "document.xml") if number % 4 == 0 else ("xl", "workbook.xml")
     return program_files.archive(
         {
@@ -89,8 +131,14 @@ def archive(number: int) -> bytes:
     elif number % 4 == 1:
         files = {f"photos/{part:03}.jpg": b"\xff\xd8\xff\xe0" + random.randbytes(300) for part in range(30)}
     elif number % 4 == 2:
-        files = {f"package/module_{part}.py": f"VALUE = {part}\n\n\ndef read() -> int:\n    return VALUE\n" for part in range(25)}
-        files |= {"package-1.0.dist-info/METADATA": "Name: package\n", "package/run.sh": "#!/bin/sh\nexec python -m package\n"}
+        files = {
+            f"package/module_{part}.py": f"VALUE = {part}\n\n\ndef read() -> int:\n    return VALUE\n"
+            for part in range(25)
+        }
+        files |= {
+            "package-1.0.dist-info/METADATA": "Name: package\n",
+            "package/run.sh": "#!/bin/sh\nexec python -m package\n",
+        }
     else:
         files = {f"site/js/part{part}.js": f"export const part = {part};\n" for part in range(25)}
         files |= {"site/index.html": "<html><body>Vases</body></html>", "site/build.cmd": "npm run build\r\n"}
@@ -101,7 +149,9 @@ def program(number: int) -> bytes:
     """A Windows or a Linux program with the imports of an editor."""
     names = ("CreateFileW", "ReadFile", "WriteFile", "CloseHandle", "GetLastError", "HeapAlloc")
     if number % 2:
-        return program_files.elf(extra=b"usage: tool [options] file\x00cannot open %s\x00https://www.example.org/help\x00")
+        return program_files.elf(
+            extra=b"usage: tool [options] file\x00cannot open %s\x00https://www.example.org/help\x00"
+        )
     windows = {"KERNEL32.dll": names[: 3 + number % 4], "USER32.dll": ("MessageBoxW", "CreateWindowExW", "ShowWindow")}
     return program_files.pe(imports=windows)
 
@@ -182,7 +232,9 @@ def certificate(number: int) -> bytes:
         .add_extension(x509.BasicConstraints(ca=is_root, path_length=None), critical=True)
     )  # fmt: skip
     if not is_root:
-        made = made.add_extension(x509.SubjectAlternativeName([x509.DNSName(f"www{number}.example.org")]), critical=False)
+        made = made.add_extension(
+            x509.SubjectAlternativeName([x509.DNSName(f"www{number}.example.org")]), critical=False
+        )
         made = made.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     return made.sign(key if is_root else other, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 

@@ -3,6 +3,8 @@
 They hold what ordinary ones hold: typing mistakes, administrators at work, cron, update services, a search bot, errors.
 """
 
+# ruff: noqa: E501 - scripts, code and commands stand as they would be written
+
 from __future__ import annotations
 
 import json
@@ -82,7 +84,7 @@ def syslog_day(number: int) -> bytes:
         "ntpd[402]: adjusting local clock by 0.012s",
         "nginx[811]: signal process started",
         "kernel: EXT4-fs (sda1): re-mounted. Opts: errors=remount-ro",
-        "dockerd[901]: time=\"2026-11-09\" level=info msg=\"Container health status changed\"",
+        'dockerd[901]: time="2026-11-09" level=info msg="Container health status changed"',
         "postfix/smtpd[771]: connect from mail.example.org[192.0.2.25]",
         "kernel: usb 1-1: new high-speed USB device number 4 using xhci_hcd",
         'rsyslogd: [origin software="rsyslogd"] exiting on signal 15.',
@@ -99,15 +101,23 @@ def syslog_day(number: int) -> bytes:
         "kernel: [UFW BLOCK] IN=eth0 SRC=203.0.113.9 DST=192.0.2.1 PROTO=TCP DPT=23",
     )
     times = sorted(_at(random, 0, (0, 23)) for _ in range(200))
-    return "".join(
-        f"{at:%b} {at.day:2} {at:%H:%M:%S} srv{number} {random.choice(texts)}\n" for at in times
-    ).encode()
+    return "".join(f"{at:%b} {at.day:2} {at:%H:%M:%S} srv{number} {random.choice(texts)}\n" for at in times).encode()
 
 
 def web_day(number: int) -> bytes:
     """A day of a shop's web server: browsers, missing pages, a login form, one search bot."""
     random, rows = Random(f"web {number}"), []
-    paths = ("/", "/shop", "/shop?page=2", "/css/site.css", "/js/app.js", "/img/vase.jpg", "/about", "/cart", "/search?q=vase")
+    paths = (
+        "/",
+        "/shop",
+        "/shop?page=2",
+        "/css/site.css",
+        "/js/app.js",
+        "/img/vase.jpg",
+        "/about",
+        "/cart",
+        "/search?q=vase",
+    )
     for visitor in range(25):
         source, agent, at = f"203.0.113.{visitor + 1}", random.choice(_AGENTS), _at(random, 0)
         for step in range(random.randrange(4, 15)):
@@ -138,14 +148,21 @@ _PROCESSES = (
     ("C:\\Windows\\System32\\svchost.exe", "C:\\Windows\\System32\\wuauclt.exe", "wuauclt.exe /RunHandlerComServer"),
     ("C:\\Windows\\explorer.exe", "C:\\Windows\\System32\\notepad.exe", "notepad.exe C:\\Users\\jo\\notes.txt"),
     ("C:\\Windows\\explorer.exe", "C:\\Windows\\System32\\cmd.exe", "cmd.exe /c ipconfig"),
-    ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\curl.exe", "curl.exe -O https://downloads.example.org/a.zip"),
+    (
+        "C:\\Windows\\System32\\cmd.exe",
+        "C:\\Windows\\System32\\curl.exe",
+        "curl.exe -O https://downloads.example.org/a.zip",
+    ),
     ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\certutil.exe", "certutil -hashfile a.iso SHA256"),
     ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\msiexec.exe", "msiexec.exe /i C:\\temp\\agent.msi /qn"),
     ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\schtasks.exe", "schtasks /query /fo csv"),
     ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\vssadmin.exe", "vssadmin list shadows"),
     ("C:\\Windows\\System32\\cmd.exe", "C:\\Windows\\System32\\reg.exe", "reg query HKLM\\Software\\Microsoft"),
-    ("C:\\Windows\\CCM\\CcmExec.exe", "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
-     "powershell.exe -NoProfile -ExecutionPolicy Bypass -File C:\\scripts\\inventory.ps1"),
+    (
+        "C:\\Windows\\CCM\\CcmExec.exe",
+        "C:\\Windows\\System32\\WindowsPowerShell\\v1.0\\powershell.exe",
+        "powershell.exe -NoProfile -ExecutionPolicy Bypass -File C:\\scripts\\inventory.ps1",
+    ),
 )
 
 
@@ -155,16 +172,39 @@ def windows_day(number: int) -> bytes:
     user = random.choice(_USERS)
     for hour in range(8, 18):
         at = _BEGAN.replace(hour=hour, minute=random.randrange(60))
-        logon = {"TargetUserName": user, "LogonType": random.choice("27"), "IpAddress": "127.0.0.1", "TargetLogonId": f"0x{hour:x}11"}
+        logon = {
+            "TargetUserName": user,
+            "LogonType": random.choice("27"),
+            "IpAddress": "127.0.0.1",
+            "TargetLogonId": f"0x{hour:x}11",
+        }
         events += [(at, 4624, logon), (at, 4672, {"SubjectUserName": "SYSTEM", "PrivilegeList": "SeTcbPrivilege"})]
-        events.append((at, 4624, {"TargetUserName": "SYSTEM", "LogonType": "5", "IpAddress": "-", "TargetLogonId": "0x3e7"}))
+        events.append(
+            (at, 4624, {"TargetUserName": "SYSTEM", "LogonType": "5", "IpAddress": "-", "TargetLogonId": "0x3e7"})
+        )
         for parent, image, line in random.sample(_PROCESSES, 4):
             facts = {"SubjectUserName": user, "NewProcessName": image, "ParentProcessName": parent, "CommandLine": line}
             events.append((at + timedelta(minutes=2), 4688, facts))
-        events.append((at + timedelta(minutes=30), 4634, {"TargetUserName": user, "LogonType": "7", "TargetLogonId": f"0x{hour:x}11"}))
-    events.append((_BEGAN.replace(hour=11), 4732, {"SubjectUserName": "helpdesk", "TargetUserName": "Remote Desktop Users"}))
-    events.append((_BEGAN.replace(hour=8), 4625, {"TargetUserName": user, "LogonType": "2", "IpAddress": "127.0.0.1", "SubStatus": "0xc000006a"}))
-    return ("<Events>" + "".join(_event(number, *event) for event in sorted(events, key=lambda one: one[0])) + "</Events>").encode()
+        events.append(
+            (
+                at + timedelta(minutes=30),
+                4634,
+                {"TargetUserName": user, "LogonType": "7", "TargetLogonId": f"0x{hour:x}11"},
+            )
+        )
+    events.append(
+        (_BEGAN.replace(hour=11), 4732, {"SubjectUserName": "helpdesk", "TargetUserName": "Remote Desktop Users"})
+    )
+    events.append(
+        (
+            _BEGAN.replace(hour=8),
+            4625,
+            {"TargetUserName": user, "LogonType": "2", "IpAddress": "127.0.0.1", "SubStatus": "0xc000006a"},
+        )
+    )
+    return (
+        "<Events>" + "".join(_event(number, *event) for event in sorted(events, key=lambda one: one[0])) + "</Events>"
+    ).encode()
 
 
 def _event(number: int, at: datetime, code: int, facts: dict[str, str]) -> str:
@@ -224,7 +264,9 @@ def capture_hour(number: int) -> bytes:
     random, frames = Random(f"pcap {number}"), []
     for step in range(20):
         at = captures.START + step * random.uniform(40, 160)
-        name = random.choice(("www.shop.example", "news.example.org", "cdn.pictures.example.net", "updates.example.com"))
+        name = random.choice(
+            ("www.shop.example", "news.example.org", "cdn.pictures.example.net", "updates.example.com")
+        )
         frames += captures.question(name, at=at, missing=step == 7)
         page = f"GET /page/{random.randrange(99)} HTTP/1.1\r\nHost: {name}\r\nUser-Agent: {_AGENTS[step % 3]}\r\n\r\n"
         body = b"<html><body>" + b"vases and bowls " * random.randrange(20, 300) + b"</body></html>"

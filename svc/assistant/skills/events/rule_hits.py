@@ -61,7 +61,11 @@ class RuleHits:
     @property
     def events(self) -> list[tuple[Event, Severity, str]]:
         """The first events that each rule matched, with the severity and title of the rule, for the timeline."""
-        return [(event, matched.severity, matched.rule.title) for matched in self._by_rule.values() for event in matched.span.events]
+        return [
+            (event, matched.severity, matched.rule.title)
+            for matched in self._by_rule.values()
+            for event in matched.span.events
+        ]
 
     def findings(self, place: Place) -> Iterator[Finding[RuleHit]]:
         """Yield a finding per rule, the most severe first, then by first match."""

@@ -194,7 +194,7 @@ class WebActivity:
         return self._agents[name]
 
     def _severity(self, client: _ClientCounts, *, is_guessing: bool, is_scan: bool) -> Severity:
-        """Return the severity of the worst attack: one step higher if one was answered, else medium if all were refused."""
+        """Return the severity of the worst attack: higher if one was answered, medium at most if all were refused."""
         order = list(Severity)
         marks = [self._mark(_target(span.events[0])) for span in client.attacks.values() if span.events]
         worst = min((order.index(mark.severity) for mark in marks if mark), default=order.index(Severity.LOW))

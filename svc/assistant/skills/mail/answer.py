@@ -104,10 +104,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
         return []
     unclear = {"needs_check", "ordinary"}
     if all(mail.facts.verdict in unclear for mail in verdicts):
-        return [
-            "Ask the sender by a known telephone number or address whether the mail is genuine, and inspect what is "
-            "attached or linked before anyone opens it."
-        ]
+        return ["Ask the sender on a known number whether the mail is genuine; inspect what it has before opening it."]
     steps = [
         "Search the mail servers for the same sender, subject and links: who else received it, who replied or clicked."
     ]

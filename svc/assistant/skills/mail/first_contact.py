@@ -1,7 +1,7 @@
 """The sign of a lure that has no other: a stranger writes about tax, pay or an invoice and has something opened. Pure.
 
 Offline, nothing tells a stranger's genuine invoice from a lure. Such a mail is therefore never called ordinary, unless
-its domain is confirmed and it knows its recipient: a full name, or the number of a customer or a contract.
+its domain is confirmed and it knows its recipient's full name.
 """
 
 from __future__ import annotations
@@ -16,10 +16,6 @@ from svc.assistant.skills.mail.brands import folded
 _OPENED = frozenset(
     ["pdf", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "ods", "odt", "ole", "one", "rtf", "html", "svg", "xml", "csv"]
 )  # fmt: skip
-_NUMBER = re.compile(
-    r"\b(?:customer|client|contract|policy|member(?:ship)?|account|order|kunden|vertrags?|bestell|auftrags?|commande|cliente)"
-    r"[ -]?(?:number|no|nr|nummer|id|n)?[ .:#]{1,3}[a-z]{0,4}[ -]?\d{3,}|\b(?:kunden|vertrags|bestell|auftrags)(?:nummer|nr)[ .:]{1,3}\w{0,4}\d{3,}"
-)
 _NAME_PARTS = 2  # a first name alone is in the address, so that anybody knows it
 
 
@@ -31,14 +27,12 @@ def opened(attachments: Sequence[InspectedAttachment]) -> InspectedAttachment | 
 
 
 def knows_recipient(text: str, recipients: Sequence[tuple[str, str]]) -> bool:
-    """Whether a folded text contains a recipient's full name, or the number of a customer, a contract or an order.
+    """Whether a folded text contains a recipient's full name. Numbers of customers and contracts are easily invented.
 
     Args:
         text: The mail's own text.
         recipients: Names and addresses, as in To and Cc.
     """
-    if _NUMBER.search(text):
-        return True
     words = set(re.findall(r"[a-z]+", re.sub(r"\S+@\S+", " ", text)))
     for name, address in recipients:
         local, _, domain = address.partition("@")

@@ -152,7 +152,9 @@ def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
     hops = read_hops(mail)
     parsed = _parsed(mail)
     judgement = judge(parsed)
-    if not mail.is_mail and (judgement.name in ("ordinary", "needs_check") or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))):
+    if not mail.is_mail and (
+        judgement.name in ("ordinary", "needs_check") or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))
+    ):
         # suspicious text alone may be the body of a mail
         yield Gap(text="not a mail: it has none of a mail's header fields, so that it was not judged")
         return

@@ -1,8 +1,8 @@
 """Find the behaviours of a script that an analyst needs to know, and judge how bad they are together.
 
 A behaviour counts once in a script, at its first line. One that has hardly any legitimate use makes a script malicious,
-and so do two bad ones. What administrators and installers do, too (``is_dual_use``), is bad only together with others or
-if it is hidden. Facts: ``behaviours.toml``.
+and so do two bad ones. What administrators and installers do, too (``is_dual_use``), is bad only with others or if it
+is hidden. Facts: ``behaviours.toml``.
 """
 
 from __future__ import annotations

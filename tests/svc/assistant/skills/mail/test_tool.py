@@ -20,7 +20,6 @@ from svc.assistant.skills.mail.wording import disguised_words
 from tests.support.mail_corpus import corpus
 from tests.support.mails import CONTENTS, ORDINARY, READER, TRAPS, made
 
-
 BAD = ("phishing", "fraud", "suspicious")
 
 
