@@ -55,6 +55,11 @@ class _Totals(msgspec.Struct):
     labels: Counter[str] = msgspec.field(default_factory=Counter)
     names: Counter[str] = msgspec.field(default_factory=Counter)
 
+    @property
+    def files(self) -> int:
+        """Members that are not folders."""
+        return self.members - self.folders
+
 
 def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """Yield each member with its signs, the signs of the whole archive, and the summary."""
@@ -77,7 +82,7 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         yield _coverage("archive", 0, 0)
         return
     totals, signs = _Totals(), 0
-    held: list[Finding[Facts]] = []
+    held: list[Finding[Facts]] = []  # of the first members: how grave they are depends on how many follow
     for member in members:
         for finding in _inspected(member, source, totals):
             is_sign = isinstance(finding.facts, ArchiveSign)
@@ -86,6 +91,9 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
                 held.append(finding)
             elif not is_sign or signs <= MAX_SIGNS:
                 yield finding
+        if held and totals.files >= TREE_MEMBERS:
+            yield from (_in_context(one, totals, label) for one in held)
+            held.clear()
         if totals.members % PROGRESS_MEMBERS == 0:
             yield Progress(text=f"{totals.members:,} members, {totals.size:,} bytes")
     yield from (_in_context(finding, totals, label) for finding in held)
@@ -115,7 +123,7 @@ def _in_context(finding: Finding[Facts], totals: _Totals, label: str) -> Finding
     """A program or a script counts one step less in a package or a tree of files, where it is expected."""
     facts = finding.facts
     is_inside = isinstance(facts, ArchiveSign) and "/" in facts.member.strip("/")
-    is_tree = totals.members - totals.folders >= TREE_MEMBERS and is_inside
+    is_tree = totals.files >= TREE_MEMBERS and is_inside
     if not is_tree and label not in _PACKAGES:
         return finding
     is_source = isinstance(facts, ArchiveSign) and (facts.sign == "source_code" or facts.member.endswith(".js"))
