@@ -32,6 +32,7 @@ class _NameTable(msgspec.Struct, frozen=True):
     date: date
     executable: frozenset[str]
     script: frozenset[str]
+    source_code: frozenset[str]
     macro_document: frozenset[str]
     web_page: frozenset[str]
     disk_image: frozenset[str]
@@ -39,6 +40,7 @@ class _NameTable(msgspec.Struct, frozen=True):
     harmless: frozenset[str]
     executable_labels: frozenset[str]
     script_labels: frozenset[str]
+    source_labels: frozenset[str]
     disk_image_labels: frozenset[str]
     archive_labels: frozenset[str]
     promises: dict[str, frozenset[str]]
@@ -78,6 +80,8 @@ def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
         found.append(Danger("executable", "has the extension of a program", Severity.HIGH))
     elif last in table.script or (label in table.script_labels and last not in ("txt", "log", "")):
         found.append(Danger("script", "a script or a shortcut that runs when opened", Severity.HIGH))
+    elif last in table.source_code or (label in table.source_labels and last not in ("txt", "log", "")):
+        found.append(Danger("source_code", "a script that runs only if somebody starts it", Severity.MEDIUM))
     if label in table.disk_image_labels or last in table.disk_image:
         found.append(Danger("disk_image", "a disk image: files in it have no mark of the web", Severity.HIGH))
     if data is not None and _HAS_MACROS in data:
@@ -92,7 +96,7 @@ def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
 
 def _disguises(name: str, label: str, parts: list[str], table: _NameTable) -> list[Danger]:
     found = []
-    runs = table.executable | table.script
+    runs = table.executable | table.script | table.source_code
     last = parts[0] if parts else ""
     if len(parts) > 1 and parts[1] in table.harmless and last in runs | table.disk_image | table.web_page:
         found.append(Danger("double_ending", f"double extension .{parts[1]}.{last}", Severity.HIGH))
@@ -102,6 +106,7 @@ def _disguises(name: str, label: str, parts: list[str], table: _NameTable) -> li
         found.append(Danger("disguise", "a bidirectional control character disguises its name", Severity.HIGH))
     promised = table.promises.get(last)
     if promised and label not in promised and label not in ("", "unknown", "empty"):
-        severity = Severity.HIGH if label in table.executable_labels | table.script_labels else Severity.MEDIUM
+        running = table.executable_labels | table.script_labels | table.source_labels
+        severity = Severity.HIGH if label in running else Severity.MEDIUM
         found.append(Danger("disguise", f"extension .{last}, but the content is {label}", severity))
     return found

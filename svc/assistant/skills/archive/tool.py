@@ -31,6 +31,8 @@ TOTAL_RATIO = 200.0
 MAX_SIGNS = 1_000_000
 MAX_LABELS = 20
 PROGRESS_MEMBERS = 200
+TREE_MEMBERS = 20  # files of a software tree; a lure brings few
+_PACKAGES = frozenset(["jar", "apk"])  # programs are what they are for
 _ESCAPES = re.compile(r"(?:^|[/\\])\.\.(?:[/\\]|$)|^[/\\]|^[A-Za-z]:")
 _SET_ID = 0o6000
 _UNREAD = {"rar": "RAR", "cab": "CAB", "iso": "ISO 9660"}
@@ -52,6 +54,11 @@ class _Totals(msgspec.Struct):
     times: list[str] = msgspec.field(default_factory=list)
     labels: Counter[str] = msgspec.field(default_factory=Counter)
     names: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def files(self) -> int:
+        """Members that are not folders."""
+        return self.members - self.folders
 
 
 def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
@@ -75,14 +82,21 @@ def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
         yield _coverage("archive", 0, 0)
         return
     totals, signs = _Totals(), 0
+    held: list[Finding[Facts]] = []  # of the first members: how grave they are depends on how many follow
     for member in members:
         for finding in _inspected(member, source, totals):
             is_sign = isinstance(finding.facts, ArchiveSign)
             signs += is_sign
-            if not is_sign or signs <= MAX_SIGNS:
+            if is_sign and signs <= MAX_SIGNS and _is_program(finding):
+                held.append(finding)
+            elif not is_sign or signs <= MAX_SIGNS:
                 yield finding
+        if held and totals.files >= TREE_MEMBERS:
+            yield from (_in_context(one, totals, label) for one in held)
+            held.clear()
         if totals.members % PROGRESS_MEMBERS == 0:
             yield Progress(text=f"{totals.members:,} members, {totals.size:,} bytes")
+    yield from (_in_context(finding, totals, label) for finding in held)
     size = content.seek(0, io.SEEK_END)
     yield from _whole(totals, size, form, source)
     yield _summary(totals, size, form, label, source)
@@ -99,6 +113,22 @@ def _coverage(read_as: str, understood: int, total: int) -> Coverage:
         looked_for="dangerous names, types and structure of its members",
         not_covered="what the members contain is not part of this check",
     )
+
+
+def _is_program(finding: Finding[Facts]) -> bool:
+    return isinstance(finding.facts, ArchiveSign) and finding.facts.sign in ("executable", "script", "source_code")
+
+
+def _in_context(finding: Finding[Facts], totals: _Totals, label: str) -> Finding[Facts]:
+    """A program or a script counts one step less in a package or a tree of files, where it is expected."""
+    facts = finding.facts
+    is_inside = isinstance(facts, ArchiveSign) and "/" in facts.member.strip("/")
+    is_tree = totals.files >= TREE_MEMBERS and is_inside
+    if not is_tree and label not in _PACKAGES:
+        return finding
+    is_source = isinstance(facts, ArchiveSign) and (facts.sign == "source_code" or facts.member.endswith(".js"))
+    expected = Severity.LOW if is_source else Severity.MEDIUM
+    return msgspec.structs.replace(finding, severity=expected)
 
 
 def _inspected(member: Member, source: str, totals: _Totals) -> Iterator[Finding[Facts]]:

@@ -188,8 +188,16 @@ def certificate_flaws(
         *_key_flaws(certificate.public_key()), *_signature_flaws(fields), *_trust_flaws(fields),
         *_name_flaws(fields), *_validity_flaws(fields, now), *_serial_flaws(fields), *_known_names(fields),
     ]  # fmt: skip
+    if now is not None and fields.not_after < now and fields.is_self_signed and fields.is_ca:
+        found = [_of_retired_root(flaw) for flaw in found]
     ranks = list(Severity)
     return sorted(found, key=lambda flaw: ranks.index(flaw.severity))
+
+
+def _of_retired_root(flaw: CertificateFlaw) -> CertificateFlaw:
+    """Collections of roots keep expired ones, which no client accepts any more, whatever their keys are."""
+    is_harmless = flaw.severity in (Severity.CRITICAL, Severity.HIGH) and flaw.name in ("short_key", "small_exponent")
+    return msgspec.structs.replace(flaw, severity=Severity.LOW) if is_harmless else flaw
 
 
 def request_flaws(request: x509.CertificateSigningRequest, *, is_valid: bool) -> list[CertificateFlaw]:
@@ -314,7 +322,8 @@ def _validity_flaws(fields: CertificateFields, now: datetime | None) -> Iterator
         return
     if fields.not_after < now:
         words = f"expired on {fields.not_after.date().isoformat()}, {(now - fields.not_after).days:,} days ago"
-        yield CertificateFlaw("expired", Severity.HIGH, words, "validity", "Renew it.")
+        severity = Severity.LOW if fields.is_self_signed and fields.is_ca else Severity.HIGH
+        yield CertificateFlaw("expired", severity, words, "validity", "Renew it.")
     elif fields.not_before > now:
         words = f"not valid before {fields.not_before.date().isoformat()}"
         yield CertificateFlaw("not_yet", Severity.MEDIUM, words, "validity", "Check the clocks.")

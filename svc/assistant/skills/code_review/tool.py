@@ -62,6 +62,8 @@ class WeaknessRule(msgspec.Struct, frozen=True):
     patterns: list[str]
     unless: str = ""
     secret: bool = False
+    depends_on_input: bool = False
+    """Whether it is harmless with data of the program's own."""
 
 
 class CodeRules(msgspec.Struct, frozen=True):
@@ -286,7 +288,7 @@ def _finding(weakness: WeaknessRule, language: str, evidence: Evidence, *, from_
     is_sure = from_input or weakness.severity is Severity.CRITICAL
     return Finding(
         title=weakness.title,
-        severity=weakness.severity,
+        severity=Severity.MEDIUM if weakness.depends_on_input and not from_input else weakness.severity,
         confidence=Confidence.HIGH if is_sure else Confidence.MEDIUM,
         why=weakness.why,
         evidence=(evidence,),

@@ -55,6 +55,7 @@ NAMED = 3  # rules, accounts or hosts in one sentence
 COLUMNS = 8  # of a table, in the sentence about them
 _BAD = (Severity.CRITICAL, Severity.HIGH)
 _WEAK = (Severity.LOW, Severity.INFO)
+INDEPENDENT = 2  # different facts before something is called likely
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
@@ -95,7 +96,9 @@ def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     if not named:
         return []
     techniques = list(dict.fromkeys(one for finding in shown for one in finding.techniques))
-    lead = "Weak signs of" if all(finding.severity in _WEAK for finding in shown) else "Likely"
+    facts = {one.what for finding in shown for one in finding.facts.indicators if one.tactic in named}
+    is_weak = all(finding.severity in _WEAK for finding in shown)
+    lead = "Weak signs of" if is_weak else "Likely" if len(facts) >= INDEPENDENT else "Signs of"
     tactics = " and ".join(filter(None, [", ".join(map(_tactic, named[:-1])), _tactic(named[-1])]))
     sentences = [f"**{lead} {tactics}**: {technique_words(techniques)}."]
     hits = with_facts(findings, RuleHit)

@@ -344,8 +344,7 @@ class _LogAnalysis:
         uncovered = self._notable.uncovered(self._hits.covered)
         begins_cleared = self._continuity.is_cleared_first
         indicators = scored_indicators(found, uncovered, self._place, begins_cleared=begins_cleared)
-        moments = [(event, rule.severity, rule.title) for event, rule in self._hits.events]
-        for whole in (tactics_finding(indicators, self._place), timeline(moments, found, self._place)):
+        for whole in (tactics_finding(indicators, self._place), timeline(self._hits.events, found, self._place)):
             if whole is not None:
                 yield whole
         yield from found

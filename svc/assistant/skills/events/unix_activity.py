@@ -25,8 +25,10 @@ _REFUSED = re.compile(r"^\s*(\S+) : (.*?(?:NOT in sudoers|not allowed|incorrect 
 _MESSAGES = (
     (re.compile(r"^new user: name=([^,]+)(?:, UID=0\b)?"), _USER_CREATED, Severity.MEDIUM, ("T1136.001",)),
     (re.compile(r"^delete user '?([^']+)'?"), "user deleted", Severity.MEDIUM, ("T1531",)),
-    (re.compile(r"^add '([^']+)' to (?:shadow )?group '(?:sudo|wheel|root|admin|docker|adm)'"),
+    (re.compile(r"^add '([^']+)' to (?:shadow )?group '(?:sudo|wheel|root|admin)'"),
      "user added to an administrators' group", Severity.HIGH, ("T1098.007",)),
+    (re.compile(r"^add '([^']+)' to (?:shadow )?group '(?:docker|adm)'"),
+     "user added to a group with extended rights", Severity.MEDIUM, ("T1098.007",)),
     (re.compile(r"^add '([^']+)' to (?:shadow )?group"), "user added to a group", Severity.LOW, ("T1098.007",)),
     (re.compile(r"^(?:pam_unix\(passwd:chauthtok\): )?password changed for (\S+)"), "password changed", Severity.LOW,
      ("T1098",)),

@@ -25,6 +25,7 @@ from svc.assistant.skills.events.findings import (
     WebClient,
     WebSummary,
 )
+from svc.assistant.skills.events.rule_hits import REFUSED
 
 MAX_CLIENTS = 50_000
 MAX_PATHS = 2_000  # different ones kept per client
@@ -50,6 +51,8 @@ class _ClientCounts(msgspec.Struct):
     size: int = 0
     attacks: dict[str, Span] = msgspec.field(default_factory=dict)
     worked: dict[str, Span] = msgspec.field(default_factory=dict)
+    is_unclear: bool = False
+    """Whether an attack was neither refused nor answered: a redirection, a server error."""
     agents: Counter[str] = msgspec.field(default_factory=Counter)
     span: Span = msgspec.field(default_factory=lambda: Span(limit=1))
 
@@ -136,6 +139,7 @@ class WebActivity:
         mark = self._mark(_target(event))
         if mark is not None:
             client.attacks.setdefault(mark.what, Span(limit=2)).add(event)
+            client.is_unclear |= status not in REFUSED
             if status[:1] == "2":
                 client.worked.setdefault(mark.what, Span(limit=2)).add(event)
 
@@ -190,12 +194,14 @@ class WebActivity:
         return self._agents[name]
 
     def _severity(self, client: _ClientCounts, *, is_guessing: bool, is_scan: bool) -> Severity:
-        """Return the severity of the worst attack, one step higher if an attack was answered."""
+        """Return the severity of the worst attack: higher if one was answered, medium at most if all were refused."""
         order = list(Severity)
         marks = [self._mark(_target(span.events[0])) for span in client.attacks.values() if span.events]
         worst = min((order.index(mark.severity) for mark in marks if mark), default=order.index(Severity.LOW))
         if client.worked:
             worst = max(1, worst - 1)
+        elif not client.is_unclear:
+            worst = max(worst, order.index(Severity.MEDIUM))
         if is_guessing or is_scan:
             worst = min(worst, order.index(Severity.MEDIUM))
         return order[worst]

@@ -28,10 +28,13 @@ _HOSTS_SHOWN = 4
 _REASON_CHARS = 200
 _CLASSES: dict[MailClass, str] = {
     "phishing": "Phishing",
+    "fraud": "Fraud",
     "suspicious": "Suspicious",
     "spam": "Spam",
+    "needs_check": "Needs a check",
     "ordinary": "Ordinary",
 }
+_SCALE = "3 needs a check, 5 is suspicious, 7.5 is phishing or fraud"
 _NATURES: dict[MailNature, str] = {"fraud": "probably fraud", "phishing": "probably phishing", "spam": "probably spam"}
 
 
@@ -43,7 +46,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     if len(mails) == 1:
         return _one(mails[0])
     counts = Counter(mail.facts.verdict for mail in mails)
-    listed = ", ".join(f"{counts[name]:,} {name}" for name in _CLASSES if counts[name])
+    listed = ", ".join(f"{counts[name]:,} {_CLASSES[name].lower()}" for name in _CLASSES if counts[name])
     return f"**{plural(len(mails), 'mail')}:** {listed}."
 
 
@@ -52,13 +55,20 @@ def _one(mail: Finding[MailVerdict]) -> str:
     if facts.verdict == "ordinary":
         rest = f" Strongest reason against it: {_plain(facts.reasons[0].reason)}." if facts.reasons else ""
         return (
-            f"**Ordinary** (score {facts.score}; 5 and above is suspicious): "
+            f"**Ordinary** (score {facts.score}; {_SCALE}): "
             f"no strong sign of phishing, fraud or spam in its sender, links, attachments and wording.{rest}"
         )
+    if facts.verdict == "needs_check":
+        return f"**Needs a check** (score {facts.score}; {_SCALE}): {'; '.join(map(_plain, _words(facts)))}."
     nature = f", {_NATURES[facts.nature]}" if facts.verdict == "suspicious" else ""
-    reasons = "; ".join(_plain(row.reason) for row in facts.reasons[:2])
-    score = f"(score {facts.score}; 5 and above is suspicious; {mail.confidence.value} confidence)"
+    reasons = "; ".join(map(_plain, _words(facts)))
+    score = f"(score {facts.score}; {_SCALE}; {mail.confidence.value} confidence)"
     return f"**{_CLASSES[facts.verdict]}{nature}** {score}: {reasons}."
+
+
+def _words(facts: MailVerdict) -> list[str]:
+    """The two heaviest reasons."""
+    return [row.reason for row in facts.reasons[:2]]
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
@@ -92,6 +102,9 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     bad = {(_source(mail), mail.facts.mail) for mail in verdicts if mail.facts.verdict != "ordinary"}
     if not bad:
         return []
+    unclear = {"needs_check", "ordinary"}
+    if all(mail.facts.verdict in unclear for mail in verdicts):
+        return ["Ask the sender on a known number whether the mail is genuine; inspect what it has before opening it."]
     steps = [
         "Search the mail servers for the same sender, subject and links: who else received it, who replied or clicked."
     ]
@@ -129,7 +142,7 @@ def _overview(mails: Sequence[Finding[MailVerdict]]) -> str:
         [
             *([_file(mail)] if is_many else []),
             str(mail.facts.mail),
-            mail.facts.verdict,
+            _CLASSES[mail.facts.verdict].lower(),
             str(mail.facts.score),
             code_span(mail.facts.subject, limit=80),
             code_span(defang_text(mail.facts.sender), limit=60),

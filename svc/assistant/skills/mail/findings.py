@@ -11,7 +11,7 @@ import msgspec
 
 from svc.assistant.findings import Facts
 
-MailClass = Literal["phishing", "spam", "suspicious", "ordinary"]
+MailClass = Literal["phishing", "fraud", "suspicious", "spam", "needs_check", "ordinary"]
 MailNature = Literal["phishing", "fraud", "spam", ""]
 
 
@@ -44,7 +44,7 @@ class MailVerdict(Facts, frozen=True, kw_only=True, tag="mail_verdict"):
     nature: MailNature
     """What the reasons point to; "" if there are none."""
     score: float
-    """The sum of the points; 5 is suspicious."""
+    """The sum of the points: 3 needs a check, 5 is suspicious (or spam), 7.5 is phishing or fraud."""
     reasons: list[MailReason]
     """Against the mail, heaviest first."""
     for_it: list[MailReason]

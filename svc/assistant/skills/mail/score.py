@@ -16,6 +16,7 @@ import msgspec
 from svc.assistant.skills.mail.attachments import InspectedAttachment
 from svc.assistant.skills.mail.brands import belongs_to, brand_counts, brand_named, brands_in, folded
 from svc.assistant.skills.mail.findings import MailClass, MailNature
+from svc.assistant.skills.mail.first_contact import knows_recipient, opened
 from svc.assistant.skills.mail.html import Page
 from svc.assistant.skills.mail.links import LinkTarget, hosts, organisation
 from svc.assistant.skills.mail.message import Mail
@@ -23,8 +24,9 @@ from svc.assistant.skills.mail.route import Auth
 from svc.assistant.skills.mail.sender import Note, Sender
 from svc.assistant.skills.mail.wording import ThemeHit
 
+CHECK_POINTS = 3.0
 SUSPICIOUS_POINTS = 5.0
-PHISHING_POINTS = 7.5
+CERTAIN_POINTS = 7.5  # phishing or fraud, no longer only suspicious
 _ODD = frozenset(["reply_to", "no_reader", "own_address", "many_readers", "no_sender", "tld", "random", "free_hosting"])
 _EVERYDAY = frozenset(["sender_reader_subject"])  # notices of the recipient's own provider have it as well
 _STRONG_SIGN = 2.0  # a sign of a link with fewer points is common in ordinary mail
@@ -59,6 +61,8 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
     disguised: Sequence[str]
     attachments: Sequence[InspectedAttachment]
     quoted: int
+    business: Sequence[str]
+    """What the mail is about, of the subjects by which a stranger gets something opened."""
 
     @property
     def is_list(self) -> bool:
@@ -150,6 +154,7 @@ def judge(parsed: ParsedMail) -> Judgement:
     is_borrowed = any(signal.points >= 1.5 and signal.name not in _EVERYDAY for signal in against)
     against += _word_signals(parsed, is_borrowed=is_borrowed)
     against += [*_ask_signals(parsed), *_form_signals(parsed), *_attachment_signals(parsed)]
+    against += _first_contact_signals(parsed)
     if parsed.is_list or parsed.is_conversation:
         against = [_reduced(signal) for signal in against]
     favour = list(_favourable(parsed))
@@ -186,11 +191,11 @@ def _nature(signals: Sequence[Signal]) -> MailNature:
 
 def _class(score: float, signals: Sequence[Signal]) -> MailClass:
     if score < SUSPICIOUS_POINTS:
-        return "ordinary"
+        return "needs_check" if score >= CHECK_POINTS else "ordinary"
     nature = _nature(signals)
-    if nature == "spam":
-        return "spam"
-    return "phishing" if nature == "phishing" and score >= PHISHING_POINTS else "suspicious"
+    if nature == "spam" or score < CERTAIN_POINTS:
+        return "spam" if nature == "spam" else "suspicious"
+    return "fraud" if nature == "fraud" else "phishing"
 
 
 def _sender_signals(parsed: ParsedMail) -> Iterator[Signal]:
@@ -401,6 +406,32 @@ def _attachment_signals(parsed: ParsedMail) -> Iterator[Signal]:
     if worst is not None and worst.points > 0:
         words = f"attached {worst.name or 'without a name'}: {worst.dangers[0].description}"
         yield Signal(name="attachment", nature="phishing", points=worst.points, words=words)
+
+
+_FIRST_CONTACT_POINTS = 4.0  # with the point for a confirmed domain still CHECK_POINTS
+
+
+def _first_contact_signals(parsed: ParsedMail) -> Iterator[Signal]:
+    """A stranger's mail about a business subject that has something opened; genuine ones know their recipient."""
+    sender = parsed.sender
+    is_own = parsed.is_inside and (parsed.is_confirmed or not parsed.auth)
+    is_known = parsed.is_list or parsed.is_conversation or is_own or (parsed.is_confirmed and bool(sender.brand))
+    is_news = parsed.is_confirmed and parsed.mail.has("List-Unsubscribe")
+    if is_known or is_news or not parsed.business:
+        return
+    attached, links = opened(parsed.attachments), parsed.foreign()
+    if attached is None and not (links and len({url.url for url in parsed.urls}) <= _FEW_LINKS):
+        return
+    is_confirmed = parsed.is_confirmed and not sender.is_free_mail and not links
+    recipients = [(one.name, one.address) for one in parsed.mail.addresses("To", "Cc")[:_FEW_RECIPIENTS]]
+    if is_confirmed and knows_recipient(parsed.text, recipients):
+        return
+    how = f"the attachment {attached.name or 'without a name'}" if attached else f"a link to {links[0].org}"
+    words = f"unknown sender: a mail about {parsed.business[0]} with {how}, and no earlier mail that it answers"
+    yield Signal(name="first_contact", nature="phishing", points=_FIRST_CONTACT_POINTS, words=words)
+
+
+_FEW_RECIPIENTS = 20
 
 
 def _favourable(parsed: ParsedMail) -> Iterator[Signal]:

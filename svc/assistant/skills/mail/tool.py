@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
+import msgspec
+
 from svc.assistant.file_types.text_shape import data_form
-from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, FactsT, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.skills.mail.attachments import InspectedAttachment, read_attachments
 from svc.assistant.skills.mail.findings import (
     AttachmentDanger,
@@ -35,6 +37,7 @@ from svc.assistant.skills.mail.score import SUSPICIOUS_POINTS, Judgement, Parsed
 from svc.assistant.skills.mail.sender import Note, Sender, read_notes, read_sender
 from svc.assistant.skills.mail.wording import (
     ThemeHit,
+    business_subjects,
     disguised_words,
     own_text,
     quoted_lines,
@@ -53,8 +56,10 @@ _MARKED_BYTES = 2 * 1024 * 1024  # in which evidence gets its line
 _MBOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]{1,200}\d{4}[^\r\n]{0,40}\r?\n[A-Za-z][\w-]{0,60}:)")
 _SEVERITY: dict[MailClass, Severity] = {
     "phishing": Severity.HIGH,
+    "fraud": Severity.HIGH,
     "suspicious": Severity.MEDIUM,
     "spam": Severity.MEDIUM,
+    "needs_check": Severity.LOW,
     "ordinary": Severity.INFO,
 }
 
@@ -147,7 +152,9 @@ def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
     hops = read_hops(mail)
     parsed = _parsed(mail)
     judgement = judge(parsed)
-    if not mail.is_mail and (judgement.name == "ordinary" or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))):
+    if not mail.is_mail and (
+        judgement.name in ("ordinary", "needs_check") or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))
+    ):
         # suspicious text alone may be the body of a mail
         yield Gap(text="not a mail: it has none of a mail's header fields, so that it was not judged")
         return
@@ -156,13 +163,22 @@ def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
     if (hours := date_mismatch_hours(mail, hops)) is not None:
         yield _date_note(mail, hours, locator)
     yield from (_auth(one, locator) for one in parsed.auth[:MAX_SHOWN])
-    yield from (_note(note, locator) for note in parsed.notes)
-    yield from (_url(url, locator) for url in sorted(parsed.urls, key=lambda url: -url.points)[:MAX_SHOWN])
+    most = _SEVERITY[judgement.name]
+    yield from (_bounded(_note(note, locator), most) for note in parsed.notes)
+    urls = sorted(parsed.urls, key=lambda url: -url.points)[:MAX_SHOWN]
+    yield from (_bounded(_url(url, locator), most) for url in urls)
     yield from (_attachment(one, locator) for one in parsed.attachments)
-    yield from (_theme(hit, locator) for hit in parsed.themes if hit.points >= 1)
+    yield from (_bounded(_theme(hit, locator), most) for hit in parsed.themes if hit.points >= 1)
     yield from (_damage(what, locator) for what in mail.damage)
     if parsed.page.is_cut:
         yield Gap(text=f"mail {number:,}: the end of its HTML was not examined")
+
+
+def _bounded(finding: Finding[FactsT], most: Severity) -> Finding[FactsT]:
+    """A word, a link or a field alone is high only in a mail that is: quotations and reports have them, too."""
+    if finding.severity is Severity.HIGH and most is not Severity.HIGH:
+        return msgspec.structs.replace(finding, severity=Severity.MEDIUM)
+    return finding
 
 
 def _parsed(mail: Mail) -> ParsedMail:
@@ -171,6 +187,8 @@ def _parsed(mail: Mail) -> ParsedMail:
     refers = mail.has("In-Reply-To", "References")
     body = page.text if len(page.text) > 20 or not mail.plain.strip() else mail.plain
     own = own_text(body, is_reply=refers)
+    attachments = list(read_attachments(mail.attachments))
+    names = " ".join(re.sub(r"[\W_]+", " ", attachment.name) for attachment in attachments)
     text = searchable(f"{mail.first('Subject')}\n{own}")
     return ParsedMail(
         mail=mail,
@@ -182,8 +200,9 @@ def _parsed(mail: Mail) -> ParsedMail:
         notes=read_notes(mail, sender),
         themes=read_words(text),
         disguised=disguised_words(own),
-        attachments=list(read_attachments(mail.attachments)),
+        attachments=attachments,
         quoted=quoted_lines(mail.plain) + page.quoted,
+        business=business_subjects(f"{searchable(names)} {text}"),
     )
 
 
@@ -207,7 +226,7 @@ def _verdict(parsed: ParsedMail, judgement: Judgement, hops: list[Hop], locator:
     distance = abs(judgement.score - SUSPICIOUS_POINTS)
     subject = mail.first("Subject")
     return Finding(
-        title=f"{judgement.name}: {subject[:100] or 'a mail without a subject'}",
+        title=f"{judgement.name.replace('_', ' ')}: {subject[:100] or 'a mail without a subject'}",
         severity=_SEVERITY[judgement.name],
         confidence=Confidence.HIGH if distance >= 4 else Confidence.MEDIUM if distance >= 1.5 else Confidence.LOW,
         why="; ".join(row.reason for row in against[:5]) or "no reason against it",
@@ -239,7 +258,7 @@ def _verdict(parsed: ParsedMail, judgement: Judgement, hops: list[Hop], locator:
 
 
 def _techniques(parsed: ParsedMail, judgement: Judgement) -> tuple[str, ...]:
-    if judgement.name not in ("phishing", "suspicious"):
+    if judgement.name not in ("phishing", "fraud", "suspicious"):
         return ()
     found = []
     if any(one.points >= 2 for one in parsed.attachments):

@@ -43,11 +43,17 @@ class _Theme(msgspec.Struct, frozen=True):
     weak: tuple[str, ...] = ()
 
 
+class _Business(msgspec.Struct, frozen=True):
+    what: str
+    patterns: tuple[str, ...]
+
+
 class _Lexicon(msgspec.Struct, frozen=True):
     source: str
     version: str
     date: date
     themes: tuple[_Theme, ...]
+    business: tuple[_Business, ...]
 
 
 class ThemeHit(msgspec.Struct, frozen=True, kw_only=True):
@@ -123,6 +129,16 @@ def _hit(theme: _Theme, by_level: dict[str, list[str]]) -> ThemeHit:
         name=theme.name, what=theme.what, nature=theme.kind, points=min(theme.most, points), strong=len(strong),
         solid=solid, phrases=tuple([*strong, *medium, *weak][:MAX_PHRASES]),
     )  # fmt: skip
+
+
+@cache
+def _business_patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [(one.what, re.compile("|".join(one.patterns))) for one in _lexicon().business]
+
+
+def business_subjects(text: str) -> tuple[str, ...]:
+    """Return what a ``searchable`` text is about, of the subjects by which a stranger gets something opened."""
+    return tuple(what for what, pattern in _business_patterns() if pattern.search(text))
 
 
 def disguised_words(text: str) -> list[str]:

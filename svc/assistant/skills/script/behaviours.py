@@ -1,7 +1,8 @@
 """Find the behaviours of a script that an analyst needs to know, and judge how bad they are together.
 
 A behaviour counts once in a script, at its first line. One that has hardly any legitimate use makes a script malicious,
-and so do two bad ones. Facts: ``behaviours.toml``.
+and so do two bad ones. What administrators and installers do, too (``is_dual_use``), is bad only with others or if it
+is hidden. Facts: ``behaviours.toml``.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ _COMMENT = re.compile(r"\s*(?:#(?!!)|::|rem\s|//\s|'\s)", re.IGNORECASE)
 _CONTINUED = re.compile(r"(?:\^|\\|(?<=\s)`|(?<=\s)_|\|)[ \t]*$")
 
 
+_MANY_DUAL_USES = 3  # of behaviours that are ordinary one by one
+
+
 class ScriptVerdict(StrEnum):
     """The judgement on a script, by its text alone."""
 
@@ -42,8 +46,15 @@ class BehaviourRule(msgspec.Struct, frozen=True):
     techniques: list[str]
     why: str
     within: str = "line"
+    is_dual_use: bool = False
+    """Whether administrators and installers do it, too."""
     all: list[str] = []
     any: list[str] = []
+
+    @property
+    def own_severity(self) -> Severity:
+        """How much it matters if a script does nothing else: of dual use, it is worth a look."""
+        return Severity.MEDIUM if self.is_dual_use and self.severity is Severity.HIGH else self.severity
 
 
 class BehaviourTable(msgspec.Struct, frozen=True):
@@ -135,11 +146,13 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
         yield first, plain_command(" ".join(held)).replace("\n", " "), held[0]
 
 
-def verdict_on(severities: Sequence[Severity], *, is_hidden: bool) -> ScriptVerdict:
-    """Judge behaviours by their severities; ``is_hidden`` if some of them are visible only after decoding."""
-    bad = sum(1 for one in severities if one is Severity.HIGH)
-    odd = sum(1 for one in severities if one is Severity.MEDIUM)
-    if Severity.CRITICAL in severities or bad >= 2 or (bad and is_hidden) or (bad and odd >= 2):
+def verdict_on(rules: Sequence[BehaviourRule], *, is_hidden: bool) -> ScriptVerdict:
+    """Judge behaviours together; ``is_hidden`` if some of them are visible only after decoding."""
+    bad = sum(1 for one in rules if one.severity is Severity.HIGH)
+    grave = sum(1 for one in rules if one.severity is Severity.HIGH and not one.is_dual_use)
+    odd = sum(1 for one in rules if one.severity is Severity.MEDIUM)
+    is_joined = bad >= _MANY_DUAL_USES or (grave and (bad >= 2 or odd >= 2))
+    if is_joined or (bad and is_hidden) or any(one.severity is Severity.CRITICAL for one in rules):
         return ScriptVerdict.MALICIOUS
     if bad or odd >= 2 or (odd and is_hidden):
         return ScriptVerdict.SUSPICIOUS

@@ -178,14 +178,15 @@ def _summary_finding(
 ) -> Finding[ScriptSummary]:
     programs = [stage for stage in stages if not stage.text and stage.form != "text"]
     relevant = [one for one in behaviours if one.rule.severity in _RELEVANT]
-    severities = [one.rule.severity for one in behaviours] + [Severity.CRITICAL for _ in programs]
-    verdict = verdict_on(severities, is_hidden=any(one.is_hidden for one in relevant))
+    rules = [one.rule for one in behaviours]
+    verdict = verdict_on(rules, is_hidden=any(one.is_hidden for one in relevant))
+    verdict = ScriptVerdict.MALICIOUS if programs else verdict
     ranked = _ranked(stages)
     reasons = [f"contains an embedded file: {stage.form}" for stage in programs]
     reasons += [one.rule.name for one in relevant]
     return Finding(
         title=f"{stages[0].language} script: {verdict}",
-        severity=_SEVERITY[verdict],
+        severity=_severity(verdict, rules),
         confidence=Confidence.HIGH if verdict is ScriptVerdict.MALICIOUS else Confidence.MEDIUM,
         why="; ".join(reasons[:MAX_REASONS]),
         evidence=(_evidence(source, stages[0].text.strip(), first_line),),
@@ -202,6 +203,12 @@ def _summary_finding(
             table_date=table().date.isoformat(),
         ),
     )
+
+
+def _severity(verdict: ScriptVerdict, rules: Sequence[BehaviourRule]) -> Severity:
+    """A script that is suspicious by what administrators do, too, is worth a look and no more."""
+    is_plain = all(one.own_severity not in (Severity.CRITICAL, Severity.HIGH) for one in rules)
+    return Severity.MEDIUM if verdict is ScriptVerdict.SUSPICIOUS and is_plain else _SEVERITY[verdict]
 
 
 def _ranked(stages: Sequence[Stage]) -> list[CommandTechnique]:
@@ -242,7 +249,7 @@ def _behaviour_finding(found: FoundBehaviour, source: str, first_line: int) -> F
     location, line = _location(source, found.stage, found.match.line, first_line)
     return Finding(
         title=rule.name,
-        severity=rule.severity,
+        severity=rule.severity if found.is_hidden else rule.own_severity,
         confidence=Confidence.MEDIUM if rule.within == "script" else Confidence.HIGH,
         why=rule.why,
         evidence=(_evidence(location, found.match.excerpt, line),),

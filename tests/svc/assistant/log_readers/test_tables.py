@@ -288,3 +288,7 @@ def test_a_table_without_events_says_which_columns_it_has():
     [_, gap, coverage] = inspect(io.BytesIO(OTHER_TABLES["measurements"]), source="x.csv")
     assert gap.text == ("it is a table, but its columns describe no events (time, temperature, humidity); not examined")
     assert (coverage.read_as, coverage.understood) == ("table without event columns", 0)
+
+
+def test_a_carriage_return_within_the_first_line_is_no_table():
+    assert not recognise(b"time,user\rname,result\n2026-11-20,jo,ok\n").is_events

@@ -74,7 +74,7 @@ def test_ordinary_mail_is_reported_without_next_steps():
 def test_several_mails_are_counted_and_the_worst_is_shown_in_detail():
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"
     found = triaged(b"\n\n".join(head + raw for raw in (ORDINARY["personal mail"], TRAPS["inheritance"])))
-    assert mail_section.verdict(found) == "**2 mails:** 1 suspicious, 1 ordinary."
+    assert mail_section.verdict(found) == "**2 mails:** 1 fraud, 1 ordinary."
     assert "**Mail 2, the one with the highest score**" in mail_section.body(found)
 
 

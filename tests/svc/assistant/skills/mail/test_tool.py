@@ -20,6 +20,8 @@ from svc.assistant.skills.mail.wording import disguised_words
 from tests.support.mail_corpus import corpus
 from tests.support.mails import CONTENTS, ORDINARY, READER, TRAPS, made
 
+BAD = ("phishing", "fraud", "suspicious")
+
 
 def run(raw: bytes) -> list[ToolEvent]:
     return list(inspect(io.BytesIO(raw), source="a.eml"))
@@ -36,7 +38,7 @@ def verdict(raw: bytes) -> Finding[MailVerdict]:
 
 @pytest.mark.parametrize("raw", TRAPS.values(), ids=TRAPS)
 def test_phishing_mail_is_detected(raw: bytes):
-    assert verdict(raw).facts.verdict in ("phishing", "suspicious"), verdict(raw).facts.reasons
+    assert verdict(raw).facts.verdict in BAD, verdict(raw).facts.reasons
 
 
 @pytest.mark.parametrize("raw", ORDINARY.values(), ids=ORDINARY)
@@ -45,7 +47,7 @@ def test_ordinary_mail_is_not_suspicious(raw: bytes):
 
 
 def called_suspicious(kind: str) -> list[bool]:
-    return [verdict(raw).facts.verdict in ("phishing", "suspicious") for _, raw in corpus(kind)]
+    return [verdict(raw).facts.verdict in BAD for _, raw in corpus(kind)]
 
 
 def test_nine_of_ten_phishing_mails_of_every_age_and_form_are_suspicious():
@@ -91,7 +93,7 @@ def test_a_text_without_fields_is_judged_by_its_words_and_links():
     raw = (
         b"Dear customer, your account has been suspended. Verify your account within 24 hours: http://203.0.113.9/login"
     )
-    assert verdict(raw).facts.verdict in ("phishing", "suspicious")
+    assert verdict(raw).facts.verdict in BAD
 
 
 def test_a_question_alone_is_not_a_mail():
@@ -132,7 +134,7 @@ def test_each_mail_of_an_mbox_is_judged_with_the_lines_of_the_file():
     head = b"From x@y.example Tue Mar 11 09:30:00 2025\n"
     verdicts = found(head + one + b"\n\n" + head + two, MailVerdict)
     assert [mail.facts.mail for mail in verdicts] == [1, 2]
-    assert [mail.facts.verdict for mail in verdicts] == ["suspicious", "ordinary"]
+    assert [mail.facts.verdict for mail in verdicts] == ["fraud", "ordinary"]
     lines = (head + one + b"\n\n" + head + two).split(b"\n")
     assert lines[verdicts[1].evidence[0].line - 1].startswith(b"Subject: Saturday?")
 
