@@ -17,6 +17,8 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many signs of danger there are among how many members, and the worst."""
     summaries, signs = [summary.facts for summary in with_facts(findings, ArchiveSummary)], _signs(findings)
     count, size = sum(summary.members for summary in summaries), sum(summary.size for summary in summaries)
+    if not summaries and not signs:
+        return "**Not examined:** no member of an archive could be read."
     extent = f"{plural(count, 'member')}, {size:,} bytes unpacked"
     severe = [sign for sign in signs if sign.severity in (Severity.HIGH, Severity.CRITICAL)]
     if severe:
@@ -26,7 +28,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     if signs:
         return f"**Suspicious:** {plural(len(signs), 'sign')} of danger in {extent}; none of them proves harm."
     limits = "this says nothing about what the members contain"
-    return f"**Nothing dangerous by name, type or structure** in {extent}; {limits}."
+    return f"**No sign of danger in names, types and structure** of {extent}; {limits}."
 
 
 def body(findings: Sequence[AnyFinding]) -> str:

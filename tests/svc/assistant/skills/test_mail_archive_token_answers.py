@@ -89,7 +89,7 @@ def test_the_worst_member_of_an_archive_leads():
 
 def test_an_archive_without_indicators_is_reported_as_such():
     found = of(archive.inspect(io.BytesIO(zipped(("a.txt", b"hello"))), source="a.zip"))
-    assert archive_section.verdict(found).startswith("**Nothing dangerous")
+    assert archive_section.verdict(found).startswith("**No sign of danger")
 
 
 def test_the_worst_weakness_of_a_token_leads():
