@@ -24,6 +24,7 @@ from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
 from svc.untrusted.markup import code_span, escape, plural
 
+NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 NAMED = 3  # findings or rules in one sentence
 MIN_SHARE = 0.75  # of the words of a clause that a finding or a rule must contain
 _LOG_SKILLS = ("auth_log", "events", "pcap")
@@ -151,8 +152,9 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
     Findings that the clause is about decide, if there are any: "is the scheduled task malicious?".
     """
     words = content_words(GENERAL_WORDS.sub(" ", clause.text))
-    mentioning = collected(one for one in findings if _mentions_all(one, words)) if words else []
-    concerned = mentioning or findings
+    severe = collected(takewhile(lambda one: one.severity in NOTABLE, worst_first(findings)))
+    mentioning = collected(one for one in severe if _mentions_all(one, words)) if words else []
+    concerned = mentioning or severe
     about = f" {plural(len(mentioning), 'finding')} about {code_span(' '.join(words), limit=80)}:" if mentioning else ""
     asks_good = _GOOD.search(clause.english) is not None
     for severities, lead in (
