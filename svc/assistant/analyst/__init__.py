@@ -10,18 +10,26 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
+from functools import partial
 
 import msgspec
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
-from svc.assistant.analyst.clauses import ClauseKind, ClauseState
+from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, plan_members, to_expand, within_limit
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.particulars import answered, general, matchable_rules
+from svc.assistant.analyst.particulars import (
+    Particular,
+    answered,
+    for_clause,
+    general,
+    matchable_rules,
+    named_values,
+)
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
@@ -34,6 +42,7 @@ from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.assistant.workers.mentions import mentioning_lines
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, MessageType, MimeType, State
@@ -271,21 +280,23 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = [result for result in results if result.is_examined and not result.is_fallback]
     findings = collected(*(result.findings for result in examined))
     rules, events = matchable_rules(findings)
-    particulars = [
-        answered(clause, findings, rules, events=events)
-        for clause in plan.clauses
-        if clause.kind is ClauseKind.PARTICULAR and examined
-    ]
-    contract = contract_of(results, plan.clauses, particulars, plan.files, plan.unread, has_paste=plan.has_paste)
-    by_clause = {particular.clause: particular.sentence for particular in particulars}
+    lines = mentioning_lines(plan.files, named_values(plan.clauses, findings))
+    particulars: dict[Clause, Particular] = {}
+    for clause in plan.clauses if examined else ():
+        answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
+        if (particular := for_clause(clause, answer_of, [result.skill for result in examined], findings)) is not None:
+            particulars[clause] = particular
+    contract = contract_of(
+        results, plan.clauses, list(particulars.values()), plan.files, plan.unread, has_paste=plan.has_paste
+    )
     sentences: list[str] = []
     for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):
-        if clause in by_clause:
-            sentences.append(by_clause[clause])
+        if clause in particulars:
+            sentences.append(particulars[clause].sentence)
         elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
             sentences.append(render.cannot_tell(outcome))
-        elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
-            sentences.append(general(findings))
+        elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
+            sentences.append(general(clause, findings, render.searched(examined)))
     return _Outcomes(contract, tuple(filter(None, sentences)))
 
 
@@ -351,7 +362,7 @@ def _final_steps(
             coverage,
             Answer(markdown=formatted_answer(requested, prose, (), is_examined=False), status=contract.status),
         ]
-    findings = collected(*(result.findings for result in results))
+    findings = collected(*(result.findings for result in results if result.is_examined or result.is_broken))
     pictures = [
         picture_step(picture)
         for result in results

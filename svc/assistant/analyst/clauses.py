@@ -13,10 +13,16 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.analyst.matching import LOOK, UNSUPPORTED
+from svc.assistant.analyst.clause_words import content_words
+from svc.assistant.analyst.matching import LOOK, UNSUPPORTED, WHOLE
+from svc.assistant.analyst.translation import YES_OR_NO
 
 CLAUSE_CHARS = 160  # of a clause, in an answer
-CLAUSE_END = re.compile(r"[;\n]|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b", re.IGNORECASE)
+CLAUSE_END = re.compile(
+    r"[;\n](?!dr\b)|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b"
+    r"|, (?=(?:what|who|how|(?:when|where|why) did|did|was|were|is|are|has|have) )",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(
     r"\b(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|am|do|does|did|has|have|had|can|could|should"
     r"|any|anything|tell|say|check|inspect|triage|read|look|show|list|find|explain|review|analy[sz]e|examine|extract"
@@ -26,17 +32,31 @@ _ASKS = re.compile(
 )
 _YES_NO = re.compile(
     r"\W*(?:(?:please|so|and|then|also|now)\W+){0,3}"
-    r"(?:(?:is|are|was|were|do|does|did|has|have|had|can|could|any)\b(?! (?:you|i|we)\b)"
+    r"(?:(?:is|are|was|were|did|has|have|had|any)\b(?! you\b)|(?:do|does)\b(?! (?:you|i)\b)"
+    r"|(?:can|could)\b(?! (?:you|i|we)\b)"
     r"|(?:tell me|say|check|confirm|verify|know|determine|find out|see) (?:if|whether)\b)",
     re.IGNORECASE,
 )
-_GENERAL = re.compile(
+GENERAL_WORDS = re.compile(
     r"\b(?:compromis\w+|malicious|suspicious|attack(?:s|ed|er|ers)?|infect\w+|hack\w*|breach\w*|intru\w+|unusual"
     r"|abnormal|anomal\w+|odd|strange|weird|dangerous|harmful|wrong|bad|phish\w*|safe|clean|interesting|notable|worr\w+"
-    r"|concern\w*|incidents?|threats?|malware|evil)\b",
+    r"|concern\w*|incidents?|threats?|malware|evil|damag\w*|trust\w*|ordinary|normal|impact\w*|pwned|healthy|unexpected|benign|legit\w*|harmless)\b",
     re.IGNORECASE,
 )
-_NAMES = re.compile(r"[`'\"“”]([^`'\"“”\n]{2,80})[`'\"“”]|(?<!\w)((?=[^\s]*[\d._\\@-])[\w][\w.\[\]\\@:/-]{3,120})")
+_NAMES = re.compile(
+    r"[`'\"“”]([^`'\"“”\n]{2,80})[`'\"“”]|(?<!\w)((?=[^\s]*[\d_\\@]|[^\s]*\w\.\w)[\w][\w.\[\]\\@:/-]{3,120})"
+)
+
+
+_FRAGMENT = re.compile(
+    r"\W*(?:(?:by|from|to|at|on|with|since|for) )?(?:whom?|where|when|what|why|how|which)(?: many)?(?: \w+)?\W*",
+    re.IGNORECASE,
+)  # "by whom", "which accounts": asks about the clause before it
+_LINES_WITH = re.compile(
+    r"\b(?:lines?|entries|records?|events?|everything|all)\b[^.?!\n]{0,20}\b(?:with|about|on|containing|mentioning"
+    r"|that (?:mention|contain)) (?!the\b|this\b|all\b|that\b|it\b)([A-Za-z][\w.-]{2,})",
+    re.IGNORECASE,
+)
 
 
 class ClauseKind(StrEnum):
@@ -62,16 +82,23 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     kind: ClauseKind
     skills: tuple[str, ...] = ()
+    glossed: str = ""
+    """The text with English words added, for a question in another language."""
+
+    @property
+    def english(self) -> str:
+        """The words by which it is understood."""
+        return self.glossed or self.text
 
     @property
     def is_yes_no(self) -> bool:
-        """Whether it begins as a question that yes or no answers."""
-        return _YES_NO.match(self.text) is not None
+        """Whether it begins as a question that yes or no answers, or is one in another language."""
+        return _YES_NO.match(self.text) is not None or self.glossed.endswith(YES_OR_NO)
 
     @property
     def is_general(self) -> bool:
         """Whether it asks if anything is wrong, without saying what."""
-        return _GENERAL.search(self.text) is not None
+        return GENERAL_WORDS.search(self.english) is not None
 
 
 def clauses_of(text: str, glossed: str, skills_named_in: Callable[[str], Sequence[str]]) -> tuple[Clause, ...]:
@@ -104,7 +131,8 @@ def _pieces(text: str) -> list[tuple[int, int]]:
     for end in [*CLAUSE_END.finditer(text), None]:
         stop = end.start() if end else len(text)
         if text[start:stop].strip():
-            if pieces and not is_sentence and not _ASKS.search(text[start:stop]):
+            piece = text[start:stop]
+            if pieces and not is_sentence and (not _ASKS.search(piece) or _FRAGMENT.fullmatch(piece)):
                 pieces[-1] = (pieces[-1][0], stop)
             else:
                 pieces.append((start, stop))
@@ -117,16 +145,27 @@ def _pieces(text: str) -> list[tuple[int, int]]:
 def _clause(text: str, glossed: str, skills: Sequence[str]) -> Clause:
     if any(words.search(glossed) for _, words in UNSUPPORTED):
         kind = ClauseKind.UNSUPPORTED
-    elif skills:
+    elif skills and not WHOLE.search(text):
         kind = ClauseKind.NAMED
-    elif LOOK.search(glossed) or (_GENERAL.search(glossed) and not particular_names(text)):
+    elif LOOK.search(glossed) or (GENERAL_WORDS.search(glossed) and not particular_names(text)) or _is_bare(text):
         kind = ClauseKind.OPEN
     else:
         kind = ClauseKind.PARTICULAR
-    return Clause(text=" ".join(text.split())[:CLAUSE_CHARS], kind=kind, skills=tuple(dict.fromkeys(skills)))
+    return Clause(
+        text=" ".join(text.split())[:CLAUSE_CHARS],
+        kind=kind,
+        skills=tuple(dict.fromkeys(skills)),
+        glossed=" ".join(glossed.split()) if glossed != text else "",
+    )
+
+
+def _is_bare(text: str) -> bool:
+    """Whether a clause names nothing in particular: "what do I need to know?"."""
+    return not (content_words(text) or particular_names(text)) and text.isascii()
 
 
 def particular_names(text: str) -> list[str]:
     """Addresses, file names, accounts and quoted words in a clause, as evidence may contain them."""
     found = [(match[1] or match[2]).strip(".,:;?!").replace("[.]", ".") for match in _NAMES.finditer(text)]
+    found += [match[1].rstrip(".") for match in _LINES_WITH.finditer(text) if content_words(match[1])]
     return list(dict.fromkeys(name for name in found if len(name) >= 3))

@@ -233,6 +233,9 @@ def _clause_outcome(
                 for result in results
                 if result.skill.name in clause.skills or set(clause.skills) & result.skill.covers
             ]
+            is_run = any(result.is_examined for result in mine)
+            if particular is not None and not (is_run and particular.state is ClauseState.ANSWERED):
+                return outcome(particular.state, particular.reason)
             return _named_outcome(clause, mine)
         case ClauseKind.PARTICULAR if particular is not None:
             return outcome(particular.state, particular.reason)

@@ -48,9 +48,13 @@ LOOK = words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
     r"\bwhat (?:has |had )?(?:happened|went on|was going on|is going on|took place)\b",
     r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable)\b",
+    r"\btl;? ?dr\b|\bstor(?:y|ies)\b|\boverview\b|\bexecutive summary\b|\bwhat (?:do )?you see\b|\bstands? out\b",
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
 """Requests for whatever fits the content."""
+
+WHOLE = words(r"\bwhat (?:do )?you see\b|\bwhat happened here\b")
+"""Requests for the whole story although one of their words also names a skill ("explain what you see")."""
 
 GENERAL = words(
     r"\b(?:what(?:'s| is| are)|what does [^.?!\n]{1,60} mean|explain|define|describe|meaning of|tell me about)\b",

@@ -7,34 +7,32 @@ answered: that no rule matched is only said together with the rules that look fo
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import takewhile
 
 import msgspec
 
-from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseState, particular_names
+from svc.assistant.analyst.clause_words import content_words, objects, stems
+from svc.assistant.analyst.clauses import CLAUSE_CHARS, GENERAL_WORDS, Clause, ClauseKind, ClauseState, particular_names
+from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.events.findings import EventsSummary
+from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
 from svc.untrusted.markup import code_span, escape, plural
 
+NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 NAMED = 3  # findings or rules in one sentence
 MIN_SHARE = 0.75  # of the words of a clause that a finding or a rule must contain
-_WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
-_COMMON_WORDS = """
-about after all also and any anybody anyone anything are attached been before being but can computer could data did does
-done during each else entries ever every event events evidence file files find following for from get give had happen
-happened has have her here him his host how into its know list log logs look machine made make me more most network not
-now off our out over place please question ran record records run say see seen server she show sign signs some someone
-something such system take taken tell than that the their them then there these they thing things this those through
-time times use used user using via was way were what when where whether which while who whose why will with within
-without would you your answer check
-"""
-_COMMON = frozenset(_COMMON_WORDS.split())
-_ENDINGS = re.compile(r"(?:ations?|ings?|ied|ies|ed|es|s|ion|ions|e|y)$")
+_LOG_SKILLS = ("auth_log", "events", "pcap")
+_GOOD = re.compile(
+    r"(?<!out of the )(?<!not )\b(?:safe|clean|ordinary|normal|trust(?:ed|worthy)?|healthy|benign|legit\w*|harmless)\b",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(r"\b(?:when|first|last|time)\b", re.IGNORECASE)
 
 
 class Particular(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,29 +56,44 @@ def matchable_rules(findings: Sequence[AnyFinding]) -> tuple[list[Rule], str]:
     return rules, plural(sum(summary.events for summary in summaries), "event")
 
 
-def answered(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], *, events: str) -> Particular:
-    """Answer a PARTICULAR clause.
+def answered(
+    clause: Clause,
+    findings: Sequence[AnyFinding],
+    rules: Sequence[Rule],
+    *,
+    events: str,
+    lines: Mapping[str, str] | None = None,
+) -> Particular:
+    """Answer a clause that asks for something in particular, or whether something happened.
 
     Args:
         clause: What is asked.
         findings: Everything that was found in what was examined.
         rules: The detection rules that could have matched: the log has the events that they need.
         events: What the rules ran on: "530 events".
+        lines: For each value that is named, in how many lines of the inputs it is.
     """
-    names, stems = particular_names(clause.text), _stems(clause.text)
+    names, words = names_in(clause, findings), stems(clause.english)
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
-    matching = collected(finding for finding in findings if _concerns(finding, names, stems))
-    if matching and names:
-        return _mentioned(clause, matching, names, quoted)
+    topic = topic_of(clause.english) if clause.is_yes_no else None
+    mentioning = collected(one for one in findings if _mentions_any(one, names)) if names else []
+    if topic is not None and (mentioning or not names):
+        decided = _decided(topic, clause, findings, names, mentioning)
+        if decided is not None:
+            return decided
+    if mentioning:
+        return _mentioned(clause, mentioning, names, lines or {})
+    matching = [] if names else _matching(findings, words, content_words(clause.text))
     if matching:
         sentence = f"{_lead(clause, matching)} {plural(len(matching), 'finding')} about {quoted}: {_listed(matching)}."
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
-    about = [] if names else [rule.title for rule in rules if _is_about(f"{rule.title} {rule.description}", stems)]
+    about = [] if names else [rule.title for rule in rules if _looks_for(rule, words, objects(clause.english))]
     if about:
         return Particular(clause=clause, sentence=_unmatched(about, quoted, events), state=ClauseState.ANSWERED)
     reason = "nothing that the tools look for in this evidence is about it"
     if names:
-        reason = f"no finding mentions {', '.join(names[:NAMED])}"
+        counted = "".join(f"; {text}" for name in names[:NAMED] if (text := (lines or {}).get(name)))
+        reason = f"no finding mentions {', '.join(names[:NAMED])}{counted}"
     return Particular(
         clause=clause,
         sentence=f"**Cannot tell** {quoted}: {escape(reason)}.",
@@ -89,29 +102,141 @@ def answered(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rul
     )
 
 
-def general(findings: Sequence[AnyFinding]) -> str:
-    """The sentence that answers whether anything is wrong, by the worst finding; "" if there is nothing to name."""
+def names_in(clause: Clause, findings: Sequence[AnyFinding]) -> list[str]:
+    """The values that a clause names: addresses, files, quoted words, and accounts that findings are about."""
+    accounts = accounts_in(findings)
+    words = [word for word in re.findall(r"[\w.-]+", clause.text) if word.lower() in accounts]
+    names = list(dict.fromkeys([*particular_names(clause.text), *words]))
+    return names or unknown_person(clause.text, content_words(clause.text))
+
+
+def named_values(clauses: Sequence[Clause], findings: Sequence[AnyFinding]) -> list[str]:
+    """The values that any of the clauses names."""
+    return list(dict.fromkeys(name for clause in clauses for name in names_in(clause, findings)))
+
+
+def for_clause(
+    clause: Clause, answer_of: Callable[[], Particular], run: Sequence[Skill], findings: Sequence[AnyFinding]
+) -> Particular | None:
+    """The answer to a clause from the findings, if it needs one beside the verdicts of the tools.
+
+    A clause that names a skill needs one if it names a value or asks for yes or no; if the findings do not decide it,
+    the verdict of the skill has the word.
+
+    Args:
+        clause: What is asked.
+        answer_of: Answers it from the findings.
+        run: The skills that examined something.
+        findings: Everything that was found.
+    """
+    if clause.kind is ClauseKind.PARTICULAR:
+        return answer_of()
+    if clause.kind is not ClauseKind.NAMED:
+        return None
+    names = names_in(clause, findings)
+    is_person = any(name not in particular_names(clause.text) for name in names)
+    is_run = any(skill.name in clause.skills or skill.covers.intersection(clause.skills) for skill in run)
+    if not is_run:
+        return answer_of() if names else None
+    reads_logs = any(skill.name in _LOG_SKILLS and skill.name in clause.skills for skill in run)
+    if not (is_person or (reads_logs and (names or clause.is_yes_no))):
+        return None
+    answer = answer_of()
+    is_left = "auth_log" in clause.skills or clause.is_general
+    return None if answer.state is ClauseState.CANNOT_TELL and is_left and not names else answer
+
+
+def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> str:
+    """The sentence that answers whether anything is wrong, by the worst finding.
+
+    Findings that the clause is about decide, if there are any: "is the scheduled task malicious?".
+    """
+    words = content_words(GENERAL_WORDS.sub(" ", clause.text))
+    severe = collected(takewhile(lambda one: one.severity in NOTABLE, worst_first(findings)))
+    mentioning = collected(one for one in severe if _mentions_all(one, words)) if words else []
+    concerned = mentioning or severe
+    about = f" {plural(len(mentioning), 'finding')} about {code_span(' '.join(words), limit=80)}:" if mentioning else ""
+    asks_good = _GOOD.search(clause.english) is not None
     for severities, lead in (
-        ((Severity.CRITICAL, Severity.HIGH), "**Yes:**"),
-        ((Severity.MEDIUM,), "**Possibly:**"),
+        ((Severity.CRITICAL, Severity.HIGH), "**No:**" if asks_good else "**Yes:**"),
+        ((Severity.MEDIUM,), "**Cannot tell:**" if asks_good else "**Possibly:**"),
     ):
-        worst = [*takewhile(lambda finding: finding.severity in severities, worst_first(findings))]  # noqa: B023
+        worst = [*takewhile(lambda finding: finding.severity in severities, worst_first(concerned))]  # noqa: B023
         if worst:
-            return f"{lead} {_listed(worst)}."
-    return ""
+            return f"{lead}{about} {_listed(worst)}."
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    if asks_good:
+        return f"**Cannot tell** {quoted}: nothing was found against it, but only {escape(searched)} was looked for."
+    return f"**No sign found of** {quoted}: looked for {escape(searched)}."
 
 
-def _mentioned(clause: Clause, matching: Sequence[AnyFinding], names: Sequence[str], quoted: str) -> Particular:
+def _decided(
+    topic: Topic,
+    clause: Clause,
+    findings: Sequence[AnyFinding],
+    names: Sequence[str],
+    mentioning: Sequence[AnyFinding],
+) -> Particular | None:
+    """Yes by the findings that prove it, no sign if they would have been seen, else None."""
+    proof = collected(
+        one
+        for one in of_kind(findings, *topic.kinds)
+        if topic.proves(one) and (not names or any(is_of(one, name) for name in names))
+    )
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    if proof:
+        sentence = f"{'**Yes:**' if topic.is_certain else '**Possibly:**'} {_listed(proof)}."
+    elif any(map(topic.shows, of_kind(findings, *topic.shown_by))):
+        who = f" of {', '.join(code_span(name, limit=80) for name in names[:NAMED])}" if names else ""
+        known = f" {plural(len(mentioning), 'finding')}: {_listed(mentioning)}." if mentioning else ""
+        sentence = (
+            f"**No sign found of** {quoted}: looked for {topic.looked_for}{who} and found none. "
+            f"This holds only for what the log records.{known}"
+        )
+    else:
+        return None
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+
+
+def _mentioned(
+    clause: Clause, matching: Sequence[AnyFinding], names: Sequence[str], lines: Mapping[str, str]
+) -> Particular:
     """That a finding mentions an address does not say what was asked about it."""
     listed = ", ".join(code_span(name, limit=80) for name in names[:NAMED])
+    lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
+    state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
+    reason = "the findings mention it; whether they answer the question is for the reader" if clause.is_yes_no else ""
+    sentence = f"{lead} {plural(len(matching), 'finding')} about {listed}: {_listed(matching)}."
+    if all(finding.severity is Severity.INFO for finding in matching):
+        sentence += "".join(f" Of the text, {escape(lines[name])}." for name in names[:NAMED] if name in lines)
     return Particular(
         clause=clause,
-        sentence=f"**{plural(len(matching), 'finding')}** for {quoted} about {listed}: {_listed(matching)}.",
-        state=ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED,
-        reason="the findings mention it; whether they answer the question is for the reader"
-        if clause.is_yes_no
-        else "",
+        sentence=sentence + _times(clause, matching),
+        state=state,
+        reason=reason,
     )
+
+
+def _times(clause: Clause, matching: Sequence[AnyFinding]) -> str:
+    """The first and the last moment of findings, if a clause asks when."""
+    if not _WHEN.search(clause.text):
+        return ""
+    held = [columns(finding) for finding in matching]
+    moments = [str(one[key]) for one in held for key in ("first", "last", "time") if one.get(key)]
+    if not moments:
+        return ""
+    first, last = (_spoken(moment) for moment in (min(moments), max(moments)))
+    return f" First seen {first}, last {last}."
+
+
+def _spoken(moment: str) -> str:
+    return moment.removeprefix("--").replace("T", " ")
+
+
+def _looks_for(rule: Rule, stemmed: frozenset[str], named: frozenset[str]) -> bool:
+    """Whether a rule is about the words, and about what they are said of: a rule about wiped disks finds no log."""
+    text = f"{rule.title} {rule.description}"
+    return _is_about(text, stemmed) and (not named or any(word in text.lower() for word in named))
 
 
 def _unmatched(rules: Sequence[str], quoted: str, events: str) -> str:
@@ -138,26 +263,35 @@ def _listed(findings: Sequence[AnyFinding]) -> str:
     return "; ".join(list(titles)[:NAMED]) + more
 
 
-def _stems(text: str) -> frozenset[str]:
-    words = [word.lower() for whole in _WORD.findall(text) for word in whole.split("-")]
-    return frozenset(
-        stem for word in words if word not in _COMMON for stem in [_ENDINGS.sub("", word)] if len(stem) > 2
+def _matching(findings: Sequence[AnyFinding], stemmed: frozenset[str], words: Sequence[str]) -> Sequence[AnyFinding]:
+    """The findings whose titles and reasons have most of the words; else those whose evidence has all of them."""
+    titled = collected(
+        finding
+        for finding in findings
+        for techniques in [" ".join(map(attack_name, finding.techniques))]
+        if _is_about(f"{finding.title} {finding.why} {techniques}", stemmed)
     )
+    return titled or (collected(finding for finding in findings if _mentions_all(finding, words)) if words else [])
 
 
-def _concerns(finding: AnyFinding, names: Sequence[str], stems: frozenset[str]) -> bool:
-    """Whether a finding mentions what the clause names, or most of its words."""
-    if names:
-        values = [str(value).lower() for value in columns(finding).values()]
-        texts = [finding.title.lower(), *values, *(evidence.excerpt.lower() for evidence in finding.evidence)]
-        return any(_mentions(text, name.lower()) for name in names for text in texts)
-    techniques = " ".join(map(attack_name, finding.techniques))
-    return _is_about(f"{finding.title} {finding.why} {techniques}", stems)
+def _texts(finding: AnyFinding) -> list[str]:
+    values = [str(value).lower() for value in columns(finding).values()]
+    return [finding.title.lower(), *values, *(evidence.excerpt.lower() for evidence in finding.evidence)]
+
+
+def _mentions_any(finding: AnyFinding, names: Sequence[str]) -> bool:
+    texts = _texts(finding) if names else []
+    return any(_mentions(text, name.lower()) for name in names for text in texts)
+
+
+def _mentions_all(finding: AnyFinding, words: Sequence[str]) -> bool:
+    texts = _texts(finding)
+    return all(any(_mentions(text, word) for text in texts) for word in words)
 
 
 def _mentions(text: str, name: str) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
 
 
-def _is_about(text: str, stems: frozenset[str]) -> bool:
-    return bool(stems) and len(stems & _stems(text)) >= MIN_SHARE * len(stems)
+def _is_about(text: str, stemmed: frozenset[str]) -> bool:
+    return bool(stemmed) and len(stemmed & stems(text)) >= MIN_SHARE * len(stemmed)

@@ -449,7 +449,7 @@ def _by_content(question: Question, *, has_skills: bool = False) -> list[Planned
     has_encoded = decoding.content.search(sample) is not None
     if has_encoded and not is_pasted:
         return [_plan_skill(decoding, prompt, question, "encoded text")]
-    if listing.content.search(sample) and (is_pasted or LOOK.search(question.glossed)):
+    if listing.content.search(sample) and (is_pasted or (LOOK.search(question.glossed) and _has_paste(question))):
         return [_plan_skill(listing, prompt, question, "text with indicators")]
     return [_plan_skill(decoding, prompt, question, "encoded text")] if has_encoded else []
 

@@ -168,6 +168,13 @@ def _why_not(result: SkillResult) -> str:
     return escape(unread_reason(read)) if read else "the tool did not report what it read"
 
 
+def searched(results: Sequence[SkillResult]) -> str:
+    """What tools looked for, and in how much: "failed and accepted logins in 41 of 41 lines; …"."""
+    read = [one for result in results for _, one in result.coverage if one.understood]
+    listed = dict.fromkeys(f"{one.looked_for} in {one.understood:,} of {plural(one.total, one.unit)}" for one in read)
+    return "; ".join(list(listed)[:NAMED_INPUTS])
+
+
 def _searched(result: SkillResult) -> str:
     return escape("; ".join(dict.fromkeys(one.looked_for for _, one in result.coverage if one.understood)))
 

@@ -17,19 +17,28 @@ import msgspec
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.knowledge import load
 
+YES_OR_NO = "yes or no"  # stands for a question of another language that yes or no answers
+_LEAD = re.compile(
+    r"^((?:- )?\*\*)(Yes|No|Possibly|Cannot tell|No sign found of|Nothing found|Not examined|Not answered"
+    r"|Only searched for|Examined|Found|Mentioned)(?=[:.* ])"
+)
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
 _ZONED = re.compile(r"(.*) \((UTC|zone not stated|UTC or zone not stated)\)")
 _RULE = re.compile(r"\|(?: --- \|)+")
 
 
 class _Words(msgspec.Struct, frozen=True):
-    """``phrases``: by language, English to that language. ``questions``: by language, pattern to English words."""
+    """``phrases``: by language, English to that language. ``questions``: by language, pattern to English words.
+
+    ``interrogatives``: by language, a pattern of the words that ask for more than yes or no.
+    """
 
     source: str
     version: str
     date: date
     phrases: dict[str, dict[str, str]]
     questions: dict[str, dict[str, str]]
+    interrogatives: dict[str, str]
 
 
 @cache
@@ -51,6 +60,10 @@ def glossed(question: str, language: str) -> str:
     """The question followed by the English words for what it asks; unchanged if none are known."""
     table = _words().questions.get(base_language(language), {})
     found = [english for pattern, english in table.items() if re.search(pattern, question, re.IGNORECASE)]
+    asks_what = _words().interrogatives.get(base_language(language))
+    is_asked = question.rstrip().endswith(("?", "？", "か", "か。"))  # noqa: RUF001 - the full-width question mark
+    if asks_what and is_asked and not re.search(asks_what, question, re.IGNORECASE):
+        found.append(YES_OR_NO)
     return f"{question} {' '.join(found)}" if found else question
 
 
@@ -97,7 +110,7 @@ def _label(line: str, phrases: dict[str, str]) -> str:
     """A heading, or the bold words that open a line."""
     match = _LABEL.match(line)
     if match is None or match[2] not in phrases:
-        return line
+        return _LEAD.sub(lambda lead: f"{lead[1]}{phrases.get(lead[2], lead[2])}", line)
     return f"{match[1]}{phrases[match[2]]}{match[3]}{match[4]}{line[match.end() :]}"
 
 
