@@ -292,7 +292,9 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     sentences: list[str] = []
     for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):
         if clause in particulars:
-            sentences.append(particulars[clause].sentence)
+            sentence = particulars[clause].sentence
+            named = [result for result in examined if result.skill.name in clause.skills]
+            sentences += [sentence] if not any(render.says_the_same(result, sentence) for result in named) else []
         elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
             sentences.append(render.cannot_tell(outcome))
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:

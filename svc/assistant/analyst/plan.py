@@ -200,7 +200,6 @@ def make_plan(question: Question) -> Plan:
         lookup = skill_named(_LOOKUP)
         skills = [_plan_skill(lookup, [question.prompt], question, "a question about a subject")]
         clauses = (Clause(text=question.text[:CLAUSE_CHARS], kind=ClauseKind.NAMED, skills=(_LOOKUP,)),)
-    current = tuple(_current(question.files, question))
     experimental = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
     return Plan(
         skills=tuple(skills),
@@ -208,7 +207,7 @@ def make_plan(question: Question) -> Plan:
         unanswered=_unanswered(named, skills),
         clauses=() if GREETING.fullmatch(question.prompt) else clauses,
         has_paste=_has_paste(question),
-        files=tuple(dict.fromkeys([*current, *_used(question.files, skills)])),
+        files=_files_meant(question, skills),
     )
 
 
@@ -231,9 +230,16 @@ def _untried(plan: Sequence[PlannedSkill], tried: set[tuple[str, str]]) -> list[
     return [planned for planned in left if planned.calls]
 
 
-def _used(files: Sequence[TurnFile], skills: Sequence[PlannedSkill]) -> list[TurnFile]:
+def _files_meant(question: Question, skills: Sequence[PlannedSkill]) -> tuple[TurnFile, ...]:
+    """The files that the answer must account for: those that came with the question, and those that are read for it.
+
+    Files of earlier questions are not meant by a question that brings its own material.
+    """
     names = {call.name for planned in skills for call in planned.calls if not isinstance(call.input, str)}
-    return [file for file in files if file.name in names]
+    used = [file for file in question.files if file.name in names]
+    if skills and not used and not any(file.is_new for file in question.files):
+        return ()
+    return tuple(dict.fromkeys([*_current(question.files, question), *used]))
 
 
 def _skills_named_in(text: str, question: Question, named: Sequence[SkillCandidate]) -> list[str]:

@@ -6,6 +6,7 @@ single skill.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from svc.assistant.analyst.clauses import CLAUSE_CHARS
@@ -166,6 +167,15 @@ def _why_not(result: SkillResult) -> str:
         return escape(gaps[0])
     read = next((one for _, one in result.coverage), None)
     return escape(unread_reason(read)) if read else "the tool did not report what it read"
+
+
+_ANSWER_WORD = re.compile(r"\*\*Yes\b")
+
+
+def says_the_same(result: SkillResult, sentence: str) -> bool:
+    """Whether the verdict of the skill answers yes as the sentence does, which then repeats it."""
+    word = _ANSWER_WORD.match(sentence)
+    return word is not None and section_of(result.skill).verdict(shown(result)).startswith(word[0])
 
 
 def searched(results: Sequence[SkillResult]) -> str:

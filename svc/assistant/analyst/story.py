@@ -62,10 +62,11 @@ class _Time(msgspec.Struct, frozen=True):
 def story(results: Sequence[SkillResult]) -> str:
     """The story and the timeline in Markdown; "" unless findings of several inputs belong together."""
     moments = timeline(results)
-    if len({moment.source for moment in moments}) < 2:
+    names = {name for result in results for name in result.inputs}
+    if len({_input_of(moment.source, names) for moment in moments}) < 2:
         return ""
     told = _told(moments)
-    inputs = len({moment.source for moment in told})
+    inputs = len({_input_of(moment.source, names) for moment in told})
     lines = [f"{number}. {_line(moment)}" for number, moment in enumerate(told, start=1)]
     more = len(moments) - len(told)
     extent = f" ({plural(more, 'further moment')} in the timeline below)" if more else ""
@@ -74,6 +75,14 @@ def story(results: Sequence[SkillResult]) -> str:
     if more and dated:
         blocks.append("**Timeline of all inputs**\n\n" + _table(dated))
     return "\n\n".join(blocks)
+
+
+def _input_of(source: str, inputs: set[str]) -> str:
+    """The input that a source is a part of: ``note.js`` of ``note.js, stage 2``."""
+    whole = source
+    while whole and whole not in inputs:
+        whole = whole.rpartition(", ")[0]
+    return whole or source
 
 
 def _told(moments: Sequence[Moment]) -> list[Moment]:

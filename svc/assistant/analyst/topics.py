@@ -95,7 +95,7 @@ TOPICS = (
         looked_for="sources that tried many ports or hosts",
     ),
     Topic(
-        words=_pattern(r"\bbeacon\w*"),
+        words=_pattern(r"\bbeacon\w*|\b(?:call|phon)(?:s|e|es|ed|ing)? home\b"),
         kinds=("pcap_beacon",),
         shown_by=("pcap_summary",),
         looked_for="connections at regular intervals",

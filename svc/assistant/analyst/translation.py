@@ -19,8 +19,8 @@ from svc.assistant.knowledge import load
 
 YES_OR_NO = "yes or no"  # stands for a question of another language that yes or no answers
 _LEAD = re.compile(
-    r"^((?:- )?\*\*)(Yes|No|Possibly|Cannot tell|No sign found of|Nothing found|Not examined|Not answered"
-    r"|Only searched for|Examined|Found|Mentioned)(?=[:.* ])"
+    r"^((?:- )?\*\*)((?:Yes|No|Possibly|Found|Mentioned)(?=[:.*])"
+    r"|(?:Cannot tell|No sign found of|Nothing found|Not examined|Not answered|Only searched for|Examined)(?=[:.* ]))"
 )
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
 _ZONED = re.compile(r"(.*) \((UTC|zone not stated|UTC or zone not stated)\)")

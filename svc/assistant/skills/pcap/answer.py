@@ -324,6 +324,7 @@ SECTION = Section(
             r"\bpacket captures?\b",
             r"\b(?:network|packet) (?:traffic|capture|dump)s?\b",
             r"\bbeacon\w*",
+            r"\b(?:call|phon)(?:s|e|es|ed|ing)? home\b",
             r"\btop talkers?\b",
             r"\bwireshark\b|\btcpdump\b|\btshark\b",
             r"\bdns tunnel\w*",
