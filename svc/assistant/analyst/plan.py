@@ -345,7 +345,10 @@ def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill])
         for one in named
         if one.clause not in answered and (_search(one.skill.strong, one.clause) or _QUESTION_WORDS.search(one.clause))
     ]
-    return tuple(dict.fromkeys(f"“{one.clause.strip()[:80]}”: {one.skill.title}" for one in missed))
+    titles: dict[str, list[str]] = {}
+    for one in missed:
+        titles.setdefault(one.clause.strip()[:80], []).append(one.skill.title)
+    return tuple(f"“{clause}” ({' or '.join(dict.fromkeys(names))})" for clause, names in titles.items())
 
 
 def _replacements(kept: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
