@@ -31,7 +31,7 @@ def parts(stream: BinaryIO) -> Iterator[tuple[str, bytes]]:
     stream.seek(0)
     if starts_as(head, "zip"):
         yield from _members(stream)
-    elif head.startswith(b"%PDF"):
+    elif starts_as(head, "pdf_start"):
         yield from _pdf_streams(stream.read(MAX_PDF_BYTES))
 
 
