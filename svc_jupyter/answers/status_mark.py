@@ -42,9 +42,13 @@ def marked_text(text: str, status: AnswerStatus | None) -> str:
 
 
 def headline(text: str) -> str:
-    """Return the first line of an answer's plain text that is not only a mark; empty if there is none."""
+    """Return the first line of an answer's plain text that is not only a mark; empty if there is none.
+
+    Several verdicts are a list; its first item comes without its bullet.
+    """
     notices = {_notice(status, "") for status in UNANSWERED}
-    return next((line for line in text.splitlines() if line.strip() and line not in notices), "")
+    first = next((line for line in text.splitlines() if line.strip() and line not in notices), "")
+    return first.removeprefix("- ")
 
 
 def _marked(text: str, status: AnswerStatus | None, bold: str) -> str:

@@ -68,6 +68,7 @@ def test_plain_text_is_marked_without_markup():
     assert headline(text) == "Nothing found."
     assert headline(marked_text("Not examined: a.log", EXAMINED)) == "⚠ Not examined: a.log"
     assert headline("\n\n") == ""
+    assert headline("- Yes: one.\n- No: two.") == "Yes: one."
 
 
 @pytest.mark.parametrize("status", [None, "", "zork", "<b>"])

@@ -305,7 +305,7 @@ def _separated(lines: list[str]) -> Form | None:
     if not _CELL.match(header) or not header.count(separator):
         return None
     try:
-        names = next(csv.reader([header.replace("\r", " ")], delimiter=separator), [])
+        names = next(csv.reader([header], delimiter=separator), [])
     except csv.Error:  # a cell is longer than the limit
         return None
     return CsvForm(first + 1, separator) if _are_names(names) else None
