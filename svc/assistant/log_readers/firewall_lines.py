@@ -105,7 +105,7 @@ def _asa(number: str, text: str) -> FirewallMessage | None:
         return None
     ends = list(dict.fromkeys(ends))
     if number in _ASA_BUILT and " outbound " in f" {text.lower()}":
-        ends.reverse()  # the first end is the outside one, whoever opened the connection
+        ends.reverse()  # the first end is the outside one, regardless of who opened the connection
     source, destination = ends[0], ends[1] if len(ends) > 1 else ends[0]
     protocol = _ASA_PROTOCOL.search(text)
     values = {

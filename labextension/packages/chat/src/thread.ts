@@ -158,7 +158,7 @@ function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
     ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
 }
 
-/** Above the answer, in words: whoever reads only the first line must not take silence for "nothing found". */
+/** Above the answer, in words: a reader of only the first line must not take silence for "nothing found". */
 function statusTemplate({ status }: Turn, strings: Strings): TemplateResult | typeof nothing {
   const note = statusNote(status, strings);
   if (!note) return nothing;
