@@ -17,6 +17,7 @@ NOT_MENTIONED = "Findings of the tools that the text above does not mention"
 SHOWN = 20
 LEAD_SHOWN = 5
 MENTIONED_SHARE = 0.6  # of the words of a title
+FEW_WORDS = 4  # of a title; all of them must be there, because two of three occur in many texts
 VERDICT_CHARS = 400  # at the beginning of a text, which hold its verdict
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 _WORD = re.compile(r"[^\W_]{3,}")
@@ -106,7 +107,8 @@ def _mentions(searchable: str, finding: AnyFinding) -> bool:
     if len(set(values)) > 1:  # one alone, such as "root", occurs in many texts
         return all(value in searchable for value in values)
     words = set(_WORD.findall(title))
-    return bool(words) and len(words & set(_WORD.findall(searchable))) / len(words) >= MENTIONED_SHARE
+    found = len(words & set(_WORD.findall(searchable)))
+    return found == len(words) > 0 if len(words) <= FEW_WORDS else found / len(words) >= MENTIONED_SHARE
 
 
 def _values(finding: AnyFinding) -> Iterator[str]:

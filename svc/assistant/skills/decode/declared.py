@@ -31,11 +31,17 @@ _CALLS = (
 
 
 class DeclaredPart(msgspec.Struct, frozen=True):
-    """An encoded part, its position in the text, and the stated reading."""
+    """An encoded part, its position in the text, and the stated reading; ``encoding`` is that of its text, if stated."""
 
     text: str
     start: int
     reading: Reading
+    encoding: str = ""
+
+    @property
+    def decoded(self) -> str:
+        """The text in its stated encoding."""
+        return self.reading.data.decode(self.encoding, "replace")
 
 
 def declared_parts(text: str) -> Iterator[DeclaredPart]:
@@ -52,7 +58,7 @@ def _commands(text: str) -> Iterator[DeclaredPart]:
             continue
         for reading in base64_text(b"", match[2]):
             if _reads_as(reading.data, "utf-16-le"):
-                yield DeclaredPart(match[2], match.start(2), reading)
+                yield DeclaredPart(match[2], match.start(2), reading, "utf-16-le")
 
 
 def _reads_as(data: bytes, encoding: str) -> bool:

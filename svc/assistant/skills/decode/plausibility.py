@@ -44,6 +44,9 @@ MARKS_ONLY_SCORE, NO_LETTERS_SCORE = 0.35, 0.1
 # Thresholds.
 PRINTABLE_SHARE = 0.95  # of characters in a text
 ZEROS_SHARE = 0.7  # of every second byte in UTF-16 of a Latin script
+MIXED_ZEROS_SHARE = 0.1  # of every second byte in UTF-16 of Latin and another script: code with a comment
+MIXED_BLOCKS = 4  # different high bytes of its characters; noise has dozens
+MIXED_CHARS = 16
 KNOWN_SHARE = 0.35  # of a long run; with less in known words it is opaque
 LEAST_PAIR_SCORE = -1.8  # names and rare words have unlikely pairs too
 RANDOM_PAIRS, PAIRS_RANGE = -0.4, 1.2  # mean logarithms that become 0 to 1: random letters have -0.7, the words 1.0
@@ -122,6 +125,17 @@ def text_of(data: bytes) -> tuple[str, str] | None:
             return _decoded(data, "utf-16-le")
         if zeros_low > half * ZEROS_SHARE and not zeros_high:
             return _decoded(data, "utf-16-be")
+        for encoding, zeros, others, high in (
+            ("utf-16-le", zeros_high, zeros_low, data[1::2]),
+            ("utf-16-be", zeros_low, zeros_high, data[0::2]),
+        ):
+            if (
+                half >= MIXED_CHARS
+                and zeros > half * MIXED_ZEROS_SHARE
+                and not others
+                and len(set(high)) <= MIXED_BLOCKS
+            ):
+                return _decoded(data, encoding)
     return _decoded(data, "utf-8")
 
 

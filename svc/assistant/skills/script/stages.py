@@ -149,7 +149,7 @@ def _encoded(text: str, stage: Stage, index: int) -> Iterator[Stage]:
     """Yield the encoded parts: those with a stated encoding, then long runs that can only be encoded data."""
     declared = list(declared_parts(text))
     for part in declared:
-        found = text_of(part.reading.data)
+        found = text_of(part.reading.data) if not part.encoding else (part.decoded, part.encoding)
         if found and len(found[0].strip()) >= 2 and not _is_binary(found[0]):
             how = f"decoded: {part.reading.name}{' of UTF-16 text' if found[1].startswith('utf-16') else ''}"
             yield Stage(found[0], _language_after(text, found[0], stage), stage.depth + 1, how, index, is_hidden=True)
