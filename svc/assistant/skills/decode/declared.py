@@ -31,7 +31,7 @@ _CALLS = (
 
 
 class DeclaredPart(msgspec.Struct, frozen=True):
-    """An encoded part, its position in the text, and the stated reading; ``encoding`` is that of its text, if stated."""
+    """An encoded part, its position in the text, and the stated reading; ``encoding``: of its text, if stated."""
 
     text: str
     start: int

