@@ -29,7 +29,7 @@ _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
 class _Source(msgspec.Struct, frozen=True):
-    """The part of an Evidence that says where it is from."""
+    """The source of an Evidence, without the rest."""
 
     source: str
 

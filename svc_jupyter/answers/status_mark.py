@@ -55,7 +55,7 @@ def _marked(text: str, status: AnswerStatus | None, bold: str) -> str:
     if status not in UNANSWERED:
         return text
     start = _START.match(text)
-    if start and start[2].casefold().startswith(LABELS[status]):  # the answer says so itself: nothing is said twice
+    if start and start[2].casefold().startswith(LABELS[status]):  # the answer already says so
         return f"{start[1]}{SYMBOL} {text[start.end(1) :]}"
     return f"{_notice(status, bold)}\n\n{text}"
 

@@ -6,7 +6,7 @@ Run it by hand; no test runs it and nothing fails on its figures. The collection
 workstation's event logs, captures and mails next to it: by bytes about half logs that tools read, half what none reads
 (memory, registry hives, pictures). The stories of ``tests.support.incident`` are among its members. Printed: seconds
 until the members are unpacked and until the answer, CPU time (what counts on a busy machine), the largest memory of
-this process and of all its workers together, the members by outcome, and whether each story is told.
+this process and of all its workers together, the members by outcome, and whether the answer contains each story.
 """
 
 from __future__ import annotations

@@ -89,7 +89,12 @@ def answered(
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     about = [] if names else [rule.title for rule in rules if _looks_for(rule, words, objects(clause.english))]
     if about:
-        return Particular(clause=clause, sentence=_unmatched(about, quoted, events), state=ClauseState.ANSWERED)
+        return Particular(
+            clause=clause,
+            sentence=_unmatched(about, quoted, events),
+            state=ClauseState.PARTLY_ANSWERED,
+            reason="the rules that look for it matched nothing; they do not cover every form of it",
+        )
     reason = "nothing that the tools look for in this evidence is about it"
     if names:
         counted = "".join(f"; {text}" for name in names[:NAMED] if (text := (lines or {}).get(name)))
@@ -234,18 +239,18 @@ def _spoken(moment: str) -> str:
 
 
 def _looks_for(rule: Rule, stemmed: frozenset[str], named: frozenset[str]) -> bool:
-    """Whether a rule is about the words, and about what they are said of: a rule about wiped disks finds no log."""
+    """Whether a rule is about the words and their object: a rule about wiped disks does not find a wiped log."""
     text = f"{rule.title} {rule.description}"
     return _is_about(text, stemmed) and (not named or any(word in text.lower() for word in named))
 
 
 def _unmatched(rules: Sequence[str], quoted: str, events: str) -> str:
-    """What was looked for and not found; never "no", because a log may not record it."""
+    """What was looked for and not found: no "no", because rules know some forms of it and a log may not record it."""
     listed = ", ".join(code_span(title, limit=80) for title in rules[:NAMED]) + (", …" if len(rules) > NAMED else "")
     looking = f"{plural(len(rules), 'rule')} {'looks' if len(rules) == 1 else 'look'}"
     return (
-        f"**No sign found of** {quoted}: {looking} for it ({listed}) and matched nothing in {events}. "
-        "This holds only for what the log records."
+        f"**Cannot tell** {quoted}: {looking} for it ({listed}) and matched nothing in {events}, but "
+        "rules do not cover every form of it, and the log may not record it."
     )
 
 

@@ -95,7 +95,7 @@ def _word_start(data: bytes, at: int) -> int:
 
 
 def _squeezed(data: bytes) -> bytes:
-    """The data with one space where there are several."""
+    """The data with runs of spaces reduced to one."""
     return _SPACES.sub(b" ", data) if b"  " in data else data
 
 

@@ -175,7 +175,7 @@ _FENCED = re.compile(r"\s*```\w*\n(.*?)\n?```\s*", re.DOTALL)
 
 
 def _unfenced(text: str) -> str:
-    """Data that a model put into a code fence although it was told not to."""
+    """Data without the code fence that a model put around it against its instructions."""
     match = _FENCED.fullmatch(text)
     return match[1] if match else text.strip()
 

@@ -82,7 +82,7 @@ def is_unread_kind(head: bytes) -> bool:
 
 
 def why_unread(head: bytes) -> str | None:
-    """Return why a table is not read as events, and what can be done; None if it is no table."""
+    """Return why a table is not read as events, and what can be done; None if it is not a table."""
     found = recognise(head)
     if found.is_events or not found.columns:
         return None
