@@ -32,7 +32,7 @@ def load_hook(folder: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory, built: None) -> Path:
     """A folder with the sdist and the wheel that is built from it, as a release makes them."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
