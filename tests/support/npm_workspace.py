@@ -29,9 +29,7 @@ def install() -> None:
     digest = hashlib.sha256((WORKSPACE / "package-lock.json").read_bytes()).hexdigest()
     with one_at_a_time():
         if not _MARK.exists() or _MARK.read_text("ascii") != digest:
-            run_npm(
-                "ci", "--ignore-scripts", "--no-progress", "--no-audit", "--no-fund", "--prefer-offline"
-            )  # the lock has the digests
+            run_npm("ci", "--ignore-scripts", "--no-progress", "--no-audit", "--prefer-offline")  # the lock has digests
             _MARK.write_text(digest, "ascii")
 
 
