@@ -31,8 +31,8 @@ const parts = await Promise.all(
 );
 const contents = Object.assign({}, ...parts.map((part) => JSON.parse(part)));
 const packages = await describePackages(contents);
-const listed = packages.map(({ text: _, ...rest }) => rest);
-await writeFile(new URL("third_party.json", STATIC), `${JSON.stringify({ packages: listed }, null, 2)}\n`);
+const withoutTexts = (key, value) => (key === "text" ? undefined : value);
+await writeFile(new URL("third_party.json", STATIC), `${JSON.stringify({ packages }, withoutTexts, 2)}\n`);
 const texts = packages.map(({ name, version, license, source, text }) =>
   [`${name} ${version}`, `Licence: ${license}`, `Source: ${source}`, "", text].join("\n"),
 );

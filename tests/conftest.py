@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -19,6 +20,10 @@ from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
 from tests.support.local_services import stop_local_service
 from tests.support.npm_workspace import one_at_a_time
+
+
+hypothesis.settings.register_profile("beside others", deadline=None)  # by the clock, and a test beside takes its time
+hypothesis.settings.load_profile("beside others")
 
 
 @pytest.fixture(autouse=True, scope="session")
