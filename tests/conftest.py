@@ -21,7 +21,6 @@ from tests.support.live import StartService, ThreadService
 from tests.support.local_services import stop_local_service
 from tests.support.npm_workspace import one_at_a_time
 
-
 hypothesis.settings.register_profile("beside others", deadline=None)  # by the clock, and a test beside takes its time
 hypothesis.settings.load_profile("beside others")
 
