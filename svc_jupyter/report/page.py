@@ -1,13 +1,14 @@
 """An executed notebook as one HTML page that is safe to open: sanitized, nothing loaded from anywhere, no script.
 
 Runs nothing and writes nothing. Three walls: only known kinds of output and known elements in them (``prepare.py``),
-no element of the finished page that acts, and a policy that tells the browser the same. Facts: docs/reports.md,
+no element of the finished page that acts (``sanitize.py``), and a policy that tells the browser the same. Facts: docs/reports.md,
 "Pages"; CSP Level 3.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
@@ -16,10 +17,12 @@ from nbformat import NotebookNode
 
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.errors import ExportError
-from svc_jupyter.report.prepare import POLICY, Prepare, clean
+from svc_jupyter.report.prepare import POLICY, Prepare
+from svc_jupyter.report.sanitize import clean, clean_body
 
 TEMPLATES = Path(__file__).parent / "templates"
 
+_BODY_START = re.compile(r"<body[^<>]*>")
 _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscript", "template")
 
 
@@ -45,24 +48,27 @@ def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets:
 
 
 def _closed(page: str) -> str:
-    """Add the policy, and remove everything that would run or load anything."""
-    soup = BeautifulSoup(page, "html.parser")
+    """Add the policy, and remove everything that would run or load anything.
+
+    The head is the template's and has no markup of the notebook; the body is cleaned as a whole.
+    """
+    top, _, rest = page.partition("</head>")
+    soup = BeautifulSoup(top, "html.parser")
+    opening = _BODY_START.search(rest)
+    if soup.head is None or opening is None:
+        raise ExportError("the template does not produce an HTML page with a head")
     for element in soup([*_NEVER, _is_directive]):
         element.decompose()
     for element in soup.find_all(_is_open):
         for name in [name for name in element.attrs if _runs_or_loads(name, str(element[name]))]:
             del element[name]
-    for element in soup("th"):
-        if not element.get_text(strip=True):
-            element.name = "td"  # a heading that names nothing is none, to who listens to the page
     policy = soup.new_tag("meta", attrs={"http-equiv": "Content-Security-Policy", "content": POLICY})
     referrer = soup.new_tag("meta", attrs={"name": "referrer", "content": "no-referrer"})
-    head = soup.head
-    if head is None:
-        raise ExportError("the template does not produce an HTML page with a head")
-    head.insert(0, policy)
-    head.insert(1, referrer)
-    return str(soup)
+    soup.head.insert(0, policy)
+    soup.head.insert(1, referrer)
+    head = str(soup).removesuffix("</html>").rstrip()
+    body = clean_body(rest[opening.end() :])
+    return f"{head}\n{opening[0]}{body}</body>\n</html>\n"
 
 
 def _is_directive(element: Tag) -> bool:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import copy
 import html
 import os
-import re
 from datetime import UTC, datetime
 
-import nh3
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
@@ -26,6 +24,7 @@ from svc_jupyter.answers.redaction import redact_all
 from svc_jupyter.answers.status_mark import SYMBOL, label
 from svc_jupyter.report.outcome import Status
 from svc_jupyter.report.record import answers_of, count_statuses, status_of_answers
+from svc_jupyter.report.sanitize import clean
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -33,16 +32,6 @@ POLICY = (
 SHOWN_KEY_CHARACTERS = 12
 
 _KINDS = ("text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain")
-_TAGS = (
-    *("a", "abbr", "acronym", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt"),
-    *("em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p"),
-    *("pre", "s", "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th"),
-    *("thead", "tr", "ul"),
-)
-_ATTRIBUTES = ("align", "alt", "class", "colspan", "height", "id", "lang", "open", "rowspan", "scope", "start", "title")
-_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;", "data:image/svg+xml;")
-_REMOVED = ("script", "style")  # with their content, which is not meant for readers
-_UNKNOWN_TAG = re.compile(rf"<(?!!--|/?(?:{'|'.join((*_TAGS, *_REMOVED))})(?![^\s/>]))", re.IGNORECASE)
 
 
 class Prepare(Preprocessor):
@@ -77,11 +66,6 @@ class Prepare(Preprocessor):
         resources["svc_headings"] = _headings(notebook)
         resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
         return notebook, resources
-
-
-def clean(fragment: object) -> str:
-    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
-    return _CLEANER.clean(_UNKNOWN_TAG.sub("&lt;", str(fragment)))
 
 
 def _sign(output: NotebookNode) -> None:
@@ -155,7 +139,7 @@ def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
     render = MarkdownWithMath(renderer=IPythonRenderer(escape=False))
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and "#" in cell.source:
-            soup = BeautifulSoup(str(render.render(cell.source)), "html.parser")
+            soup = BeautifulSoup(clean(render.render(cell.source)), "html.parser")
             for element in soup(["h2", "h3"]):
                 for anchor in element("a", class_="anchor-link"):
                     anchor.decompose()
@@ -163,22 +147,3 @@ def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
                 heading = {"id": name, "level": element.name, "text": one_line(element.get_text(), limit=120)}
                 found.setdefault(name, heading)
     return list(found.values())
-
-
-def _allowed_value(tag: str, name: str, value: str) -> str | None:
-    """The value, or None to drop the attribute: an image must carry its bytes, a link must be http, https or local."""
-    if tag == "img" and name == "src":
-        return value if value.startswith(_IMAGES) else None
-    if tag == "a" and name == "href":
-        return value if value.startswith(("#", "https://", "http://")) else None
-    return value
-
-
-_CLEANER = nh3.Cleaner(
-    tags=set(_TAGS),
-    clean_content_tags=set(_REMOVED),
-    attributes={"*": set(_ATTRIBUTES), "a": {"href"}, "img": {"src"}},
-    attribute_filter=_allowed_value,
-    url_schemes={"http", "https", "data"},
-    link_rel=None,
-)

@@ -14,7 +14,8 @@ from traitlets.config import Config
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.page import TEMPLATES, build
-from svc_jupyter.report.prepare import POLICY, clean
+from svc_jupyter.report.prepare import POLICY
+from svc_jupyter.report.sanitize import clean
 
 KEY = "svc_" + "Ab9" * 16 + "z"
 HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(1)><iframe src='http://evil.example'></iframe>"
