@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 import svc
+from svc.untrusted.characters import one_line
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report import export, folder, index_page
 from svc_jupyter.report import options as given
@@ -46,7 +47,7 @@ class Batch:
 
 
 def run_batch(options: Options) -> int:
-    """Run the command and return the exit code. Raises UsageError, FolderError, ExportError or KernelStartError."""
+    """Run the command and return the exit code. Raises UsageError, FolderError, ExportError or KernelMissingError."""
     options.check()
     export.check(options.formats)
     batch = _read(options)
@@ -59,7 +60,12 @@ def run_batch(options: Options) -> int:
         _write_record(batch, out)
         code = _run(batch, out)
         if before is not None and batch.record.state == "finished":
-            out.remove_stale(before, batch.record)
+            try:
+                out.remove_stale(before, batch.record)
+            except OSError as error:
+                reason = one_line(error.strerror or str(error))
+                click.echo(f"cannot remove files of the previous run from {out.path}: {reason}", err=True)
+                return code or RECORD_FAILED_EXIT_CODE
         return code
 
 
@@ -181,8 +187,9 @@ def _write_record(batch: Batch, out: ReportFolder | None) -> bool:
         out.write_record(batch.record)
         if batch.options.is_sweep:
             folder.write(out.path / folder.INDEX_NAME, index_page.build(batch.record).encode())
-    except OSError as error:
-        click.echo(f"cannot write the record to {out.path}: {error.strerror or error}", err=True)
+    except Exception as error:  # noqa: BLE001  # the cases still run, and their files are kept
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        click.echo(f"cannot write the record to {out.path}: {one_line(reason)}", err=True)
         return False
     return True
 

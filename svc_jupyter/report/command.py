@@ -118,12 +118,12 @@ def run_command(**options: object) -> None:
     from svc_jupyter.report.dask_executor import ClusterError
     from svc_jupyter.report.errors import ExportError
     from svc_jupyter.report.folder import FolderError
-    from svc_jupyter.report.kernels import KernelStartError
+    from svc_jupyter.report.kernels import KernelMissingError
     from svc_jupyter.report.options import Options, UsageError
 
     try:
         code = run_batch(Options(**options))  # type: ignore[arg-type]  # click has checked them
-    except (UsageError, FolderError, ExportError, KernelStartError, ClusterError) as error:
+    except (UsageError, FolderError, ExportError, KernelMissingError, ClusterError) as error:
         raise click.UsageError(str(error)) from error
     raise SystemExit(code)
 

@@ -6,6 +6,7 @@ evidence is another tonight); the text of cells does not count.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -127,5 +128,10 @@ def _has_other_status(old: AnswerRecord, new: AnswerRecord) -> bool:
 
 
 def _findings(answer: AnswerRecord | None) -> dict[str, Finding]:
-    found = msgspec.convert(answer.findings if answer else [], list[Finding])
-    return {finding.id: finding for finding in found}
+    """Return the findings by ID; what has not the fields of one is left out."""
+    found: dict[str, Finding] = {}
+    for item in answer.findings if answer else []:
+        with contextlib.suppress(msgspec.ValidationError):
+            finding = msgspec.convert(item, Finding)
+            found[finding.id] = finding
+    return found

@@ -6,10 +6,11 @@ Makes bytes, writes no file that stays. Everything in it is redacted before it b
 from __future__ import annotations
 
 import copy
+import html
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,10 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbformat import NotebookNode
 
-from svc_jupyter.answers.redaction import redact_all
+from svc.untrusted.characters import printable
+from svc_jupyter.answers.redaction import redact, redact_all
+from svc_jupyter.answers.status_mark import SYMBOL
+from svc_jupyter.report import plain_page
 from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
@@ -48,9 +52,7 @@ def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, byte
     files: dict[str, bytes] = {}
     page = b""
     if {"html", "pdf"} & set(output.names):
-        from svc_jupyter.report.page import build
-
-        page = build(notebook, title=title, template=output.template, secrets=output.secrets).encode()
+        page = _page(notebook, title, output).encode()
     for name in output.names:
         match name:
             case "html":
@@ -62,6 +64,30 @@ def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, byte
             case _:
                 files.update(_markdown(notebook, title))
     return files
+
+
+def _page(notebook: NotebookNode, title: str, output: Format) -> str:
+    """The page; if it cannot be laid out, one with the same text and no layout, so that no answer is lost."""
+    from svc_jupyter.report.page import build
+
+    try:
+        return build(notebook, title=title, template=output.template, secrets=output.secrets)
+    except ExportError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a library raises for an output that it cannot read
+        reason = f"This page could not be laid out ({type(error).__name__}). Cells and outputs are shown as text."
+        blocks = "\n".join(f"<pre>{html.escape(text)}</pre>" for text in _texts(notebook))
+        page = plain_page.build(title, f"<p><strong>{SYMBOL} {html.escape(reason)}</strong></p>\n{blocks}")
+        return redact(page, output.secrets)
+
+
+def _texts(notebook: NotebookNode) -> Iterator[str]:
+    for cell in notebook.cells:
+        yield printable(cell.source)
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            error = "\n".join(output.get("traceback", ()))
+            yield printable(str(data.get("text/plain") or data.get("text/markdown") or output.get("text", "") or error))
 
 
 def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:

@@ -6,7 +6,6 @@ finds the headings for the table of contents. Decides what stays; draws nothing.
 
 from __future__ import annotations
 
-import copy
 import html
 import os
 from datetime import UTC, datetime
@@ -24,6 +23,7 @@ from svc_jupyter.answers.redaction import redact_all
 from svc_jupyter.answers.status_mark import SYMBOL, label
 from svc_jupyter.report.outcome import Status
 from svc_jupyter.report.record import answers_of, count_statuses, status_of_answers
+from svc_jupyter.report.repair import repair
 from svc_jupyter.report.sanitize import clean
 
 POLICY = (
@@ -48,8 +48,8 @@ class Prepare(Preprocessor):
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, object]
     ) -> tuple[NotebookNode, dict[str, object]]:
-        """Run the preprocessor, as nbconvert calls it."""
-        notebook = redact_all(copy.deepcopy(notebook), (os.environ.get("SVC_API_KEY", ""),))
+        """Run the preprocessor on a copy, as nbconvert calls it."""
+        notebook = redact_all(repair(notebook), (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
         notice = _notice(notebook)
         for cell in notebook.cells:

@@ -20,6 +20,7 @@ from svc_jupyter.report.outcome import Status
 FILE_NAME = "run.json"
 VERSION = 1
 VERDICT_CHARACTERS = 300
+_LAST_SECOND = 2**37  # year 6325; calendars end at 9999
 _CASE_STATUSES = {AnswerStatus.NOT_EXAMINED: Status.NOT_EXAMINED, AnswerStatus.NOT_ANSWERED: Status.NOT_ANSWERED}
 """What one such answer makes of its case; the first one counts."""
 
@@ -117,8 +118,13 @@ def _answer(data: dict[str, object], metadata: dict[str, object]) -> AnswerRecor
         model=str(data.get("model", "")),
         text=str(data.get("text", "")),
         session_id=str(volatile.get("session_id", "")),
-        time=float(volatile.get("time") or 0.0),
+        time=_time(volatile.get("time")),
         has_changed=bool(volatile.get("has_changed", False)),
         findings=[item for item in findings if isinstance(item, dict)] if isinstance(findings, list) else [],
         status=str(data.get("status") or ""),
     )
+
+
+def _time(value: object) -> float:
+    """Seconds since 1970 that a calendar has; 0.0 for anything else."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < _LAST_SECOND else 0.0

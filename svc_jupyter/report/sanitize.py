@@ -11,10 +11,12 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from itertools import chain, islice
 
 import nh3
 
 MAX_ELEMENTS = 200_000  # of one output; a table of 10,000 rows and 10 columns has 110,000
+MAX_REFERENCES = 50_000  # characters of one output that are written as "&lt;" and the like, without "&amp;"
 MAX_NESTING = 200  # browsers stop at 512 with everything around it; parsers take quadratic time on deep trees
 
 _TAGS = (
@@ -32,6 +34,7 @@ _UNKNOWN_TAG = re.compile(rf"<(?!!--|/?(?:{'|'.join((*_TAGS, *_REMOVED))})(?![^\
 _CLOSED_BY_OTHERS = frozenset(("br", "dd", "dt", "hr", "img", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"))
 """Elements that have no end tag, or need none: a list of a thousand ``<li>`` is not deep."""
 
+_PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
 _VALUE = r"""(?>"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^\s>"'][^\s>]*+)"""
 _TOKEN = re.compile(
     r"<!--(?>-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+(?:--!?>|\Z)?)"
@@ -45,14 +48,22 @@ def clean(fragment: object) -> str:
     """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
     text = _UNKNOWN_TAG.sub("&lt;", _encodable(str(fragment)))
     if _is_manageable(text):
-        return _FRAGMENT.clean(text)
+        return _cleaned(_FRAGMENT, text)
     shown = html.escape(_encodable(str(fragment)), quote=False)
     return f"<p>HTML that is too large or nested too deeply to lay out, as text:</p><pre>{shown}</pre>"
 
 
 def clean_body(body: str) -> str:
     """The inside of a page's body, with the elements of the templates; headings that name nothing become cells."""
-    return _EMPTY_HEADING.sub(r"<td\1>\2</td>", _BODY.clean(body))
+    return _EMPTY_HEADING.sub(r"<td\1>\2</td>", _cleaned(_BODY, body))
+
+
+def _cleaned(cleaner: nh3.Cleaner, text: str) -> str:
+    """Clean the text; ampersands and no-break spaces, on which the parser takes quadratic time, go around it."""
+    used = set(text)
+    ampersand, space = islice((c for c in map(chr, chain(*_PRIVATE_USE)) if c not in used), 2)
+    hidden = text.replace("&amp;", ampersand).replace("&nbsp;", space).replace("\u00a0", space)
+    return cleaner.clean(hidden).replace(ampersand, "&amp;").replace(space, "&nbsp;")
 
 
 def _encodable(text: str) -> str:
@@ -62,6 +73,8 @@ def _encodable(text: str) -> str:
 
 def _is_manageable(text: str) -> bool:
     """Whether the HTML has a bounded number of elements and levels. Counts too much rather than too little."""
+    if text.count("&") - text.count("&amp;") - text.count("&nbsp;") > MAX_REFERENCES:
+        return False
     elements = depth = 0
     is_open: Counter[str] = Counter()
     for token in _TOKEN.finditer(text):
