@@ -39,18 +39,21 @@ def list_command(store: Path, *, is_json: bool) -> None:
 
     from svc.untrusted.characters import one_line
     from svc_jupyter.answers import store as answer_store
+    from svc_jupyter.answers.status_mark import UNVERIFIED
 
-    for entry in answer_store.entries(store):
+    for stored in answer_store.stored_answers(store):
+        entry = stored.entry
         size = answer_store.size(store, entry.key)
         if is_json:
             fields = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
             fields |= {"model": entry.model, "question": entry.question, "files": entry.files}
-            fields["status"] = entry.status
+            fields |= {"status": entry.status, "is_verified": stored.is_verified}
             click.echo(msgspec.json.encode(fields))
             continue
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M")
+        mark = "" if stored.is_verified else f"  ({UNVERIFIED})"
         question = one_line(entry.question, limit=QUESTION_CHARACTERS)
-        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]}  {saved}  {size:9,}  {one_line(entry.model)}  {question}")
+        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]}  {saved}  {size:9,}  {one_line(entry.model)}  {question}{mark}")
 
 
 @answers.command("show")
@@ -61,17 +64,19 @@ def show_command(key: str, store: Path) -> None:
     from svc.untrusted.characters import one_line, printable
     from svc.untrusted.markdown import plain_text
     from svc_jupyter.answers import store as answer_store
-    from svc_jupyter.answers.status_mark import label
+    from svc_jupyter.answers.status_mark import UNVERIFIED, label
 
     try:
-        entry = answer_store.find(store, key)
+        stored = answer_store.find(store, key)
     except answer_store.StoreError as error:
         raise click.UsageError(str(error)) from error
+    entry = stored.entry
     click.echo(f"key       {entry.key}")
     click.echo(f"after     {entry.before or '(first question of the session)'}")
     click.echo(f"model     {one_line(entry.model)}, requested: {one_line(entry.asked_model) or 'default'}")
     click.echo(f"session   {one_line(entry.session_id)}")
     click.echo(f"status    {label(entry.status)}")
+    click.echo(f"verified  {'yes' if stored.is_verified else UNVERIFIED}")
     for name, digest in entry.files:
         click.echo(f"file      {one_line(name)}  {digest}")
     click.echo(f"question  {printable(entry.question)}\n")

@@ -25,7 +25,7 @@ from svc_jupyter.report.dask_executor import DaskExecutor
 from svc_jupyter.report.executor import Executor, Job, LocalExecutor
 from svc_jupyter.report.folder import FolderError, ReportFolder
 from svc_jupyter.report.options import Options
-from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, Status
+from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, UNVERIFIED_EXIT_CODE, Status
 from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
 from svc_jupyter.report.record import CaseRecord, RunRecord
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
@@ -102,13 +102,14 @@ def _read(options: Options) -> Batch:
 
 
 def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
-    """Keep the successful cases of the previous run whose files are unchanged."""
-    known = {case.fingerprint: case for case in before.cases if case.status == Status.OK}
+    """Keep the successful cases of the previous run whose record and files are unchanged."""
+    known = {case.fingerprint: case for case in before.cases if case.status == Status.OK and case.is_signed}
     for _, record in batch.cases:
         done = known.get(record.fingerprint)
         if done is not None and done.name == record.name and out.is_done(done):
             for name in ("status", "failure", "verdict", "started", "seconds", "files", "answers"):
                 setattr(record, name, getattr(done, name))
+            record.sign()
 
 
 def _run(batch: Batch, out: ReportFolder | None) -> int:
@@ -227,6 +228,8 @@ def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
     if not all(case.status.is_complete for case in cases):
         return 1
     changed = _report_changes(batch)
+    if counts[Status.NOT_VERIFIED]:
+        return UNVERIFIED_EXIT_CODE
     return changed if counts[Status.OK] == len(cases) else UNANSWERED_EXIT_CODE
 
 

@@ -25,6 +25,7 @@ class Change(StrEnum):
     NEW = "new"
     GONE = "gone"
     SAME = "same"
+    UNVERIFIED = "not verified"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -39,7 +40,8 @@ class Finding(msgspec.Struct, frozen=True):
 class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of one question. ``is_same_evidence``: the keys of the answers are equal.
 
-    The statuses are the wire's ``answer_status``, empty if unknown.
+    The statuses are the wire's ``answer_status``, empty if unknown. ``is_verified``: both answers are; one that is not
+    is never "same".
     """
 
     case: str
@@ -50,6 +52,7 @@ class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
     removed: list[Finding]
     old_status: str
     new_status: str
+    is_verified: bool
 
 
 class ReportDiff(msgspec.Struct, frozen=True):
@@ -109,16 +112,18 @@ def _answer(case: str, old: AnswerRecord | None, new: AnswerRecord | None) -> An
         case _:
             is_same = old.text == new.text and before.keys() == after.keys() and not _has_other_status(old, new)
             change = Change.SAME if is_same else Change.CHANGED
+    is_verified = all(answer.is_verified for answer in (old, new) if answer is not None)
     either = new or old
     return AnswerDiff(
         case=case,
         question=either.question if either else "",
-        change=change,
+        change=Change.UNVERIFIED if change == Change.SAME and not is_verified else change,
         is_same_evidence=bool(old and new and _has_key(old, new)),
         added=[finding for key, finding in after.items() if key not in before],
         removed=[finding for key, finding in before.items() if key not in after],
         old_status=old.status if old else "",
         new_status=new.status if new else "",
+        is_verified=is_verified,
     )
 
 

@@ -47,7 +47,7 @@ def check(names: Sequence[str]) -> None:
 
 
 def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, bytes]:
-    """Return the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder."""
+    """Export a notebook that this run executed. Return the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder."""
     notebook = redact_all(notebook, output.secrets)
     files: dict[str, bytes] = {}
     page = b""
@@ -71,7 +71,7 @@ def _page(notebook: NotebookNode, title: str, output: Format) -> str:
     from svc_jupyter.report.page import build
 
     try:
-        return build(notebook, title=title, template=output.template, secrets=output.secrets)
+        return build(notebook, title=title, template=output.template, secrets=output.secrets, is_fresh=True)
     except ExportError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a library raises for an output that it cannot read
@@ -94,7 +94,10 @@ def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
     """Return Markdown without raw HTML, and its pictures as files."""
     from nbconvert import MarkdownExporter
 
+    from svc_jupyter.report.prepare import add_footers
+
     notebook = copy.deepcopy(notebook)
+    add_footers(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if "data" in output:

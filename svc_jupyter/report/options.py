@@ -14,6 +14,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from svc.untrusted.characters import one_line
+from svc_jupyter.answers import signing
 from svc_jupyter.answers.redaction import MIN_CHARACTERS
 from svc_jupyter.report import cases, parameters
 from svc_jupyter.report.cases import Case
@@ -74,10 +75,12 @@ class Options:
     @property
     def environment(self) -> dict[str, str]:
         """The environment variables that configure stored answers in the kernels."""
+        key_file = os.environ.get(signing.VARIABLE)
         return {
             "SVC_ANSWERS": self.answers,
             "SVC_ANSWERS_STORE": str(self.store),
             "SVC_ANSWERS_KEEP_UNLOGGED": "1" if self.answers_keep_unlogged else "",
+            signing.VARIABLE: str(Path(key_file).absolute()) if key_file else "",
         }
 
     @property
@@ -108,6 +111,10 @@ class Options:
         if "ipynb" in self.formats and self.out is None:
             raise UsageError("--to ipynb would overwrite the notebook; it requires --out FOLDER.")
         _ = self.scheduler
+        try:
+            signing.check()
+        except signing.KeyFileError as error:
+            raise UsageError(f"{signing.VARIABLE}: {error}") from error
 
 
 def read(path: Path) -> NotebookNode:

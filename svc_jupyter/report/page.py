@@ -14,6 +14,7 @@ from pathlib import Path
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.errors import ExportError
@@ -26,8 +27,17 @@ _BODY_START = re.compile(r"<body[^<>]*>")
 _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscript", "template")
 
 
-def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = ()) -> str:
-    """The page. Keys, and whatever stands in ``secrets``, are replaced. The notebook stays as it is.
+def build(
+    notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = (), is_fresh: bool = False
+) -> str:
+    """Build the page; the notebook is not changed.
+
+    Args:
+        notebook: An executed notebook.
+        title: The page's title, if the notebook has none.
+        template: A built-in template, or one of nbconvert's.
+        secrets: What is redacted, besides keys.
+        is_fresh: The outputs come from a kernel of this run; otherwise answers without a valid signature are marked.
 
     Raises ExportError where there is no such template.
     """
@@ -37,12 +47,13 @@ def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets:
             extra_template_basedirs=[str(TEMPLATES)],
             sanitize_html=True,
             filters={"clean_html": clean},
+            config=Config({"Prepare": {"is_fresh": is_fresh}}),
         )
     except ValueError as error:  # what nbconvert raises where it finds no template
         own = ", ".join(sorted(entry.name for entry in os.scandir(TEMPLATES)))
         raise ExportError(f"--template {template}: unknown template. Built in: {own}.") from error
     if not (TEMPLATES / template).is_dir():
-        exporter.register_preprocessor(Prepare(), enabled=True)
+        exporter.register_preprocessor(Prepare(is_fresh=is_fresh), enabled=True)
     page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
     return redact(_closed(page), secrets)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import html
 import os
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from bs4 import BeautifulSoup
@@ -20,9 +21,16 @@ from traitlets import Bool
 from svc.untrusted.characters import one_line
 from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.answers.redaction import redact_all
-from svc_jupyter.answers.status_mark import SYMBOL, label
+from svc_jupyter.answers.status_mark import SYMBOL, UNVERIFIED, label, pinned_note
 from svc_jupyter.report.outcome import Status
-from svc_jupyter.report.record import answers_of, count_statuses, status_of_answers
+from svc_jupyter.report.record import (
+    AnswerRecord,
+    answers_of,
+    count_statuses,
+    describe_pinned,
+    distrust_unsigned,
+    status_of_answers,
+)
 from svc_jupyter.report.repair import repair
 from svc_jupyter.report.sanitize import clean
 
@@ -41,6 +49,10 @@ class Prepare(Preprocessor):
         config=True
     )
 
+    is_fresh = Bool(
+        default_value=False, help="The outputs come from a kernel of this run; their answers need no signature."
+    ).tag(config=True)
+
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         self.enabled = True
@@ -49,29 +61,36 @@ class Prepare(Preprocessor):
         self, notebook: NotebookNode, resources: dict[str, object]
     ) -> tuple[NotebookNode, dict[str, object]]:
         """Run the preprocessor on a copy, as nbconvert calls it."""
-        notebook = redact_all(repair(notebook), (os.environ.get("SVC_API_KEY", ""),))
+        notebook = repair(notebook)
+        if not self.is_fresh:
+            distrust_unsigned(notebook)
+        notebook = redact_all(notebook, (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
-        notice = _notice(notebook)
-        for cell in notebook.cells:
-            for output in cell.get("outputs", ()):
-                if MIME_TYPE in output.get("data", {}):
-                    _sign(output)
+        notices = _notices(answers_of(notebook))
+        add_footers(notebook)
         if self.answers_only:
             notebook.cells = _questions_and_answers(notebook)
         for cell in notebook.cells:
             for output in cell.get("outputs", ()):
                 _keep_known_kinds(output)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
-        resources["svc_notice"] = notice
+        resources["svc_notices"] = notices
         resources["svc_headings"] = _headings(notebook)
         resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
         return notebook, resources
 
 
-def _sign(output: NotebookNode) -> None:
-    """Add the provenance below the answer: model, time, session and key."""
-    notebook = NotebookNode(cells=[NotebookNode(outputs=[output])])
-    (answer,) = answers_of(notebook)
+def add_footers(notebook: NotebookNode) -> None:
+    """Add its provenance below each answer: model, time, session, key, whether it was asked for and is verified."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if isinstance(data.get(MIME_TYPE), dict) and "text/markdown" in data:
+                (answer,) = answers_of(NotebookNode(cells=[NotebookNode(outputs=[output])]))
+                data["text/markdown"] = f"{data['text/markdown']}\n\n---\n\n`{_footer(answer)}`\n"
+
+
+def _footer(answer: AnswerRecord) -> str:
     parts = [one_line(answer.model, limit=80)]
     if answer.time:
         parts.append(f"{datetime.fromtimestamp(answer.time, UTC):%Y-%m-%d %H:%M:%S} UTC")
@@ -83,17 +102,21 @@ def _sign(output: NotebookNode) -> None:
         parts.append(label(answer.status))
     if answer.has_changed:
         parts.append("answer changed")
-    footer = " · ".join(part.replace("`", "'") for part in parts if part)
-    if "text/markdown" in output.data:
-        output.data["text/markdown"] = f"{output.data['text/markdown']}\n\n---\n\n`{footer}`\n"
+    if answer.is_stored:
+        parts.append(pinned_note(answer.stored_at))
+    if not answer.is_verified:
+        parts.append(UNVERIFIED)
+    return " · ".join(part.replace("`", "'") for part in parts if part)
 
 
-def _notice(notebook: NotebookNode) -> str:
-    """The line at the top of a page whose questions are not all answered; empty if they are."""
-    answers = answers_of(notebook)
-    if status_of_answers(answers) == Status.OK:
-        return ""
-    return f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}."
+def _notices(answers: Sequence[AnswerRecord]) -> list[str]:
+    """The lines at the top of a page: questions that are not answered, answers that are pinned or not verified."""
+    found = []
+    if status_of_answers(answers) != Status.OK:
+        found.append(f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}.")
+    if pinned := describe_pinned(answers):
+        found.append(f"Of {len(answers)} answers {pinned}.")
+    return found
 
 
 def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:

@@ -92,7 +92,9 @@ def _output(output: Mapping[str, object]) -> NotebookNode:
             name = "stderr" if output.get("name") == "stderr" else "stdout"
             return NotebookNode(output_type="stream", name=name, text=_text(output.get("text", "")))
         case "display_data" | "execute_result" as kind:
-            fixed = NotebookNode(output_type=kind, data=_data(output.get("data")), metadata=_node(output.get("metadata")))
+            fixed = NotebookNode(
+                output_type=kind, data=_data(output.get("data")), metadata=_node(output.get("metadata"))
+            )
             if kind == "execute_result":
                 count = output.get("execution_count")
                 fixed.execution_count = count if isinstance(count, int) else None

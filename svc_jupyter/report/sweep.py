@@ -23,7 +23,7 @@ from svc_jupyter.report.executor import Executor
 from svc_jupyter.report.folder import FolderError
 from svc_jupyter.report.kernels import KernelMissingError, KernelStartError
 from svc_jupyter.report.outcome import CellRun, Run, Status
-from svc_jupyter.report.record import CaseRecord, answers_of, status_of_answers, verdict_of
+from svc_jupyter.report.record import CaseRecord, answers_of, sign_answers, status_of_answers, verdict_of
 from svc_jupyter.report.repair import encodable, repair
 
 RECORD_SECONDS = 1.0  # between two writings of run.json while cases end
@@ -91,6 +91,7 @@ class Sweep:
             await self._run(executor, case, record)
         finally:
             record.seconds = round(time.monotonic() - started, 3)
+            record.sign()
         _tell(lambda: self._progress.end(record))
 
     async def _run(self, executor: Executor, case: Case, record: CaseRecord) -> None:
@@ -122,6 +123,7 @@ class Sweep:
         answers = answers_of(notebook)
         status = run.status if run.status != Status.OK else status_of_answers(answers)
         _describe(notebook, run.seconds, record, status)
+        sign_answers(notebook)
         files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
         record.files = self._sink.save(record, files)
         record.verdict, record.answers = verdict_of(notebook), answers
