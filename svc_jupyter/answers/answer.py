@@ -46,8 +46,8 @@ Bundle = dict[str, object]
 class Origin:
     """Where an answer comes from. ``key`` identifies the question with its options, evidence and earlier questions.
 
-    Of a stored answer: when it was stored, whether it is unchanged (docs/reports.md, "Verified answers"), and its findings
-    file with its SHA-256.
+    Of a stored answer: when it was stored, whether it is unchanged (docs/reports.md, "Verified answers"), and its
+    findings file with its SHA-256.
     """
 
     key: str = ""
@@ -204,7 +204,7 @@ class Answer:
 
 
 def sign_output(data: MutableMapping[str, object], metadata: MutableMapping[str, object]) -> None:
-    """Sign an answer's output, so that it can be checked when the notebook is read. Does nothing without a usable key."""
+    """Sign an answer's output, so that it can be checked when the notebook is read. Nothing without a usable key."""
     provenance = metadata.get(MIME_TYPE)
     if isinstance(provenance, dict):
         provenance[_SIGNATURE] = sign_if_possible(_PURPOSE, _signed_part(data, provenance))

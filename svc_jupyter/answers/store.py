@@ -4,8 +4,8 @@ The key is the SHA-256 of everything that determines the answer: the requested m
 names and hashes of the attachments, and the key of the previous question of the session. ``replay.py`` decides when to
 use a stored answer.
 
-Each file is signed (``signing.py``). The answers of the example notebooks have no signature: the installed package lists
-their hashes (``shipped_answers.txt``).
+Each file is signed (``signing.py``). The answers of the example notebooks have no signature: the installed package
+lists their hashes (``shipped_answers.txt``).
 """
 
 from __future__ import annotations

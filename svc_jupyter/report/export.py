@@ -47,7 +47,10 @@ def check(names: Sequence[str]) -> None:
 
 
 def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, bytes]:
-    """Export a notebook that this run executed. Return the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder."""
+    """Export a notebook that this run executed.
+
+    Returns the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder.
+    """
     notebook = redact_all(notebook, output.secrets)
     files: dict[str, bytes] = {}
     page = b""

@@ -1,8 +1,8 @@
 """An executed notebook as one HTML page that is safe to open: sanitized, nothing loaded from anywhere, no script.
 
 Runs nothing and writes nothing. Three walls: only known kinds of output and known elements in them (``prepare.py``),
-no element of the finished page that acts (``sanitize.py``), and a policy that tells the browser the same. Facts: docs/reports.md,
-"Pages"; CSP Level 3.
+no element of the finished page that acts (``sanitize.py``), and a policy that tells the browser the same. Facts:
+docs/reports.md, "Pages"; CSP Level 3.
 """
 
 from __future__ import annotations

@@ -112,8 +112,13 @@ def _footer(answer: AnswerRecord) -> str:
 def _notices(answers: Sequence[AnswerRecord]) -> list[str]:
     """The lines at the top of a page: questions that are not answered, answers that are pinned or not verified."""
     found = []
-    if status_of_answers(answers) != Status.OK:
-        found.append(f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}.")
+    match status_of_answers(answers):
+        case Status.OK:
+            pass
+        case Status.NOT_VERIFIED:
+            found.append(f"{SYMBOL} Not every answer of this page is verified: {count_statuses(answers)}.")
+        case _:
+            found.append(f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}.")
     if pinned := describe_pinned(answers):
         found.append(f"Of {len(answers)} answers {pinned}.")
     return found

@@ -12,7 +12,7 @@ import msgspec
 from svc_jupyter.report import folder, options
 from svc_jupyter.report.diff import Answers
 from svc_jupyter.report.options import UsageError
-from svc_jupyter.report.record import FILE_NAME, AnswerRecord, answers_of, distrust_unsigned
+from svc_jupyter.report.record import FILE_NAME, AnswerRecord, CaseRecord, answers_of, distrust_unsigned
 
 
 def load(path: Path) -> Answers:
@@ -24,10 +24,10 @@ def load(path: Path) -> Answers:
     record = folder.load(path)
     if record is None:
         raise UsageError(f"{path} has no readable {FILE_NAME}; it is not a folder of `svc report run --out`.")
-    return {
-        case.name: case.answers if case.is_signed else [_unverified(a) for a in case.answers] for case in record.cases
-    }
+    return {case.name: _checked(case) for case in record.cases}
 
 
-def _unverified(answer: AnswerRecord) -> AnswerRecord:
-    return msgspec.structs.replace(answer, is_verified=False)
+def _checked(case: CaseRecord) -> list[AnswerRecord]:
+    if case.is_signed:
+        return case.answers
+    return [msgspec.structs.replace(answer, is_verified=False) for answer in case.answers]

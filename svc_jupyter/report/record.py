@@ -30,8 +30,8 @@ _CASE_STATUSES = {AnswerStatus.NOT_EXAMINED: Status.NOT_EXAMINED, AnswerStatus.N
 class AnswerRecord(msgspec.Struct, frozen=True):
     """An answer in a notebook. ``key`` and ``status`` are empty if an older version ran the notebook.
 
-    ``status`` is the wire's ``answer_status``, empty if it is unknown. ``stored_at`` is when a pinned answer was stored;
-    ``is_verified``: the answer is as the analyst gave it, as far as signatures show.
+    ``status`` is the wire's ``answer_status``, empty if it is unknown. ``stored_at`` is when a pinned answer was
+    stored. ``is_verified``: the answer is as the analyst gave it, as far as signatures show.
     """
 
     key: str

@@ -1,6 +1,6 @@
 """Run the example notebooks again with the analyst of this checkout: `python -m tests.notebooks.record_answers`.
 
-Writes the outputs to `notebooks/*.ipynb`, the answers to `notebooks/.answers` and their hashes to the package, and removes
+Writes the outputs to `notebooks/*.ipynb`, the answers to `notebooks/.answers` and their hashes to the package. Removes
 answers that no notebook uses any more. Run it after an intended change of an answer; the tests fail until then.
 """
 

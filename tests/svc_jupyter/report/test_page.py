@@ -103,6 +103,7 @@ def test_what_reports_show_stays():
             shown({"image/png": "AA=="}),
         ),
         title="report",
+        is_fresh=True,
     )
     soup = BeautifulSoup(page, "html.parser")
 
@@ -167,7 +168,7 @@ PROVENANCE = {
 
 
 def test_an_answer_is_signed_with_what_answered_and_when():
-    page = BeautifulSoup(build(notebook_with(shown(ANSWER, PROVENANCE)), title="report"), "html.parser")
+    page = BeautifulSoup(build(notebook_with(shown(ANSWER, PROVENANCE)), title="report", is_fresh=True), "html.parser")
 
     footer = page.find("hr").find_next("code").get_text()
     assert footer == "svc-1 · 1970-01-02 00:00:00 UTC · session s'1 · key abababababab…"
