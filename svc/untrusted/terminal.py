@@ -44,13 +44,9 @@ def visible_errors() -> Iterator[None]:
     except click.exceptions.NoArgsIsHelpError:
         raise
     except click.UsageError as error:
-        shown = click.UsageError(printable(error.format_message()), ctx=error.ctx)
-        shown.exit_code = error.exit_code
-        raise shown from error
+        raise click.UsageError(printable(error.format_message()), ctx=error.ctx) from error
     except click.ClickException as error:
-        plain = click.ClickException(printable(error.format_message()))
-        plain.exit_code = error.exit_code
-        raise plain from error
+        raise click.ClickException(printable(error.format_message())) from error
 
 
 def print_exception(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
