@@ -97,14 +97,15 @@ def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
     """Return Markdown without raw HTML, and its pictures as files."""
     from nbconvert import MarkdownExporter
 
-    from svc_jupyter.report.prepare import add_footers
+    from svc_jupyter.report.prepare import add_footers, not_shown
 
     notebook = copy.deepcopy(notebook)
     add_footers(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if "data" in output:
-                output.data = NotebookNode({kind: output.data[kind] for kind in _MARKDOWN_KINDS if kind in output.data})
+                known = {kind: output.data[kind] for kind in _MARKDOWN_KINDS if kind in output.data}
+                output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     folder = f"{title}_files"
     resources = {"metadata": {"name": title}, "unique_key": title, "output_files_dir": folder}
     text, made = MarkdownExporter().from_notebook_node(notebook, resources=resources)

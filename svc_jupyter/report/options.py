@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,8 +122,10 @@ def read(path: Path) -> NotebookNode:
     """Read a notebook. Raises UsageError if it is not one."""
     try:
         text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)
-        nbformat.validate(notebook)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about IDs of cells, which repair() sets
+            notebook = nbformat.reads(text, as_version=4)
+            nbformat.validate(notebook)
     except Exception as error:  # nbformat raises what its steps raise: for JSON of other kinds, versions, depths
         reason = getattr(error, "strerror", None) or (str(error).splitlines() or [""])[0] or type(error).__name__
         raise UsageError(f"{path} is not a valid notebook: {one_line(reason, limit=200)}") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from bs4 import BeautifulSoup
@@ -156,9 +156,13 @@ def _keep_known_kinds(output: NotebookNode) -> None:
     known = {kind: output.data[kind] for kind in _KINDS if kind in output.data}
     if "text/html" in known:
         known["text/html"] = clean(known["text/html"])
-    missing = {"text/plain": f"({', '.join(output.data)}: not shown in a report)"} if output.data else {}
-    output.data = NotebookNode(known or missing)
+    output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     output.metadata = NotebookNode()
+
+
+def not_shown(data: Mapping[str, object]) -> str:
+    """Say which kinds of output are left out."""
+    return f"({one_line(', '.join(data)) or 'an empty output'}: not shown in a report)"
 
 
 def _headings(notebook: NotebookNode) -> list[dict[str, str]]:

@@ -6,15 +6,21 @@ the wrong type becomes text, so that nothing is lost and no later step fails.
 
 from __future__ import annotations
 
+import binascii
 import json
 import math
+import re
 from collections.abc import Mapping
 
 from nbformat import NotebookNode
+from nbformat.corpus.words import generate_corpus_id
 
 MAX_DEPTH = 100  # levels of a value; deeper ones become text
 _MAX_INTEGER = 2**63
 _CELL_TYPES = ("code", "markdown", "raw")
+_FIRST_MINOR_WITH_IDS = 5
+_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_BYTES = ("image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf")
 _JSON_KIND = ("application/json", "+json")
 
 
@@ -54,7 +60,20 @@ def repair(notebook: NotebookNode) -> NotebookNode:
     fixed.metadata = _node(fixed.get("metadata"))
     cells = fixed.get("cells")
     fixed.cells = [_cell(cell) for cell in cells if isinstance(cell, Mapping)] if isinstance(cells, list) else []
+    minor = fixed.get("nbformat_minor")
+    _set_ids(fixed.cells, has_ids=isinstance(minor, int) and minor >= _FIRST_MINOR_WITH_IDS)
     return fixed
+
+
+def _set_ids(cells: list[NotebookNode], *, has_ids: bool) -> None:
+    """Give each cell an ID of its own, or none in older formats."""
+    seen: set[str] = set()
+    for cell in cells:
+        known = cell.pop("id", None)
+        if has_ids:
+            is_free = isinstance(known, str) and _ID.fullmatch(known) and known not in seen
+            cell.id = known if is_free else generate_corpus_id()
+            seen.add(cell.id)
 
 
 def _digits(value: int) -> str:
@@ -109,10 +128,19 @@ def _output(output: Mapping[str, object]) -> NotebookNode:
 
 
 def _data(data: object) -> NotebookNode:
-    """A MIME bundle: text for each kind, anything for kinds that are JSON."""
-    return NotebookNode(
-        {kind: item if kind.endswith(_JSON_KIND) else _text(item) for kind, item in _node(data).items()}
-    )
+    """A MIME bundle: text for each kind, anything for kinds that are JSON; bytes that are not base64 are left out."""
+    shown = {kind: item if kind.endswith(_JSON_KIND) else _text(item) for kind, item in _node(data).items()}
+    broken = [kind for kind, item in shown.items() if kind.startswith(_BYTES) and not _is_base64(item)]
+    readable = {kind: item for kind, item in shown.items() if kind not in broken}
+    return NotebookNode(readable or {"text/plain": f"({', '.join(broken)}: not base64)"} if broken else readable)
+
+
+def _is_base64(text: object) -> bool:
+    try:
+        binascii.a2b_base64(str(text))
+    except ValueError:
+        return False
+    return True
 
 
 def _node(value: object) -> NotebookNode:

