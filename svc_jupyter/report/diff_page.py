@@ -57,7 +57,7 @@ def as_html(diff: ReportDiff, old: str, new: str) -> str:
 
 def summary(diff: ReportDiff) -> str:
     """Summarise the counts in one line."""
-    counts = ", ".join(f"{diff.count(change)} {change}" for change in Change)
+    counts = ", ".join(f"{diff.count(change)} {change}" for change in Change if change != Change.UNVERIFIED)
     added = sum(len(answer.added) for answer in diff.answers)
     removed = sum(len(answer.removed) for answer in diff.answers)
     unanswered = [(label(s), sum(answer.new_status == s for answer in diff.answers)) for s in UNANSWERED]
