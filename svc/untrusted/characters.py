@@ -23,6 +23,8 @@ _HIDDEN = re.compile(
     f"|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])"
     f"|(?<![{_EMOJI}#*0-9])\ufe0f"
 )
+HIDDEN_OR_CONTROL = re.compile(f"{_CONTROL.pattern}|{_HIDDEN.pattern}")
+"""What ``printable`` shows in another way."""
 
 
 def printable(text: str) -> str:
