@@ -96,6 +96,7 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
         "can_log": int(session.can_log),
         "instructions": session.instructions,
         "usage": msgspec.json.encode(session.usage).decode(),
+        "bytes": len(session.instructions.encode()),
     }
 
 

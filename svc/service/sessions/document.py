@@ -1,0 +1,50 @@
+"""The JSON document of a session with its messages, made page by page: a long session never is in memory as a whole.
+
+The messages are read from the store in its threads, as they were stored, and sent as the client takes them. The document
+ends at the last message that the session had at the start, so it agrees with the session's own fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from svc.errors import SessionNotFoundError
+from svc.service.sessions.rules import wire_session
+from svc.service.sessions.session_stores import SessionHandle
+
+PAGE_BYTES = 262_144  # in memory of each reader
+_EMPTY = b'"messages":[]'
+
+
+class SessionDocument:
+    """A session with its messages after ``after`` up to ``last_seq``."""
+
+    def __init__(self, handle: SessionHandle, *, after: int, last_seq: int) -> None:
+        self._handle = handle
+        self._after = after
+        self._last_seq = last_seq
+
+    async def pages(self) -> AsyncGenerator[bytes, None]:
+        """Yield the document in parts; raises SessionNotFoundError if the session is deleted meanwhile."""
+        part, end = self._frame()
+        position, separator = self._after, b""
+        while position < self._last_seq:
+            page = await self._handle.store.messages_after(
+                self._handle.session.id, position, limit_bytes=PAGE_BYTES, last_seq=self._last_seq
+            )
+            if not page:
+                raise SessionNotFoundError(f"the session {self._handle.session.id} was deleted while it was being read")
+            yield part + separator + b",".join(message.body for message in page)
+            position, part, separator = page[-1].seq, b"", b","
+        yield part + end
+
+    def _frame(self) -> tuple[bytes, bytes]:
+        """What comes before the messages and after them.
+
+        The first ``"messages":[]`` is the field: in a text before it, the quotation marks would be escaped.
+        """
+        whole = msgspec.json.encode(wire_session(self._handle.session))
+        start = whole.index(_EMPTY) + len(_EMPTY) - 1
+        return whole[:start], whole[start:]
