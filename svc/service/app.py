@@ -56,7 +56,7 @@ from svc.service.http.replies import HeldResponse, error_reply
 from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
-from svc.service.quotas.uses import RequestUse
+from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
@@ -279,6 +279,7 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
             request.scope["state"]["key_id"] = (
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
+            request.scope["state"][ACCOUNT] = key.rate_id
             request.scope["state"][http.REQUEST_USE] = use = RequestUse(service.quotas, key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")

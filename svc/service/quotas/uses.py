@@ -8,6 +8,9 @@ from svc.service.quotas.ledger import Hold, Quotas
 from svc.service.quotas.table import QuotaName
 from svc.service.store.records import KeyRecord
 
+ACCOUNT = "account"
+"""Key of the authenticated key's account in the scope's ``state``, which ``server/`` reads."""
+
 
 class RequestUse:
     """One HTTP request; ``close`` ends it."""

@@ -21,6 +21,7 @@ from svc.service.close_codes import CLOSED_SESSION, TOO_MANY
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
 from svc.service.quotas.table import QuotaName
+from svc.service.quotas.uses import ACCOUNT
 from svc.service.sessions.session_stores import SessionHandle
 from svc.service.store.records import KeyRecord, StoredMessage
 from svc.service.stream.open_streams import OpenStream, OpenStreams
@@ -40,6 +41,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
     key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id)
+    websocket.scope["state"] |= {"key_id": key.id, ACCOUNT: key.rate_id}
     service.quotas.spend(QuotaName.REQUESTS, key)
     after = _parse_after(session_id, query.get("after", [""])[-1])
     handle = await service.live_session(key, session_id)
