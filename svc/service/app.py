@@ -106,34 +106,39 @@ OPERATIONS = (
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
-        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413),
+        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 507),
     ),
-    Operation("GET", "/session/get", http.get, answer=Session, parameters=("session_id", "after", "limit"), errors=_SESSION_ERRORS),
+    Operation(
+        "GET", "/session/get", http.get,
+        answer=Session, parameters=("session_id", "after", "limit"), errors=_SESSION_ERRORS,
+    ),
     Operation("GET", "/session/list", http.list_sessions, answer=list[Session]),
     Operation("POST", "/session/update", http.update, body=UpdateRequest, data=Session, errors=(*_SESSION_ERRORS, 413)),
     Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/session/generate", http.generate,
-        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502),
+        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502, 507),
     ),
     Operation(
         "POST", "/session/attach_file", http.attach_file,
-        body=AttachFileRequest, data=SessionFile, errors=(*_SESSION_ERRORS, 413),
+        body=AttachFileRequest, data=SessionFile, errors=(*_SESSION_ERRORS, 413, 507),
     ),
     Operation(
         "POST", "/session/upload_file", http.upload_file,
-        body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_SESSION_ERRORS, 413),
+        body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_SESSION_ERRORS, 413, 507),
     ),
     Operation(
         "GET", "/session/file", http.read_file,
         answer=None, media_type="application/octet-stream", parameters=("session_id", "sha256"), errors=_SESSION_ERRORS,
     ),
     Operation("POST", "/session/detach_file", http.detach_file, body=DetachFileRequest, errors=(*_SESSION_ERRORS, 413)),
-    Operation("POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_SESSION_ERRORS, 413)),
+    Operation(
+        "POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_SESSION_ERRORS, 413, 507)
+    ),
     Operation("POST", "/stream/ticket", http.ticket, body=TicketRequest, answer=Ticket, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/chat/completions", http.chat_completions,
-        body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502),
+        body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502, 507),
     ),
     Operation("GET", "/models", http.models, answer=ModelList),
     Operation("GET", "/key/list", http.list_keys, answer=KeyList),

@@ -154,7 +154,9 @@ class Service:
         kept = await store.bytes_of(key.user_id)
         return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
 
-    async def get(self, key: KeyRecord, session_id: str, *, after: int = 0, limit: int | None = None) -> SessionDocument:
+    async def get(
+        self, key: KeyRecord, session_id: str, *, after: int = 0, limit: int | None = None
+    ) -> SessionDocument:
         """The session with its messages, or with at most ``limit`` of those after a seq, to be read page by page."""
         handle = await self.live_session(key, session_id)
         last_seq = handle.session.last_seq if limit is None else min(handle.session.last_seq, after + limit)
@@ -257,7 +259,9 @@ class Service:
             await self._check_still_room(key, handle, room, received)
             return await self._attach(handle, name, received, hint)
 
-    async def _check_still_room(self, key: KeyRecord, handle: SessionHandle, room: Hold, received: ReceivedFile) -> None:
+    async def _check_still_room(
+        self, key: KeyRecord, handle: SessionHandle, room: Hold, received: ReceivedFile
+    ) -> None:
         """Raise QuotaExceededError, and drop the file, if others took its room while it was received."""
         try:
             room.grow(0, kept=await handle.store.bytes_of(key.user_id))
@@ -360,6 +364,7 @@ class Service:
     async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
         """Issue a ticket that opens one stream of the caller's session."""
         await self.live_session(key, request.session_id)
+        self.quotas.hold(QuotaName.STREAMS, key).close()  # a browser cannot read why an upgrade is refused
         return self.tickets.issue(key, request.session_id)
 
     async def authenticate_stream(

@@ -108,8 +108,6 @@ class FairQueue:
 
     def _next_account(self) -> str | None:
         candidates = [
-            account
-            for account, jobs in self._waiting.items()
-            if self._has_room(account, is_small=jobs[0].is_small)
+            account for account, jobs in self._waiting.items() if self._has_room(account, is_small=jobs[0].is_small)
         ]
         return min(candidates, key=lambda account: (self._running[account], self._served.get(account, 0)), default=None)

@@ -1,8 +1,8 @@
 """Run tools in worker processes: started ahead, one job each, limited, killed on cancel, ended when the service dies.
 
 Decides how many run, when a job has taken too long, and what is reported about a process that died; ``fair_queue.py``
-decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. Processes come
-from multiprocessing's forkserver, which has imported the tools' libraries once.
+decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. Processes
+come from multiprocessing's forkserver, which has imported the tools' libraries once.
 """
 
 from __future__ import annotations
@@ -319,9 +319,7 @@ class Workers:
             self._slots.release(payer.account)
             payer.spend(asyncio.get_running_loop().time() - started)
 
-    async def _frames(
-        self, worker: _Worker, job: Job, size: int
-    ) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         limits = limits_for(self._limits, size, job.source)
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)

@@ -31,6 +31,7 @@ from svc.messages import (
     UpdateRequest,
 )
 from svc.service.chat_completions import ChatRequest
+from svc.service.http.openapi import MAX_DIGITS
 from svc.service.http.replies import op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
@@ -45,7 +46,6 @@ KeyHandler = Callable[[Service, KeyRecord, Request], Awaitable[Response]]
 VERSION = version("svc-jupyter")
 REQUEST_USE = "request_use"
 """Key of the request's ``RequestUse`` in the scope's ``state``."""
-MAX_DIGITS = 15  # of a number in a query
 
 
 async def health(service: Service, request: Request) -> Response:

@@ -38,8 +38,8 @@ class QuotaName(StrEnum):
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
     """One quota.
 
-    ``unit`` completes "N …" in a refusal, ``advice`` says what to do about it. ``window_seconds`` is 0 if it counts what
-    is held now. ``own_limit`` is the limit that the key itself has, if that is not 0.
+    ``unit`` completes "N …" in a refusal, ``advice`` says what to do about it. ``window_seconds`` is 0 if it counts
+    what is held now. ``own_limit`` is the limit that the key itself has, if that is not 0.
     """
 
     name: QuotaName

@@ -123,7 +123,7 @@ def network_of(peer: str) -> str:
         address = ipaddress.ip_address(peer)
     except ValueError:
         return peer
-    if address.version == 4:  # noqa: PLR2004
+    if address.version == 4:
         return peer
     mapped = address.ipv4_mapped
     return str(mapped or ipaddress.ip_network((int(address), _IPV6_NETWORK_BITS), strict=False).network_address)

@@ -218,9 +218,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _uvicorn_config(
-    options: Options, app: ASGIApp, settings: Settings, limits: ConnectionLimits
-) -> uvicorn.Config:
+def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         http=http_protocol(settings, limits),  # type: ignore[arg-type]  # uvicorn only calls it, so a factory will do

@@ -30,9 +30,9 @@ from uvicorn.server import ServerState
 
 from svc.errors import InvalidRequestError
 from svc.service.http.replies import error_reply
+from svc.service.quotas.uses import ACCOUNT
 from svc.service.server.connections import ConnectionLimits
 from svc.service.server.frame_batching import CoalescingTransport
-from svc.service.quotas.uses import ACCOUNT
 from svc.service.settings import Settings
 from svc.service.stream.outbox import TEXTS
 
@@ -63,9 +63,7 @@ def _account(scope: Mapping[str, object] | None) -> str:
 
 
 class _HttpConnection(HttpToolsProtocol):
-    def __init__(
-        self, settings: Settings, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]
-    ) -> None:
+    def __init__(self, settings: Settings, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]) -> None:
         super().__init__(**arguments)
         self._settings = settings
         self._limits = limits
@@ -187,9 +185,7 @@ class _HttpConnection(HttpToolsProtocol):
 
 
 class _WebsocketConnection(WebSocketsSansIOProtocol):
-    def __init__(
-        self, close_seconds: float, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]
-    ) -> None:
+    def __init__(self, close_seconds: float, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]) -> None:
         super().__init__(**arguments)
         self._limits = limits
         self.close_timeout = close_seconds  # how long to wait for the peer's close frame

@@ -1,7 +1,7 @@
 """The JSON document of a session with its messages, made page by page: a long session never is in memory as a whole.
 
-The messages are read from the store in its threads, as they were stored, and sent as the client takes them. The document
-ends at the last message that the session had at the start, so it agrees with the session's own fields.
+The messages are read from the store in its threads, as they were stored, and sent as the client takes them. The
+document ends at the last message that the session had at the start, so it agrees with the session's own fields.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def claim_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord
 def messages_after(
     connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None, last_seq: int | None
 ) -> list[StoredMessage]:
-    """Return messages with a greater seq up to ``last_seq``, in order; all, or the first that reach the limit, at least one."""
+    """Return messages with a greater seq up to ``last_seq``, in order: all, or the first that reach a limit."""
     rows = connection.execute(
         "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? AND seq <= ? ORDER BY seq",
         [session_number(connection, session_id), seq, _LARGEST if last_seq is None else last_seq],
