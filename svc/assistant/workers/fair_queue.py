@@ -12,7 +12,9 @@ Lanes are never used by an account that has a job running, so that one user alon
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter, deque
+from collections.abc import AsyncIterator
 from itertools import count
 
 import msgspec
@@ -53,6 +55,15 @@ class FairQueue:
     def is_full_for(self, account: str, *, is_small: bool) -> bool:
         """Whether a job of the account would have to wait."""
         return account in self._waiting or not self._has_room(account, is_small=is_small)
+
+    @contextlib.asynccontextmanager
+    async def slot(self, account: str, *, is_small: bool) -> AsyncIterator[None]:
+        """Wait for a slot or lane, and have it while the context is active."""
+        await self.acquire(account, is_small=is_small)
+        try:
+            yield
+        finally:
+            self.release(account)
 
     async def acquire(self, account: str, *, is_small: bool) -> None:
         """Wait for a slot or lane; ``release`` gives it back."""

@@ -311,13 +311,12 @@ class Workers:
     @contextlib.asynccontextmanager
     async def _slot(self, *, is_small: bool) -> AsyncIterator[None]:
         payer = PAYER.get()
-        await self._slots.acquire(payer.account, is_small=is_small)
-        started = asyncio.get_running_loop().time()
-        try:
-            yield
-        finally:
-            self._slots.release(payer.account)
-            payer.spend(asyncio.get_running_loop().time() - started)
+        async with self._slots.slot(payer.account, is_small=is_small):
+            started = asyncio.get_running_loop().time()
+            try:
+                yield
+            finally:
+                payer.spend(asyncio.get_running_loop().time() - started)
 
     async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         limits = limits_for(self._limits, size, job.source)

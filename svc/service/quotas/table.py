@@ -27,12 +27,12 @@ class QuotaName(StrEnum):
     BYTES = "bytes_per_day"
     WORKER_SECONDS = "worker_seconds_per_day"
     REQUESTS_AT_ONCE = "requests_at_once"
-    BODY_BYTES = "body_bytes"
+    BODIES = "bodies"
     STREAMS = "streams"
     TURNS = "turns"
     SESSIONS = "sessions"
-    DISK = "disk_bytes"
-    MEMORY = "memory_bytes"
+    DISK = "disk"
+    MEMORY = "memory"
 
 
 class Quota(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +106,7 @@ QUOTAS = {
             advice="Wait for some of them to end",
         ),
         Quota(
-            name=QuotaName.BODY_BYTES,
+            name=QuotaName.BODIES,
             setting="key_body_bytes",
             unit="bytes of request bodies in memory",
             advice="Send fewer requests at once, and large files with /session/upload_file",

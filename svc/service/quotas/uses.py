@@ -21,7 +21,7 @@ class RequestUse:
         self._quotas = quotas
         self._key = key
         self._request = quotas.hold(QuotaName.REQUESTS_AT_ONCE, key)
-        self._body = quotas.hold(QuotaName.BODY_BYTES, key, 0)
+        self._body = quotas.hold(QuotaName.BODIES, key, 0)
 
     def receive(self, size: int, *, in_memory: bool) -> None:
         """Count a part of the body; raises RateLimitedError."""
