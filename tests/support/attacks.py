@@ -346,14 +346,15 @@ async def _seconds_of_an_answer(neighbour: Attacker, session_id: str, limit: flo
 def main(attacks: Sequence[str], *, questions: int) -> None:
     """Print the median and the worst latency of the other key for each attack, each against a service of its own."""
     for attack in attacks:
-        with tempfile.TemporaryDirectory() as folder, live_process(Path(folder), ANALYST) as service:
+        with tempfile.TemporaryDirectory() as folder:
             try:
-                seconds = asyncio.run(
-                    ask_meanwhile(service, attack, questions=questions, pause=1.0, warm_up=3.0, limit=120.0)
-                )
-                print(f"{attack:20} median {statistics.median(seconds):6.2f} s  worst {max(seconds):6.2f} s", flush=True)
+                with live_process(Path(folder), ANALYST) as service:
+                    asking = ask_meanwhile(service, attack, questions=questions, pause=1.0, warm_up=3.0, limit=120.0)
+                    seconds = asyncio.run(asking)
             except (TimeoutError, httpx2.HTTPError, AssertionError) as error:
                 print(f"{attack:20} not answered: {type(error).__name__} {str(error)[:200]}", flush=True)
+                continue
+        print(f"{attack:20} median {statistics.median(seconds):6.2f} s  worst {max(seconds):6.2f} s", flush=True)
 
 
 if __name__ == "__main__":

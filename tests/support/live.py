@@ -115,7 +115,7 @@ class ProcessService(LiveService):
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
-        wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file")
+        wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file", 60)
         assert self.process.poll() is None, self.log_file.read_text()
         connection = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
         super().__init__(connection, (folder / "service.key").read_text().strip(), database)
