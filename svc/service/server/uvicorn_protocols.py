@@ -88,6 +88,11 @@ class _HttpConnection(HttpToolsProtocol):
         """The client's address."""
         return self.client[0] if self.client else ""
 
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request is in progress whose head is complete."""
+        return self.cycle is None or self.cycle.response_complete
+
     def abort(self) -> None:
         """Close at once."""
         self.transport.abort()
@@ -208,6 +213,11 @@ class _WebsocketConnection(WebSocketsSansIOProtocol):
     def peer(self) -> str:
         """The client's address."""
         return self.client[0] if self.client else ""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the handshake is over; until then the key is looked up."""
+        return self.handshake_complete
 
     def abort(self) -> None:
         """Close at once."""

@@ -15,6 +15,7 @@ from svc.service.sessions.rules import wire_session
 from svc.service.sessions.session_stores import SessionHandle
 
 PAGE_BYTES = 262_144  # in memory of each reader
+SENT_BYTES = 65_536  # at once: asyncio's default high-water mark, above which a send waits for the client
 _EMPTY = b'"messages":[]'
 
 
@@ -36,8 +37,12 @@ class SessionDocument:
             )
             if not page:
                 raise SessionNotFoundError(f"the session {self._handle.session.id} was deleted while it was being read")
-            yield part + separator + b",".join(message.body for message in page)
-            position, part, separator = page[-1].seq, b"", b","
+            position = page[-1].seq
+            part += separator + b",".join(message.body for message in page)
+            del page  # a client that does not read keeps this waiting
+            for start in range(0, len(part), SENT_BYTES):
+                yield part[start : start + SENT_BYTES]
+            part, separator = b"", b","
         yield part + end
 
     def _frame(self) -> tuple[bytes, bytes]:
