@@ -58,7 +58,7 @@ from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
-from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, TurnStart
+from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
 from svc.service.turns.local_tool_calls import check_local_tools
 from svc.service.turns.message_builder import MessageBuilder, count_tokens
 from svc.service.turns.turns import Turns, cancelled, deleted
@@ -162,13 +162,12 @@ class Service:
         last_seq = handle.session.last_seq if limit is None else min(handle.session.last_seq, after + limit)
         return SessionDocument(handle, after=after, last_seq=last_seq)
 
-    async def list(self, key: KeyRecord) -> list[Session]:
+    async def list(self, key: KeyRecord) -> Sequence[SessionRecord]:
         """The caller's live sessions, oldest first."""
-        own = await self.session_stores.list_for_user(key.user_id, self.clock())
-        return [sessions.wire_session(session) for session in own]
+        return await self.session_stores.list_for_user(key.user_id, self.clock())
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
-        """The key's user, its live sessions and the models it may use."""
+        """The key's user and the models it may use, without its sessions."""
         user = User(
             id=key.user_id,
             org_id=key.org_id,
@@ -183,7 +182,7 @@ class Service:
             rpm=key.rpm,
         )
         models = self.models.available(allow_experimental=key.allow_experimental)
-        return UserInfo(user=user, sessions=await self.list(key), available_models=models)
+        return UserInfo(user=user, sessions=[], available_models=models)
 
     async def update(self, key: KeyRecord, request: UpdateRequest) -> Session:
         """Change name, description or ttl."""

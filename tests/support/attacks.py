@@ -61,12 +61,16 @@ class Attacker:
         query = {"message_type": "query", "content": question}
         await self.post("/session/generate", json={"id": session_id, "messages": [query]})
 
-    async def socket(self, head: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    @contextlib.asynccontextmanager
+    async def socket(self, head: str) -> AsyncIterator[tuple[asyncio.StreamReader, asyncio.StreamWriter]]:
         """A connection on which only the head of a request was sent."""
         address = urlsplit(self.service.base_url)
         reader, writer = await asyncio.open_connection(address.hostname, address.port)
-        writer.write(f"{head} HTTP/1.1\r\nHost: {address.netloc}\r\n".encode())
-        return reader, writer
+        try:
+            writer.write(f"{head} HTTP/1.1\r\nHost: {address.netloc}\r\n".encode())
+            yield reader, writer
+        finally:
+            writer.transport.abort()
 
     @contextlib.asynccontextmanager
     async def stream(self, session_id: str) -> AsyncIterator[object]:
@@ -133,8 +137,7 @@ async def slow_reads(attacker: Attacker) -> None:
     session_id = await _long_session(attacker)
 
     async def step() -> None:
-        reader, writer = await attacker.socket(f"GET /session/get?session_id={session_id}")
-        with contextlib.closing(writer):
+        async with attacker.socket(f"GET /session/get?session_id={session_id}") as (reader, writer):
             writer.write(f"Authorization: Bearer {attacker.key}\r\n\r\n".encode())
             await reader.readexactly(10)
             await asyncio.sleep(20)
@@ -146,8 +149,7 @@ async def slow_writes(attacker: Attacker) -> None:
     """Bodies of megabytes of which a little comes now and then."""
 
     async def step() -> None:
-        _, writer = await attacker.socket("POST /session/attach_file")
-        with contextlib.closing(writer):
+        async with attacker.socket("POST /session/attach_file") as (_, writer):
             writer.write(f"Authorization: Bearer {attacker.key}\r\nContent-Length: 30000000\r\n\r\n".encode())
             for _ in range(30):
                 writer.write(b"x" * 65_536)
@@ -284,8 +286,7 @@ async def silent_connections(attacker: Attacker) -> None:
     """Connections that say nothing."""
 
     async def step() -> None:
-        reader, writer = await attacker.socket("GET /health")
-        with contextlib.closing(writer):
+        async with attacker.socket("GET /health") as (reader, _):
             await reader.read()
 
     await forever(step, 600)

@@ -36,6 +36,7 @@ from svc.service.http.replies import op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
 from svc.service.quotas.uses import RequestUse
+from svc.service.sessions.document import list_pages
 from svc.service.sessions.files import chunks_of
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
@@ -56,7 +57,8 @@ async def health(service: Service, request: Request) -> Response:
 
 async def user_info(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /user/info: the key's user, sessions and models."""
-    return reply(await service.user_info(key))
+    pages = list_pages(await service.list(key), within=await service.user_info(key))
+    return StreamingResponse(pages, media_type="application/json")
 
 
 async def register(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -74,7 +76,7 @@ async def get(service: Service, key: KeyRecord, request: Request) -> Response:
 
 async def list_sessions(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /session/list: the live sessions."""
-    return reply([*await service.list(key)])
+    return StreamingResponse(list_pages(await service.list(key)), media_type="application/json")
 
 
 async def update(service: Service, key: KeyRecord, request: Request) -> Response:

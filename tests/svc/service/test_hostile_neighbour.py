@@ -11,6 +11,10 @@ import pytest
 from tests.support.attacks import ANALYST, ATTACKS, ask_meanwhile
 from tests.support.live import ProcessService, live_process
 
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::pytest.PytestUnraisableExceptionWarning"  # the attacker's connections, cut in their handshake
+)
+
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessService]:

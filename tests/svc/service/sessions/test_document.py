@@ -162,3 +162,16 @@ async def test_unread_documents_are_not_kept_in_memory(tmp_path: Path):
         for writer in writers:
             writer.transport.abort()
         wait_until(lambda: json.loads(get(service, session_id).text)["num_messages"], "the service to answer")
+
+
+@pytest.mark.parametrize("number", [0, 1, 19, 20, 21, 45])
+def test_lists_of_sessions_are_whole(start_service: StartService, number: int):
+    service = start_service(Echo)
+    names = [f'{index} "sessions":[] [] ,' for index in range(number)]
+    for name in names:
+        register(service, name=name)
+    with service.http() as http:
+        info = http.get("/user/info").json()
+    assert [one["name"] for one in list_of(service)] == names
+    assert info["sessions"] == list_of(service)
+    assert set(info) == {"user", "sessions", "available_models"}
