@@ -204,7 +204,8 @@ def test_only_plain_languages_of_code_blocks_stay():
 def test_an_answer_that_nests_too_deep_is_shown_as_code():
     deep = ">" * (MAX_NESTING + 5) + " <b>x</b>"
 
-    assert safe_markdown(deep) == f"```\n{deep}\n```"
+    assert safe_markdown(deep) == f"`{deep}`"
+    assert safe_markdown(deep.replace("<b>", "")) == f"```\n{deep.replace('<b>', '')}\n```"
 
 
 @pytest.mark.parametrize(
