@@ -18,6 +18,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from svc.untrusted.characters import without_hidden
+
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
@@ -25,7 +27,6 @@ DOT = "\ue000"  # private use: never part of a text that means anything
 _OPEN, _CLOSE = r"[\[({<⟨【]", r"[\])}>⟩】]"
 _SPACE = r"[ \t]{0,2}"
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ue000]")
 _SCHEMES = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(?P<http>h[tx*_]{1,3}p|h\[?[tx]{2}\]?p|\[h[tx]{2}p\]|hxxx?p|hppt|meow|h[tx]{2}\[p\])(?P<s>\[?s\]?|x)?"
@@ -61,8 +62,7 @@ _MARK = re.compile(
 
 def refang(text: str) -> str:
     """``text`` as it was before it was made harmless; a dot put back is DOT. Has as many lines as ``text``."""
-    if not text.isascii():
-        text = _INVISIBLE.sub("", text)
+    text = without_hidden(text).replace(DOT, "")
     if _MARK.search(text) is None:
         return text
     text = _SCHEMES.sub(_scheme, text)

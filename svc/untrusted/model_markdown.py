@@ -1,9 +1,9 @@
 """Make a model's Markdown harmless: no images, which would be fetched, no HTML, no links.
 
-Evidence may have told the model what to write, and an address with evidence in it would leak that evidence. Markdown
-that holds nothing of the kind stays as it is; any other is written again (``markdown.py``). Whether it does is asked
-of parsers, GitHub's with its autolinks among them, not of a pattern. Pure. Rules: CommonMark 0.31 (4.5 fenced code,
-6.1 code spans, 6.3 links), GFM (6.9 autolinks).
+Evidence may have told the model what to write, and an address with evidence in it would leak that evidence. Code
+stays as it is; in the rest, what could be active becomes text. If renderers could disagree about what is code, or a
+parser still finds something active, GitHub's with its autolinks among them, the whole is written again
+(``markdown.py``). Pure. Rules: CommonMark 0.31 (4.5 fenced code, 6.1 code spans, 6.3 links), GFM (6.9 autolinks).
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _TICKS = re.compile("`+")
 _PLAIN_BLOCK = re.compile(r"(`{3,}|~{3,})[\w+#-]*\n(?:.*\n)*?\1\s*")
 _LIVE = frozenset({"image", "html_inline", "html_block", "link_open"})
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 _ACTIVE = re.compile(r"[`\\$]|~~~|<[A-Za-z/!?]|\][ \t]?[(\[:]|\{[:#.]?[ ]?\w+=|(?<!:)//")
 """In text: what begins code elsewhere, HTML, links, definitions, attributes and hosts, and what escapes them."""
 
@@ -54,7 +55,8 @@ class MarkdownPart(msgspec.Struct, frozen=True):
 
 def harmless(markdown: str) -> str:
     """Return the text without active content; one in which nothing could be active is returned as it is."""
-    return markdown if _is_plain(markdown) and is_harmless(markdown) else safe_markdown(markdown)
+    by_part = "".join(part.text if part.form is not PartKind.TEXT else _disarmed(part.text) for part in parts(markdown))
+    return by_part if _is_plain(by_part) and is_harmless(by_part) else safe_markdown(by_part)
 
 
 def is_harmless(markdown: str) -> bool:
@@ -73,7 +75,7 @@ def _is_quiet(part: MarkdownPart, before: str) -> bool:
     match part.form:
         case PartKind.TEXT:
             text = html.unescape(part.text)
-            return break_links(text) == text and _ACTIVE.search(text) is None
+            return break_links(text) == text and _ACTIVE.search(part.text) is None
         case PartKind.SPAN:
             return "\n" not in part.text
         case PartKind.BLOCK:
@@ -133,6 +135,13 @@ def _spans(text: str) -> Iterator[MarkdownPart]:
         done, index = end, closing + 1
     if done < len(text):
         yield MarkdownPart(PartKind.TEXT, text[done:])
+
+
+def _disarmed(text: str) -> str:
+    """Text in which images, links, link definitions, HTML and addresses are shown as text."""
+    for active, shown in (("![", "!&#91;"), ("](", "&#93;("), ("]:", "&#93;:")):
+        text = text.replace(active, shown)
+    return break_links(_TAG.sub("&lt;", text))
 
 
 @cache
