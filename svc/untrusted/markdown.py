@@ -46,6 +46,7 @@ _MATHEMATICS = re.compile(r"\$(?=\$)|\\\\(?=\[)|\\begin(?=\{)")
 """Where nbconvert starts a formula even in code, and lets the HTML after it through: a space goes in between."""
 
 _MARKUP = re.compile(r"[*\[\]<|~{}]|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_])")
+_MARKUP_IN_CELL = re.compile(rf'"|{_MARKUP.pattern}')  # showdown writes a head into an attribute
 _LINE_START = re.compile(r"^(?:[#>+=:!-]|(\d{1,9})[.)](?=[\s\0]|$))")
 _MARKUP_IN_CODE = re.compile(r"<[A-Za-z/!?]|\][ \t]?[(\[]|^[ \t]*\[[^\]\n]*\]:", re.MULTILINE)
 """Code that a renderer without fences would read as HTML, a link or an image, or as the definition of one."""
@@ -315,11 +316,12 @@ class _Writer:
         if break_links(word) != f"{before}{break_links(core)}{after}":  # "www." ends with a dot
             before, core, after = "", word, ""
         if core and (safe := defang_word(core) or (core if _CODE_ONLY.search(core) else None)):
-            return self._escape(before) + self._code(safe, in_cell=in_cell) + self._escape(after)
-        return self._escape(word)
+            code = self._code(safe, in_cell=in_cell)
+            return self._escape(before, in_cell=in_cell) + code + self._escape(after, in_cell=in_cell)
+        return self._escape(word, in_cell=in_cell)
 
-    def _escape(self, text: str) -> str:
-        return text if self._plain else _MARKUP.sub(_as_entity, text)
+    def _escape(self, text: str, *, in_cell: bool) -> str:
+        return text if self._plain else (_MARKUP_IN_CELL if in_cell else _MARKUP).sub(_as_entity, text)
 
     def _code(self, text: str, *, in_cell: bool) -> str:
         if self._plain:

@@ -74,7 +74,8 @@ def table(
     ``total`` is the number of rows if ``rows`` holds only the first of them, at least ``limit``.
     """
     count = len(rows) if total is None else total
-    lines = [_row(headers), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
+    heads = [head.replace('"', "&quot;") for head in headers]  # showdown writes a head into an attribute
+    lines = [_row(heads), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
     if count > limit:
         lines += ["", f"… and {count - limit:,} more (all {count:,} are in the findings)."]
     return "\n".join(lines)

@@ -37,6 +37,7 @@ OPEN = {
     "in strong": f"**www.z\\<img src=x onerror={RUN}\\>**",
     "in a link text": f"[www.z&lt;img src=x onerror={RUN}&gt;]({ADDRESS})",
     "in a cell": f"| a |\n|---|\n| www.z&lt;img src=x onerror={RUN}&gt; |",
+    "in a head": f'| a"/onclick={RUN}/x="b | "onclick="{RUN} |\n|---|---|\n| x | y |',
     "in a heading": f"# www.z&lt;img src=x onerror={RUN}&gt; #",
     "in a footnote": f"x[^1]\n\n[^1]: www.z&lt;img src=x onerror={RUN}&gt;",
     "in a comment": f"<!-- www.z --><!--> {_IMAGE} -->",
@@ -153,6 +154,7 @@ _MARKS = (
 _BREAKS = (
     "\n", "\n", "\n\n", "\n\n", "  \n", "\\\n", "\n- ", "\n  - ", "\n1. ", "\n> ", "\n    ", "\n\n    ", "\n\n      ", "\n\t",
     "\n# ", "\n===\n", "\n---\n", "\n```\n", "\n```html\n", "\n~~~\n", "\n````\n", "\n| a | b |\n|---|---|\n| ", " | ",
+    f'\n| "/onclick={RUN} | "onclick="x |\n|---|---|\n| ',
     f"\n\n[y]: javascript:{RUN}\n\n", f"\n[y]: {ADDRESS} 'x'\n", f"\n\n[^1]: {_IMAGE}\n\n", f"\n*[x]: {_IMAGE}\n", "\n:   ",
     "\n***\n", "\n<pre>\n", "\n$$\n", "\n\n\n", "\n> ```\n> ", "\n- ```\n  ", "\n+ [ ] ",
 )  # fmt: skip
@@ -185,7 +187,7 @@ def _piece(source: random.Random) -> str:
 _ELEMENTS = frozenset(
     (
         *("html", "head", "body", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"),
-        *("thead", "tbody", "tr", "th", "td", "hr", "em", "strong", "del", "s", "code", "pre", "br", "div", "span"),
+        *("thead", "tbody", "tr", "th", "td", "hr", "em", "strong", "del", "s", "dl", "dt", "dd", "code", "pre", "br", "div", "span"),
     )
 )
 _ATTRIBUTES = frozenset(("align", "class", "id", "start", "dir", "title"))
