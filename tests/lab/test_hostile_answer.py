@@ -10,19 +10,20 @@ import pytest
 from playwright.sync_api import Browser, Page, Request
 
 from tests.support.fake_upstream import KEY, UpstreamServer, says
-from tests.support.hostile_text import OPEN
+from tests.support.hostile_text import OPEN, RUN
 from tests.support.jupyter_server import JupyterServer, jupyter_server
 from tests.support.local_services import stop_local_service
 from tests.support.workbench import SHOWN, Workbench
 
 CANARY = "svc-canary"
-RUN = f"window.svcHit=1;fetch('/{CANARY}')"
-LINE = f"GET www&period;zz&lt;img src=/{CANARY} onerror={RUN}>"
+HIT = f"{RUN},fetch(/{CANARY}/.source)"
+LINE = f"GET www&period;zz&lt;img src=/{CANARY} onerror={HIT}>"
 QUOTES = [
     f"The request is suspicious: {LINE}",
-    f"_www.zz&lt;img src=/{CANARY} onerror={RUN}&gt; www.q\\<svg/onload={RUN}\\>",
+    f"GET www&period;z&lt;img src=/{CANARY} onerror={HIT}> and (www&period;-&lt;img src=/{CANARY} onerror={HIT}>)",
+    f"_www.zz&lt;img src=/{CANARY} onerror={HIT}&gt; www.q\\<svg/onload={HIT}\\>",
     f"![x](/{CANARY}) <img src=/{CANARY}> <button data-commandlinker-command='notebook:run-all-cells'>x</button>",
-    *(payload.replace("window.svcHit=1", RUN) for payload in OPEN.values()),
+    *(payload.replace(RUN, HIT) for payload in OPEN.values()),
 ]
 ANSWER = "\n\n".join(QUOTES)
 _LIVE = f"""() => [...document.querySelectorAll(

@@ -8,11 +8,11 @@ composes more of them by a grammar. The judge reads HTML as a tree of tags and n
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 
 HOST = "hostile.invalid"
-RUN = "window.svcHit=1"
+RUN = "Object.assign(window,{svcHit:1})"  # without "=" and quotes: CommonMark takes neither in an attribute
 ADDRESS = f"https://{HOST}/x"
 _IMAGE = f"<img src=x onerror={RUN}>"
 
@@ -198,9 +198,12 @@ _STYLES = frozenset(
 _BOX = frozenset(("type", "disabled", "checked", "class", "style"))
 
 
-def live_parts(html: str) -> list[str]:
-    """Return what is not inert in a page: elements that run, load or lead away, attributes that may, raw markup."""
-    page = _Page()
+def live_parts(html: str, *, elements: Iterable[str] = (), attributes: Iterable[str] = ()) -> list[str]:
+    """Return what is not inert in a page: elements that run, load or lead away, attributes that may, raw markup.
+
+    ``elements`` and ``attributes`` are what the page has of its own besides text.
+    """
+    page = _Page(_ELEMENTS.union(elements), _ATTRIBUTES.union(attributes))
     page.feed(html)
     page.close()
     return page.found
@@ -209,17 +212,19 @@ def live_parts(html: str) -> list[str]:
 class _Page(HTMLParser):
     """Everything that is not on the list of what only shows text is found."""
 
-    def __init__(self) -> None:
+    def __init__(self, elements: frozenset[str], attributes: frozenset[str]) -> None:
         super().__init__()
         self.found: list[str] = []
+        self._elements = elements
+        self._attributes = attributes
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         is_box = tag == "input" and ("type", "checkbox") in attrs and "disabled" in dict(attrs)
-        if tag not in _ELEMENTS and not is_box:
+        if tag not in self._elements and not is_box:
             self.found.append(f"<{tag}>")
         for name, value in attrs:
             is_style = name == "style" and (value or "").replace(" ", "").rstrip(";") in _STYLES
-            if not is_style and name not in (_BOX - {"style"} if is_box else _ATTRIBUTES):
+            if not is_style and name not in (_BOX - {"style"} if is_box else self._attributes):
                 self.found.append(f"<{tag} {name}>")
 
     def handle_comment(self, data: str) -> None:
