@@ -41,7 +41,7 @@ _BEFORE_BREAK = re.compile(r"(?<! ) +(?=\0)")
 _SPACES = re.compile(r"\s+")
 _LINE_BREAK = re.compile(r"[ \t]*\n[ \t]*")
 _OPENING, _CLOSING = "([{\"'<“«", ")]}\"'>”»,;:!?."
-_CODE_ONLY = re.compile(r"[\\$`]|//")  # TeX, escapes, backticks, hosts: what they mean differs from renderer to renderer
+_CODE_ONLY = re.compile(r"[\\$`]|//")  # TeX, escapes, backticks, hosts: renderers differ about them
 _MATHEMATICS = re.compile(r"\$(?=\$)|\\\\(?=\[)|\\begin(?=\{)")
 """Where nbconvert starts a formula even in code, and lets the HTML after it through: a space goes in between."""
 
@@ -200,9 +200,7 @@ class _Writer:
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
 
-    def blocks(
-        self, nodes: list[SyntaxTreeNode], *, tight: bool = False, place: _Place = _Place.DOCUMENT
-    ) -> str:
+    def blocks(self, nodes: list[SyntaxTreeNode], *, tight: bool = False, place: _Place = _Place.DOCUMENT) -> str:
         written: list[str] = []
         previous = ""
         alternate = False
@@ -329,7 +327,8 @@ class _Writer:
         text = _MATHEMATICS.sub(r"\g<0> ", text)
         if not in_cell:
             return _code_span(text)
-        return "&#124;".join(_code_span(piece) if piece else "" for piece in text.split("|"))  # mistune: no pipe in code
+        pieces = text.split("|")  # mistune: no pipe in a cell's code
+        return "&#124;".join(_code_span(piece) if piece else "" for piece in pieces)
 
 
 _ALIGNMENTS = {"text-align:left": ":--", "text-align:right": "--:", "text-align:center": ":-:"}

@@ -37,7 +37,6 @@ _ACTIVE = re.compile(r"[`\\$]|~~~|<[A-Za-z/!?]|\][ \t]?[(\[:]|\{[:#.]?[ ]?\w+=|(
 """In text: what begins code elsewhere, HTML, links, definitions, attributes and hosts, and what escapes them."""
 
 
-
 class PartKind(StrEnum):
     """How Markdown reads a part of a text."""
 

@@ -26,7 +26,7 @@ QUOTES = [
     *(payload.replace(RUN, HIT) for payload in OPEN.values()),
 ]
 ANSWER = "\n\n".join(QUOTES)
-_LIVE = f"""() => [...document.querySelectorAll(
+_LIVE = """() => [...document.querySelectorAll(
   ["script", "img", "a[href]", "iframe", "object", "svg", "form", "button", "[onerror]", "[onload]", "[onclick]",
    "[data-commandlinker-command]"].map(one => ".jp-RenderedMarkdown " + one).join(", "))]
   .filter(one => !one.matches(".jp-InternalAnchorLink"))
@@ -103,7 +103,9 @@ def test_a_quoted_log_line_neither_runs_nor_loads_now_or_when_reopened(browser: 
 
 
 def test_the_test_sees_what_is_live(browser: Browser, jupyter: JupyterServer):
-    hostile = f"from IPython.display import Markdown\nMarkdown('www.z\\\\<img src=/{CANARY} onerror=\"window.svcHit=1\">')"
+    hostile = (
+        f"from IPython.display import Markdown\nMarkdown('www.z\\\\<img src=/{CANARY} onerror=\"window.svcHit=1\">')"
+    )
     jupyter.write("live.ipynb", hostile)
     context = browser.new_context()
     lab = Workbench(context.new_page(), jupyter)

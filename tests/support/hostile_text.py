@@ -25,7 +25,7 @@ OPEN = {
     "www in a number": f"www.1&#60;svg onload={RUN}&#62;",
     "www with a letter of its own": f"www.é\\<img src=x onerror={RUN}\\>",
     "www split by a zero width": f"ww\u200bw.zz&lt;img src=x onerror={RUN}&gt;",
-    "full width www": f"ｗｗｗ．zz&lt;img src=x onerror={RUN}&gt;",
+    "full width www": f"\uff57\uff57\uff57\uff0ezz&lt;img src=x onerror={RUN}&gt;",
     "www after a bracket": f"(www.-<img src=x onerror={RUN}>)",
     "http with entities": f"http&colon;&sol;&sol;z&lt;img src=x onerror={RUN}&gt;",
     "ftp": f"ftp://z\\<img src=x onerror={RUN}\\>",
@@ -143,23 +143,29 @@ _LIVE = (
     _IMAGE, f"&lt;img src=x onerror={RUN}&gt;", f"\\<img src=x onerror={RUN}\\>", f"&#60;svg onload={RUN}&#x3e;",
     f"<script>{RUN}</script>", f"<div onclick={RUN}>", "</div>", f"<a href={ADDRESS}>", f"[x](javascript:{RUN})",
     f"\\[x\\](javascript:{RUN})", f"![x]({ADDRESS})", f"!\\[x]({ADDRESS})", f"&#91;x&#93;(javascript:{RUN})", "[y]",
-    "[y][]", "![y]", "[^1]", f"<!-- {_IMAGE} -->", "<!--", "-->", "<?", "<![CDATA[", "<", ">", "<b", "x=y>", "&amp;lt;b>",
+    "[y][]", "![y]", "[^1]", f"<!-- {_IMAGE} -->", "<!--", "-->", "<?", "<![CDATA[", "<", ">", "<b", "x=y>",
+    "&amp;lt;b>",
     '<button data-commandlinker-command=x>', f"{{: onclick={RUN} }}", f"{{onclick={RUN}}}",
 )  # fmt: skip
 _MARKS = (
-    "*", "**", "_", "__", "~~", "`", "``", "```", "[", "](", ")", "!", "|", "\\", "\\\\", "$", "$$", "\\(", "\\)", "#", "=",
-    "&", ";", ":", "{", "}", "'", '"', " ", " ", " ", "a", "x", "1.", "日", "\u00a0", "\t", "\U000e0041", "\u202e", "\x1b[1m",
+    "*", "**", "_", "__", "~~", "`", "``", "```", "[", "](", ")", "!", "|", "\\", "\\\\", "$", "$$", "\\(",
+    "\\)", "#", "=",
+    "&", ";", ":", "{", "}", "'", '"', " ", " ", " ", "a", "x", "1.", "日", "\u00a0", "\t", "\U000e0041",
+    "\u202e", "\x1b[1m",
     "\x00", "\ufeff", "\r",
 )  # fmt: skip
 _BREAKS = (
-    "\n", "\n", "\n\n", "\n\n", "  \n", "\\\n", "\n- ", "\n  - ", "\n1. ", "\n> ", "\n    ", "\n\n    ", "\n\n      ", "\n\t",
+    "\n", "\n", "\n\n", "\n\n", "  \n", "\\\n", "\n- ", "\n  - ", "\n1. ", "\n> ", "\n    ", "\n\n    ",
+    "\n\n      ", "\n\t",
     "\n# ", "\n===\n", "\n---\n", "\n```\n", "\n```html\n", "\n~~~\n", "\n````\n", "\n| a | b |\n|---|---|\n| ", " | ",
     f'\n| "/onclick={RUN} | "onclick="x |\n|---|---|\n| ',
-    f"\n\n[y]: javascript:{RUN}\n\n", f"\n[y]: {ADDRESS} 'x'\n", f"\n\n[^1]: {_IMAGE}\n\n", f"\n*[x]: {_IMAGE}\n", "\n:   ",
+    f"\n\n[y]: javascript:{RUN}\n\n", f"\n[y]: {ADDRESS} 'x'\n", f"\n\n[^1]: {_IMAGE}\n\n",
+    f"\n*[x]: {_IMAGE}\n", "\n:   ",
     "\n***\n", "\n<pre>\n", "\n$$\n", "\n\n\n", "\n> ```\n> ", "\n- ```\n  ", "\n+ [ ] ",
 )  # fmt: skip
 _WRAPS = (
-    "{}", "{}", "*{}*", "**{}**", "_{}_", "~~{}~~", "`{}`", "[{}](x)", "[{}][y]", "![{}](x)", "| {} | b |", "> {}", "- {}",
+    "{}", "{}", "*{}*", "**{}**", "_{}_", "~~{}~~", "`{}`", "[{}](x)", "[{}][y]", "![{}](x)", "| {} | b |",
+    "> {}", "- {}",
     "# {}", "({})", "<!-- {} -->", "<p>{}</p>", "\n```\n{}\n```\n", "\n\n    {}\n\n", "$ {} $", "x[^1]\n\n[^1]: {}\n\n",
 )  # fmt: skip
 
@@ -187,7 +193,26 @@ def _piece(source: random.Random) -> str:
 _ELEMENTS = frozenset(
     (
         *("html", "head", "body", "p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "table"),
-        *("thead", "tbody", "tr", "th", "td", "hr", "em", "strong", "del", "s", "dl", "dt", "dd", "code", "pre", "br", "div", "span"),
+        *(
+            "thead",
+            "tbody",
+            "tr",
+            "th",
+            "td",
+            "hr",
+            "em",
+            "strong",
+            "del",
+            "s",
+            "dl",
+            "dt",
+            "dd",
+            "code",
+            "pre",
+            "br",
+            "div",
+            "span",
+        ),
     )
 )
 _ATTRIBUTES = frozenset(("align", "class", "id", "start", "dir", "title"))

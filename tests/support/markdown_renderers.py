@@ -36,9 +36,11 @@ def _nbconvert(text: str) -> str:
 PYTHON: dict[str, Renderer] = {
     "cmark-gfm": _cmark_gfm,
     "mistune (nbconvert)": _nbconvert,
-    "mistune": mistune.create_markdown(escape=False, plugins=["strikethrough", "table", "url", "footnotes", "def_list"]),
+    "mistune": mistune.create_markdown(
+        escape=False, plugins=["strikethrough", "table", "url", "footnotes", "def_list"]
+    ),
     "markdown-it-py": MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"]).render,
-    "python-markdown": lambda text: markdown.markdown(text),
+    "python-markdown": markdown.markdown,
     "python-markdown (extra)": lambda text: markdown.markdown(text, extensions=_EXTRA),
     "commonmark.py": commonmark.commonmark,
 }

@@ -54,7 +54,11 @@ def test_html_of_others_in_a_report_runs_loads_and_commands_nothing(payload: str
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_a_hostile_question_is_a_heading_without_links(payload: str):
-    answer = {MIME_TYPE: {"key": "k", "model": "m", "text": "x", "findings": []}, "text/markdown": "x", "text/plain": "x"}
+    answer = {
+        MIME_TYPE: {"key": "k", "model": "m", "text": "x", "findings": []},
+        "text/markdown": "x",
+        "text/plain": "x",
+    }
     output = nbformat.v4.new_output("display_data", answer, metadata={MIME_TYPE: {"question": payload}})
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("%%svc", outputs=[output])])
 

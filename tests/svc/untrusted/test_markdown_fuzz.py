@@ -124,7 +124,18 @@ def test_a_key_that_is_taken_out_leaves_no_link():
 
 @pytest.mark.parametrize(
     "text",
-    ["www.z\\<b>", "<b>", "![x](y)", "[x](y)", "<http://x>", "a@b.cc", "http://x", "x[^1]\n\n[^1]: y", "<!-- -->", "<?x?>"],
+    [
+        "www.z\\<b>",
+        "<b>",
+        "![x](y)",
+        "[x](y)",
+        "<http://x>",
+        "a@b.cc",
+        "http://x",
+        "x[^1]\n\n[^1]: y",
+        "<!-- -->",
+        "<?x?>",
+    ],
 )
 def test_the_check_finds_what_is_live(text: str):
     assert not is_inert(text)
@@ -133,8 +144,12 @@ def test_the_check_finds_what_is_live(text: str):
 
 def test_the_judge_finds_what_is_live():
     pages = [
-        "<script>", "<img src=x>", "<a href=x>", "<p onclick=x>", "<p data-commandlinker-command=x>", "<iframe>", "<!-- -->",
-        "<p style='background:url(x)'>", "<input>", "<button>", "<!DOCTYPE x>", "<?x>", "<svg/onload=x>", "<td style=color:red>",
+        "<script>", "<img src=x>", "<a href=x>", "<p onclick=x>", "<p data-commandlinker-command=x>",
+        "<iframe>", "<!-- -->",
+        "<p style='background:url(x)'>", "<input>", "<button>", "<!DOCTYPE x>", "<?x>", "<svg/onload=x>",
+        "<td style=color:red>",
     ]  # fmt: skip
     assert all(live_parts(page) for page in pages)
-    assert not live_parts('<p class="x">a &lt;img&gt;</p><pre><code>&lt;a href&gt;</code></pre><td style="text-align:left">')
+    assert not live_parts(
+        '<p class="x">a &lt;img&gt;</p><pre><code>&lt;a href&gt;</code></pre><td style="text-align:left">'
+    )

@@ -102,7 +102,18 @@ def test_zero_widths_between_letters_hide_nothing():
 
 @pytest.mark.parametrize(
     "between",
-    ["\U000e0041", "\U000e0001", "\U000e01f5", "\U000e0fff", "\u3164", "\u115f", "\u034f", "\u061c", "\u200e", "\u206a"],
+    [
+        "\U000e0041",
+        "\U000e0001",
+        "\U000e01f5",
+        "\U000e0fff",
+        "\u3164",
+        "\u115f",
+        "\u034f",
+        "\u061c",
+        "\u200e",
+        "\u206a",
+    ],
     ids=lambda character: f"{ord(character):x}",
 )
 def test_no_hidden_character_between_letters_hides_a_text(between):
