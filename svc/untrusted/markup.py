@@ -19,7 +19,8 @@ _EMPHASIS = re.compile(r"[\\*_~$!]")
 _ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")
 """What is written as an entity, except the brackets of ``[.]``; a "//" alone is what linkify takes for a host."""
 
-_PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]+")  # between escapes, where linkify looks for hosts
+_SPLIT = re.compile(r"[\\*_~$!&<\[\]`|{}]")
+_PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]{4,}")  # between escapes, where linkify looks for hosts
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 
 
@@ -52,7 +53,8 @@ def escape(text: str) -> str:
     stake, a backslash keeps names and paths readable.
     """
     words = break_links(defang_text(on_one_line(text)))
-    words = _PIECE.sub(lambda piece: defang_text(piece[0]), words)
+    if _SPLIT.search(words):
+        words = _PIECE.sub(lambda piece: defang_text(piece[0]) if "." in piece[0] else piece[0], words)
     shown = _ACTIVE.sub(_as_entity, _EMPHASIS.sub(r"\\\g<0>", words))
     return _BLOCK_START.sub(_as_text, shown)
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Request
+from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.support.fake_upstream import KEY, UpstreamServer, says
 from tests.support.hostile_text import OPEN, RUN
 from tests.support.jupyter_server import JupyterServer, jupyter_server
 from tests.support.local_services import stop_local_service
-from tests.support.workbench import SHOWN, Workbench
+from tests.support.workbench import READY_MS, SHOWN, Workbench
 
 CANARY = "svc-canary"
 HIT = f"{RUN},fetch(/{CANARY}/.source)"
@@ -77,17 +78,18 @@ def check(page: Page, asked: list[str]) -> None:
 
 @pytest.mark.timeout(240)
 def test_a_quoted_log_line_neither_runs_nor_loads_now_or_when_reopened(browser: Browser, jupyter: JupyterServer):
-    jupyter.write("first.ipynb", "%load_ext svc_jupyter", "%%svc\nwho?", "%%svc --cell\nwho again?", "%svc panel")
+    jupyter.write("first.ipynb", "%load_ext svc_jupyter", "%%svc\nwho?", "%svc panel", "%%svc --cell\nwho again?")
     context = browser.new_context(viewport={"width": 1_400, "height": 900})
     lab = Workbench(context.new_page(), jupyter)
     asked = watched(lab.page)
     lab.load("first.ipynb")
 
-    for cell in range(3):
-        lab.run(cell)
-    lab.page.locator(f"{SHOWN} .jp-Cell").last.scroll_into_view_if_needed()
-    lab.command("notebook:run-all-cells")
+    for cell in range(4):
+        lab.start(cell)
+        prompt = lab.cell(cell).locator(".jp-InputPrompt")
+        expect(prompt).to_have_text(re.compile(r"\[\d+\]:"), timeout=READY_MS)  # the first question starts the service
     lab.is_("idle")
+    lab.markdown().first.scroll_into_view_if_needed()
     assert "img src" in lab.page.locator(f"{SHOWN} .jp-Notebook").inner_text()  # it is shown, as text
     check(lab.page, asked)
     lab.save()
