@@ -19,7 +19,7 @@ _EMPHASIS = re.compile(r"[\\*_~$!]")
 _ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")
 """What is written as an entity, except the brackets of ``[.]``; a "//" alone is what linkify takes for a host."""
 
-_SPLIT = re.compile(r"[\\*_~$!&<\[\]`|{}]")
+_SPLIT = re.compile(r"[\\*_~$!&<`|{}]")
 _PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]{4,}")  # between escapes, where linkify looks for hosts
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 
