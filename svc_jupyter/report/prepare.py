@@ -6,7 +6,6 @@ finds the headings for the table of contents. Decides what stays; draws nothing.
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -19,6 +18,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from traitlets import Bool
 
 from svc.untrusted.characters import one_line
+from svc.untrusted.markup import escape
 from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.answers.redaction import redact_all
 from svc_jupyter.answers.status_mark import SYMBOL, UNVERIFIED, label, pinned_note
@@ -133,15 +133,10 @@ def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
         if not answers:
             continue
         asked = " ".join(one_line(answer.question) for answer in answers) or "Answer"
-        cells.append(new_markdown_cell(f"## {html.escape(_plain(asked))}"))
+        cells.append(new_markdown_cell(f"## {escape(asked)}"))
         shown = [o for o in outputs if MIME_TYPE in o.get("data", {}) or _is_picture(o)]
         cells.append(new_code_cell("", outputs=shown, metadata={"tags": ["svc-answer"]}))
     return cells
-
-
-def _plain(text: str) -> str:
-    """Escape Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|~$" else c for c in text)
 
 
 def _is_picture(output: NotebookNode) -> bool:

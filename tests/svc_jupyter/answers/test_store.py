@@ -68,7 +68,7 @@ def test_an_answer_is_found_again_whole_and_without_keys(tmp_path: Path):
 
     assert found is not None
     assert found.is_verified
-    assert found.entry.text == "it said svc_[redacted]"
+    assert found.entry.text == "it said svc_(redacted)"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{key('ab')}.json"]
 
 
@@ -153,8 +153,8 @@ def test_named_secrets_are_nowhere_in_a_stored_answer_and_its_key_stays(tmp_path
     stored = answer_store.load(tmp_path, key("1234"))
     assert stored is not None
     found = stored.entry
-    assert found.question == "is svc_[redacted] svc_[redacted]?"
-    assert found.files == [("svc_[redacted].log", "1234")]
-    assert found.messages[0].content == "svc_[redacted] and svc_[redacted]"
-    assert base64.b64decode(str(found.messages[1].content)) == b"<svg><text>web-1 to svc_[redacted]</text></svg>"
+    assert found.question == "is svc_(redacted) svc_(redacted)?"
+    assert found.files == [("svc_(redacted).log", "1234")]
+    assert found.messages[0].content == "svc_(redacted) and svc_(redacted)"
+    assert base64.b64decode(str(found.messages[1].content)) == b"<svg><text>web-1 to svc_(redacted)</text></svg>"
     assert "hush" not in str(found)
