@@ -165,7 +165,8 @@ class PanelChannel:
                 self._configure({name: value for name, value in request.items() if name not in ("id", "do")})
                 return {}
             case "confirm":
-                self._kernel.confirm(str(request.get("message_id")), request.get("is_allowed") is True)
+                is_allowed, is_once = request.get("is_allowed") is True, request.get("is_once", True) is not False
+                self._kernel.confirm(str(request.get("message_id")), is_allowed=is_allowed, is_once=is_once)
                 return {}
             case _:
                 raise AskError(f"unknown panel request: {operation[:40]!r}")
