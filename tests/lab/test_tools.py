@@ -81,7 +81,7 @@ def test_the_panel_asks_for_its_own_question(bench: Workbench, theme: str):
     question.press("Enter")
     asked = chat.locator(".asked")
     expect(asked).to_contain_text("The model wants to run your tool owner_of with:")
-    expect(asked).to_contain_text('"host": "web1"')
+    expect(asked).to_contain_text('host = "web1"')
     bench.page.screenshot(path=SHOTS / f"tool_panel_asks_{theme.split()[1].lower()}.png")
     asked.get_by_role("button", name="Allow this call").click()
     expect(chat.locator(".answer").last).to_contain_text('{"owner":"ops","host":"web1"}')

@@ -1,0 +1,196 @@
+"""Import svc-jupyter and its libraries from where they are installed, never from the notebook's folder.
+
+A kernel searches the notebook's folder before the installed packages, and whoever made the folder may have put a
+``svc_jupyter.py`` or ``httpx2.py`` into it. There are two uses:
+
+- JupyterLab sends the source of this file to the kernel when the user connects the chat, and calls ``connect``.
+- The loaded extension does its work inside ``trusted()``. Code of the user's, such as tools, runs outside of it.
+
+As a script it has nothing but the interpreter's own modules, which are loaded before any folder is searched.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from importlib.machinery import ModuleSpec, PathFinder
+
+_NAMES = ("svc", "svc_jupyter")
+_AT_START = ("sitecustomize", "usercustomize")
+_is_trusted: ContextVar[bool] = ContextVar("svc_trusted_imports", default=False)
+
+
+class WorkingFolderError(ImportError):
+    """What the chat needs is, or was, imported from the notebook's folder."""
+
+
+def working_folders() -> list[str]:
+    """Return the folders that hold the user's files: the kernel's, now and at its start, and the notebook's."""
+    folders = {os.path.dirname(os.environ.get("JPY_SESSION_NAME", ""))}
+    try:
+        folders.add(os.getcwd())
+    except OSError:  # it was deleted
+        pass
+    shell = getattr(sys.modules.get("IPython.core.getipython"), "get_ipython", lambda: None)()
+    folders.add(getattr(shell, "starting_dir", "") or "")
+    return [os.path.realpath(folder) for folder in folders if os.path.isabs(folder)]
+
+
+class Places:
+    """Tells what may be imported: everything but the working folders, except for the interpreter's own packages there.
+
+    ``trusted`` are further folders that may be used, wherever they are.
+    """
+
+    def __init__(self, trusted: tuple[str, ...] = ()) -> None:
+        self._folders = working_folders()
+        self._trusted = tuple(trusted)
+        self._installed = [os.path.realpath(path) for path in _installed() if path]
+
+    def allow(self, path: object) -> bool:
+        """Whether a file or folder may be imported from."""
+        if not isinstance(path, str) or not os.path.isabs(path):
+            return False
+        real = os.path.realpath(path)
+        if any(_is_in(real, place) for place in (*self._installed, *self._trusted)):
+            return True
+        return not any(_is_in(real, folder) for folder in self._folders)
+
+    def search(self) -> list[str]:
+        """Return the folders of ``sys.path`` that may be used."""
+        kept = [entry for entry in sys.path if self.allow(entry)]
+        return kept + [place for place in self._trusted if place not in kept]
+
+
+def _is_in(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def _installed() -> list[str]:
+    """Return the folders of the interpreter's own modules and of its site-packages; a home folder may hold them."""
+    site = sys.modules.get("site")
+    users = site.getusersitepackages() if site and site.ENABLE_USER_SITE else ""
+    packages = site.getsitepackages() if site else []
+    return [os.path.dirname(os.__file__), users, *packages]
+
+
+def find(name: str, path: Sequence[str] | None, places: Places) -> ModuleSpec | None:
+    """Return the spec of a module as the import system finds it in the places that may be used, or None."""
+    for finder in sys.meta_path:
+        if type(finder).__name__ == TrustedFinder.__name__:  # this one, or the one of another copy of this file
+            continue
+        if finder is PathFinder:
+            entries = places.search() if path is None else [entry for entry in path if places.allow(entry)]
+            spec = PathFinder.find_spec(name, entries)
+        else:
+            spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
+        if spec is not None and (not spec.has_location or places.allow(spec.origin)):
+            return spec
+    return None
+
+
+class TrustedFinder:
+    """Answers imports inside ``trusted()``. Outside of it, imports are as usual."""
+
+    def __init__(self, is_active: Callable[[], bool]) -> None:
+        self._is_active = is_active
+
+    def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
+        """See ``importlib.abc.MetaPathFinder``."""
+        if not self._is_active():
+            return None
+        parent = sys.modules.get(name.rpartition(".")[0])
+        if path is not None and getattr(parent, "__file__", None):
+            return None  # the package was imported before, and its modules belong to it
+        spec = find(name, path, Places(_own_place()))
+        if spec is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return spec
+
+
+FINDER = TrustedFinder(_is_trusted.get)
+
+
+def install() -> None:
+    """Make ``trusted`` effective; may be repeated."""
+    if FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, FINDER)
+
+
+@contextmanager
+def trusted() -> Iterator[None]:
+    """Import nothing from the working folder in this block, and in what it starts with its context."""
+    before = _is_trusted.get()
+    _is_trusted.set(True)
+    try:
+        yield
+    finally:
+        _is_trusted.set(before)
+
+
+@contextmanager
+def as_usual() -> Iterator[None]:
+    """Import as the user's own code does."""
+    before = _is_trusted.get()
+    _is_trusted.set(False)
+    try:
+        yield
+    finally:
+        _is_trusted.set(before)
+
+
+def trust_thread() -> None:
+    """Make the rest of this thread ``trusted``: a new thread does not inherit it."""
+    _is_trusted.set(True)
+
+
+def _own_place() -> tuple[str, ...]:
+    """Where this package was imported from: if that is the working folder, its developer chose so."""
+    file = getattr(sys.modules.get("svc_jupyter"), "__file__", None)
+    return (os.path.dirname(os.path.dirname(os.path.realpath(file))),) if file else ()
+
+
+def check_loaded(places: Places) -> None:
+    """Raise WorkingFolderError if a module of the working folder is loaded under the name of an installed one."""
+    for name, module in list(sys.modules.items()):
+        file = getattr(getattr(module, "__spec__", None), "origin", None) or getattr(module, "__file__", None)
+        if not isinstance(file, str) or not os.path.isabs(file) or places.allow(file):
+            continue
+        if name in _AT_START:
+            raise WorkingFolderError(
+                f"Python ran {file} when the kernel started, because the notebook's folder is in PYTHONPATH. "
+                "Remove it from PYTHONPATH and restart the kernel."
+            )
+        top = name.partition(".")[0]
+        if top in _NAMES or (top == name and find(name, None, places) is not None):
+            raise WorkingFolderError(
+                f"{name} was imported from {file}, which is in this notebook's folder. The chat uses only installed "
+                "packages. Rename the file and restart the kernel; to develop svc-jupyter, open a notebook elsewhere."
+            )
+
+
+def connect() -> None:
+    """Load svc-jupyter from outside the working folder and register its comm target; ``WorkingFolderError`` if not."""
+    places = Places()
+    check_loaded(places)
+    ours = threading.get_ident()
+    finder = TrustedFinder(lambda: threading.get_ident() == ours)
+    if find("svc_jupyter", None, places) is None:
+        spec = PathFinder.find_spec("svc_jupyter", [*working_folders(), *sys.path])
+        if spec is None:
+            raise ModuleNotFoundError("No module named 'svc_jupyter'", name="svc_jupyter")
+        raise WorkingFolderError(
+            f"svc_jupyter is only in this notebook's folder ({spec.origin}), from which the chat is never loaded. "
+            "Install svc-jupyter in this kernel's environment; to develop it, open a notebook elsewhere."
+        )
+    sys.meta_path.insert(0, finder)
+    try:
+        register = __import__("svc_jupyter.panel.comm_target", fromlist=["register"]).register
+        check_loaded(places)
+        register()
+    finally:
+        sys.meta_path.remove(finder)
