@@ -53,10 +53,10 @@ class NotebookSession:
             AskCancelled: The cell was interrupted, or the task cancelled.
         """
         with trusted():
-            return await self._ask(question, attach, new, model, timeout_seconds)
+            return await self._ask(question, attach, is_new=new, model=model, timeout_seconds=timeout_seconds)
 
     async def _ask(
-        self, question: str, attach: Attached, is_new: bool, model: str | None, timeout_seconds: float | None
+        self, question: str, attach: Attached, *, is_new: bool, model: str | None, timeout_seconds: float | None
     ) -> Answer:
         magics = _magics()
         files = _files(attach)

@@ -15,7 +15,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder
 
@@ -31,12 +31,10 @@ class WorkingFolderError(ImportError):
 def working_folders() -> list[str]:
     """Return the folders that hold the user's files: the kernel's, now and at its start, and the notebook's."""
     folders = {os.path.dirname(os.environ.get("JPY_SESSION_NAME", ""))}
-    try:
+    with suppress(OSError):  # it was deleted
         folders.add(os.getcwd())
-    except OSError:  # it was deleted
-        pass
-    shell = getattr(sys.modules.get("IPython.core.getipython"), "get_ipython", lambda: None)()
-    folders.add(getattr(shell, "starting_dir", "") or "")
+    shell = getattr(sys.modules.get("IPython.core.interactiveshell"), "InteractiveShell", None)
+    folders.add(getattr(getattr(shell, "_instance", None), "starting_dir", "") or "")
     return [os.path.realpath(folder) for folder in folders if os.path.isabs(folder)]
 
 
@@ -173,8 +171,14 @@ def check_loaded(places: Places) -> None:
             )
 
 
-def connect() -> None:
-    """Load svc-jupyter from outside the working folder and register its comm target; ``WorkingFolderError`` if not."""
+@contextmanager
+def _checked() -> Iterator[None]:
+    """Import svc-jupyter in this block and thread from outside the working folder, and nothing else from there.
+
+    Raises:
+        WorkingFolderError: It is only there, or something of that folder is in the way.
+        ModuleNotFoundError: It is nowhere.
+    """
     places = Places()
     check_loaded(places)
     ours = threading.get_ident()
@@ -184,13 +188,54 @@ def connect() -> None:
         if spec is None:
             raise ModuleNotFoundError("No module named 'svc_jupyter'", name="svc_jupyter")
         raise WorkingFolderError(
-            f"svc_jupyter is only in this notebook's folder ({spec.origin}), from which the chat is never loaded. "
+            f"svc_jupyter is only in this notebook's folder ({spec.origin}), from which it is never loaded. "
             "Install svc-jupyter in this kernel's environment; to develop it, open a notebook elsewhere."
         )
     sys.meta_path.insert(0, finder)
     try:
-        register = __import__("svc_jupyter.panel.comm_target", fromlist=["register"]).register
-        check_loaded(places)
-        register()
+        yield
     finally:
         sys.meta_path.remove(finder)
+
+
+def connect() -> None:
+    """Register the comm target of the chat. Raises as ``_checked``."""
+    with _checked():
+        module = __import__("svc_jupyter.panel.comm_target", fromlist=["register"])
+        check_loaded(Places())
+        module.register()
+
+
+def remember_secrets(values: list[str]) -> None:
+    """Pass a report's secrets to the kernel's svc-jupyter, which does not store them; nothing without svc-jupyter."""
+    try:
+        with _checked():
+            __import__("svc_jupyter.answers.named_secrets", fromlist=["remember"]).remember(values)
+    except ModuleNotFoundError as error:
+        if error.name != "svc_jupyter":
+            raise
+
+
+def run_report(notebook: str) -> int:
+    """Run ``svc report run`` on the notebook, print its progress, and return its exit code."""
+    ours = threading.get_ident()
+    finder = TrustedFinder(lambda: threading.get_ident() == ours)
+    sys.meta_path.insert(0, finder)
+    try:
+        subprocess = __import__("subprocess")
+    finally:
+        sys.meta_path.remove(finder)
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry) and Places().allow(entry))
+    code = "from svc.cli.main import main; main()"
+    running = subprocess.Popen(
+        [sys.executable, "-P", "-c", code, "report", "run", "--", notebook],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    for line in running.stdout:
+        print(line, end="", flush=True)
+    return int(running.wait())

@@ -146,6 +146,12 @@ class KernelSession:
         return session is not None and session.cancel()
 
     @property
+    def is_logged(self) -> bool:
+        """Whether the session may be stored; True if there is none yet."""
+        session = self._session
+        return session is None or session.log_session
+
+    @property
     def is_asking(self) -> bool:
         """Whether a question is running."""
         return self._turn.locked()
@@ -411,7 +417,14 @@ class _TurnFollower:
         read_file = (
             partial(_read_stored, self._origin) if is_stored else partial(_read_file, client, self._sent.session_id)
         )
-        return Answer(tuple(self._messages), self._sent.model, self._sent.session_id, self._origin, read_file)
+        return Answer(
+            tuple(self._messages),
+            self._sent.model,
+            self._sent.session_id,
+            self._origin,
+            read_file,
+            is_logged=self._sent.is_logged,
+        )
 
 
 async def _attempt(
@@ -429,7 +442,7 @@ async def _attempt(
         for old in replaced:
             await asyncio.to_thread(session.detach_file, old)
             yield StatusNote(f"{file.name} changed since it was attached; using the new version")
-    yield QuestionSent(session.session_id, session.model.model_string)
+    yield QuestionSent(session.session_id, session.model.model_string, session.log_session)
     async with aclosing(session.stream(question, local_tools=tools.offers())) as turn:
         async for message in turn:
             yield message
