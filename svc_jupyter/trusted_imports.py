@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from importlib.machinery import ModuleSpec, PathFinder
@@ -79,11 +78,8 @@ def _installed() -> list[str]:
 def find(name: str, path: Sequence[str] | None, places: Places) -> ModuleSpec | None:
     """Return the spec of a module as the import system finds it in the places that may be used, or None."""
     for finder in sys.meta_path:
-        if type(finder).__name__ == TrustedFinder.__name__:  # this one, or the one of another copy of this file
-            continue
-        if finder is PathFinder:
-            entries = places.search() if path is None else [entry for entry in path if places.allow(entry)]
-            spec = PathFinder.find_spec(name, entries)
+        if finder is PathFinder or type(finder).__name__ == TrustedFinder.__name__:  # also of another copy of this file
+            spec = PathFinder.find_spec(name, places.search() if path is None else [*filter(places.allow, path)])
         else:
             spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
         if spec is not None and (not spec.has_location or places.allow(spec.origin)):
@@ -92,31 +88,31 @@ def find(name: str, path: Sequence[str] | None, places: Places) -> ModuleSpec | 
 
 
 class TrustedFinder:
-    """Answers imports inside ``trusted()``. Outside of it, imports are as usual."""
+    """Takes the place of the import system's ``PathFinder``: the same outside of ``trusted()``.
 
-    def __init__(self, is_active: Callable[[], bool]) -> None:
-        self._is_active = is_active
+    It says "not found" as every finder does, since libraries look for optional modules without importing them.
+    """
+
+    find_distributions = staticmethod(PathFinder.find_distributions)
+    invalidate_caches = staticmethod(PathFinder.invalidate_caches)
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""
-        if not self._is_active():
-            return None
-        parent = sys.modules.get(name.rpartition(".")[0])
-        if path is not None and getattr(parent, "__file__", None):
-            return None  # the package was imported before, and its modules belong to it
-        spec = find(name, path, Places(_own_place()))
-        if spec is None:
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        return spec
+        if _is_trusted.get():
+            if path is None:
+                path = Places(_own_place()).search()
+            elif not getattr(sys.modules.get(name.rpartition(".")[0]), "__file__", None):
+                path = [*filter(Places(_own_place()).allow, path)]  # a namespace package may be in several folders
+        return PathFinder.find_spec(name, path, target)  # type: ignore[arg-type]
 
 
-FINDER = TrustedFinder(_is_trusted.get)
+FINDER = TrustedFinder()
 
 
 def install() -> None:
     """Make ``trusted`` effective; may be repeated."""
-    if FINDER not in sys.meta_path:
-        sys.meta_path.insert(0, FINDER)
+    if PathFinder in sys.meta_path:
+        sys.meta_path[sys.meta_path.index(PathFinder)] = FINDER
 
 
 @contextmanager
@@ -172,8 +168,19 @@ def check_loaded(places: Places) -> None:
 
 
 @contextmanager
+def _searching(places: Places) -> Iterator[None]:
+    """Leave the working folders out of ``sys.path`` in this block, which must be short: other threads see it."""
+    before = sys.path[:]
+    sys.path[:] = places.search()
+    try:
+        yield
+    finally:
+        sys.path[:] = before
+
+
+@contextmanager
 def _checked() -> Iterator[None]:
-    """Import svc-jupyter in this block and thread from outside the working folder, and nothing else from there.
+    """Import svc-jupyter in this block from outside the working folder, and nothing else from there.
 
     Raises:
         WorkingFolderError: It is only there, or something of that folder is in the way.
@@ -181,8 +188,6 @@ def _checked() -> Iterator[None]:
     """
     places = Places()
     check_loaded(places)
-    ours = threading.get_ident()
-    finder = TrustedFinder(lambda: threading.get_ident() == ours)
     if find("svc_jupyter", None, places) is None:
         spec = PathFinder.find_spec("svc_jupyter", [*working_folders(), *sys.path])
         if spec is None:
@@ -191,11 +196,11 @@ def _checked() -> Iterator[None]:
             f"svc_jupyter is only in this notebook's folder ({spec.origin}), from which it is never loaded. "
             "Install svc-jupyter in this kernel's environment; to develop it, open a notebook elsewhere."
         )
-    sys.meta_path.insert(0, finder)
-    try:
+    with _searching(places):  # this file as a module: it imports nothing that is not loaded
+        installed = __import__("svc_jupyter.trusted_imports", fromlist=["trusted"])
+    installed.install()
+    with installed.trusted():
         yield
-    finally:
-        sys.meta_path.remove(finder)
 
 
 def connect() -> None:
@@ -218,15 +223,11 @@ def remember_secrets(values: list[str]) -> None:
 
 def run_report(notebook: str) -> int:
     """Run ``svc report run`` on the notebook, print its progress, and return its exit code."""
-    ours = threading.get_ident()
-    finder = TrustedFinder(lambda: threading.get_ident() == ours)
-    sys.meta_path.insert(0, finder)
-    try:
+    places = Places()
+    with _searching(places):
         subprocess = __import__("subprocess")
-    finally:
-        sys.meta_path.remove(finder)
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    path = os.pathsep.join(entry for entry in entries if os.path.isabs(entry) and Places().allow(entry))
+    path = os.pathsep.join(entry for entry in entries if places.allow(entry))
     code = "from svc.cli.main import main; main()"
     running = subprocess.Popen(
         [sys.executable, "-P", "-c", code, "report", "run", "--", notebook],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import sys
 import sysconfig
@@ -230,6 +231,7 @@ def test_trust_is_of_the_block_only(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     monkeypatch.syspath_prepend(str(tmp_path))
     install()
     with trusted():
+        assert importlib.util.find_spec("only_here_k13") is None  # as libraries look for optional modules
         with pytest.raises(ModuleNotFoundError):
             __import__("only_here_k13")
         with as_usual():
