@@ -24,7 +24,7 @@ from pathlib import Path
 
 MAX_PARTS = 50_000  # of one function; beyond them only the identity of an object counts
 MAX_ITEMS = 10_000  # of one container, in the same way
-_PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis))
+_PLAIN = (int, float, complex, str, bytes, bytearray, bool, type(None), type(Ellipsis))
 _CONTAINERS = (dict, list, tuple, set, frozenset)
 _STANDARD = tuple({f"{Path(sysconfig.get_paths()[name]).resolve()}/" for name in ("stdlib", "platstdlib")})
 _NAMES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS")
@@ -195,7 +195,7 @@ def _parts_of_class(kind: type) -> list[object]:
         if key not in _NOT_OF_A_CLASS and not isinstance(value, types.GetSetDescriptorType)
         for part in (_Word(key), value)
     ]  # fmt: skip
-    return [name, *kind.__bases__, *content]
+    return [name, type(kind), *kind.__bases__, *content]
 
 
 def _parts_of_instance(value: object, *, with_data: bool) -> list[object]:
@@ -209,9 +209,9 @@ def _parts_of_instance(value: object, *, with_data: bool) -> list[object]:
     state = getattr(value, "__dict__", None)
     if not with_data:
         return [kind, wrapped]
-    if isinstance(state, dict) and _is_written_by_user(kind):
+    if _is_written_by_user(kind):
         slots = [getattr(value, name, None) for base in kind.__mro__ for name in getattr(base, "__slots__", ())]
-        return [kind, wrapped, dict(state), slots]
+        return [kind, wrapped, dict(state) if isinstance(state, dict) else None, slots]
     return [kind, wrapped, _Word(str(id(value)))]
 
 
