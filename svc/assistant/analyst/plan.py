@@ -39,7 +39,7 @@ PASTE_CHARS = 16  # of pasted text without white space; less is left over from w
 _CODE = re.compile(r"`[^`\n]{3,}`")
 _LOOKUP = "attack"  # the skill for a question about a subject, without evidence
 _LISTING = "indicators"  # the skill for any text that no other skill is made for
-_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
     r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
 )

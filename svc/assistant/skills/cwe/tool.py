@@ -104,7 +104,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
     lines: list[str] = []
     start = 1
     for number, line in enumerate([*text.split("\n"), ""], start=1):
-        is_new = re.match(r"\s*[-*•]?\s*CVE-\d{4}-\d+", line) is not None
+        is_new = re.match(r"\s{0,20}[-*•]?\s{0,20}CVE-\d{4}-\d+", line) is not None
         if lines and (not line.strip() or is_new):
             yield start, " ".join(lines)[:MAX_BLOCK_CHARS]
             lines = []

@@ -72,7 +72,7 @@ _CHAR_LIST = re.compile(
     re.IGNORECASE,
 )
 _OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
-_OCTAL = re.compile(r"[0-3]?[0-7]{2,3}(?:[\s,][0-3]?[0-7]{2,3}){2,}")
+_OCTAL = re.compile(r"(?:[0-3][0-7]{3}|[0-7]{2,3})(?:[\s,](?:[0-3][0-7]{3}|[0-7]{2,3})){2,}+")
 _BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{10,}")
 _ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)

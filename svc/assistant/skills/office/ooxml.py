@@ -49,14 +49,14 @@ _ARCHIVE = "ZIP archive"
 _DOCUMENT_MEMBERS = frozenset({"[Content_Types].xml", "mimetype", "_rels/.rels"})
 """Members that an Office document has, whatever the folder of its parts is called."""
 _RELATION = re.compile(r"<(?:\w+:)?Relationship\b([^>]{0,8000})>")
-_ATTRIBUTE = re.compile(r"\b([\w:]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE = re.compile(r"\b([\w:]{1,100})\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')")
 _FIELD_PIECE = re.compile(
     r"<w:instrText\b[^>]*>([^<]*)</w:instrText>|w:fldCharType=\"(begin|end|separate)\"|w:instr=\"([^\"]*)\""
 )
 _FORMULA = re.compile(r"<f\b[^>]*>([^<]+)</f>|<definedName\b([^>]*)>([^<]*)</definedName>")
 _DDE_LINK = re.compile(r"<(?:\w+:)?ddeLink\b([^>]*)>")
 _SHEET = re.compile(r"<sheet\b([^>]*)/?>")
-_TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]*)?>([^<]{1,4000})<")
+_TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]{0,300})?>([^<]{1,4000})<")
 _PROPERTIES = {
     "dc:creator": "author",
     "cp:lastModifiedBy": "last_author",

@@ -1,0 +1,117 @@
+"""Measure how the time of every pattern grows with hostile inputs; prints a line of JSON for each that grows too fast.
+
+    python -m tests.support.pattern_times SHARE OF SIZE [PLACE]
+
+Measures pattern number SHARE, SHARE + OF, …, of those whose place in the source matches PLACE. The time is this thread's processor time, so other programs hardly disturb it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any, NoReturn
+
+from tests.support.hostile_strings import CORPUS, Growing, hostile_to
+from tests.support.pattern_sites import ANCHORED, Known, all_patterns
+
+GROWTH = 4  # between two sizes
+SUPER_LINEAR = 9.0  # quadratic time grows 16 times between them, linear time 4
+FLOOR_SECONDS = 0.004  # at the larger size; less is fast enough whatever its growth
+TRIES = 3
+STOP_SECONDS = 3.0
+
+
+class _TooSlow(Exception):
+    pass
+
+
+def _on_alarm(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise _TooSlow
+
+
+def _run(pattern: re.Pattern[Any], text: Any, methods: set[str]) -> None:
+    if methods - ANCHORED:
+        for _ in pattern.finditer(text):
+            pass
+    for method in methods & ANCHORED:
+        getattr(pattern, method)(text)
+
+
+def seconds(pattern: re.Pattern[Any], text: str, methods: set[str], tries: int = 1) -> float:
+    """The least processor time of a few runs; more than STOP_SECONDS counts as endless."""
+    subject: Any = text.encode("utf-8") if isinstance(pattern.pattern, bytes) else text
+    best = float("inf")
+    for _ in range(tries):
+        signal.setitimer(signal.ITIMER_VIRTUAL, STOP_SECONDS)
+        start = time.thread_time()
+        try:
+            _run(pattern, subject, methods)
+        except _TooSlow:
+            return float("inf")
+        finally:
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        best = min(best, time.thread_time() - start)
+    return best
+
+
+def growth(pattern: re.Pattern[Any], growing: Growing, methods: set[str], size: int) -> float:
+    """How much longer the larger input takes, if it takes long at all; else 0."""
+    for smaller in (size // 64, size // 16):  # exponential and cubic time are seen before they take minutes
+        if seconds(pattern, growing.of(smaller), methods) > STOP_SECONDS / 8:
+            return float("inf")
+    if seconds(pattern, growing.of(size), methods) < FLOOR_SECONDS:
+        return 0.0
+    ratios = []
+    for _ in range(TRIES):
+        large = seconds(pattern, growing.of(size), methods, tries=2)
+        small = seconds(pattern, growing.of(size // GROWTH), methods, tries=3)
+        if large < FLOOR_SECONDS:
+            return 0.0
+        ratios.append(large / max(small, 1e-7))
+        if ratios[-1] <= SUPER_LINEAR:
+            break
+    return min(ratios)
+
+
+def measure(known: Known, size: int) -> Iterator[dict[str, object]]:
+    """The input on which a pattern grows most, if on any too fast."""
+    pattern = re.compile(known.pattern, known.flags)
+    methods = known.methods or {"finditer"}
+    worst: tuple[float, Growing] | None = None
+    for growing in [*CORPUS, *hostile_to(known.pattern, known.flags)]:
+        ratio = growth(pattern, growing, methods, size)
+        if ratio > SUPER_LINEAR and (worst is None or ratio > worst[0]):
+            worst = ratio, growing
+            break
+    if worst is not None:
+        yield {
+            "pattern": str(known.pattern)[:2000],
+            "places": sorted(known.places),
+            "methods": sorted(methods),
+            "ratio": worst[0],
+            "input": list(worst[1]),
+            "seconds": seconds(pattern, worst[1].of(size), methods),
+        }
+
+
+def main(share: int, of: int, size: int, place: str = "") -> None:
+    """Measure every ``of``-th pattern."""
+    signal.signal(signal.SIGVTALRM, _on_alarm)
+    patterns, missed = all_patterns()
+    patterns = [one for one in patterns if any(re.search(place, where) for where in one.places)]
+    patterns.sort(key=lambda one: (sorted(one.places), str(one.pattern)))
+    for one in missed if share == 0 else []:
+        print(json.dumps({"missed": one}), flush=True)
+    for known in patterns[share::of]:
+        for found in measure(known, size):
+            print(json.dumps(found), flush=True)
+    print(json.dumps({"measured": len(patterns[share::of]), "all": len(patterns)}), flush=True)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:4]), *sys.argv[4:])
