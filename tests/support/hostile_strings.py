@@ -42,6 +42,10 @@ CORPUS = (
 )  # fmt: skip
 
 
+RUNS = tuple(Growing("", one, after) for one in " \n\ta0.-/\\" for after in ("", "\0"))
+"""Long runs of one character, which ``re`` reads so quickly that quadratic time is seen at larger sizes only."""
+
+
 @dataclass
 class _Pump:
     """The position in a sample where a repeat may go on, and what it repeats."""

@@ -16,13 +16,14 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any, NoReturn
 
-from tests.support.hostile_strings import CORPUS, Growing, hostile_to
+from tests.support.hostile_strings import CORPUS, RUNS, Growing, hostile_to
 from tests.support.pattern_sites import ANCHORED, Known, all_patterns
 
 GROWTH = 4  # between two sizes
 SUPER_LINEAR = 9.0  # quadratic time grows 16 times between them, linear time 4
 FLOOR_SECONDS = 0.004  # at the larger size; less is fast enough whatever its growth
 TRIES = 3
+LONGER = 8  # than other inputs: runs of one character
 STOP_SECONDS = 3.0
 
 
@@ -83,8 +84,9 @@ def measure(known: Known, size: int) -> Iterator[dict[str, object]]:
     pattern = re.compile(known.pattern, known.flags)
     methods = known.methods or {"finditer"}
     worst: tuple[float, Growing] | None = None
-    for growing in [*CORPUS, *hostile_to(known.pattern, known.flags)]:
-        ratio = growth(pattern, growing, methods, size)
+    inputs = [(growing, size) for growing in (*CORPUS, *hostile_to(known.pattern, known.flags))]
+    for growing, of in [*inputs, *((growing, size * LONGER) for growing in RUNS)]:
+        ratio = growth(pattern, growing, methods, of)
         if ratio > SUPER_LINEAR and (worst is None or ratio > worst[0]):
             worst = ratio, growing
             break

@@ -17,7 +17,7 @@ from svc.assistant.skills.versions.order import GENERIC, compare, ecosystem_of
 
 MAX_RANGES = 200
 _V = (  # bounded, because phrases with it are tried at every digit
-    r"(?>(?:v(?=\d))?(?:\d{1,10}:)?\d{1,20}(?:[.]\d{1,20}){0,8}(?:[-+~._]?[0-9A-Za-z]{1,40}){0,8}(?:[.][xX*])?)"
+    r"(?>(?:v(?=\d))?(?:\d{1,10}:)?\d{1,20}(?:[.]\d{1,16}){0,6}(?:[-+~._]?[0-9A-Za-z]{1,40}){0,4}(?:[.][xX*])?)"
 )
 VERSION = re.compile(rf"(?<![\w.@/:-]){_V}(?![\w])")
 _OPERATOR = r"(?:>=|=>|<=|=<|==|!=|>|<|≥|≤|~>|~=|\^|~|=)"
