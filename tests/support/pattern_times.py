@@ -1,12 +1,13 @@
 """Measure how the time of every pattern grows with hostile inputs; prints a line of JSON for each that grows too fast.
 
-    python -m tests.support.pattern_times SHARE OF SIZE [PLACE]
+    python -m tests.support.pattern_times SHARE OF SIZE
 
-Measures pattern number SHARE, SHARE + OF, …, of those whose place in the source matches PLACE. The time is this thread's processor time, so other programs hardly disturb it.
+Measures pattern number SHARE, SHARE + OF, … The time is this thread's processor time, so other programs hardly disturb it.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import signal
@@ -21,8 +22,9 @@ from tests.support.pattern_sites import ANCHORED, Known, all_patterns
 
 GROWTH = 4  # between two sizes
 SUPER_LINEAR = 9.0  # quadratic time grows 16 times between them, linear time 4
-FLOOR_SECONDS = 0.004  # at the larger size; less is fast enough whatever its growth
+FLOOR_SECONDS = 1e-6  # for each character of the larger input; less is fast enough whatever its growth
 TRIES = 3
+SHORT = 16  # inputs made for a pattern, in the short form
 LONGER = 8  # than other inputs: runs of one character
 STOP_SECONDS = 3.0
 
@@ -65,13 +67,14 @@ def growth(pattern: re.Pattern[Any], growing: Growing, methods: set[str], size: 
     for smaller in (size // 64, size // 16):  # exponential and cubic time are seen before they take minutes
         if seconds(pattern, growing.of(smaller), methods) > STOP_SECONDS / 8:
             return float("inf")
-    if seconds(pattern, growing.of(size), methods) < FLOOR_SECONDS:
+    floor = FLOOR_SECONDS * size
+    if seconds(pattern, growing.of(size), methods) < floor:
         return 0.0
     ratios = []
     for _ in range(TRIES):
         large = seconds(pattern, growing.of(size), methods, tries=2)
         small = seconds(pattern, growing.of(size // GROWTH), methods, tries=3)
-        if large < FLOOR_SECONDS:
+        if large < floor:
             return 0.0
         ratios.append(large / max(small, 1e-7))
         if ratios[-1] <= SUPER_LINEAR:
@@ -79,41 +82,51 @@ def growth(pattern: re.Pattern[Any], growing: Growing, methods: set[str], size: 
     return min(ratios)
 
 
-def measure(known: Known, size: int) -> Iterator[dict[str, object]]:
-    """The input on which a pattern grows most, if on any too fast."""
+def measure(known: Known, size: int, *, is_short: bool) -> Iterator[dict[str, object]]:
+    """The first input on which a pattern grows too fast."""
     pattern = re.compile(known.pattern, known.flags)
     methods = known.methods or {"finditer"}
-    worst: tuple[float, Growing] | None = None
-    inputs = [(growing, size) for growing in (*CORPUS, *hostile_to(known.pattern, known.flags))]
+    made = hostile_to(known.pattern, known.flags)
+    inputs = [(growing, size) for growing in (made[:SHORT] if is_short else (*CORPUS, *made))]
     for growing, of in [*inputs, *((growing, size * LONGER) for growing in RUNS)]:
         ratio = growth(pattern, growing, methods, of)
-        if ratio > SUPER_LINEAR and (worst is None or ratio > worst[0]):
-            worst = ratio, growing
-            break
-    if worst is not None:
-        yield {
-            "pattern": str(known.pattern)[:2000],
-            "places": sorted(known.places),
-            "methods": sorted(methods),
-            "ratio": worst[0],
-            "input": list(worst[1]),
-            "seconds": seconds(pattern, worst[1].of(size), methods),
-        }
+        if ratio > SUPER_LINEAR:
+            yield {
+                "pattern": str(known.pattern)[:2000],
+                "places": sorted(known.places),
+                "methods": sorted(methods),
+                "ratio": ratio,
+                "input": list(growing),
+                "seconds": seconds(pattern, growing.of(of), methods),
+            }
+            return
 
 
-def main(share: int, of: int, size: int, place: str = "") -> None:
-    """Measure every ``of``-th pattern."""
+def main() -> None:
+    """Measure the patterns that the arguments select."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("share", type=int)
+    parser.add_argument("of", type=int)
+    parser.add_argument("size", type=int)
+    parser.add_argument("--place", default="", help="only patterns whose place in the source matches this")
+    parser.add_argument("--short", action="store_true", help="fewer inputs for each pattern")
+    parser.add_argument("--pattern", help="measure this one instead")
+    arguments = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _on_alarm)
-    patterns, missed = all_patterns()
-    patterns = [one for one in patterns if any(re.search(place, where) for where in one.places)]
-    patterns.sort(key=lambda one: (sorted(one.places), str(one.pattern)))
-    for one in missed if share == 0 else []:
+    if arguments.pattern is None:
+        patterns, missed = all_patterns()
+    else:
+        patterns, missed = [Known(arguments.pattern, 0, {"the command line"})], []
+    for one in missed if arguments.share == 0 else []:
         print(json.dumps({"missed": one}), flush=True)
-    for known in patterns[share::of]:
-        for found in measure(known, size):
+    patterns = [one for one in patterns if any(re.search(arguments.place, where) for where in one.places)]
+    patterns.sort(key=lambda one: (sorted(one.places), str(one.pattern)))
+    mine = patterns[arguments.share :: arguments.of]
+    for known in mine:
+        for found in measure(known, arguments.size, is_short=arguments.short):
             print(json.dumps(found), flush=True)
-    print(json.dumps({"measured": len(patterns[share::of]), "all": len(patterns)}), flush=True)
+    print(json.dumps({"measured": len(mine)}), flush=True)
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:4]), *sys.argv[4:])
+    main()
