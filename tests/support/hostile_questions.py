@@ -5,11 +5,65 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 
-_WORDS = (
-    "which accounts are affected by version decode this extract the indicators triage mail as JSON only if and or not "
-    "between from before after through last first top answer with yes no table CSV explain script certificate token "
-    "hash score vector technique failed logins who got in what happened is it malicious rules lines with only the"
-).split()
+_WORDS = [
+    "which",
+    "accounts",
+    "are",
+    "affected",
+    "by",
+    "version",
+    "decode",
+    "this",
+    "extract",
+    "the",
+    "indicators",
+    "triage",
+    "mail",
+    "as",
+    "JSON",
+    "only",
+    "if",
+    "and",
+    "or",
+    "not",
+    "between",
+    "from",
+    "before",
+    "after",
+    "through",
+    "last",
+    "first",
+    "top",
+    "answer",
+    "with",
+    "yes",
+    "no",
+    "table",
+    "CSV",
+    "explain",
+    "script",
+    "certificate",
+    "token",
+    "hash",
+    "score",
+    "vector",
+    "technique",
+    "failed",
+    "logins",
+    "who",
+    "got",
+    "in",
+    "what",
+    "happened",
+    "is",
+    "it",
+    "malicious",
+    "rules",
+    "lines",
+    "with",
+    "only",
+    "the",
+]
 _VERSIONS = ("1.2.3", "v2.0-rc1", ">=1.0", "<2.0.0", "1.", "0.0.0.0", "1:2.3-4", "[1.0,2.0)")
 _INDICATORS = ("198.51.100.7", "evil[.]example", "hxxps://a.example/b?c=d", "a@b.example", "CVE-2024-3400", "d41d8cd98f00b204e9800998ecf8427e", "T1059.001")  # fmt: skip
 _UNITS = {
@@ -41,7 +95,7 @@ def _around(question: str, unit: str) -> Shape:
 
 def _mixed(seed: int, *words: str) -> Shape:
     def shape(size: int) -> str:
-        chance = random.Random(seed)  # noqa: S311
+        chance = random.Random(seed)
         text: list[str] = []
         while sum(map(len, text[-400:])) + 400 * (len(text) // 400) < size * 8 and len(text) < size:
             text.append(chance.choice(words))

@@ -58,7 +58,7 @@ class _Sampler:
     """Makes strings that a pattern matches, at random, and notes where each could grow."""
 
     def __init__(self, seed: int) -> None:
-        self._random = random.Random(seed)  # noqa: S311
+        self._random = random.Random(seed)
         self.text = ""
         self.pumps: list[_Pump] = []
         self._groups: dict[int, str] = {}

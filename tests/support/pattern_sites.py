@@ -162,8 +162,8 @@ def evaluated(node: ast.Call, module: ModuleType) -> tuple[Any, int] | None:
         ) :
     ]
     try:
-        pattern = eval(compile(ast.Expression(node.args[0]), "<site>", "eval"), vars(module))  # noqa: S307
-        value = eval(compile(ast.Expression(flags[0]), "<site>", "eval"), vars(module)) if flags else 0  # noqa: S307
+        pattern = eval(compile(ast.Expression(node.args[0]), "<site>", "eval"), vars(module))
+        value = eval(compile(ast.Expression(flags[0]), "<site>", "eval"), vars(module)) if flags else 0
     except NameError:
         return None
     return pattern, value
@@ -203,7 +203,7 @@ def all_patterns() -> tuple[list[Known], list[str]]:
         found: list[Any] = []
         if place in RUN_TIME:
             used.add(place)
-            found = eval(RUN_TIME[place], vars(module) | {"module": importlib.import_module})  # noqa: S307
+            found = eval(RUN_TIME[place], vars(module) | {"module": importlib.import_module})
         elif any((site.path, line) in recorder.lines for line in range(site.first, site.last + 1)):
             continue
         elif (pair := evaluated(node, module)) is not None:

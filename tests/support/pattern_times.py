@@ -11,7 +11,6 @@ import argparse
 import json
 import re
 import signal
-import sys
 import time
 from collections.abc import Iterator
 from types import FrameType

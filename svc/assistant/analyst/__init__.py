@@ -262,9 +262,7 @@ class Analyst(Assistant):
         calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
         if calls:
             skills = [_rerun(skill, calls) for skill in dict.fromkeys(call.skill for call in calls)]
-            question = await self._workers.call(
-                read_question, requested.prompt, turn.files, language=turn.language
-            )
+            question = await self._workers.call(read_question, requested.prompt, turn.files, language=turn.language)
             async with aclosing(self._investigate(turn, requested, question, Plan(skills=tuple(skills)))) as steps:
                 async for step in steps:
                     yield step

@@ -188,7 +188,10 @@ _MAIL_NAMES = frozenset(
 )
 _MARKUP = (
     (
-        re.compile(r"(?:<\?xml[^>]{0,200}\?>\s{0,20})?(?:<!--.{0,2000}?-->\s{0,20})?(?:<!DOCTYPE svg[^>]{0,400}>\s{0,20})?<svg[\s>]", re.S | re.I),
+        re.compile(
+            r"(?:<\?xml[^>]{0,200}\?>\s{0,20})?(?:<!--.{0,2000}?-->\s{0,20})?(?:<!DOCTYPE svg[^>]{0,400}>\s{0,20})?<svg[\s>]",
+            re.S | re.I,
+        ),
         "image/svg+xml",
         "svg",
     ),

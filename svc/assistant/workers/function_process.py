@@ -15,7 +15,7 @@ import resource
 import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import msgspec
 

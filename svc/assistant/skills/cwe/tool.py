@@ -152,7 +152,9 @@ def _normalised(text: str) -> str:
 @cache
 def _normalised_names() -> list[tuple[int, str]]:
     """Return the names of three words or more, which no sentence contains by chance, without parts in brackets."""
-    names = [(entry.id, _normalised(re.sub(r"\([^)\n]{0,200}\)", "", entry.name)).strip()) for entry in _table().weaknesses]
+    names = [
+        (entry.id, _normalised(re.sub(r"\([^)\n]{0,200}\)", "", entry.name)).strip()) for entry in _table().weaknesses
+    ]
     return [(number, name) for number, name in names if name.count(" ") >= 2 and number not in NAME_IGNORED]
 
 

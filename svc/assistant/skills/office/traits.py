@@ -74,7 +74,8 @@ def _starts() -> re.Pattern[str]:
     table = _table()
     names = "|".join([*table.starts, *(rf"\w{{1,60}}{ending}" for ending in table.start_endings)])
     return re.compile(
-        rf"^[^\S\n]*+(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s{{1,20}}({names})\b", re.IGNORECASE | re.MULTILINE
+        rf"^[^\S\n]*+(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s{{1,20}}({names})\b",
+        re.IGNORECASE | re.MULTILINE,
     )
 
 

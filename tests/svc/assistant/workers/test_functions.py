@@ -59,7 +59,11 @@ async def functions() -> AsyncIterator[FunctionProcesses]:
 
 async def test_a_call_returns_what_the_function_returns(functions: FunctionProcesses):
     assert await functions.call(doubled, "ab", times=3) == "ababab"
-    assert [await functions.call(doubled, text) for text in ("a", "é\0", "x" * 3_000_000)] == ["aa", "é\0" * 2, "x" * 6_000_000]
+    assert [await functions.call(doubled, text) for text in ("a", "é\0", "x" * 3_000_000)] == [
+        "aa",
+        "é\0" * 2,
+        "x" * 6_000_000,
+    ]
 
 
 async def test_a_call_raises_what_the_function_raises(functions: FunctionProcesses):
