@@ -28,7 +28,7 @@ MAX_NESTING = 30  # levels of blocks and marks; an answer that goes deeper is sh
 MAX_ADDRESS = 300  # characters of a link's address that are shown: a data: URL may have a million
 
 _HARD = "\0"  # ends a line that breaks hard, while it is written; no text has it: printable() shows it
-_BREAKS = re.compile(r"[\0 ]*\n[\0\n ]*")
+_BREAKS = re.compile(r"(?<![\0 ])[\0 ]*+\n[\0\n ]*+")
 _SPACES = re.compile(r"\s+")
 _OPENING, _CLOSING = "([{\"'<“«", ")]}\"'>”»,;:!?."
 _CODE_ONLY = re.compile(r"[\\$`]")  # TeX, escapes, backticks: their meaning differs from renderer to renderer

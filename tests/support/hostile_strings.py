@@ -6,6 +6,7 @@ then ``after``. The same parts make a string of any size, so that growth can be 
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 import zlib
@@ -42,7 +43,7 @@ CORPUS = (
 )  # fmt: skip
 
 
-RUNS = tuple(Growing("", one, after) for one in " \n\ta0.-/\\" for after in ("", "\0"))
+RUNS = tuple(Growing("", one, after) for one in " \n\ta0.-/\\" for after in ("\0",))
 """Long runs of one character, which ``re`` reads so quickly that quadratic time is seen at larger sizes only."""
 
 
@@ -182,7 +183,7 @@ def hostile_to(pattern: str | bytes, flags: int) -> list[Growing]:
             found[grown] = None
         found |= dict.fromkeys([Growing("", sample or "a"), Growing("", sample[:-1] or "a"), Growing("", sample + " ")])
     classes = list(_sets(tree))[:12]
-    for first, second in zip(classes, classes[1:], strict=False):
+    for first, second in itertools.pairwise(classes):
         shared = "".join(one for one in first if one in second)
         if shared:
             found[Growing("", shared[len(shared) // 2], "\0")] = None

@@ -1,4 +1,4 @@
-"""Every regular expression of the product: recorded while it is compiled, evaluated from the source, or loaded from a table.
+"""Every regular expression of the product: recorded while it is compiled, evaluated, or loaded from a table.
 
 Run inside a fresh interpreter (``pattern_times``), because a pattern can only be recorded when it is compiled.
 """
@@ -62,6 +62,9 @@ RUN_TIME = {
     "workers/mentions.py:_pattern": r"[rb'(?<![\w.-])aa(?![\w-]|\.\w)']",
     "svc_jupyter/magics/commands.py:_pattern": "[_pattern(form) for form in FORMS]",
 }
+
+USED_BY = {"svc_jupyter/magics/commands.py:_pattern": "fullmatch"}
+"""The method by which such patterns are used, if it is known."""
 
 
 @dataclass(frozen=True)
@@ -211,7 +214,7 @@ def all_patterns() -> tuple[list[Known], list[str]]:
         else:
             missed.append(place)
         for one in found:
-            recorder.add(re.compile(one), f"{site.path}:{site.first}", site.method)
+            recorder.add(re.compile(one), f"{site.path}:{site.first}", USED_BY.get(place, site.method))
     for pattern, methods in method_uses(loaded):
         if (known := recorder.known.get((pattern.pattern, pattern.flags))) is not None:
             known.methods |= methods

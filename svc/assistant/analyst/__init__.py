@@ -53,6 +53,7 @@ __all__ = ["Analyst", "coverage_step", "picture_step"]
 
 COVERAGE_TITLE = "coverage"
 _PRELOAD = (__name__, *(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
+_NOTHING_EXPANDED = ExpandedFiles(files=())
 _TASK_INPUTS = 5  # named for each task
 _DETAILED_CALLS = 20  # of one skill, up to which each tool's own progress is shown
 
@@ -132,7 +133,7 @@ class Analyst(Assistant):
         return await self._workers.call(requested_format, turn.prompt, turn.instructions)
 
     async def plan(
-        self, turn: Turn, prompt: str, expanded: ExpandedFiles = ExpandedFiles(files=()), *, now: datetime | None = None
+        self, turn: Turn, prompt: str, expanded: ExpandedFiles = _NOTHING_EXPANDED, *, now: datetime | None = None
     ) -> tuple[Question, Plan]:
         """Read a question and decide what to run for it, outside the service's event loop.
 

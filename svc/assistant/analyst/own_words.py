@@ -97,7 +97,8 @@ _LABEL = re.compile(
 _HEADING = re.compile(
     r"\A[\s>*#_(-]{0,8}(?:\w+ ){0,3}(?:requirements?|constraints?|rules?|guidelines?|instructions?|notes?|rubric|"
     r"criteria|important|scoring|grading|valid (?:options|values)[^:\n]{0,40}|(?:possible|allowed|permitted) "
-    r"(?:options|values|answers)[^:\n]{0,40}|reference(?: list)?|output|answer choices|choices|options)\*{0,4}:?\*{0,4}:?\s*+\Z",
+    r"(?:options|values|answers)[^:\n]{0,40}|reference(?: list)?|output|answer choices|choices|options)"
+    r"\*{0,4}:?\*{0,4}:?\s*+\Z",
     re.IGNORECASE,
 )
 _CHOICES = re.compile(

@@ -1,7 +1,7 @@
 """Call functions on a user's text in processes of their own, so that no text can hold the service's loop.
 
-A thread would not do: while ``re`` searches a text, no other thread of the process runs. ``function_process.py`` is what
-runs inside. A call that uses too much processor time is killed and refused; the next one gets a new process.
+A thread would not do: while ``re`` searches a text, no other thread of the process runs. ``function_process.py`` is
+what runs inside. A call that uses too much processor time is killed and refused; the next one gets a new process.
 """
 
 from __future__ import annotations

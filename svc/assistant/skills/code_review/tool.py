@@ -38,7 +38,8 @@ _SANITISED = re.compile(
 )
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ASSIGNED = re.compile(
-    r"\s*+(?:(?:export|final|static|public|private|const|let|var|my|auto|int|char\s{0,20}\*|[A-Z]\w{0,100}(?:<[^>=]{0,60}>)?(?:\[\])?)\s{1,20}){0,3}"
+    r"\s*+(?:(?:export|final|static|public|private|const|let|var|my|auto|int|char\s{0,20}\*"
+    r"|[A-Z]\w{0,100}(?:<[^>=]{0,60}>)?(?:\[\])?)\s{1,20}){0,3}"
     r"([$@]?[A-Za-z_]\w{0,100})(?:\s{0,20},\s{0,20}\w{1,100}){0,16}\s{0,20}(?::\s{0,20}[\w\[\]., |]{1,100}?)?\s{0,20}:?=(?![=>])"
 )
 _QUESTION = re.compile(
