@@ -19,8 +19,8 @@ from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit
 from svc.assistant.workers.function_process import HEADER_BYTES, pack_call, unpack_reply
 from svc.errors import TooLargeError, UnavailableError
 
-PROCESSES = 2  # calls at the same time: the reference machine has two cores
-CPU_SECONDS = 5.0  # of one call; a question of 2,000 characters takes less than 0.2
+PROCESSES = 4  # calls at the same time, so that a few which take too long do not keep others waiting
+CPU_SECONDS = 3.0  # of one call; one megabyte takes less than 1, a question of 2,000 characters less than 0.2
 WALL_SECONDS = 60.0  # of one call, in case the machine is busy or the process is stopped
 REAP_SECONDS = 5.0
 RETRY_AFTER_SECONDS = 5.0
