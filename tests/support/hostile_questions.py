@@ -65,7 +65,10 @@ _WORDS = [
     "the",
 ]
 _VERSIONS = ("1.2.3", "v2.0-rc1", ">=1.0", "<2.0.0", "1.", "0.0.0.0", "1:2.3-4", "[1.0,2.0)")
-_INDICATORS = ("198.51.100.7", "evil[.]example", "hxxps://a.example/b?c=d", "a@b.example", "CVE-2024-3400", "d41d8cd98f00b204e9800998ecf8427e", "T1059.001")  # fmt: skip
+_INDICATORS = (
+    "198.51.100.7", "evil[.]example", "hxxps://a.example/b?c=d", "a@b.example", "CVE-2024-3400", "T1059.001",
+    "d41d8cd98f00b204e9800998ecf8427e",
+)  # fmt: skip
 _UNITS = {
     "a character": "a", "blanks": " ", "lines": "\n", "dots": ".", "digits": "7", "hex": "deadbeef",
     "base64": "aGVsbG8gd29ybGQ=", "commas": ", ", "quotes": '"', "single quotes": "'", "backticks": "`",
@@ -75,7 +78,8 @@ _UNITS = {
     "ranges": ">=1.0, <2.0 ", "affected": "affected 1.0 ", "slashes": "/", "backslashes": "\\", "paths": "C:\\a\\b ",
     "percents": "%41", "equals": "a=", "pipes": "a|b ", "stars": "**a**", "headings": "# a\n", "items": "- a\n",
     "options": "A) a\n", "json": '{"a": [', "fences": "```\n", "fenced": "```json\n{}\n```\n", "umlauts": "über ",
-    "Cyrillic": "кто ", "Japanese": "誰がログイン", "emoji": "🙂", "zero width": "\u200b", "tabs": "\t", "carriage": "\r\n",
+    "Cyrillic": "кто ", "Japanese": "誰がログイン", "emoji": "🙂",
+    "zero width": "\u200b", "tabs": "\t", "carriage": "\r\n",
     "dashes": "-", "underscores": "_a", "semicolons": "a;", "comments": "// a\n", "indicators": "198.51.100.7 ",
     "CVSS": "CVSS:3.1/AV:N/", "hashes": "d41d8cd98f00b204e9800998ecf8427e ", "last": "the last line ",
     "answer": "Answer: <a>\n", "choose": "choose one of a, b, ", "numbers": "12 ", "no letters": "?!", "capitals": "A",

@@ -33,17 +33,56 @@ class Growing(NamedTuple):
         return self.before + self.unit * max(1, size // len(self.unit)) + self.after
 
 
-CORPUS = (
-    *(Growing("", one) for one in " a0.,<=\"'`\n\t-_/\\:;|&%$#@!?(){}[]+*~^é中\0A>z,\r"),
-    *(Growing("", one) for one in ("ab", "0a", "a ", " a", "a.", "1.", "a,", "0,", "<a", "</", "<!", "a=", "=a ", "a\n", " \n", "\n ",
-      "\\n", "%20", "&#1;", "0x", "/*", "*/", "//", "a-", "a_", "a@", "a:", "::", "1:", "..", "((", "a(", "[a]", "{}", "''", '""',
-      "YWJj", "deadbeef", "v1.2.3 ", "1.0.0-", "and ", "the ", "=? ", "->", "<<", "--", "a/b", "\\\\a", "<a ", "http://", "a b c ")),
-    Growing("", "a", "!"), Growing("", "a", "\n"), Growing("", " ", "x"), Growing("", "\n", "x"), Growing("x", " ", "x"),
-    Growing("", "0", "x"), Growing("<", "a", ""), Growing("<", "a=", "<"), Growing("\"", "a", "\n"), Growing("a=", "b"),
+_CHARACTERS = " a0.,<=\"'`\n\t-_/\\:;|&%$#@!?(){}[]+*~^é中\0A>z,\r"
+_PAIRS = [
+    "ab",
+    "0a",
+    "a.",
+    "1.",
+    "a,",
+    "0,",
+    "<a",
+    "</",
+    "<!",
+    "a=",
+    "\\n",
+    "%20",
+    "&#1;",
+    "0x",
+    "/*",
+    "*/",
+    "//",
+    "a-",
+    "a_",
+    "a@",
+    "a:",
+    "::",
+    "1:",
+    "..",
+    "((",
+    "a(",
+    "[a]",
+    "{}",
+    "''",
+    '""',
+    "YWJj",
+    "deadbeef",
+    "1.0.0-",
+    "->",
+    "<<",
+    "--",
+    "a/b",
+    "\\\\a",
+    "http://",
+]
+_WITH_BLANKS = ("a ", " a", "=a ", "a\n", " \n", "\n ", "v1.2.3 ", "and ", "the ", "=? ", "<a ", "a b c ")
+_ENDED = (
+    Growing("", "a", "!"), Growing("", "a", "\n"), Growing("", " ", "x"), Growing("", "\n", "x"),
+    Growing("x", " ", "x"),
+    Growing("", "0", "x"), Growing("<", "a", ""), Growing("<", "a=", "<"), Growing('"', "a", "\n"), Growing("a=", "b"),
 )  # fmt: skip
-
-
-RUNS = tuple(Growing("", one, after) for one in " \n\ta0.-/\\" for after in ("\0",))
+CORPUS = (*(Growing("", one) for one in (*_CHARACTERS, *_PAIRS, *_WITH_BLANKS)), *_ENDED)
+RUNS = tuple(Growing("", one, "\0") for one in " \n\ta0.-/\\")
 """Long runs of one character, which ``re`` reads so quickly that quadratic time is seen at larger sizes only."""
 
 

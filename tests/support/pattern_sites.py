@@ -37,9 +37,12 @@ RUN_TIME = {
         "[pattern for kind in ('names', 'phrases', 'agents', 'requests') for pattern, _ in _compiled(kind)]"
     ),
     "log_readers/tables/row_events.py:__init__": (
-        "[rule.matches for kind in module('svc.assistant.log_readers.tables.kinds')._table().kinds for rule in kind.when]"
+        "[rule.matches for kind in module('svc.assistant.log_readers.tables.kinds')._table().kinds"
+        " for rule in kind.when]"
     ),
-    "model/evidence.py:_mark_missing": "['|'.join(map(_display_pattern, ('http://aa.example/a', '10.0.0.1', 'a' * 64)))]",
+    "model/evidence.py:_mark_missing": (
+        "['|'.join(map(_display_pattern, ('http://aa.example/a', '10.0.0.1', 'a' * 64)))]"
+    ),
     "model/local_toolset.py:_without_arguments": "['aaaa']",
     "response_format.py:_pattern": "['a{0,200}b*c*']",
     "skills/attack/tool.py:_named_in": r"[r'(?<![\w&])a a(?![\w&])']",
@@ -52,7 +55,9 @@ RUN_TIME = {
     "skills/mail/html_tags.py:_raw": "['a a']",
     "skills/mail/sender.py:_reader_notes": r"[r'(?<![\w@.])aa(?!\w)']",
     "skills/office/ooxml.py:_properties": r"[r'<(?:\w+:)?title\b[^>]*>([^<]{1,300})<']",
-    "skills/office/traits.py:_compiled": "[one for which in ('words', 'formulas', 'fields') for _, one in _compiled(which)]",
+    "skills/office/traits.py:_compiled": (
+        "[one for which in ('words', 'formulas', 'fields') for _, one in _compiled(which)]"
+    ),
     "skills/script/literals.py:_from_text_codes": "['[ab]']",
     "skills/script/literals.py:_known_values": (
         "[f'(?i:(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern}))' for pattern, _ in _KNOWN]"

@@ -21,7 +21,8 @@ MAX_COMMANDS = 20_000
 MAX_MESSAGE_CHARS = 2_000  # searched in one line
 _USER_CREATED = "user created"
 _SUDO = re.compile(
-    r"^\s{0,20}(\S{1,300}) : (?:.{0,300}?; )??TTY=(\S{1,300}) ; PWD=(.{0,300}?) ; USER=(\S{1,300}) ;.{0,300}?COMMAND=(.*)$"
+    r"^\s{0,20}(\S{1,300}) : (?:.{0,300}?; )??TTY=(\S{1,300}) ; PWD=(.{0,300}?) ; USER=(\S{1,300}) ;"
+    r".{0,300}?COMMAND=(.*)$"
 )
 _REFUSED = re.compile(r"^\s*(\S+) : (.*?(?:NOT in sudoers|not allowed|incorrect password)[^;]*);.*?COMMAND=(.*)$")
 _MESSAGES = (

