@@ -1,22 +1,25 @@
 """While questions that take too long are read, the service answers everybody else."""
 
 import asyncio
+import json
 import re
 import time
 from collections.abc import Callable
 
 import httpx2
 import pytest
+from websockets.asyncio.client import ClientConnection
 
 from svc.assistant import analyst
 from svc.assistant.analyst import Analyst
 from svc.assistant.analyst.answer_format import RequestedFormat, requested_format
 from svc.assistant.workers.functions import PROCESSES
 from tests.support.live import ThreadService
-from tests.support.wire_client import ask, opened, register
+from tests.support.wire_client import opened, register, send
 
 HOSTILE = "HOSTILE"
 HEALTH_CHECKS = 10
+WAIT_SECONDS = 200  # for processes to start on a busy machine; nothing here is decided by the clock
 
 
 def slow_requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
@@ -24,6 +27,15 @@ def slow_requested_format(prompt: str, instructions: str = "") -> RequestedForma
     if prompt.startswith(HOSTILE):
         re.fullmatch(r"(?:a|aa)+b", "a" * 60)
     return requested_format(prompt, instructions)
+
+
+async def ask(socket: ClientConnection, content: str) -> list[dict[str, object]]:
+    await send(socket, message_type="query", content=content)
+    frames: list[dict[str, object]] = []
+    async with asyncio.timeout(WAIT_SECONDS):
+        while not frames or frames[-1]["state"] != "end":
+            frames.append(json.loads(await socket.recv()))
+    return frames
 
 
 @pytest.mark.timeout(600)

@@ -94,6 +94,6 @@ def test_a_skill_reads_hostile_text_in_linear_time(name: str, unit: str):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("name", "unit"), cases())
+@pytest.mark.parametrize(("name", "unit"), list(cases()))
 def test_a_skill_reads_every_hostile_text_in_linear_time(name: str, unit: str):
     assert_is_linear(name, unit)
