@@ -47,7 +47,7 @@ def test_no_pattern_is_super_linear_on_more_and_longer_texts(share: int):
         (r"\s+x", False),
         (r"(?:a|aa)+b", False),
         (r"\w+@\w+", False),
-        (r"<e>.*?</e>", False),
+        (r"<.*?>", False),
         (r"\d+(?:\.\d+)*(?:-\w+)*z", False),
         (r"\b\w+\s+\w+\s*:", True),
         (r"(?<!\s)\s++x", True),

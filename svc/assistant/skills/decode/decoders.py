@@ -199,7 +199,7 @@ def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
     calls = _CHAR_CALL.findall(text)
     if len(calls) >= 3:
         whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
-        yield Reading("character codes", _encoded(re.sub(r"\0\s*[+&.]?\s*\0|\0", "", whole)))
+        yield Reading("character codes", _encoded(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
     if _CHAR_LIST.search(text):
         joined = "".join(
             _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
