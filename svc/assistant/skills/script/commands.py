@@ -135,16 +135,16 @@ _READERS: dict[Language, Callable[[Node], Iterator[Command]]] = {
 }
 
 _CONTINUED = re.compile(r"(?:\^|(?<=\s)_|`|\\)[ \t]*\r?\n")
-_BATCH_SPLIT = re.compile(r"\s*(?:&&|\|\||&|\|)\s*(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
+_BATCH_SEPARATOR = re.compile(r"&&|\|\||&|\|")
 _NOT_COMMAND = re.compile(r"\s*(?:::|rem\b|:\w|#|')", re.IGNORECASE)
 _WORD = re.compile(r"\"[^\"]*\"|[^\s,;=]+=?")
-_SURROUNDINGS = re.compile(r"^[\s@(]+|[\s)]+$")
+_BEFORE_COMMAND, _AFTER_COMMAND = " \t\r\n\f\v@(", " \t\r\n\f\v)"
 _CONDITION = re.compile(
     r"(?:if (?:/i )?(?:not )?(?:exist \S+|errorlevel \d+|defined \w+|\S+?\s*==\s*\S+)|else|"
     r"for /?\w? ?.{0,200}? do|call)\s+",
     re.IGNORECASE,
 )
-_VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]*?)(\.?\w+)?\s*(?:\(|(?=\s+\"))")
+_VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]{0,100}?)(\.?\w{1,100})?\s{0,20}(?:\(|(?=\s{1,20}\"))")
 MAX_LINE_CHARS = 20_000
 
 
@@ -162,11 +162,28 @@ def _joined_lines(text: str) -> Iterator[str]:
     yield from split_lines(_CONTINUED.sub("\0", text.replace("\0", " ")))
 
 
+def _without_surroundings(command: str) -> str:
+    return command.lstrip(_BEFORE_COMMAND).rstrip(_AFTER_COMMAND)
+
+
+def _split_batch(line: str) -> Iterator[str]:
+    """The commands of a line; a separator with an odd number of quotes behind it is part of a text."""
+    start = counted = 0
+    quotes_left = line.count('"')
+    for separator in _BATCH_SEPARATOR.finditer(line):
+        quotes_left -= line.count('"', counted, separator.start())
+        counted = separator.start()
+        if quotes_left % 2 == 0:
+            yield line[start : separator.start()]
+            start = separator.end()
+    yield line[start:]
+
+
 def _batch(line: str, number: int) -> Iterator[Command]:
-    for command in _BATCH_SPLIT.split(line):
-        plain = _SURROUNDINGS.sub("", command)
+    for command in _split_batch(line):
+        plain = _without_surroundings(command)
         while (condition := _CONDITION.match(plain)) is not None:
-            plain = _SURROUNDINGS.sub("", plain[condition.end() :])
+            plain = _without_surroundings(plain[condition.end() :])
         words = _WORD.findall(plain)
         if words:
             yield Command(
