@@ -15,11 +15,14 @@ from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
 from svc.assistant.workers import function_process
+from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
 from svc.assistant.workers.function_process import HEADER_BYTES, pack_call, unpack_reply
+from svc.assistant.workers.payer import PAYER
 from svc.errors import TooLargeError, UnavailableError
 
-PROCESSES = 4  # calls at the same time, so that a few which take too long do not keep others waiting
+PROCESSES = 2  # calls of all accounts at the same time
+LANES = 2  # more, for accounts that have no call running
 CPU_SECONDS = 3.0  # of one call; one megabyte takes less than 1, a question of 2,000 characters less than 0.2
 WALL_SECONDS = 60.0  # of one call, in case the machine is busy or the process is stopped
 REAP_SECONDS = 5.0
@@ -70,12 +73,12 @@ class FunctionProcesses:
     """A few processes, started when they are needed.
 
     Args:
-        processes: How many calls run at the same time; further ones wait.
+        processes: How many calls run at the same time; further ones wait, and accounts take turns.
         cpu_seconds: Processor time of one call.
     """
 
     def __init__(self, *, processes: int = PROCESSES, cpu_seconds: float = CPU_SECONDS) -> None:
-        self._slots = asyncio.Semaphore(processes)
+        self._slots = FairQueue(processes, LANES)
         self._cpu_seconds = cpu_seconds
         self._idle: list[_Process] = []
         self._ending: set[asyncio.Task[int | None]] = set()
@@ -98,7 +101,7 @@ class FunctionProcesses:
             UnavailableError: No process can be started.
         """
         body, files = pack_call(function, args, kwargs)
-        async with self._slots:
+        async with self._slots.slot(PAYER.get().account, is_small=True):
             process = self._idle.pop() if self._idle else await self._launch()
             is_kept = False
             try:
