@@ -19,6 +19,7 @@ import httpcore2
 import httpx2
 
 from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, socket_address
+from svc._retry import is_retried_status
 from svc.config import Config
 
 MAX_ANSWER_BYTES = 16_384
@@ -28,12 +29,14 @@ _UNPROVEN = "the program that listens there did not prove that it is your servic
 class UnprovenError(Exception):
     """No proof came, so the connection was closed and nothing was sent on it. The text says why.
 
-    ``is_key_unknown``: the other side says that it does not know the key.
+    ``is_key_unknown``: the other side says that it does not know the key. ``is_passing``: it gave no proof now, but may
+    later, such as a service that is stopping.
     """
 
-    def __init__(self, reason: str, *, is_key_unknown: bool = False) -> None:
+    def __init__(self, reason: str, *, is_key_unknown: bool = False, is_passing: bool = False) -> None:
         super().__init__(reason)
         self.is_key_unknown = is_key_unknown
+        self.is_passing = is_passing
 
 
 class Exchange:
@@ -51,7 +54,7 @@ class Exchange:
     def feed(self, data: bytes) -> bool:
         """Whether the proof is complete and right; raises UnprovenError if it is wrong or does not come."""
         if not data:
-            raise UnprovenError(f"{_UNPROVEN}: it closed the connection")
+            raise UnprovenError(f"{_UNPROVEN}: it closed the connection", is_passing=True)
         self._received += data
         if len(self._received) > MAX_ANSWER_BYTES:
             raise UnprovenError(f"{_UNPROVEN}: its answer is too long")
@@ -68,7 +71,8 @@ class Exchange:
         if status == 401:
             raise UnprovenError(f"{_UNPROVEN}: it does not know the key", is_key_unknown=True)
         if status != 200:
-            raise UnprovenError(f"{_UNPROVEN}: it answered HTTP {status}")
+            is_passing = is_retried_status(status, is_repeatable=True)
+            raise UnprovenError(f"{_UNPROVEN}: it answered HTTP {status}", is_passing=is_passing)
         if len(body) > length or not is_proven(_proof_in(body), self._digest, self._nonce, self._address):
             raise UnprovenError(f"{_UNPROVEN}: its proof is wrong")
 

@@ -246,7 +246,9 @@ class BaseTransport:
         """The error of a program that is not the service; the local service is looked for again."""
         text = f"{address}: {error}. Neither your key nor your question was sent."
         if self._refind is not None:
-            return LostConnectionError(f"{text} Another program has taken the port of the local service.")
+            return LostConnectionError(f"{text} Another program may have taken the port of the local service.")
+        if error.is_passing:
+            return LostConnectionError(f"{text} Check that the service runs and the address is right.")
         if error.is_key_unknown:
             return InvalidApiKeyError(f"{text} Set a key that this service knows (`svc keys create` creates one).")
         return UnreachableError(

@@ -4,8 +4,8 @@ A code travels in the body of a form that a local file posts. So no key ever app
 or in a cookie (cookies of 127.0.0.1 are shared by all its ports).
 
 Any web page can post a code of its own, and would sign its visitor in to another user's account. So a code only leads
-to a page that names the user, and that page's button posts a confirmation, which is accepted from the service's own origin
-only. Facts: docs/wire.md, "The service's page".
+to a page that names the user, and that page's button posts a confirmation, which is accepted from the service's own
+origin only. Facts: docs/wire.md, "The service's page".
 """
 
 from __future__ import annotations
