@@ -1,9 +1,9 @@
 """The page at ``/`` and the built files under ``/dist/``. Facts: docs/wire.md, "The service's page".
 
-Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST / leads to
-a page that names the user and asks. Its button posts a confirmation, which must come from that page and is exchanged
-for a short-lived key. The key appears only in that response: not in a URL, a cookie or a cache. npm builds the files
-into ``static/`` (labextension/ship.mjs).
+Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST /
+leads to a page that names the user and asks. Its button posts a confirmation, which must come from that page and is
+exchanged for a short-lived key. The key appears only in that response: not in a URL, a cookie or a cache. npm builds
+the files into ``static/`` (labextension/ship.mjs).
 """
 
 from __future__ import annotations
