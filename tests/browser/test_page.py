@@ -8,7 +8,7 @@ import urllib.parse
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from svc import Svc
 from svc.cli.open import write_form
@@ -168,7 +168,7 @@ SANDBOX = "allow-scripts allow-forms allow-popups allow-top-navigation"
 
 @pytest.mark.parametrize("field", ["code", "confirmation"])
 @pytest.mark.parametrize("how", ["form", "sandboxed iframe", "sandboxed iframe to the top", "data"])
-def test_no_other_page_signs_its_visitor_in(open_page: OpenPage, service: ThreadService, field: str, how: str):
+def test_no_other_page_signs_its_visitor_in(browser: Browser, service: ThreadService, field: str, how: str):
     """The attacker's own code or confirmation, posted by the attacker's page in the victim's browser."""
     _, key = service.make_key("mallory")
     with service.http(key) as http:
@@ -176,7 +176,7 @@ def test_no_other_page_signs_its_visitor_in(open_page: OpenPage, service: Thread
         if field == "confirmation":
             asked = http.post("/", data={"code": code}).text
             code = re.search(r'name="confirmation" value="([^"]+)"', asked)[1]
-    page = open_page().page
+    page = browser.new_context().new_page()
     target = "_top" if how.endswith("top") else "_self"
     attack = FORM.format(address=f"{service.base_url}/", field=field, code=code, target=target) + SUBMIT
     page.route("https://attacker.example/", lambda route: route.fulfill(content_type="text/html", body=body))
@@ -193,6 +193,7 @@ def test_no_other_page_signs_its_visitor_in(open_page: OpenPage, service: Thread
         assert "API keys" not in frame.content()
     with service.http(key) as http:
         assert [row for row in http.get("/key/list").json()["keys"] if row["is_page"]] == []
+    page.context.close()
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
