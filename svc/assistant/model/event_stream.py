@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from types import AsyncGeneratorType
 from typing import Protocol
 
-MAX_LINE_BYTES = 2_097_152  # an event: a megabyte of tool arguments with its escapes
+MAX_LINE_BYTES = 1_048_576  # an event: all tool arguments of a turn at once, with their escapes
 MAX_EVENTS_BYTES = 67_108_864  # an event has some 250 bytes around each word
 MAX_BODY_BYTES = 4_194_304  # of any other response: a list of models, an error
 DRAIN_SECONDS = 0.1  # for what follows the last event, so that the connection can be used again
