@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import shlex
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -144,6 +145,7 @@ class _ServiceFiles:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.name == "posix":
+                self._check_path()
                 self._restrict_access()
         except OSError as error:
             raise _unusable(self.folder, error) from error
@@ -157,6 +159,27 @@ class _ServiceFiles:
             )
         if status.st_mode & 0o077:
             self.folder.chmod(0o700)
+        for entry in self.folder.iterdir():  # left there while others could write to the folder
+            if entry.lstat().st_uid != os.getuid():
+                raise LocalServiceError(
+                    f"{entry} belongs to another user. Remove it, or set SVC_STATE_DIR to a folder that you own."
+                )
+
+    def _check_path(self) -> None:
+        """Refuse a path that another user can lead elsewhere: the key would be written where they choose."""
+        for part in (self.folder, *self.folder.parents):
+            status = part.lstat()
+            if stat.S_ISLNK(status.st_mode):
+                is_ours = status.st_uid in (0, os.getuid())
+            else:
+                is_ours = (
+                    not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX) or part == self.folder
+                )
+            if not is_ours:
+                raise LocalServiceError(
+                    f"{part} can be changed by other users, who could put their own service in the place of yours. "
+                    "Set SVC_STATE_DIR to a folder that you own."
+                )
 
     def is_held(self) -> bool:
         """Whether a service is running. Only called under ``start_lock``, so that the probe blocks no start."""

@@ -540,6 +540,14 @@ class ErrorBody(msgspec.Struct, kw_only=True):
     error: ErrorDetail
 
 
+class Proof(msgspec.Struct, kw_only=True):
+    """GET /proof: that the service knows a key. ``challenge`` is for ``Authorization: Svc-Sealed``."""
+
+    proof: str
+    address: str
+    challenge: str
+
+
 class Health(msgspec.Struct, kw_only=True):
     """GET /health."""
 

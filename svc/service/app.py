@@ -36,6 +36,7 @@ from svc.messages import (
     NewKey,
     OpResult,
     PageCode,
+    Proof,
     RegisterRequest,
     RevokeKeyRequest,
     Session,
@@ -46,13 +47,14 @@ from svc.messages import (
     UpdateRequest,
     UserInfo,
 )
+from svc.service.access.auth import request_target
 from svc.service.bus.memory import MemoryBus
 from svc.service.chat_completions import ChatCompletion, ChatRequest
 from svc.service.http import endpoints as http
 from svc.service.http import page
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
-from svc.service.http.replies import HeldResponse, error_reply
+from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
 from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
@@ -103,6 +105,9 @@ def _document(settings: Settings) -> bytes:
 _SESSION_ERRORS = (404, 410)
 OPERATIONS = (
     Operation("GET", "/health", public_handler=http.health, answer=Health),
+    Operation(
+        "GET", "/proof", public_handler=http.proof, answer=Proof, parameters=("key", "nonce"), errors=(401,)
+    ),
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
@@ -225,7 +230,14 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
     settings = running.service.settings
     origins = settings.allowed_origins
     middleware = [
-        Middleware(Guard, hosts=hosts, origins=origins, activity=running.activity, metrics=running.service.metrics)
+        Middleware(
+            Guard,
+            hosts=hosts,
+            origins=origins,
+            headers=headers_for_every_response(settings),
+            activity=running.activity,
+            metrics=running.service.metrics,
+        )
     ]
     if origins:
         middleware.append(
@@ -280,7 +292,9 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
         try:
             if operation.public_handler is not None:
                 return await operation.public_handler(service, request)
-            key = await service.auth.authenticate(request.headers.get("authorization"))
+            key = await service.auth.authenticate(
+                request.headers.get("authorization"), method=request.method, target=request_target(request.scope)
+            )
             request.scope["state"]["key_id"] = (
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope

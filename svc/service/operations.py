@@ -15,6 +15,7 @@ import msgspec
 
 from svc.assistant.turn import Answer, Assistant, StepFile
 from svc.errors import (
+    InvalidApiKeyError,
     ServiceError,
     SessionExpiredError,
     SessionFileNotFoundError,
@@ -367,12 +368,12 @@ class Service:
         return self.tickets.issue(key, request.session_id)
 
     async def authenticate_stream(
-        self, authorization: str | None, subprotocols: Sequence[str], session_id: str
+        self, authorization: str | None, subprotocols: Sequence[str], session_id: str, *, target: str
     ) -> KeyRecord:
         """Return the key that opens a stream: from the header or, without one, from the offered ticket."""
         ticket = offered_ticket(subprotocols)
         if authorization is not None or ticket is None:
-            return await self.auth.authenticate(authorization)
+            return await self.auth.authenticate(authorization, method="GET", target=target)
         key = self.tickets.redeem(ticket, session_id)
         await self.auth.check_still_valid(key)
         return key
@@ -429,6 +430,12 @@ class Service:
         """End the turns of expired sessions."""
         for session_id in await self.expired_sessions(self.turns.running):
             await self.turns.stop(session_id, SessionExpiredError("the session expired while the turn ran"))
+
+    async def end_turns_of(self, key_ids: set[str]) -> None:
+        """End the turns that these keys started, because they are no longer valid."""
+        for session_id, key_id in self.turns.asking_keys.items():
+            if key_id in key_ids:
+                await self.turns.stop(session_id, InvalidApiKeyError("the key is no longer valid; the turn was ended"))
 
     async def purge(self) -> None:
         """Delete what is no longer kept."""

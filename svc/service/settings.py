@@ -159,6 +159,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="host names the service answers to (default: loopback names; any behind a proxy)"),
     ] = ()
     metrics: Annotated[bool, Meta(description="serve GET /metrics")] = False
+    metrics_users: Annotated[tuple[str, ...], Meta(description="users whose keys may read GET /metrics")] = ("local",)
+    hsts_seconds: Annotated[
+        int, Meta(ge=0, description="max-age of Strict-Transport-Security, for a service behind https (0 = not sent)")
+    ] = 0
     telemetry: Annotated[bool, Meta(description="trace requests with OpenTelemetry (extra otel, OTEL_… variables)")] = (
         False
     )

@@ -201,6 +201,8 @@ def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settin
         "filename": _file_name(settings),
         "sha256": {"pattern": SHA256_PATTERN},
         **{name: {"pattern": f"^[0-9]{{1,{MAX_DIGITS}}}$"} for name in OPTIONAL_PARAMETERS},
+        "key": {"pattern": "^[0-9a-f]{16}$"},
+        "nonce": {"pattern": "^[0-9a-f]{64}$"},
     }
     if row.parameters:
         described["parameters"] = [

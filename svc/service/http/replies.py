@@ -5,13 +5,24 @@ from __future__ import annotations
 import math
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from svc.errors import ServiceError
 from svc.messages import ErrorBody, ErrorDetail, OpResult
 from svc.service.quotas.uses import RequestUse
+from svc.service.settings import Settings
 
+_FOR_EVERY_RESPONSE = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -28,6 +39,12 @@ class HeldResponse:
             await self._response(scope, receive, send)
         finally:
             self._use.close()
+
+
+def headers_for_every_response(settings: Settings) -> Headers:
+    """The headers of every response, errors included, unless the response sets another value itself."""
+    hsts = {"Strict-Transport-Security": f"max-age={settings.hsts_seconds}"} if settings.hsts_seconds else {}
+    return Headers(_FOR_EVERY_RESPONSE | hsts)
 
 
 def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:

@@ -81,6 +81,7 @@ def run(options: Options, settings: Settings) -> None:
     with contextlib.ExitStack() as held:
         if options.connection_file is not None:
             held.enter_context(_lock(options.connection_file, "another local service is already running"))
+            options.connection_file.unlink(missing_ok=True)  # of a process that died: its PID may be another's now
         held.enter_context(_lock(database, "another service is using this database"))
         listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
         running = build(assistant, database=database, settings=settings)

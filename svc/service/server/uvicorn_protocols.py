@@ -29,7 +29,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from svc.errors import InvalidRequestError
-from svc.service.http.replies import error_reply
+from svc.service.http.replies import error_reply, headers_for_every_response
 from svc.service.quotas.uses import ACCOUNT
 from svc.service.server.connections import ConnectionLimits
 from svc.service.server.frame_batching import CoalescingTransport
@@ -170,7 +170,8 @@ class _HttpConnection(HttpToolsProtocol):
         self._stop_timer()
         refusal = error_reply(InvalidRequestError(msg))
         head = [b"HTTP/1.1 400 Bad Request", b"connection: close"]
-        head += [name + b": " + value for name, value in refusal.raw_headers]
+        extra = headers_for_every_response(self._settings).raw
+        head += [name + b": " + value for name, value in [*refusal.raw_headers, *extra]]
         self.transport.write(b"\r\n".join([*head, b"", bytes(refusal.body)]))
         self.transport.close()
 

@@ -188,6 +188,14 @@ class Store(Protocol):
         """The key, even if revoked or expired; None if unknown."""
         ...
 
+    async def key_digest(self, beginning: str) -> str | None:
+        """The digest of the key, even if revoked or expired, that begins like this; None if unknown."""
+        ...
+
+    async def valid_keys(self, key_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the keys that are neither revoked nor expired."""
+        ...
+
     async def keys(self) -> list[KeyRecord]:
         """All keys, oldest first."""
         ...

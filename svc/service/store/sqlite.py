@@ -406,6 +406,18 @@ class SqliteStore:
         found = await self._read_inline(lambda c: _keys(c, "WHERE digest = ?", [digest]))
         return found[0] if found else None
 
+    async def key_digest(self, beginning: str) -> str | None:
+        """The digest of the key, even if revoked or expired, that begins like this; None if unknown."""
+        sql = "SELECT digest FROM keys WHERE digest >= ? AND digest < ? LIMIT 1"  # digests are hexadecimal
+        row = await self._read_inline(lambda c: c.execute(sql, [beginning, f"{beginning}g"]).fetchone())
+        return None if row is None else str(row[0])
+
+    async def valid_keys(self, key_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the keys that are neither revoked nor expired."""
+        ids = msgspec.json.encode(sorted(key_ids)).decode()
+        found = await self._read_inline(lambda c: _keys(c, "WHERE id IN (SELECT value FROM json_each(?))", [ids]))
+        return {key.id for key in found if key.is_valid(now)}
+
     async def keys(self) -> list[KeyRecord]:
         """All keys, oldest first."""
         return await self._read(lambda c: _keys(c, "ORDER BY created", []))

@@ -111,6 +111,7 @@ class Turns:
         self.owner = new_id()  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
+        self._asking_keys: dict[str, str] = {}  # by session, for running turns that were asked in this process
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_stopping = False  # queries are refused, running turns may finish
 
@@ -118,6 +119,11 @@ class Turns:
     def running(self) -> list[str]:
         """The ids of the sessions with a running turn."""
         return list(self._runs)
+
+    @property
+    def asking_keys(self) -> dict[str, str]:
+        """The id of the key that asked, by session, of the turns that were asked in this process."""
+        return dict(self._asking_keys)
 
     async def ask(
         self, handle: SessionHandle, query: Message, *, use: TurnUse, local_tools: Sequence[LocalTool] = ()
@@ -313,6 +319,8 @@ class Turns:
         run.step_buffer.start(partial(self._open_steps, pending))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
+            if pending.use is not None:
+                self._asking_keys[run.turn.session_id] = pending.use.key_id
             if pending.local_calls is not None:
                 self._local_calls[run.turn.session_id] = pending.local_calls
         task = asyncio.create_task(self._supervise(pending, run))
@@ -335,6 +343,7 @@ class Turns:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
             self._local_calls.pop(run.turn.session_id, None)
+            self._asking_keys.pop(run.turn.session_id, None)
         self._update_history_cache(pending, run)
         seconds = self._clock() - pending.query.created_at
         usage = run.step_buffer.usage
