@@ -6,6 +6,7 @@ How to add a skill: docs/contributing.md, "A skill".
 from __future__ import annotations
 
 import copyreg
+from collections.abc import Callable
 
 import msgspec
 
@@ -74,7 +75,7 @@ def skill_named(name: str) -> Skill:
     return _BY_NAME[name].skill
 
 
-def _by_name(skill: Skill) -> tuple[object, tuple[str]]:
+def _by_name(skill: Skill) -> tuple[Callable[[str], Skill], tuple[str]]:
     return skill_named, (skill.name,)
 
 

@@ -408,9 +408,7 @@ def _part_findings(
     yield _result(steps, chain, evidence)
     text = text_of(steps[-1].data)
     if text:
-        for event in indicators.inspect(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}"):
-            if isinstance(event, Finding):
-                yield event
+        yield from indicators.indicators_of(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}")
 
 
 def _encoding_name(step: Reading) -> str:

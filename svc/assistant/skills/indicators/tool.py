@@ -21,7 +21,7 @@ from urllib.parse import unquote
 import msgspec
 
 from svc.assistant.file_types.text_shape import readable_lines
-from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, ToolEvent, with_facts
 from svc.assistant.skills.indicators import patterns as looks
 from svc.assistant.skills.indicators.context import EvidenceLines, lines_of
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within, XmlAttack
@@ -151,6 +151,13 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
         yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
     yield from _gaps(ledger)
     yield coverage
+
+
+def indicators_of(content: str, /, *, source: str) -> Iterator[Finding[IndicatorFacts]]:
+    """Yield the indicators alone, for tools that look for them in a text that they found."""
+    for item in inspect(content, source=source):
+        if isinstance(item, Finding):
+            yield from with_facts((item,), IndicatorFacts)
 
 
 def _xml_attacks(content: str, source: str) -> Iterator[Finding[XmlAttack]]:

@@ -314,7 +314,7 @@ def _indicators(stages: Sequence[Stage]) -> Iterator[Finding[IndicatorFacts]]:
     for index, stage in enumerate(stages):
         if index in parents or not stage.text:
             continue
-        for event in indicators.inspect(stage.text, source=f"stage {index + 1}"):
-            if isinstance(event, Finding) and (key := (event.facts.type, event.facts.value)) not in seen:
+        for event in indicators.indicators_of(stage.text, source=f"stage {index + 1}"):
+            if (key := (event.facts.type, event.facts.value)) not in seen:
                 seen.add(key)
                 yield event
