@@ -11,6 +11,7 @@ The service is started detached and exits after an hour without requests. ``SVC_
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
@@ -30,7 +31,7 @@ from svc import _requests
 from svc._transport import Transport
 from svc._version import __version__
 from svc.config import LOCAL, Config, is_loopback, resolve, state_folder
-from svc.errors import ConfigError, LocalServiceError, SvcError
+from svc.errors import ConfigError, LocalServiceError, ServiceError, SvcError
 from svc.process_safety import child_environment
 
 START_SECONDS = 20.0  # for a service to listen; a cold start on two busy cores takes three
@@ -218,9 +219,10 @@ class _ServiceFiles:
 
 
 def _unusable(folder: Path, error: OSError) -> LocalServiceError:
-    return LocalServiceError(
-        f"{folder} cannot be used for the local service ({error}). Set SVC_STATE_DIR to a folder that you own."
-    )
+    advice = "Set SVC_STATE_DIR to a folder that you own."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        advice = "Free space on its disk, or set SVC_STATE_DIR to a folder on another one."
+    return LocalServiceError(f"{folder} cannot be used for the local service ({error}). {advice}")
 
 
 def _find(files: _ServiceFiles) -> Config | None:
@@ -250,6 +252,8 @@ def _check_health(files: _ServiceFiles, config: Config, connection: _Connection)
     transport = Transport(config, reply_seconds=HEALTH_SECONDS)
     try:
         transport.call(_requests.health(), limit_seconds=HEALTH_SECONDS)
+    except ServiceError:
+        return  # it responds; what it cannot do, such as storing on a full disk, each request says
     except SvcError as error:
         raise files.error(
             f"its process (PID {connection.pid}) does not respond: {error} Stop it with `kill {connection.pid}`"

@@ -548,8 +548,16 @@ class Proof(msgspec.Struct, kw_only=True):
     challenge: str
 
 
-class Health(msgspec.Struct, kw_only=True):
-    """GET /health."""
+class Health(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """GET /health. ``status``: ``ok``, or ``degraded`` if the operator should look at the ``warnings``."""
+
+    status: str
+    version: str
+    warnings: list[str] = []
+
+
+class Degraded(ErrorBody, kw_only=True):
+    """GET /health with 503: an error body that also has the fields of ``Health``."""
 
     status: str
     version: str

@@ -29,6 +29,7 @@ SECTIONS = {
     "Usage": "Message", "UsageInput": "Message", "Session": "Session", "SessionFile": "Session",
     "User": "Service and user", "UserInfo": "Service and user", "Health": "Service and user",
     "Proof": "Service and user",
+    "Degraded": "Service and user",
     "AttachFileRequest": "Files", "DetachFileRequest": "Files", "Ticket": "Stream tickets",
     "ModelInfo": "Models", "Toolset": "Models", "Vendor": "Models", "ModelCard": "Models", "ModelList": "Models",
     "ChatRequest": "Chat completions", "ChatMessage": "Chat completions", "ChatPart": "Chat completions",

@@ -33,7 +33,7 @@ from svc.messages import (
 )
 from svc.service.chat_completions import ChatRequest
 from svc.service.http.openapi import MAX_DIGITS
-from svc.service.http.replies import op_result, reply
+from svc.service.http.replies import degraded_reply, op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
 from svc.service.quotas.uses import RequestUse
@@ -51,9 +51,12 @@ REQUEST_USE = "request_use"
 
 
 async def health(service: Service, request: Request) -> Response:
-    """GET /health: whether the store responds."""
-    await service.session_stores.logged.check()
-    return reply(Health(status="ok", version=VERSION))
+    """GET /health: whether the service can store what it is sent."""
+    problem = await service.find_problem()
+    if problem is not None:
+        return degraded_reply(problem, VERSION)
+    warnings = [*await service.find_warnings()]
+    return reply(Health(status="degraded" if warnings else "ok", version=VERSION, warnings=warnings))
 
 
 async def proof(service: Service, request: Request) -> Response:

@@ -10,10 +10,11 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from svc.errors import ServiceError
-from svc.messages import ErrorBody, ErrorDetail, OpResult
+from svc.messages import Degraded, ErrorBody, ErrorDetail, OpResult
 from svc.service.quotas.uses import RequestUse
 from svc.service.settings import Settings
 
+HEALTH_RETRY_SECONDS = 30
 _FOR_EVERY_RESPONSE = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -55,6 +56,14 @@ def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
 def op_result(data: msgspec.Struct | None = None) -> Response:
     """200 with an OpResult."""
     return reply(OpResult() if data is None else OpResult(data=msgspec.Raw(_ENCODER.encode(data))))
+
+
+def degraded_reply(problem: ServiceError, version: str) -> Response:
+    """503 for GET /health: monitors see the status, people the reason."""
+    detail = ErrorDetail(code=problem.code, message=problem.message, type=problem.type, param=None)
+    body = Degraded(error=detail, status="degraded", version=version)
+    headers = {"Retry-After": str(HEALTH_RETRY_SECONDS)}
+    return Response(_ENCODER.encode(body), 503, headers=headers, media_type="application/json")
 
 
 def error_reply(error: ServiceError) -> Response:

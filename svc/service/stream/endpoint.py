@@ -154,6 +154,8 @@ class _Connection:
     async def _send_queued(self) -> None:
         while batch := self._outbox.pop(PAGE_BYTES):
             await self._send(batch)
+        if notices := self._outbox.pop_notices():
+            await self._websocket.send({"type": "websocket.send", TEXTS: notices})
 
     async def _send_page(self) -> None:
         outbox = self._outbox
