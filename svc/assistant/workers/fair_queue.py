@@ -21,7 +21,7 @@ import msgspec
 
 
 class _Waiting(msgspec.Struct, frozen=True, eq=False):
-    """A job that waits: whether it is small, and how it is told."""
+    """A job that waits: whether it is small, and the future that grants it a slot."""
 
     is_small: bool
     granted: asyncio.Future[None]

@@ -44,7 +44,7 @@ class DiskSpace:
         for folder in self._folders:
             try:
                 usage = shutil.disk_usage(folder)
-            except OSError:  # the folder is gone; whoever uses it reports that
+            except OSError:  # the folder is gone; its user reports that
                 continue
             reserve = min(self._min_free_bytes, usage.total // _LARGEST_SHARE)
             if usage.free < reserve:

@@ -120,7 +120,7 @@ def _is_program(finding: Finding[Facts]) -> bool:
 
 
 def _in_context(finding: Finding[Facts], totals: _Totals, label: str) -> Finding[Facts]:
-    """A program or a script counts one step less in a package or a tree of files, where it is expected."""
+    """The severity is one step lower for a program or script in a package or a tree of files: it is expected there."""
     facts = finding.facts
     is_inside = isinstance(facts, ArchiveSign) and "/" in facts.member.strip("/")
     is_tree = totals.files >= TREE_MEMBERS and is_inside
