@@ -7,8 +7,10 @@ import multiprocessing
 import multiprocessing.spawn
 import multiprocessing.util
 import tempfile
+import threading
 
 CONTEXT = multiprocessing.get_context("forkserver")
+_ONE_START = threading.Lock()  # a start changes multiprocessing for its duration
 MAX_TEMP_CHARS = 70  # a Unix socket's path has at most 107 characters; multiprocessing adds 32
 
 
@@ -28,16 +30,17 @@ def start(process: multiprocessing.context.ForkServerProcess) -> None:
 
     multiprocessing has no option for it: the main module is named in the preparation data.
     """
-    prepared = multiprocessing.spawn.get_preparation_data
+    with _ONE_START:
+        prepared = multiprocessing.spawn.get_preparation_data
 
-    def without_main(name: str) -> dict[str, object]:
-        return {key: value for key, value in prepared(name).items() if not key.startswith("init_main_from_")}
+        def without_main(name: str) -> dict[str, object]:
+            return {key: value for key, value in prepared(name).items() if not key.startswith("init_main_from_")}
 
-    multiprocessing.spawn.get_preparation_data = without_main
-    try:
-        process.start()
-    finally:
-        multiprocessing.spawn.get_preparation_data = prepared
+        multiprocessing.spawn.get_preparation_data = without_main
+        try:
+            process.start()
+        finally:
+            multiprocessing.spawn.get_preparation_data = prepared
 
 
 async def exit_code(process: multiprocessing.context.ForkServerProcess, seconds: float) -> int | None:

@@ -102,28 +102,58 @@ class FunctionProcesses:
         """
         body, files = pack_call(function, args, kwargs)
         async with self._slots.slot(PAYER.get().account, is_small=True):
-            process = self._idle.pop() if self._idle else await self._launch()
-            is_kept = False
-            try:
-                async with asyncio.timeout(WALL_SECONDS):
-                    reply = await process.ask(body)
-                if reply is None:
-                    raise _failure(await process.ended(), self._cpu_seconds)
-                is_kept = not self._is_closed
-            except TimeoutError:
-                raise _took_too_long(WALL_SECONDS) from None
-            finally:
-                if is_kept:
-                    self._idle.append(process)
-                else:
-                    self._discard(process)
+            reply = None
+            while reply is None and self._idle:  # one that waited may have been killed meanwhile: then another is asked
+                reply = await self._ask(self._idle.pop(), body, is_new=False)
+            if reply is None:
+                reply = await self._ask(await self._launch(), body, is_new=True)
+        assert reply is not None
         result: Any = unpack_reply(reply, files)
         if isinstance(result, function_process.Raised):
             raise result.error
         returned: T = result
         return returned
 
+    async def _ask(self, process: _Process, body: bytes, *, is_new: bool) -> bytes | None:
+        """The reply to a call; None if a process that waited for calls had ended for another reason than this call."""
+        is_kept = False
+        try:
+            async with asyncio.timeout(WALL_SECONDS):
+                reply = await process.ask(body)
+            if reply is None:
+                code = await process.ended()
+                if is_new or code == -signal.SIGPROF:
+                    raise _failure(code, self._cpu_seconds)
+            is_kept = reply is not None and not self._is_closed
+        except TimeoutError:
+            raise _took_too_long(WALL_SECONDS) from None
+        finally:
+            if is_kept:
+                self._idle.append(process)
+            else:
+                self._discard(process)
+        return reply
+
     async def _launch(self) -> _Process:
+        """Return a new process. If the caller is cancelled, the start goes on and the process waits for a call:
+        closing the descriptors of a start that is under way would end the forkserver.
+        """
+        starting = asyncio.create_task(self._start())
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            starting.add_done_callback(self._keep)
+            raise
+
+    def _keep(self, starting: asyncio.Task[_Process]) -> None:
+        if starting.cancelled() or starting.exception() is not None:
+            return
+        if self._is_closed:
+            self._discard(starting.result())
+        else:
+            self._idle.append(starting.result())
+
+    async def _start(self) -> _Process:
         """Start a process, in a thread because the first start waits for the forkserver's imports."""
         choose_socket_folder()
         ours, theirs = socket.socketpair()

@@ -130,3 +130,21 @@ async def test_closing_ends_a_call(functions: FunctionProcesses):
     assert await functions.call(doubled, "a") == "aa"
     await functions.close()
     assert not functions._idle
+
+
+async def test_a_process_that_was_killed_while_it_waited_is_replaced(functions: FunctionProcesses):
+    assert await functions.call(doubled, "a") == "aa"
+    [waiting] = functions._idle
+    waiting._process.kill()
+
+    assert await functions.call(doubled, "b") == "bb"
+
+
+async def test_calls_that_are_cancelled_while_a_process_starts_leave_the_others_alone(functions: FunctionProcesses):
+    for number in range(12):
+        call = asyncio.create_task(functions.call(doubled, "a"))
+        await asyncio.sleep(0.002 * number)
+        call.cancel()
+        await asyncio.gather(call, return_exceptions=True)
+
+    assert await functions.call(doubled, "b") == "bb"
