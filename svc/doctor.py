@@ -24,7 +24,7 @@ from svc._transport import Transport
 from svc._version import __version__
 from svc.assistant import knowledge
 from svc.config import DEFAULT_BASE_URL, LOCAL, Config, resolve
-from svc.errors import SvcError, UnreachableError
+from svc.errors import InvalidApiKeyError, SvcError, UnreachableError
 from svc.local import describe, find_or_start
 from svc.messages import RegisterRequest, User, new_id
 
@@ -133,8 +133,9 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
     named = checks.run("configuration", lambda: _check_configuration(environ))
     config = _find_service(checks, named)
     health = checks.run("service", lambda: _check_service(config)) if config else None
-    if config and health:
-        _compare_versions(checks, health)
+    if config and health is not None:
+        if health:
+            _compare_versions(checks, health)
         user = checks.run("key", lambda: _check_key(config))
         if user:
             _check_expiry(checks, user, now)
@@ -154,7 +155,7 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
         base_url=config.base_url if config else None,
         ws_url=config.ws_url if config else None,
         key_sha256_start=_key_sha256_start(config) if config else None,
-        service_version=health,
+        service_version=health or None,
         local=local,
         checks=checks.done,
         knowledge=tables,
@@ -275,6 +276,8 @@ def _check_service(config: Config) -> tuple[str, str]:
     transport = Transport(config, reply_seconds=REPLY_SECONDS)
     try:
         health = transport.call(_requests.health(), limit_seconds=CALL_LIMIT_SECONDS)
+    except InvalidApiKeyError:  # over plain HTTP, a service first proves that it knows the key; the next check says more
+        return f"{config.base_url} responds, but does not know the key", ""
     except UnreachableError as error:
         if config.base_url != DEFAULT_BASE_URL:
             raise

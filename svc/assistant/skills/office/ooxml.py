@@ -56,7 +56,7 @@ _FIELD_PIECE = re.compile(
 )
 _FORMULA = re.compile(r"<f\b[^>]*>([^<]+)</f>|<definedName\b([^>]*)>([^<]*)</definedName>")
 _DDE_LINK = re.compile(r"<(?:\w+:)?ddeLink\b([^>]*)>")
-_SHEET = re.compile(r"<sheet\b([^>]*)/?>")
+_SHEET = re.compile(r"<sheet\b([^<>]*+)>")
 _TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]{0,300})?>([^<]{1,4000})<")
 _PROPERTIES = {
     "dc:creator": "author",
