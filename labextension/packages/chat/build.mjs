@@ -4,11 +4,11 @@ import { rm, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import process from "node:process";
 import { packagesIn } from "../../bundled.mjs";
-import { bundling, withoutBreaks } from "./bundling.mjs";
+import { asGlobal, bundling, withoutBreaks } from "./bundling.mjs";
 
 process.chdir(import.meta.dirname);
 
-const LIMIT_BYTES = 62_000; // gzipped; the peers' scripts are 111,000 to 141,000
+const LIMIT_BYTES = 60_000; // gzipped; the peers' scripts are 111,000 to 141,000
 const NOTICES =
   "/*! svc-chat, Apache-2.0; lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0 */\n";
 
@@ -16,11 +16,10 @@ await rm("dist", { recursive: true, force: true });
 await build({ entryPoints: ["src/host.css"], outfile: "dist/swc.css", bundle: true, minify: true });
 const { outputFiles, metafile } = await build({
   entryPoints: ["src/index.ts"],
-  format: "iife",
-  globalName: "swc",
+  format: "esm",
   ...bundling,
 });
-const script = outputFiles.map(({ text }) => withoutBreaks(text)).join("");
+const script = outputFiles.map(({ text }) => asGlobal("swc", withoutBreaks(text))).join("");
 const whole = `${NOTICES}${script}`;
 const bytes = gzipSync(whole, { level: 9 }).length;
 if (bytes > LIMIT_BYTES) throw new Error(`swc.iife.js is ${bytes} bytes gzipped; ${LIMIT_BYTES} are allowed`);

@@ -16,9 +16,16 @@ const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)/g;
 const DOMAIN =
   /(?<![\p{L}\p{N}\p{M}])(?<![.@-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}])?\.)+(xn--[a-z0-9-]{1,58}[a-z0-9]|\p{L}[\p{L}\p{M}-]{0,29}[\p{L}\p{M}])(?![\p{L}\p{N}]|[_-]+[\p{L}\p{N}])/giu;
 
-/** Country codes, two letters each. */
-const COUNTRIES =
-  "acadaeafagaialamaoaqarasatauawaxazbabbbdbebfbgbhbibjbmbnbobrbsbtbwbybzcacccdcfcgchcickclcmcncocrcucvcwcxcyczdedjdkdmdodzeceeegereteseteufifjfkfmfofrgagdgegfggghgiglgmgngpgqgrgsgtgugwgyhkhmhnhrhthuidieiliminioiqirisitjejmjojpkekgkhkikmknkpkrkwkykzlalblclilklrlsltlulvlymamcmdmemgmhmkmlmmmnmompmqmrmsmtmumvmwmxmymznancnenfngninlnonpnrnunzompapepfpgphpkplpmpnprpsptpwpyqarerorsrurwsasbscsdsesgshsiskslsmsnsosrssstsusvsxsysztctdtftgthtjtktltmtntotrtttvtwtzuaugukusuyuzvavcvevgvivnvuwfwsyeytzazmzw";
+/** Country codes: each word is a first letter, and the second letters that follow it. */
+const COUNTRIES = new Set(
+  (
+    "acdefgilmoqrstuwxz babdefghijmnorstwyz cacdfghiklmnoruvwxyz dejkmoz ecegrstu fijkmor gadefghilmnpqrstuwy " +
+    "hkmnrtu idelmnoqrst jemop keghimnprwyz labcikrstuvy macdeghklmnopqrstuvwxyz nacefgilopruz om paefghklmnrstwy " +
+    "qa reosuw sabcdeghiklmnorstuvxyz tcdfghjklmnortvwz uagksyz vaceginu wfs yet zamw"
+  )
+    .split(" ")
+    .flatMap(([first, ...seconds]) => seconds.map((second) => `${first}${second}`)),
+);
 const GENERIC = new Set(
   (
     "com net org edu gov mil int arpa info biz name pro jobs asia cat tel xxx app dev zip mov page xyz top site online " +
@@ -116,13 +123,7 @@ function dots(host: string): string {
 
 function isTopLevel(ending: string): boolean {
   if (ending.startsWith("xn--") || /[^a-z-]/.test(ending)) return true; // internationalized
-  if (ending.length === 2) return isCountry(ending);
-  return GENERIC.has(ending);
-}
-
-function isCountry(code: string): boolean {
-  for (let at = COUNTRIES.indexOf(code); at >= 0; at = COUNTRIES.indexOf(code, at + 1)) if (at % 2 === 0) return true;
-  return false;
+  return COUNTRIES.has(ending) || GENERIC.has(ending);
 }
 
 function isIpv6(word: string): boolean {

@@ -1,4 +1,4 @@
-/** How text and bytes are encoded on the wire: base64, UTF-8, and which MIME types count as text. Pure functions. */
+/** How text and bytes are encoded on the wire: base64, hex, UTF-8, and which MIME types count as text. Pure functions. */
 
 const TEXT_FORMAT =
   /^(?:text\/.*|application\/(?:json|jsonl|x-ndjson|xml|yaml|x-yaml|toml|javascript|sql)|[^/]*\/.*\+(?:json|xml|yaml))$/;
@@ -14,6 +14,16 @@ export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   return bytes;
 }
 
+/** The text as UTF-8; lone surrogates become U+FFFD. */
+export function utf8(text: string): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(text);
+}
+
+/** The bytes as lower-case hex digits. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
 /** Whether files of this type are text, so that a string passed for one is its content rather than base64. */
 export function isTextFormat(mimeType: string): boolean {
   const [type = ""] = mimeType.toLowerCase().split(";");
@@ -22,5 +32,5 @@ export function isTextFormat(mimeType: string): boolean {
 
 /** Replace lone surrogates, which UTF-8 cannot encode. */
 export function wellFormed(text: string): string {
-  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(new TextEncoder().encode(text));
+  return new TextDecoder("utf-8", { ignoreBOM: true }).decode(utf8(text));
 }

@@ -4,7 +4,7 @@
  * Fields have the wire's names (`message.message_type`). A newer service's unknown values stay strings, and its unknown
  * fields are kept. Checks nothing: the service decides on limits and on who may send what.
  */
-import { decodeBase64 } from "./content.js";
+import { decodeBase64, hex } from "./content.js";
 import { ProtocolError } from "./errors.js";
 
 /** `parent_id` of a message that has no parent. */
@@ -238,8 +238,7 @@ export interface Health {
 
 /** A new ID for a session, turn or message: 32 hex digits. Unlike `randomUUID`, this also works on plain HTTP pages. */
 export function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex(crypto.getRandomValues(new Uint8Array(16)));
 }
 
 /** The ID of a requested model: `name-version` or `name-version-experimental`. */

@@ -5,6 +5,7 @@
  * connection, so the key is sent as a text that only the service can read, for one request. Source: docs/wire.md, "Proof
  * of the service".
  */
+import { hex, utf8 } from "./content.js";
 
 /** Why the key was not sent. `isPassing`: a later attempt may succeed. */
 export class UnprovenError extends Error {
@@ -50,7 +51,7 @@ export class Proofs {
     if (isSecure(baseUrl)) return `Bearer ${this.#key}`;
     const { challenge } = await this.#check(baseUrl, signal);
     const pad = await mac("SHA-512", await this.#digest(), ["svc seal 1", challenge, method, target]);
-    const key = new TextEncoder().encode(this.#key);
+    const key = utf8(this.#key);
     if (key.length > pad.length) throw new UnprovenError("the key is too long to be one of its keys", true);
     const sealed = String.fromCharCode(...key.map((byte, at) => byte ^ (pad[at] ?? 0)));
     return `Svc-Sealed ${challenge}.${btoa(sealed).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")}`;
@@ -86,7 +87,7 @@ export class Proofs {
     if (crypto.subtle === undefined) {
       throw new UnprovenError("this page was not loaded over https, so the browser cannot check a proof");
     }
-    return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(this.#key)));
+    return new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.#key)));
   }
 }
 
@@ -116,9 +117,5 @@ function readAnswer(body: string): Answer {
 
 async function mac(hash: string, digest: Uint8Array<ArrayBuffer>, fields: readonly string[]): Promise<Uint8Array> {
   const key = await crypto.subtle.importKey("raw", digest, { name: "HMAC", hash }, false, ["sign"]);
-  return new Uint8Array(await crypto.subtle.sign("HMAC", key, new TextEncoder().encode(fields.join("\0"))));
-}
-
-function hex(bytes: Uint8Array): string {
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return new Uint8Array(await crypto.subtle.sign("HMAC", key, utf8(fields.join("\0"))));
 }

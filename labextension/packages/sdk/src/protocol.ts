@@ -4,6 +4,7 @@
  * One object follows a session over any number of connections: `after` is always the last seq seen, an unfinished query
  * is repeated with the same ID, and messages seen before are dropped. Source: docs/wire.md, "Message" and "Websocket".
  */
+import { utf8 } from "./content.js";
 import { ProtocolError, type ServiceError, serviceError, TooLargeError } from "./errors.js";
 import { endsTurn, type Message, MessageType, newMessage, ROOT_ID } from "./messages.js";
 import { parseObject, readMessage, ShapeError } from "./shapes.js";
@@ -218,7 +219,7 @@ export class StreamProtocol {
 /** Encode the query as a frame. Throws TooLargeError if it does not fit. */
 export function encodeQuery(query: Message): string {
   const frame = JSON.stringify(query);
-  const bytes = new TextEncoder().encode(frame).length;
+  const bytes = utf8(frame).length;
   if (bytes <= MAX_SENT_BYTES) return frame;
   throw new TooLargeError(
     `the question is ${bytes.toLocaleString("en-US")} bytes on the wire; ` +

@@ -1,5 +1,5 @@
 /** A session of one user: ask questions over a streamer, attach files, read the history. */
-import { decodeBase64, isTextFormat, wellFormed } from "./content.js";
+import { decodeBase64, isTextFormat, utf8, wellFormed } from "./content.js";
 import { InvalidRequestError, SessionFileNotFoundError } from "./errors.js";
 import {
   endsTurn,
@@ -291,7 +291,7 @@ export class InteractiveSession {
 function bodyOf(content: FileContent, mimeTypeHint: string | undefined): FileBody {
   if (content instanceof Blob) return content;
   if (typeof content !== "string") return new Uint8Array(content); // a copy: the caller may change its own while it is sent
-  if (!mimeTypeHint || isTextFormat(mimeTypeHint)) return new TextEncoder().encode(wellFormed(content));
+  if (!mimeTypeHint || isTextFormat(mimeTypeHint)) return utf8(wellFormed(content));
   const bytes = decodeBase64(content);
   if (bytes !== null) return bytes;
   throw new InvalidRequestError(
