@@ -276,7 +276,9 @@ def _check_service(config: Config) -> tuple[str, str]:
     transport = Transport(config, reply_seconds=REPLY_SECONDS)
     try:
         health = transport.call(_requests.health(), limit_seconds=CALL_LIMIT_SECONDS)
-    except InvalidApiKeyError:  # over plain HTTP, a service first proves that it knows the key; the next check says more
+    except (
+        InvalidApiKeyError
+    ):  # over plain HTTP, a service first proves that it knows the key; the next check says more
         return f"{config.base_url} responds, but does not know the key", ""
     except UnreachableError as error:
         if config.base_url != DEFAULT_BASE_URL:

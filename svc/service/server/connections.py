@@ -106,21 +106,28 @@ class ConnectionLimits:
         limit = self._keyless_per_peer
         if limit is not None and self._keyless_of_peer[peer] > limit:
             before = self._clock() - GRACE_SECONDS
-            own = [one for one, arrival in self._keyless.items() if arrival.peer == peer]
-            old = [one for one in own if self._keyless[one].time <= before]
-            newest = own[-1:] if len(own) > 2 * limit else []
-            self._cut_first("max_keyless_per_peer", [*old, *newest])
+            own = self._really_keyless([one for one, arrival in self._keyless.items() if arrival.peer == peer])
+            if len(own) > limit:
+                old = [one for one in own if self._keyless[one].time <= before]
+                newest = own[-1:] if len(own) > 2 * limit else []
+                self._cut_first("max_keyless_per_peer", [*old, *newest])
         if len(self._keyless) > self._keyless_limit:
-            self._cut_first("max_keyless_connections", [*self._keyless])
+            keyless = self._really_keyless([*self._keyless])
+            if len(keyless) > self._keyless_limit:
+                self._cut_first("max_keyless_connections", keyless)
 
-    def _cut_first(self, limit: str, candidates: list[LimitedConnection]) -> None:
-        """Cut the first that has no key and no request; those before it that have a key are counted right from now."""
-        for connection in candidates:
+    def _really_keyless(self, connections: list[LimitedConnection]) -> list[LimitedConnection]:
+        """Those without a key; the others are counted right from now: a stream's key is known before we are told."""
+        for connection in connections:
             if connection.account:
                 self.has_key(connection)
-            elif connection.is_silent:
-                self._cut(limit, connection)
-                return
+        return [connection for connection in connections if connection in self._keyless]
+
+    def _cut_first(self, limit: str, candidates: list[LimitedConnection]) -> None:
+        """Cut the first that has no request."""
+        silent = next((connection for connection in candidates if connection.is_silent), None)
+        if silent is not None:
+            self._cut(limit, silent)
 
     def _victim(self, newcomer: LimitedConnection) -> LimitedConnection:
         """Who gives way to a newcomer, which may turn out to have a key."""

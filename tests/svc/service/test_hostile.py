@@ -258,8 +258,8 @@ async def hold_idle(service: ProcessService, number: int) -> None:
     before = memory_of(service)
     async with contextlib.AsyncExitStack() as stack:
         async with an_unharmed_user(service):
-            for first in range(0, number, 100):
-                chosen = [session_ids[i % len(session_ids)] for i in range(first, min(first + 100, number))]
+            for first in range(0, number, 50):  # fewer at once than max_keyless_per_peer
+                chosen = [session_ids[i % len(session_ids)] for i in range(first, min(first + 50, number))]
                 await asyncio.gather(*[stack.enter_async_context(opened(service, i, key=key)) for i in chosen])
         each = (memory_of(service) - before) / number
         print({"idle": number, "bytes each": round(each)})

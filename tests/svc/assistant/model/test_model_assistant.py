@@ -424,7 +424,7 @@ async def test_an_upstream_that_obeys_what_it_reads_neither_acts_nor_leaks(start
     assert "The key is [SVC_MODEL_KEY]." in answer.markdown
     assert is_harmless(answer.markdown)
     assert not [live for live in ("![x](http", "<img", "](http", "http://") if live in answer.markdown]
-    assert f"203.0.113.66 ({MARK})" in answer.markdown
+    assert f"`203[.]0[.]113[.]66` ({MARK})" in answer.markdown
 
 
 FAILURES = [

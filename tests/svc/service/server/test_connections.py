@@ -72,6 +72,14 @@ def test_one_address_has_a_share():
     assert desk.cut() == [0, 1]
 
 
+def test_streams_whose_keys_became_known_make_room_for_young_ones():
+    desk = Desk(per_peer=100)
+    for _ in range(5):
+        for one in desk.add(50):
+            one.account = "idler"  # known before the limits are told
+    assert desk.cut() == []
+
+
 def test_behind_a_proxy_addresses_do_not_count():
     desk = Desk(per_peer=None)
     desk.add(50)
