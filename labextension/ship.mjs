@@ -1,5 +1,7 @@
-// Copies the built files from the packages' `dist` folders into the Python packages that contain them.
-import { copyFile, cp, mkdir, rm } from "node:fs/promises";
+// Copies the built files from the packages' `dist` folders into the Python packages that contain them, with a list of the
+// npm packages in them and their licences: for the SBOM (sbom.py), for people, and for JupyterLab's list of licences.
+import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { describePackages } from "./bundled.mjs";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
 const LABEXTENSION = new URL("../svc_jupyter/labextension/", import.meta.url);
@@ -21,3 +23,30 @@ await rm(LABEXTENSION, { recursive: true, force: true });
 await cp(new URL("packages/lab/dist/svc-jupyterlab/", import.meta.url), LABEXTENSION, { recursive: true });
 await mkdir(PANEL, { recursive: true });
 await copyFile(new URL("packages/chat/dist/panel.js", import.meta.url), new URL("panel.js", PANEL));
+
+const parts = await Promise.all(
+  ["chat", "page", "lab"].map((name) =>
+    readFile(new URL(`packages/${name}/dist/bundled.json`, import.meta.url), "utf8"),
+  ),
+);
+const contents = Object.assign({}, ...parts.map((part) => JSON.parse(part)));
+const packages = await describePackages(contents);
+const withoutTexts = (key, value) => (key === "text" ? undefined : value);
+await writeFile(new URL("third_party.json", STATIC), `${JSON.stringify({ packages }, withoutTexts, 2)}\n`);
+const texts = packages.map(({ name, version, license, source, text }) =>
+  [`${name} ${version}`, `Licence: ${license}`, `Source: ${source}`, "", text].join("\n"),
+);
+const separator = `\n\n${"=".repeat(80)}\n\n`;
+await writeFile(new URL("THIRD_PARTY_LICENSES.txt", STATIC), `${texts.join(separator)}\n`);
+const shown = packages
+  .filter(({ files }) => files.some((file) => file.startsWith("static/")))
+  .map(({ name, version, license, text }) => ({
+    name,
+    versionInfo: version,
+    licenseId: license,
+    extractedText: text,
+  }));
+await writeFile(
+  new URL("static/third-party-licenses.json", LABEXTENSION),
+  `${JSON.stringify({ packages: shown }, null, 2)}\n`,
+);

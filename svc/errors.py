@@ -24,7 +24,8 @@
         ├── TurnCancelledError         499
         ├── InternalServiceError       500
         ├── UpstreamError              502
-        └── UnavailableError           503  `retry_after` in seconds
+        ├── UnavailableError           503  `retry_after` in seconds
+        └── QuotaExceededError         507
 
 The service raises the same classes that the SDK raises from its replies.
 """
@@ -100,6 +101,7 @@ _TYPES = {
     404: "not_found_error",
     409: "conflict_error",
     429: "rate_limit_error",
+    507: "insufficient_quota",
 }
 
 
@@ -194,7 +196,7 @@ class TooLargeError(ServiceError):
 
 
 class RateLimitedError(ServiceError):
-    """The key's requests or tokens per minute are used up; ``retry_after`` is in seconds."""
+    """The key uses too much at once or within a time; ``retry_after`` is in seconds."""
 
     default_status = 429
     default_code = "rate_limited"
@@ -225,6 +227,13 @@ class UnavailableError(ServiceError):
     default_code = "unavailable"
 
 
+class QuotaExceededError(ServiceError):
+    """The user keeps too many sessions or bytes; the text says how many, and what to delete."""
+
+    default_status = 507
+    default_code = "quota_exceeded"
+
+
 _CLASSES: dict[str, type[ServiceError]] = {
     cls.default_code: cls
     for cls in (
@@ -246,6 +255,7 @@ _CLASSES: dict[str, type[ServiceError]] = {
         InternalServiceError,
         UpstreamError,
         UnavailableError,
+        QuotaExceededError,
     )
 }
 

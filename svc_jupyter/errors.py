@@ -1,10 +1,19 @@
-"""Errors that a cell raises: one line that says what to do, without a traceback. They also fail a batch run."""
+"""Errors that a cell raises: one line that says what to do, without a traceback. They also fail a batch run.
+
+Their text quotes services, files and variables. IPython prints it to a terminal and turns its escape sequences into
+HTML in a notebook, so everything hidden in it is made visible.
+"""
 
 from __future__ import annotations
+
+from svc.untrusted.characters import printable
 
 
 class AskError(Exception):
     """The question was not answered. The text says why and what to do."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(printable(text))
 
     def _render_traceback_(self) -> list[str]:
         return [f"{type(self).__name__}: {self}"]

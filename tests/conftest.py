@@ -10,6 +10,7 @@ from contextlib import ExitStack
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
+import hypothesis
 import pytest
 from playwright.sync_api import Browser, sync_playwright
 
@@ -18,14 +19,21 @@ from svc.service.settings import Settings
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
 from tests.support.local_services import stop_local_service
+from tests.support.npm_workspace import one_at_a_time
+
+hypothesis.settings.register_profile("beside others", deadline=None)  # by the clock, and a test beside takes its time
+hypothesis.settings.load_profile("beside others")
 
 
 @pytest.fixture(autouse=True, scope="session")
-def no_tables_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Use the shipped tables and rules, even if the developer has loaded newer ones."""
+def nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Use the shipped tables and rules, even if the developer has loaded newer ones, and no other process's service."""
+    state = tmp_path_factory.mktemp("state")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path_factory.mktemp("knowledge")))
+        patch.setenv("SVC_STATE_DIR", str(state))
         yield
+    stop_local_service(state)
 
 
 BROWSER_ARGUMENTS = (
@@ -64,8 +72,9 @@ def built() -> None:
     assert spec.loader is not None
     hook = module_from_spec(spec)
     spec.loader.exec_module(hook)
-    if not hook.is_built(root):
-        hook.build(root)
+    with one_at_a_time():
+        if not hook.is_built(root):
+            hook.build(root)
 
 
 @pytest.fixture(scope="module")

@@ -15,11 +15,16 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
 
 import svc
 
 ROOT = Path(__file__).parent.parent
-SERVED = {"swc.iife.js", "swc.css", "page.js", "page.css", "built_from.txt"}
+SERVED = {"swc.iife.js", "swc.css", "page.js", "page.css", "built_from.txt"} | {
+    "third_party.json",
+    "THIRD_PARTY_LICENSES.txt",
+}
 
 
 def load_hook(folder: Path) -> ModuleType:
@@ -32,7 +37,7 @@ def load_hook(folder: Path) -> ModuleType:
 
 
 @pytest.fixture(scope="module")
-def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory, built: None) -> Path:
     """A folder with the sdist and the wheel that is built from it, as a release makes them."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
@@ -100,6 +105,96 @@ def test_the_sdist_carries_tests_and_documentation_and_nothing_that_npm_installe
     assert (unpacked / "labextension" / "packages" / "page" / "test").is_dir()
     shutil.rmtree(unpacked / "labextension" / "__pycache__", ignore_errors=True)  # of the hook, loaded from there
     assert not [path for path in unpacked.rglob("*") if path.name in ("node_modules", "dist", "__pycache__")]
+
+
+@pytest.fixture(scope="module")
+def bills(dist: Path) -> dict[str, str]:
+    """The wheel's bills of materials, by file name."""
+    (file,) = dist.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        names = [name for name in wheel.namelist() if ".dist-info/sboms/" in name]
+        return {Path(name).name: wheel.read(name).decode() for name in names}
+
+
+def components(bill: str) -> dict[str, str]:
+    return {component["name"]: component["version"] for component in json.loads(bill)["components"]}
+
+
+def test_the_wheel_carries_two_valid_bills_of_materials(bills: dict[str, str]):
+    assert set(bills) == {"npm.cdx.json", "python.cdx.json"}
+    for text in bills.values():
+        assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
+        product = json.loads(text)["metadata"]["component"]
+        assert (product["name"], product["version"]) == ("svc-jupyter", svc.__version__)
+
+
+WORKSPACE = ROOT / "labextension"
+IMPORT = re.compile(r"""(?:from|import)\s*\(?["']((?:@[\w.-]+/)?[\w.-]+)[^"'\n]*["']""")
+NOT_BUNDLED = {"ws"}  # of the SDK for Node
+SCOPES = ("@jupyterlab/", "@lumino/")  # JupyterLab gives them
+
+
+def imported(folder: Path) -> set[str]:
+    """The npm packages that the sources of a folder import."""
+    found = {name for path in folder.rglob("*.ts") for name in IMPORT.findall(path.read_text("utf-8"))}
+    locked = json.loads((WORKSPACE / "package-lock.json").read_text("utf-8"))["packages"]
+    third_party = {name for name in found if "integrity" in locked.get(f"node_modules/{name}", {})}
+    return {name for name in third_party - NOT_BUNDLED if not name.startswith(SCOPES)}
+
+
+def test_the_npm_bill_lists_what_the_built_scripts_hold(bills: dict[str, str]):
+    listed = components(bills["npm.cdx.json"])
+    locked = json.loads((WORKSPACE / "package-lock.json").read_text("utf-8"))["packages"]
+    direct = set().union(*(imported(WORKSPACE / "packages" / name / "src") for name in ("chat", "lab", "page")))
+
+    assert direct <= set(listed)
+    needed, queue = set(), list(direct)
+    while queue:
+        needed.add(name := queue.pop())
+        queue += set(locked[f"node_modules/{name}"].get("dependencies", {})) - needed
+    assert set(listed) <= needed
+    assert listed == {name: locked[f"node_modules/{name}"]["version"] for name in listed}
+
+
+def test_versions_that_the_built_scripts_name_are_the_listed_ones(dist: Path, bills: dict[str, str]):
+    listed = components(bills["npm.cdx.json"])
+    (file,) = dist.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        (lab,) = (name for name in wheel.namelist() if "remoteEntry." in name)
+        for name in ("svc/service/static/swc.iife.js", "svc_jupyter/static/panel.js", lab):
+            script = wheel.read(name).decode()
+            assert f'"{listed["dompurify"]}"' in script, name
+            assert f'"{listed["lit-html"]}"' in script, name
+
+
+def test_the_python_bill_lists_the_lock_and_what_needs_what(bills: dict[str, str]):
+    lock = (ROOT / ".ci" / "locks" / "runtime.txt").read_text("utf-8")
+    bill = json.loads(bills["python.cdx.json"])
+    references = {component["bom-ref"] for component in bill["components"]}
+
+    locked = re.findall(r"^(\S+)==(\S+)", lock, re.MULTILINE)
+    assert references == {f"pkg:pypi/{name}@{version}" for name, version in locked}
+    edges = {entry["ref"]: set(entry["dependsOn"]) for entry in bill["dependencies"]}
+    assert set(edges) == references | {f"pkg:pypi/svc-jupyter@{svc.__version__}"}
+    assert set().union(*edges.values()) == references  # nothing is there that nothing needs
+    httpx2, anyio = (next(ref for ref in references if f"/{name}@" in ref) for name in ("httpx2", "anyio"))
+    assert anyio in edges[httpx2]
+    assert httpx2 in edges[f"pkg:pypi/svc-jupyter@{svc.__version__}"]
+
+
+def test_the_licence_of_every_bundled_package_is_in_the_wheel(dist: Path, bills: dict[str, str]):
+    (file,) = dist.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        text = wheel.read("svc/service/static/THIRD_PARTY_LICENSES.txt").decode()
+        (name,) = (name for name in wheel.namelist() if name.endswith("/static/third-party-licenses.json"))
+        shown = json.loads(wheel.read(name))["packages"]  # JupyterLab, "Help", "Licenses"
+    parts = dict(part.split("\n", 1) for part in text.split("\n\n" + "=" * 80 + "\n\n"))
+    listed = {f"{name} {version}" for name, version in components(bills["npm.cdx.json"]).items()}
+
+    assert set(parts) == listed
+    assert all("WITHOUT WARRANTY" in part.upper() or "AS IS" in part.upper() for part in parts.values())
+    assert {f"{one['name']} {one['versionInfo']}" for one in shown} == listed
+    assert all(one["extractedText"] in text for one in shown)
 
 
 def write(path: str, text: str) -> Callable[[Path], object]:

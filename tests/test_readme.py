@@ -25,7 +25,7 @@ def blocks(language: str) -> list[str]:
 def test_the_first_two_sh_blocks_are_the_two_commands():
     assert [block.strip() for block in blocks("sh")] == [
         "pip install . && svc report run notebooks/01_ask.ipynb",
-        'pip install ".[test]" && pytest',
+        'pip install ".[test]" && pytest -n 2',
     ]
 
 

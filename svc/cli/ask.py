@@ -11,13 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from svc._folder_stream import archive_name
 from svc.cli.stdin_file import stdin_file
 from svc.errors import TurnTimeoutError
 from svc.messages import AnswerStatus, Message, MessageType, State, status_of
-from svc.untrusted.characters import printable
+from svc.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
     from svc.session import AsyncSession
@@ -89,18 +88,18 @@ def ask(
             paths = [file for file in files if str(file) != "-"] + ([piped] if piped else [])
             session_id, messages = asyncio.run(_ask(question, paths, session_id, timeout_seconds))
     except KeyboardInterrupt:
-        click.echo("interrupted; the question was cancelled", err=True)
+        echo("interrupted; the question was cancelled", err=True)
         sys.exit(130)
     answer = "".join(str(m.get_content()) for m in messages if m.message_type == MessageType.RESULT)
     status = status_of(messages)
     if as_json:
         shown = {"session_id": session_id, "answer": answer, "answer_status": status, "messages": messages}
-        click.echo(msgspec.json.encode(shown))
+        echo_json(shown)
     else:
-        click.echo(printable(answer))
-        click.echo(f"Continue with: svc ask --session {session_id} ...", err=True)
+        echo(answer)
+        echo(f"Continue with: svc ask --session {session_id} ...", err=True)
     if status in _NOTES:
-        click.echo(_NOTES[status], err=True)
+        echo(_NOTES[status], err=True)
     if status in (AnswerStatus.NOT_ANSWERED, AnswerStatus.NOT_EXAMINED):
         sys.exit(UNANSWERED_EXIT_CODE)
 
@@ -140,5 +139,5 @@ async def _follow(session: AsyncSession, question: str) -> list[Message]:
         async for message in turn:
             messages.append(message)
             if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                click.echo(f"... {printable(message.content)}", err=True)
+                echo(f"... {message.content}", err=True)
     return messages

@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import click
-import msgspec
 
 from svc.untrusted.characters import printable
+from svc.untrusted.terminal import echo_json
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -34,7 +34,7 @@ def doctor(*, as_json: bool) -> None:
 
     diagnosis = examine(datetime.now(UTC).date(), time.time())
     if as_json:
-        click.echo(msgspec.json.format(msgspec.json.encode(diagnosis)))
+        echo_json(diagnosis, is_indented=True)
     else:
         _show(diagnosis)
     sys.exit(0 if diagnosis.is_well else 1)

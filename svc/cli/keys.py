@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from svc.cli.database import database_option
+from svc.untrusted.terminal import echo
 
 if TYPE_CHECKING:
     from svc.service.store.records import Logging
@@ -58,8 +59,8 @@ def create_key(
         expires=end,
     )
     record, key = asyncio.run(making)
-    click.echo(f"key {record.id} of user {record.user_id}; save the next line, it is not shown again:")
-    click.echo(key)
+    echo(f"key {record.id} of user {record.user_id}; save the next line, it is not shown again:")
+    echo(key)
 
 
 @keys.command("list")
@@ -72,7 +73,7 @@ def list_keys(database: str) -> None:
     for key in asyncio.run(load(database_path(database))):
         state = "revoked" if key.revoked else f"until {_day(key.expires)}" if key.expires else "valid"
         rights = "experimental" if key.allow_experimental else "stable"
-        click.echo(f"{key.id}  {key.user_id}  {state}  logging {key.logging}  {rights}  rpm {key.rpm}  tpm {key.tpm}")
+        echo(f"{key.id}  {key.user_id}  {state}  logging {key.logging}  {rights}  rpm {key.rpm}  tpm {key.tpm}")
 
 
 @keys.command("revoke")
@@ -84,7 +85,7 @@ def revoke_key(key_id: str, database: str) -> None:
     from svc.service.server.serve import database_path
 
     count = asyncio.run(revoke(database_path(database), key_id))
-    click.echo(f"revoked key {key_id}{f' and {count} created with it' if count else ''}")
+    echo(f"revoked key {key_id}{f' and {count} created with it' if count else ''}")
 
 
 def _day(seconds: float) -> str:

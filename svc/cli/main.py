@@ -8,6 +8,7 @@ libraries are imported only when a command needs them.
 
 from __future__ import annotations
 
+import sys
 from importlib.metadata import entry_points
 
 import click
@@ -20,10 +21,20 @@ from svc.cli.open import open_page
 from svc.cli.rules import rules
 from svc.cli.serve import serve
 from svc.errors import SvcError
+from svc.untrusted.terminal import print_exception, visible_errors
 
 
 class _PluginGroup(click.Group):
-    """A group that includes the commands registered by other packages. An SvcError becomes one line on stderr."""
+    """A group that includes the commands registered by other packages. An SvcError becomes one line on stderr.
+
+    Nothing that a message quotes reaches the terminal with a meaning to it.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: object
+    ) -> click.Context:
+        with visible_errors():
+            return super().make_context(info_name, args, parent, **extra)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted({*super().list_commands(ctx), *entry_points(group="svc.commands").names})
@@ -37,10 +48,12 @@ class _PluginGroup(click.Group):
         return None
 
     def invoke(self, ctx: click.Context) -> object:
-        try:
-            return super().invoke(ctx)
-        except SvcError as error:
-            raise click.ClickException(str(error)) from error
+        sys.excepthook = print_exception
+        with visible_errors():
+            try:
+                return super().invoke(ctx)
+            except SvcError as error:
+                raise click.ClickException(str(error)) from error
 
 
 @click.group(cls=_PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from svc.config import state_folder
+from svc.untrusted.terminal import echo
 
 _OLD_SECONDS = 60  # a code is valid for that long, so older files are of no use
 _NAME = "open-"
@@ -44,9 +45,9 @@ def open_page() -> None:
         code = client.make_page_code()
         file = write_form(folder, f"{client.base_url}/", code)
     if webbrowser.open(file.as_uri()):
-        click.echo(f"Opened {client.base_url} in the browser.")
+        echo(f"Opened {client.base_url} in the browser.")
     else:
-        click.echo(f"No browser found. Open this file within a minute (it works once): {file}")
+        echo(f"No browser found. Open this file within a minute (it works once): {file}")
 
 
 def write_form(folder: Path, address: str, code: str) -> Path:

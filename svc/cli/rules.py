@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from svc.untrusted.characters import one_line
+from svc.untrusted.terminal import echo
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -72,13 +73,13 @@ def list_rules() -> None:
 
     for name, table in load_tables().items():
         if isinstance(table, UnreadableSet):
-            click.echo(f"{name}: unreadable ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
+            echo(f"{name}: unreadable ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
             continue
         title = "built-in" if name == OURS else name
-        click.echo(f"{title}: {len(table.rules):,} rules of {table.date}, version {table.version}, {_source(table)}")
-        click.echo(f"  levels:   {_counts(rule.level for rule in table.rules)}")
-        click.echo(f"  authors:  {_counts(rule.author or 'unknown' for rule in table.rules)}")
-        click.echo(f"  licences: {_counts(rule.license or 'unknown' for rule in table.rules)}")
+        echo(f"{title}: {len(table.rules):,} rules of {table.date}, version {table.version}, {_source(table)}")
+        echo(f"  levels:   {_counts(rule.level for rule in table.rules)}")
+        echo(f"  authors:  {_counts(rule.author or 'unknown' for rule in table.rules)}")
+        echo(f"  licences: {_counts(rule.license or 'unknown' for rule in table.rules)}")
 
 
 def _table_options(command: click.Command) -> click.Command:
@@ -107,7 +108,7 @@ def remove_rules(name: str) -> None:
     """Remove the set NAME. Its source folder is not changed."""
     if not _sets().remove_set(name):
         raise click.ClickException(f"no such set: {name!r}. List them with: svc rules list")
-    click.echo(f"removed {name}")
+    echo(f"removed {name}")
 
 
 @rules.command("test")
@@ -145,7 +146,7 @@ def compile_rules() -> None:
 
     content = compile_ours()
     Path(path_of_ours()).write_bytes(content)
-    click.echo(f"{path_of_ours()}: {len(content):,} bytes")
+    echo(f"{path_of_ours()}: {len(content):,} bytes")
 
 
 def _sets() -> ModuleType:
@@ -179,13 +180,13 @@ def _store(sets: ModuleType, name: str, folder: Path, found: list[Rule], rejecte
     if not found:
         raise click.ClickException(f"no supported rule in {folder}; the set {name} was not stored.")
     place = sets.save_set(name, folder, found)
-    click.echo(f"{name}: {len(found):,} rules enabled, {len(rejected):,} unsupported; stored in {place}")
+    echo(f"{name}: {len(found):,} rules enabled, {len(rejected):,} unsupported; stored in {place}")
 
 
 def _print_rejected(rejected: list[Rejected]) -> None:
     for item in rejected:
         title = f" ({one_line(item.title, 80)})" if item.title else ""
-        click.echo(f"{one_line(item.file, 120)}{title}: {one_line(item.reason, 200)}", err=True)
+        echo(f"{one_line(item.file, 120)}{title}: {one_line(item.reason, 200)}", err=True)
 
 
 def _source(table: RuleTable) -> str:
@@ -204,7 +205,7 @@ def _update_sets() -> None:
 
     own = {name: table for name, table in load_tables().items() if name != OURS and isinstance(table, RuleTable)}
     if not own:
-        click.echo("you have no rule sets. Add one: svc rules add DIR")
+        echo("you have no rule sets. Add one: svc rules add DIR")
         return
     sets = _sets()
     failed = []
@@ -213,7 +214,7 @@ def _update_sets() -> None:
         try:
             _store(sets, name, folder, *_compiled(sets, folder))
         except (sets.SetError, click.ClickException) as error:
-            click.echo(f"{name} is unchanged: {error}", err=True)
+            echo(f"{name} is unchanged: {error}", err=True)
             failed.append(name)
     if failed:
         raise click.ClickException(f"not updated: {', '.join(failed)}")
@@ -232,7 +233,7 @@ def _update_table(name: str, source: str) -> None:
         raise click.ClickException(f"--{name} {one_line(source, 200)}: {one_line(str(error), 300)}") from error
     place = replace_file(user_folder() / file_name, msgspec.json.encode(table))
     facts = msgspec.to_builtins(table)
-    click.echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: stored in {place}")
+    echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: stored in {place}")
 
 
 def _read(file: Path) -> bytes:
@@ -297,7 +298,7 @@ def _hits(log: BinaryIO, engine: RuleEngine) -> Iterator[Hit]:
     batch = []
     for item in read_events(log):
         if isinstance(item, Gap):
-            click.echo(f"... {one_line(item.text, 300)}", err=True)
+            echo(f"... {one_line(item.text, 300)}", err=True)
             continue
         batch.append(item)
         if len(batch) >= _BATCH:
@@ -316,9 +317,9 @@ def _print_hits(file: Path, hits: Iterator[Hit], rule_count: int) -> None:
         key = hit.rule.id or hit.rule.title
         counts[key] += 1
         by_rule.setdefault(key, [hit])
-    click.echo(f"{file}: {len(by_rule):,} of {rule_count:,} rules match")
+    echo(f"{file}: {len(by_rule):,} of {rule_count:,} rules match")
     for key, (first, *_) in sorted(by_rule.items(), key=lambda item: LEVELS.index(item[1][0].rule.level)):
         rule, event = first.rule, first.event
         credit = f"{rule.author or 'unknown author'}, {rule.license or 'unknown licence'}"
-        click.echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(credit, 80)}]")
-        click.echo(f"  {'':<13} first: {event.number} {one_line(event.time, 40)} {one_line(event.excerpt, 160)}")
+        echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(credit, 80)}]")
+        echo(f"  {'':<13} first: {event.number} {one_line(event.time, 40)} {one_line(event.excerpt, 160)}")

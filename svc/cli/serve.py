@@ -9,6 +9,7 @@ import click
 
 from svc.cli.database import database_option
 from svc.service.settings import Settings, describe, settings_from
+from svc.untrusted.terminal import echo
 
 
 def _setting_options(command: click.Command) -> click.Command:
@@ -90,7 +91,7 @@ def _show(settings: Settings) -> None:
 
     for row in describe(settings):
         value = f"{row.value or 'none'}{'' if row.value == row.default else f'  (default {row.default or chr(8212)})'}"
-        click.echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.description}")
+        echo(f"{row.option:<28} {value:<24} {row.variable:<28} {row.description}")
     for limit in describe_model(limits_from(os.environ)):
         value = f"{limit.value}{'' if limit.value == limit.default else f'  (default {limit.default})'}"
-        click.echo(f"{'(model; no option)':<28} {value:<24} {limit.variable:<28} {limit.description}")
+        echo(f"{'(model; no option)':<28} {value:<24} {limit.variable:<28} {limit.description}")

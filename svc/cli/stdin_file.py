@@ -21,6 +21,8 @@ from typing import BinaryIO
 
 import click
 
+from svc.untrusted.terminal import echo
+
 NAME = "stdin"
 WAIT_SECONDS = 10.0
 
@@ -44,7 +46,7 @@ def stdin_file(*, is_explicit: bool, is_wanted: bool) -> Iterator[Path | None]:
         if not path.stat().st_size:
             if is_explicit:
                 raise click.UsageError("--attach -: stdin is empty")
-            click.echo("stdin is empty; nothing is attached", err=True)
+            echo("stdin is empty; nothing is attached", err=True)
             yield None
             return
         yield path
@@ -74,8 +76,8 @@ def _has_content() -> bool:
         return False
     if select.select([descriptor], [], [], 1.0)[0]:
         return True
-    click.echo(f"waiting up to {WAIT_SECONDS:g} s for stdin (skip it with < /dev/null)", err=True)
+    echo(f"waiting up to {WAIT_SECONDS:g} s for stdin (skip it with < /dev/null)", err=True)
     if select.select([descriptor], [], [], WAIT_SECONDS)[0]:
         return True
-    click.echo("nothing came from stdin; nothing is attached. Use --attach - to wait for it", err=True)
+    echo("nothing came from stdin; nothing is attached. Use --attach - to wait for it", err=True)
     return False

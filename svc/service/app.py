@@ -52,10 +52,11 @@ from svc.service.http import endpoints as http
 from svc.service.http import page
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
-from svc.service.http.replies import error_reply
+from svc.service.http.replies import HeldResponse, error_reply
 from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
+from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
@@ -105,34 +106,39 @@ OPERATIONS = (
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
-        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413),
+        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 507),
     ),
-    Operation("GET", "/session/get", http.get, answer=Session, parameters=("session_id",), errors=_SESSION_ERRORS),
+    Operation(
+        "GET", "/session/get", http.get,
+        answer=Session, parameters=("session_id", "after", "limit"), errors=_SESSION_ERRORS,
+    ),
     Operation("GET", "/session/list", http.list_sessions, answer=list[Session]),
     Operation("POST", "/session/update", http.update, body=UpdateRequest, data=Session, errors=(*_SESSION_ERRORS, 413)),
     Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/session/generate", http.generate,
-        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502),
+        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502, 507),
     ),
     Operation(
         "POST", "/session/attach_file", http.attach_file,
-        body=AttachFileRequest, data=SessionFile, errors=(*_SESSION_ERRORS, 413),
+        body=AttachFileRequest, data=SessionFile, errors=(*_SESSION_ERRORS, 413, 507),
     ),
     Operation(
         "POST", "/session/upload_file", http.upload_file,
-        body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_SESSION_ERRORS, 413),
+        body=bytes, data=SessionFile, parameters=("session_id", "filename"), errors=(*_SESSION_ERRORS, 413, 507),
     ),
     Operation(
         "GET", "/session/file", http.read_file,
         answer=None, media_type="application/octet-stream", parameters=("session_id", "sha256"), errors=_SESSION_ERRORS,
     ),
     Operation("POST", "/session/detach_file", http.detach_file, body=DetachFileRequest, errors=(*_SESSION_ERRORS, 413)),
-    Operation("POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_SESSION_ERRORS, 413)),
+    Operation(
+        "POST", "/session/feedback", http.feedback, body=FeedbackRequest, errors=(*_SESSION_ERRORS, 413, 507)
+    ),
     Operation("POST", "/stream/ticket", http.ticket, body=TicketRequest, answer=Ticket, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/chat/completions", http.chat_completions,
-        body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502),
+        body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502, 507),
     ),
     Operation("GET", "/models", http.models, answer=ModelList),
     Operation("GET", "/key/list", http.list_keys, answer=KeyList),
@@ -269,7 +275,8 @@ def _routes(running: RunningService) -> list[BaseRoute]:
 
 
 def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:
-    async def endpoint(request: Request) -> Response:
+    async def endpoint(request: Request) -> Response | HeldResponse:
+        use: RequestUse | None = None
         try:
             if operation.public_handler is not None:
                 return await operation.public_handler(service, request)
@@ -277,14 +284,20 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
             request.scope["state"]["key_id"] = (
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
-            service.rates.count_request(key)
+            request.scope["state"][ACCOUNT] = key.rate_id
+            request.scope["state"][http.REQUEST_USE] = use = RequestUse(service.quotas, key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")
-            return await operation.handler(service, key, request)
+            response = await operation.handler(service, key, request)
         except ServiceError as error:
-            return error_reply(error)
+            response = error_reply(error)
         except Exception as error:  # noqa: BLE001  # becomes an error response, logged with its id
-            return error_reply(internal_error(error, request=request.scope.get("request_id", "")))
+            response = error_reply(internal_error(error, request=request.scope.get("request_id", "")))
+        except BaseException:
+            if use is not None:
+                use.close()
+            raise
+        return response if use is None else HeldResponse(response, use)
 
     return endpoint
 

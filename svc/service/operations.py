@@ -6,9 +6,10 @@ Decides the order of checks: the session must exist and belong to the caller (40
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from functools import partial
 
 import msgspec
 
@@ -20,6 +21,7 @@ from svc.errors import (
     SessionIdTakenError,
     SessionNotFoundError,
     TooLargeError,
+    UnavailableError,
 )
 from svc.local_tools import LocalTool
 from svc.messages import (
@@ -39,7 +41,6 @@ from svc.messages import (
     UserType,
 )
 from svc.service.access.auth import Authenticator
-from svc.service.access.rate_limits import RateLimits
 from svc.service.access.sign_in_codes import SignInCodes
 from svc.service.access.stream_tickets import StreamTickets, offered_ticket
 from svc.service.access.user_keys import UserKeys
@@ -47,18 +48,23 @@ from svc.service.bus import Bus
 from svc.service.chat_completions import ChatCompletion, ChatRequest, build_completion, read_conversation
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
+from svc.service.quotas.ledger import Hold, Quotas
+from svc.service.quotas.table import QuotaName
+from svc.service.quotas.uses import TurnUse, check_turn
 from svc.service.sessions import rules as sessions
+from svc.service.sessions.document import SessionDocument
 from svc.service.sessions.file_type import detect_type
 from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
-from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, TurnStart
+from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
 from svc.service.turns.local_tool_calls import check_local_tools
-from svc.service.turns.message_builder import MessageBuilder
+from svc.service.turns.message_builder import MessageBuilder, count_tokens
 from svc.service.turns.turns import Turns, cancelled, deleted
 
 log = logging.getLogger("svc.service")
+FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -87,12 +93,12 @@ class Service:
         self.settings = settings
         self.clock = clock
         self.auth = Authenticator(session_stores.logged, clock)
-        self.rates = RateLimits(clock)
         self.tickets = StreamTickets(clock)
         self.user_keys = UserKeys(session_stores.logged, clock)
         self.sign_in_codes = SignInCodes(clock)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
+        self.quotas = Quotas(settings, self.metrics)
         self.turns = Turns(
             assistant, bus=bus, settings=settings, clock=clock, save_file=self._save_file, metrics=self.metrics
         )
@@ -113,6 +119,8 @@ class Service:
     async def register(self, key: KeyRecord, request: RegisterRequest) -> Session:
         """Register a session, or return the caller's existing one with that id."""
         session = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
+        if request.id is None or await self.session_stores.find(session.id) is None:
+            await self._check_sessions(key)
         handle = await self.session_stores.add(session)
         if handle.session.user_id != key.user_id:
             raise SessionIdTakenError(
@@ -121,21 +129,45 @@ class Service:
         sessions.check_alive(handle.session, self.clock())
         return sessions.wire_session(handle.session)
 
-    async def get(self, key: KeyRecord, session_id: str) -> Session:
-        """The session with its messages."""
-        handle = await self.live_session(key, session_id)
-        stored = await handle.store.messages_after(session_id, 0)
-        messages = [msgspec.json.decode(message.body, type=Message) for message in stored]
-        return sessions.wire_session(handle.session, messages)
+    async def _check_sessions(self, key: KeyRecord) -> None:
+        """Raise QuotaExceededError if the user may not have one more session."""
+        kept = await self.session_stores.count_for_user(key.user_id, self.clock())
+        self.quotas.hold(QuotaName.SESSIONS, key, kept=kept).close()
 
-    async def list(self, key: KeyRecord) -> list[Session]:
+    async def _hold_room(self, key: KeyRecord, *, is_logged: bool, more: int) -> tuple[Hold, int]:
+        """Hold room for ``more`` bytes on disk or in memory; returns the hold, and what the user's sessions keep.
+
+        Raises:
+            QuotaExceededError: The user's sessions would keep too much.
+            UnavailableError: The memory for unlogged sessions is used up.
+        """
+        store = self.session_stores.logged if is_logged else self.session_stores.private
+        if not is_logged:
+            used = await store.bytes_of_all() - self.session_stores.memory.used_bytes
+            if used + more > self.settings.max_memory_message_bytes:
+                raise UnavailableError(
+                    f"the messages of unlogged sessions take {used:,} bytes of memory; the limit is "
+                    f"{self.settings.max_memory_message_bytes:,} for all of them (SVC_MAX_MEMORY_MESSAGE_BYTES). Use a "
+                    "logged session, or try again later",
+                    retry_after=FULL_RETRY_SECONDS,
+                )
+        kept = await store.bytes_of(key.user_id)
+        return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
+
+    async def get(
+        self, key: KeyRecord, session_id: str, *, after: int = 0, limit: int | None = None
+    ) -> SessionDocument:
+        """The session with its messages, or with at most ``limit`` of those after a seq, to be read page by page."""
+        handle = await self.live_session(key, session_id)
+        last_seq = handle.session.last_seq if limit is None else min(handle.session.last_seq, after + limit)
+        return SessionDocument(handle, after=after, last_seq=last_seq)
+
+    async def list(self, key: KeyRecord) -> Sequence[SessionRecord]:
         """The caller's live sessions, oldest first."""
-        now = self.clock()
-        own = await self.session_stores.list_for_user(key.user_id)
-        return [sessions.wire_session(session) for session in own if now < session.expire_time]
+        return await self.session_stores.list_for_user(key.user_id, self.clock())
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
-        """The key's user, its live sessions and the models it may use."""
+        """The key's user and the models it may use, without its sessions."""
         user = User(
             id=key.user_id,
             org_id=key.org_id,
@@ -150,7 +182,7 @@ class Service:
             rpm=key.rpm,
         )
         models = self.models.available(allow_experimental=key.allow_experimental)
-        return UserInfo(user=user, sessions=await self.list(key), available_models=models)
+        return UserInfo(user=user, sessions=[], available_models=models)
 
     async def update(self, key: KeyRecord, request: UpdateRequest) -> Session:
         """Change name, description or ttl."""
@@ -174,12 +206,14 @@ class Service:
         self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] = ()
     ) -> tuple[SessionHandle, TurnStart]:
         """Start the turn of a query, or find the one that the same query id started before."""
-        self.rates.check_tokens(key)
+        check_turn(self.quotas, key)
         handle = await self.live_session(key, session_id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
         tools = check_local_tools(local_tools, self.settings)
-        spend = partial(self.rates.spend_tokens, key)
-        return handle, await self.turns.ask(handle, clean, spend=spend, local_tools=tools)
+        room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(clean.content or ""))
+        use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(clean.content or ""))
+        with contextlib.closing(room):
+            return handle, await self.turns.ask(handle, clean, use=use, local_tools=tools)
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:
         """Accept a client's answer to a request of the running turn; a refused one counts as a request of the key."""
@@ -187,7 +221,7 @@ class Service:
         try:
             self.turns.answer(session_id, message)
         except ServiceError:
-            self.rates.count_request(key)
+            self.quotas.spend(QuotaName.REQUESTS, key)
             raise
 
     async def cancel(self, session_id: str, turn_id: str) -> None:
@@ -218,10 +252,27 @@ class Service:
         handle = await self.live_session(key, session_id)
         sessions.check_file_name(name, self.settings)
         self._check_file_limit(handle, name)
-        received = await handle.files.receive(chunks, limit)
+        room, kept = await self._hold_room(key, is_logged=handle.session.can_log, more=0)
+        with contextlib.closing(room):
+            received = await handle.files.receive(_held(chunks, room, kept), limit)
+            await self._check_still_room(key, handle, room, received)
+            return await self._attach(handle, name, received, hint)
+
+    async def _check_still_room(
+        self, key: KeyRecord, handle: SessionHandle, room: Hold, received: ReceivedFile
+    ) -> None:
+        """Raise QuotaExceededError, and drop the file, if others took its room while it was received."""
+        try:
+            room.grow(0, kept=await handle.store.bytes_of(key.user_id))
+        except BaseException:
+            await handle.files.remove([received.id])
+            raise
+
+    async def _attach(self, handle: SessionHandle, name: str, received: ReceivedFile, hint: str | None) -> SessionFile:
+        """Attach a stored file, unless the session has it already."""
         mime_type, label = detect_type(received.head, name, hint)
         file = self._file_record(received, name, mime_type, label)
-        now = await self.session_stores.find(session_id)
+        now = await self.session_stores.find(handle.session.id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
         if same:
             await handle.files.remove([file.id])
@@ -295,6 +346,8 @@ class Service:
         """Store a user's feedback on a session."""
         handle = await self.live_session(key, request.session_id)
         sessions.check_feedback(request, self.settings)
+        room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(request.comment or ""))
+        room.close()
         await handle.store.add_feedback(
             FeedbackRecord(
                 session_id=request.session_id,
@@ -310,6 +363,7 @@ class Service:
     async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
         """Issue a ticket that opens one stream of the caller's session."""
         await self.live_session(key, request.session_id)
+        self.quotas.hold(QuotaName.STREAMS, key).close()  # a browser cannot read why an upgrade is refused
         return self.tickets.issue(key, request.session_id)
 
     async def authenticate_stream(
@@ -326,12 +380,12 @@ class Service:
     async def converse(self, key: KeyRecord, request: ChatRequest) -> tuple[str, ChatCompletion]:
         """Answer an OpenAI-style request in a new session; returns the session's id and the response."""
         conversation = read_conversation(request)
+        check_turn(self.quotas, key)
         now = self.clock()
         queries = [self._earlier_turn(prompt, answer, now) for prompt, answer in conversation.exchanges]
         prompt = sessions.check_query(
             Message(message_type=MessageType.QUERY, content=conversation.prompt), now=now, settings=self.settings
         )
-        self.rates.check_tokens(key)
         registration = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
         sessions.check_content_size(conversation.instructions, self.settings)
         session = sessions.new_session(
@@ -342,10 +396,13 @@ class Service:
             models=self.models,
             instructions=conversation.instructions,
         )
+        await self._check_sessions(key)
+        texts = (conversation.instructions, *itertools.chain(*conversation.exchanges), conversation.prompt)
+        room, _ = await self._hold_room(key, is_logged=session.can_log, more=sum(map(len, texts)))
+        use = TurnUse(self.quotas, key, prompt_tokens=sum(map(count_tokens, texts)))
         handle = self.session_stores.new(msgspec.structs.replace(session, turns=len(queries)))
-        turn_end = await self.turns.ask_in_new_session(
-            handle, queries, prompt, spend=partial(self.rates.spend_tokens, key)
-        )
+        with contextlib.closing(room):
+            turn_end = await self.turns.ask_in_new_session(handle, queries, prompt, use=use)
         response = _response(session.id, turn_end)
         return session.id, build_completion(
             session_id=session.id,
@@ -389,6 +446,13 @@ class Service:
             except Exception:
                 log.exception("purge failed")
             await asyncio.sleep(self.settings.purge_interval_seconds)
+
+
+async def _held(chunks: AsyncIterator[bytes], room: Hold, kept: int) -> AsyncIterator[bytes]:
+    """Yield the chunks, each once there is room for it."""
+    async for chunk in chunks:
+        room.grow(len(chunk), kept=kept)
+        yield chunk
 
 
 def _response(session_id: str, messages: Sequence[Message]) -> SessionResponse:

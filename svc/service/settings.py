@@ -59,6 +59,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_memory_file_bytes: Annotated[
         int, Meta(ge=0, description="memory for the files of all unlogged sessions together")
     ] = 256 * MIB
+    max_memory_message_bytes: Annotated[
+        int, Meta(ge=0, description="memory for the messages of all unlogged sessions together")
+    ] = 256 * MIB
     max_file_name_chars: Annotated[
         int, Meta(ge=1, description="maximum length of a file name: the usual limit of file systems")
     ] = 255
@@ -104,6 +107,36 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 0.5
     close_seconds: Annotated[float, Meta(gt=0, description="close-handshake timeout")] = 5.0
 
+    # quotas: of one key with the keys made from it, or of one user; 0 is no limit
+    key_requests_per_minute: Annotated[
+        int, Meta(ge=0, description="requests of a key in a minute, if it has no rpm of its own; 0: no limit")
+    ] = 12_000
+    key_tokens_per_minute: Annotated[
+        int, Meta(ge=0, description="tokens of a key in a minute, if it has no tpm of its own; 0: no limit")
+    ] = 20_000_000
+    key_tokens_per_day: Annotated[int, Meta(ge=0, description="tokens of a key in a day; 0: no limit")] = 500_000_000
+    key_bytes_per_day: Annotated[
+        int, Meta(ge=0, description="bytes of request bodies and files that a key sends in a day; 0: no limit")
+    ] = 102_400 * MIB
+    key_worker_seconds_per_day: Annotated[
+        int, Meta(ge=0, description="seconds of worker processes that a key uses in a day; 0: no limit")
+    ] = 86_400
+    key_requests_at_once: Annotated[
+        int, Meta(ge=0, description="HTTP requests of a key in progress at the same time; 0: no limit")
+    ] = 200
+    key_body_bytes: Annotated[
+        int, Meta(ge=0, description="request bodies of a key in memory at the same time; 0: no limit")
+    ] = 256 * MIB
+    key_streams: Annotated[int, Meta(ge=0, description="open streams of a key; 0: no limit")] = 100
+    key_turns: Annotated[int, Meta(ge=0, description="running turns of a key; 0: no limit")] = 100
+    key_sessions: Annotated[int, Meta(ge=0, description="live sessions of a user; 0: no limit")] = 10_000
+    key_disk_bytes: Annotated[
+        int, Meta(ge=0, description="messages and files of a user's logged sessions on disk; 0: no limit")
+    ] = 20_480 * MIB
+    key_memory_bytes: Annotated[
+        int, Meta(ge=0, description="messages and files of a user's unlogged sessions in memory; 0: no limit")
+    ] = 192 * MIB
+
     # connections and the process
     stop_seconds: Annotated[float, Meta(ge=0, description="time running turns have to finish at shutdown")] = 5.0
     body_idle_seconds: Annotated[float, Meta(gt=0, description="maximum pause within a request body")] = 30.0
@@ -111,6 +144,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_keyless_connections: Annotated[
         int, Meta(ge=1, description="maximum unauthenticated connections; the oldest is dropped")
     ] = 500
+    max_keyless_per_peer: Annotated[
+        int, Meta(ge=1, description="the same from one address; not used behind a proxy, whose address all share")
+    ] = 100
+    max_connections: Annotated[
+        int, Meta(ge=1, description="maximum connections; fewer if the process may open fewer files")
+    ] = 10_000
     max_head_bytes: Annotated[int, Meta(ge=1, description="maximum size of a request's URL and headers together")] = (
         65_536
     )

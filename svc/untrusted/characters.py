@@ -16,13 +16,24 @@ import re
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
+_IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff"
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"
+)
 _HIDDEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200c\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164"
-    "\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb\ufffe\uffff\ud800-\udfff"
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+    f"[{_IGNORABLE}\u2028\u2029\ud800-\udfff]"
     f"|(?<![{_EMOJI}\ufe0f])\u200d|\u200d(?![{_EMOJI}])"
     f"|(?<![{_EMOJI}#*0-9])\ufe0f"
 )
+HIDDEN_OR_CONTROL = re.compile(f"{_CONTROL.pattern}|{_HIDDEN.pattern}")
+"""What ``printable`` shows in another way."""
+_REMOVABLE = re.compile(f"[{_IGNORABLE}\u200d\ufe0f]")
+
+
+def without_hidden(text: str) -> str:
+    """Return the text without its hidden characters, for comparing what a reader sees; line separators stay."""
+    return text if text.isascii() else _REMOVABLE.sub("", text)
 
 
 def printable(text: str) -> str:

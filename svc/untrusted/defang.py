@@ -1,8 +1,8 @@
 """Write indicators so that nothing follows them, and read the ways in which others do so: hxxp, [.], (dot), [at].
 
 ``defang_word`` decides which words of prose are indicators; ``defang`` writes a value whose kind is known;
-``defang_text`` treats every word of a text; ``break_links`` takes the life out of addresses in Markdown without
-deciding what they are. All four build on the same schemes and the same way to write a host.
+``defang_text`` treats every word of a text; ``break_links`` takes the life out of everything that a renderer could link
+without deciding what it is. All build on the same schemes and the same way to write a host.
 
 ``refang`` undoes what other writers did and never adds or removes a line break. A dot that was written harmless becomes
 DOT, a character of its own, which tells later readers that the writer meant a host there, not a file or a version.
@@ -18,6 +18,8 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+from svc.untrusted.characters import without_hidden
+
 if TYPE_CHECKING:
     from publicsuffixlist import PublicSuffixList
 
@@ -25,7 +27,6 @@ DOT = "\ue000"  # private use: never part of a text that means anything
 _OPEN, _CLOSE = r"[\[({<⟨【]", r"[\])}>⟩】]"
 _SPACE = r"[ \t]{0,2}"
 
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\ue000]")
 _SCHEMES = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"(?P<http>h[tx*_]{1,3}p|h\[?[tx]{2}\]?p|\[h[tx]{2}p\]|hxxx?p|hppt|meow|h[tx]{2}\[p\])(?P<s>\[?s\]?|x)?"
@@ -61,8 +62,7 @@ _MARK = re.compile(
 
 def refang(text: str) -> str:
     """``text`` as it was before it was made harmless; a dot put back is DOT. Has as many lines as ``text``."""
-    if not text.isascii():
-        text = _INVISIBLE.sub("", text)
+    text = without_hidden(text).replace(DOT, "")
     if _MARK.search(text) is None:
         return text
     text = _SCHEMES.sub(_scheme, text)
@@ -92,18 +92,23 @@ _LINKED_SCHEMES = (
 )  # fmt: skip
 """Schemes that a program may act on when they are followed, besides http and https."""
 
-_WEB = re.compile(r"(?:(h)tt|(f)t)(ps?)(?=:[/\\])", re.IGNORECASE)
+_WEB = re.compile(r"htt(ps?)(?=:[/\\])|ft(ps?)(?=:[/\\])", re.IGNORECASE)
 _ADDRESS = re.compile(r"([a-z][a-z0-9+.-]{0,30})(:/{2,}|:\\\\)([^/?#\s]*)", re.IGNORECASE)
 _SAFE_SCHEMES = ("hxxp", "hxxps", "fxp", "fxps")
 _LINKED = re.compile(rf"^(?:{'|'.join(_LINKED_SCHEMES)}):", re.IGNORECASE)
-_LINKED_ANYWHERE = re.compile(rf"\b({'|'.join(_LINKED_SCHEMES)})(:)(?=\S)", re.IGNORECASE)
-_WEB_ANYWHERE = re.compile(r"\b(h)tt(ps?)(?=:)", re.IGNORECASE)
-_WWW = re.compile(r"\b(www)\.(?=\S)", re.IGNORECASE)
+_BREAKABLE = re.compile(r"tps?:|://|www\.|@", re.IGNORECASE)  # without any of these there is nothing to break
+_WEB_ANYWHERE = re.compile(r"htt(ps?)(?=:)|ft(ps?)(?=:)", re.IGNORECASE)
+_ANY_SCHEME = re.compile(r"(?<!hxxp)(?<!hxxps)(?<!fxp)(?<!fxps)(?<=[A-Za-z0-9])://", re.IGNORECASE)
+_LINKED_ANYWHERE = re.compile(rf"(?<![A-Za-z0-9])({'|'.join(_LINKED_SCHEMES)}):(?=\S)", re.IGNORECASE)
+_WWW = re.compile(r"(www)\.", re.IGNORECASE)
+_AT_ANYWHERE = re.compile(r"(?<=[^\s\[(@])@(?=[^\s\])@])")
 _DEFANGED = re.compile(r"\[(?:\.|@|:|://|dot|at)\]|\((?:dot|\.)\)|\bhxxps?\b|\bfxps?://", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
 _MAIL = re.compile(r"[^\s@<>\"'(),;]+@[^\s@<>\"'(),;]*[^\W_][^\s@<>\"'(),;]*")
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d]|\.\d)")
-_DOMAIN = re.compile(r"(?<![\w.@-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+([^\W\d_][\w-]{1,30})(?![\w-])")
+_DOMAIN = re.compile(
+    r"(?<![^\W_])(?<![.@-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+([^\W\d_][\w-]{0,61}[^\W_])(?![^\W_]|-+[^\W_])"
+)
 _FILE_ENDINGS = frozenset(("ai", "app", "cc", "java", "md", "mov", "pl", "ps", "pub", "py", "rs", "sh", "so", "zip"))
 """Top-level domains that end file names as often: shown as code, defanged only if more speaks for a host."""
 
@@ -138,10 +143,20 @@ def defang_text(text: str) -> str:
     return _WORD.sub(lambda match: defang_word(match[0]) or match[0], text)
 
 
-def break_links(markdown: str) -> str:
-    """Return Markdown in which no renderer finds an address to link; it decides nothing about hosts and names."""
-    text = _WEB_ANYWHERE.sub(r"\1xx\2", markdown)
-    return _WWW.sub(r"\1[.]", _LINKED_ANYWHERE.sub(r"\1[\2]", text))
+def break_links(text: str) -> str:
+    """Return prose in which no renderer finds an address to link; it decides nothing about hosts and names."""
+    return _LINKED_ANYWHERE.sub(r"\1[:]", _inert(text))
+
+
+def _inert(text: str) -> str:
+    """The text without what GFM and linkify link: ``www.``, a scheme and ``@``, in whatever company.
+
+    They link more than one expects: after punctuation, within a word, without a host. Twice changes nothing more.
+    """
+    if _BREAKABLE.search(text) is None:
+        return text
+    text = _ANY_SCHEME.sub("[:]//", _WEB_ANYWHERE.sub(_web, text))
+    return _AT_ANYWHERE.sub("[@]", _WWW.sub(r"\1[.]", text))
 
 
 def defang_word(word: str) -> str | None:
@@ -149,6 +164,16 @@ def defang_word(word: str) -> str | None:
 
     The caller shows what it returns as code: a file name that could be a domain comes back as it is.
     """
+    found = _defanged(word)
+    shown = word if found is None else found
+    safe = _inert(shown)
+    if safe != shown:  # what was in between may have hidden a domain
+        return _bare(safe)
+    return found
+
+
+def _defanged(word: str) -> str | None:
+    """The word with the indicators that it is known to hold defanged, else None."""
     word = _WEB.sub(_web, word)
     if _ADDRESS.search(word):
         return _bare(_ADDRESS.sub(_address, word))
@@ -162,7 +187,8 @@ def defang_word(word: str) -> str | None:
 
 
 def _web(match: re.Match[str]) -> str:
-    return ("hxx" if match[1] else "fx") + match[3].lower()
+    """The scheme as ``hxxp``, ``hxxps``, ``fxp`` or ``fxps``; the groups hold the end of either."""
+    return f"hxx{match[1].lower()}" if match[1] else f"fx{match[2].lower()}"
 
 
 def _ats(text: str) -> str:
@@ -213,7 +239,7 @@ def _is_ipv6(word: str) -> bool:
 
 
 def _is_top_level(ending: str) -> bool:
-    if ending.lower() in _SPECIAL_USE:
+    if ending.lower() in _SPECIAL_USE or ending.lower().startswith("xn--"):
         return True
     try:
         ascii_ending = ending.lower().encode("idna").decode("ascii")

@@ -1,9 +1,15 @@
 """Make an answer's Markdown safe to show in any renderer, and give its plain text. Pure; never raises.
 
 An answer quotes what attackers wrote. It is parsed as CommonMark with tables and written again from the tree, in a
-subset that JupyterLab (marked, MathJax, mermaid), nbconvert (mistune), VS Code and GitHub read alike: no image, link,
-raw HTML or formula; what any of them could take for markup is escaped or shown as code. Indicators outside code are
-defanged (``defang.py``). Doing it twice changes nothing. Cases for every language: ``tests/wire/markdown_cases.json``.
+subset that JupyterLab (marked, MathJax, mermaid), nbconvert (mistune), VS Code (markdown-it), GitHub (cmark-gfm),
+remark, python-markdown and showdown read alike: no image, link, raw HTML or formula. What any of them could take for
+markup is an entity, never a backslash, which an autolink would swallow; or it is shown as code. Indicators outside
+code are defanged (``defang.py``). What was written is then given to GitHub's parser (``gfm.py``); if that finds
+anything live, the whole answer is shown as code. Doing it twice changes nothing. Cases for every language:
+``tests/wire/markdown_cases.json``.
+
+Code keeps its fence unless a renderer without fences (python-markdown, showdown within lists) would find markup in it:
+then it is indented, or each line is a code span where indented code could be taken for a part of a list.
 
 Facts: CommonMark 0.31, GitHub Flavored Markdown, JupyterLab's ``latex.ts`` and MathJax delimiters, OWASP's XSS sheet.
 """
@@ -13,12 +19,14 @@ from __future__ import annotations
 import re
 from collections import deque
 from dataclasses import dataclass
+from enum import Enum, auto
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING
 
 from svc.untrusted.characters import printable
-from svc.untrusted.defang import defang_word
+from svc.untrusted.defang import break_links, defang_word
+from svc.untrusted.gfm import is_inert
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -29,14 +37,21 @@ MAX_ADDRESS = 300  # characters of a link's address that are shown: a data: URL 
 
 _HARD = "\0"  # ends a line that breaks hard, while it is written; no text has it: printable() shows it
 _BREAKS = re.compile(r"[\0 ]*\n[\0\n ]*")
+_BEFORE_BREAK = re.compile(r"(?<! ) +(?=\0)")
 _SPACES = re.compile(r"\s+")
+_LINE_BREAK = re.compile(r"[ \t]*\n[ \t]*")
 _OPENING, _CLOSING = "([{\"'<“«", ")]}\"'>”»,;:!?."
-_CODE_ONLY = re.compile(r"[\\$`]")  # TeX, escapes, backticks: their meaning differs from renderer to renderer
+_CODE_ONLY = re.compile(r"[\\$`]|//")  # TeX, escapes, backticks, hosts: renderers differ about them
 _MATHEMATICS = re.compile(r"\$(?=\$)|\\\\(?=\[)|\\begin(?=\{)")
 """Where nbconvert starts a formula even in code, and lets the HTML after it through: a space goes in between."""
 
-_MARKUP = re.compile(r"[*\[\]<|~]|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_])")
-_LINE_START = re.compile(r"^(?:[#>+=:-]|\d{1,9}(?=[.)](?:[\s\0]|$)))")
+_MARKUP = re.compile(r"[*\[\]<|~{}]|&(?=[#\w])|(?<![^\W_])_|_(?![^\W_])")
+_MARKUP_IN_CELL = re.compile(rf'"|{_MARKUP.pattern}')  # showdown writes a head into an attribute
+_LINE_START = re.compile(r"^(?:[#>+=:!-]|(\d{1,9})[.)](?=[\s\0]|$))")
+_MARKUP_IN_CODE = re.compile(r"<[A-Za-z/!?]|\][ \t]?[(\[]|^[ \t]*\[[^\]\n]*\]:", re.MULTILINE)
+"""Code that a renderer without fences would read as HTML, a link or an image, or as the definition of one."""
+
+_LISTS = ("bullet_list", "ordered_list")
 _BEFORE_MARK = re.compile(r"[\s(\"'“«/:,;.`]")
 _AFTER_MARK = re.compile(r"[\s)\"'”»/:,;.!?`]")
 _LANGUAGES = frozenset(
@@ -96,9 +111,47 @@ class _Styled:
 _Part = _Text | _Code | _Break | _Styled
 
 
+class _Place(Enum):
+    """What encloses a block; LIST if a list does at any level."""
+
+    DOCUMENT = auto()
+    QUOTE = auto()
+    LIST = auto()
+
+    @property
+    def quoted(self) -> _Place:
+        """The place within a quote that is here."""
+        return _Place.LIST if self is _Place.LIST else _Place.QUOTE
+
+
+@dataclass(frozen=True)
+class _Around:
+    """What is around a block; ``previous`` is the type of the block before it, empty for the first."""
+
+    place: _Place = _Place.DOCUMENT
+    previous: str = ""
+
+    @property
+    def may_indent(self) -> bool:
+        """Whether indented code is code: not within or after a list, and not where ``strip`` would dedent it."""
+        is_start = self.place is _Place.DOCUMENT and not self.previous
+        return self.place is not _Place.LIST and self.previous not in _LISTS and not is_start
+
+    @property
+    def may_fence(self) -> bool:
+        """Whether every renderer with fences sees this one: showdown sees none behind a bullet."""
+        return self.place is not _Place.LIST or bool(self.previous)
+
+
 def safe_markdown(markdown: str) -> str:
     """Return the answer as Markdown that is safe in any renderer; ``""`` for an empty answer."""
-    return _written(markdown, plain=False)
+    written = _written(markdown, plain=False)
+    return written if is_inert(written) else safe_code(markdown)
+
+
+def safe_code(text: str) -> str:
+    """Return a text as one block of code that is safe in any renderer, wherever a block can be."""
+    return _ended(_Writer(plain=False).code_block(printable(text), _Around(), language="text"))
 
 
 def plain_text(markdown: str) -> str:
@@ -113,8 +166,13 @@ def _written(markdown: str, *, plain: bool) -> str:
     tokens = _parser().parse(text)
     writer = _Writer(plain=plain)
     if any(token.level > MAX_NESTING for outer in tokens for token in (outer, *(outer.children or ()))):
-        return writer.code_block(text, language="")
-    return writer.blocks(SyntaxTreeNode(tokens).children)
+        return _ended(writer.code_block(text, _Around(), language=""))
+    return _ended(writer.blocks(SyntaxTreeNode(tokens).children))
+
+
+def _ended(markdown: str) -> str:
+    """The Markdown with its hard breaks: two spaces, which more renderers know than a backslash."""
+    return markdown.replace(_HARD, "  ")
 
 
 @cache
@@ -142,18 +200,19 @@ class _Writer:
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
 
-    def blocks(self, nodes: list[SyntaxTreeNode], *, tight: bool = False) -> str:
+    def blocks(self, nodes: list[SyntaxTreeNode], *, tight: bool = False, place: _Place = _Place.DOCUMENT) -> str:
         written: list[str] = []
         previous = ""
         alternate = False
         for node in nodes:
             is_next_list = node.type == previous and not alternate  # the other marker keeps two lists apart
-            if block := self._block(node, alternate=is_next_list):
+            around = _Around(place, previous)
+            if block := self._block(node, around, alternate=is_next_list):
                 written.append(block)
                 previous, alternate = node.type, is_next_list
         return ("\n" if tight else "\n\n").join(written)
 
-    def _block(self, node: SyntaxTreeNode, *, alternate: bool) -> str:
+    def _block(self, node: SyntaxTreeNode, around: _Around, *, alternate: bool) -> str:
         match node.type:
             case "paragraph":
                 return self._paragraph(node)
@@ -162,32 +221,34 @@ class _Writer:
             case "bullet_list" | "ordered_list":
                 return self._list(node, alternate=alternate)
             case "blockquote":
-                return "\n".join(f"> {line}".rstrip() for line in self.blocks(node.children).split("\n"))
+                inside = self.blocks(node.children, place=around.place.quoted)
+                return "\n".join(f"> {line}".rstrip() for line in inside.split("\n"))
             case "table":
                 return self._table(node)
             case "hr":
                 return "___"
             case _:  # fence, code_block, html_block, and whatever a later parser brings
                 language = node.info.strip().lower() if node.type == "fence" else ""
-                return self.code_block(node.content, language=language)
+                return self.code_block(node.content, around, language=language)
 
     def _paragraph(self, node: SyntaxTreeNode) -> str:
-        lines = [line for line in map(str.strip, self._inline(node).split("\n")) if line.rstrip(_HARD).strip()]
+        text = _BEFORE_BREAK.sub("", self._inline(node))
+        lines = [line for line in map(str.strip, text.split("\n")) if line.rstrip(_HARD).strip()]
         if self._plain:
             return "\n".join(lines).replace(_HARD, "")
-        return "\n".join(map(_escape_start, lines)).rstrip(f" {_HARD}").replace(_HARD, "\\")
+        return "\n".join(map(_escape_start, lines)).rstrip(f" {_HARD}")
 
     def _heading(self, node: SyntaxTreeNode) -> str:
         text = self._inline(node, one_line=True).strip()
         if not self._plain and text.endswith("#"):
-            text = f"{text[:-1]}\\#"
+            text = f"{text[:-1]}&#35;"
         return f"{'#' * int(node.tag[1:])} {text}".rstrip()
 
     def _list(self, node: SyntaxTreeNode, *, alternate: bool) -> str:
         is_ordered = node.type == "ordered_list"
         tight = all(_is_tight(item) for item in node.children)
         start = int(node.attrs.get("start", 1)) if is_ordered else 0
-        contents = filter(None, (self.blocks(item.children, tight=tight) for item in node.children))
+        contents = filter(None, (self.blocks(item.children, tight=tight, place=_Place.LIST) for item in node.children))
         items = []
         for number, content in enumerate(contents, start):
             bullet = "*" if alternate else "-"
@@ -197,11 +258,16 @@ class _Writer:
             items.append("\n".join(line.rstrip() for line in f"{bullet} {indented}".split("\n")))
         return ("\n" if tight else "\n\n").join(items)
 
-    def code_block(self, content: str, *, language: str) -> str:
+    def code_block(self, content: str, around: _Around, *, language: str) -> str:
         content = content.rstrip("\n")
         if self._plain:
             return "\n".join(f"    {line}".rstrip() for line in content.split("\n"))
         content = _MATHEMATICS.sub(r"\g<0> ", content)
+        is_markup = _MARKUP_IN_CODE.search(content) is not None
+        if is_markup and around.may_indent:
+            return _indented(content.split("\n"))
+        if is_markup or not around.may_fence:
+            return f"{_HARD}\n".join(map(_code_span, content.split("\n")))
         fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", content)), default=0))
         return f"{fence}{language if language in _LANGUAGES else ''}\n{content}\n{fence}"
 
@@ -245,12 +311,15 @@ class _Writer:
     def _word(self, word: str, *, in_cell: bool) -> str:
         core = word.lstrip(_OPENING).rstrip(_CLOSING)
         before, _, after = word.partition(core) if core else (word, "", "")
+        if break_links(word) != f"{before}{break_links(core)}{after}":  # "www." ends with a dot
+            before, core, after = "", word, ""
         if core and (safe := defang_word(core) or (core if _CODE_ONLY.search(core) else None)):
-            return self._escape(before) + self._code(safe, in_cell=in_cell) + self._escape(after)
-        return self._escape(word)
+            code = self._code(safe, in_cell=in_cell)
+            return self._escape(before, in_cell=in_cell) + code + self._escape(after, in_cell=in_cell)
+        return self._escape(word, in_cell=in_cell)
 
-    def _escape(self, text: str) -> str:
-        return text if self._plain else _MARKUP.sub(r"\\\g<0>", text)
+    def _escape(self, text: str, *, in_cell: bool) -> str:
+        return text if self._plain else (_MARKUP_IN_CELL if in_cell else _MARKUP).sub(_as_entity, text)
 
     def _code(self, text: str, *, in_cell: bool) -> str:
         if self._plain:
@@ -258,9 +327,8 @@ class _Writer:
         text = _MATHEMATICS.sub(r"\g<0> ", text)
         if not in_cell:
             return _code_span(text)
-        return "\\|".join(
-            _code_span(piece) if piece else "" for piece in text.split("|")
-        )  # mistune: no pipe in a cell's code
+        pieces = text.split("|")  # mistune: no pipe in a cell's code
+        return "&#124;".join(_code_span(piece) if piece else "" for piece in pieces)
 
 
 _ALIGNMENTS = {"text-align:left": ":--", "text-align:right": "--:", "text-align:center": ":-:"}
@@ -292,7 +360,7 @@ def _parts(nodes: list[SyntaxTreeNode]) -> list[_Part]:
             case "image":
                 parts += [_Text(f"image {node.content!r} "), *_shown_address(str(node.attrs.get("src", "")))]
             case _:  # code_inline, html_inline
-                parts.append(_Code(_SPACES.sub(" ", node.content)))
+                parts.append(_Code(_LINE_BREAK.sub(" ", node.content)))
     return parts
 
 
@@ -361,17 +429,31 @@ def _merged(parts: list[_Part]) -> list[_Part]:
 
 
 def _code_span(text: str) -> str:
+    """The line as a code span; an empty one as a space."""
+    text = text or " "
     runs = {len(run) for run in re.findall("`+", text)}
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
     needs_padding = text[0] == "`" or text[-1] == "`" or (text[0] == " " == text[-1] and not text.isspace())
     return f"{fence} {text} {fence}" if needs_padding else f"{fence}{text}{fence}"
 
 
+def _indented(lines: list[str]) -> str:
+    """The lines as indented code, without empty ones at its start."""
+    start = next(number for number, line in enumerate(lines) if line.strip())
+    return "\n".join(f"    {line}" if line.strip() else "" for line in lines[start:])
+
+
+def _as_entity(match: re.Match[str]) -> str:
+    return {"<": "&lt;", "&": "&amp;"}.get(match[0], f"&#{ord(match[0])};")
+
+
 def _escape_start(line: str) -> str:
+    """The line without what would begin a block: ``&#35;``, ``1&#46;``."""
     match = _LINE_START.match(line)
     if match is None:
         return line
-    return f"{match[0]}\\{line[match.end() :]}" if match[0][0].isdigit() else f"\\{line}"
+    number = match[1] or ""
+    return f"{number}&#{ord(line[len(number)])};{line[match.end() :]}"
 
 
 def _columns(rows: list[list[str]]) -> str:

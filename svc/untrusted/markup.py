@@ -10,12 +10,17 @@ import re
 from collections.abc import Sequence
 
 from svc.untrusted.characters import on_one_line
-from svc.untrusted.defang import defang_text
+from svc.untrusted.defang import break_links, defang_text
 
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the findings hold it whole
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
-_SPECIAL = re.compile(r"([\\`*_\[\]~$|!])")
+_EMPHASIS = re.compile(r"[\\*_~$!]")
+_ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")
+"""What is written as an entity, except the brackets of ``[.]``; a "//" alone is what linkify takes for a host."""
+
+_SPLIT = re.compile(r"[\\*_~$!&<`|{}]")
+_PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]{4,}")  # between escapes, where linkify looks for hosts
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 
 
@@ -42,9 +47,20 @@ def code_block(text: str, language: str = "text", *, limit: int = 4_000) -> str:
 
 
 def escape(text: str) -> str:
-    """Untrusted words as plain Markdown text on one line, without markup, HTML or links."""
-    shown = _SPECIAL.sub(r"\\\1", on_one_line(defang_text(text))).replace("&", "&amp;").replace("<", "&lt;")
+    """Untrusted words as plain Markdown text on one line, without markup, HTML or links.
+
+    What could come to life is an entity: a backslash would be swallowed by an autolink. Where only emphasis is at
+    stake, a backslash keeps names and paths readable.
+    """
+    words = break_links(defang_text(on_one_line(text)))
+    if _SPLIT.search(words):
+        words = _PIECE.sub(lambda piece: defang_text(piece[0]) if "." in piece[0] else piece[0], words)
+    shown = _ACTIVE.sub(_as_entity, _EMPHASIS.sub(r"\\\g<0>", words))
     return _BLOCK_START.sub(_as_text, shown)
+
+
+def _as_entity(character: re.Match[str]) -> str:
+    return character[1] or {"<": "&lt;", "&": "&amp;"}.get(character[0], f"&#{ord(character[0])};")
 
 
 def _as_text(start: re.Match[str]) -> str:
@@ -60,7 +76,8 @@ def table(
     ``total`` is the number of rows if ``rows`` holds only the first of them, at least ``limit``.
     """
     count = len(rows) if total is None else total
-    lines = [_row(headers), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
+    heads = [head.replace('"', "&quot;") for head in headers]  # showdown writes a head into an attribute
+    lines = [_row(heads), _row(["---"] * len(headers)), *(_row(row) for row in rows[:limit])]
     if count > limit:
         lines += ["", f"… and {count - limit:,} more (all {count:,} are in the findings)."]
     return "\n".join(lines)

@@ -1,12 +1,14 @@
 """Make a model's Markdown harmless: no images, which would be fetched, no HTML, no links.
 
 Evidence may have told the model what to write, and an address with evidence in it would leak that evidence. Code
-stays as it is where CommonMark reads it as code; whether the rest is harmless is asked of a parser, not of a pattern.
-Pure. Rules: CommonMark 0.31 (4.5 fenced code, 6.1 code spans, 6.3 links), GFM (6.9 autolinks).
+stays as it is; in the rest, what could be active becomes text. If renderers could disagree about what is code, or a
+parser still finds something active, GitHub's with its autolinks among them, the whole is written again
+(``markdown.py``). Pure. Rules: CommonMark 0.31 (4.5 fenced code, 6.1 code spans, 6.3 links), GFM (6.9 autolinks).
 """
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator
 from enum import StrEnum
@@ -15,8 +17,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from svc.untrusted.characters import printable
 from svc.untrusted.defang import break_links
-from svc.untrusted.markup import code_block
+from svc.untrusted.gfm import is_inert
+from svc.untrusted.markdown import safe_markdown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +30,11 @@ if TYPE_CHECKING:
 
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _TICKS = re.compile("`+")
+_PLAIN_BLOCK = re.compile(r"(`{3,}|~{3,})[\w+#-]*\n(?:.*\n)*?\1\s*")
 _LIVE = frozenset({"image", "html_inline", "html_block", "link_open"})
 _TAG = re.compile(r"<(?=[A-Za-z/!?])")
+_ACTIVE = re.compile(r"[`\\$]|~~~|<[A-Za-z/!?]|\][ \t]?[(\[:]|\{[:#.]?[ ]?\w+=|(?<!:)//")
+"""In text: what begins code elsewhere, HTML, links, definitions, attributes and hosts, and what escapes them."""
 
 
 class PartKind(StrEnum):
@@ -46,17 +53,32 @@ class MarkdownPart(msgspec.Struct, frozen=True):
 
 
 def harmless(markdown: str) -> str:
-    """Return the text without active content; if rewriting its parts is not enough, the whole as a code block."""
+    """Return the text without active content; one in which nothing could be active is returned as it is."""
     by_part = "".join(part.text if part.form is not PartKind.TEXT else _disarmed(part.text) for part in parts(markdown))
-    if is_harmless(by_part):
-        return by_part
-    everywhere = _disarmed(markdown)
-    return everywhere if is_harmless(everywhere) else code_block(markdown, limit=len(markdown))
+    return by_part if _is_plain(by_part) and is_harmless(by_part) else safe_markdown(by_part)
 
 
 def is_harmless(markdown: str) -> bool:
-    """Whether a CommonMark parser that lets HTML through finds neither image, nor HTML, nor link."""
-    return not any(token.type in _LIVE for token in _all_tokens(_parser().parse(markdown)))
+    """Whether parsers that let HTML through, GitHub's and CommonMark's, find neither image, nor HTML, nor link."""
+    return is_inert(markdown) and not any(token.type in _LIVE for token in _all_tokens(_parser().parse(markdown)))
+
+
+def _is_plain(markdown: str) -> bool:
+    """Whether all renderers agree what is code, and nothing else has a sign of something active."""
+    found = parts(markdown)
+    starts = ["\n\n", *(part.text for part in found)]
+    return printable(markdown) == markdown and all(map(_is_quiet, found, starts))
+
+
+def _is_quiet(part: MarkdownPart, before: str) -> bool:
+    match part.form:
+        case PartKind.TEXT:
+            text = html.unescape(part.text)
+            return break_links(text) == text and _ACTIVE.search(part.text) is None
+        case PartKind.SPAN:
+            return "\n" not in part.text
+        case PartKind.BLOCK:
+            return before.endswith("\n\n") and _PLAIN_BLOCK.fullmatch(part.text) is not None
 
 
 def parts(markdown: str) -> list[MarkdownPart]:
@@ -116,7 +138,9 @@ def _spans(text: str) -> Iterator[MarkdownPart]:
 
 def _disarmed(text: str) -> str:
     """Text in which images, links, link definitions, HTML and addresses are shown as text."""
-    return break_links(_TAG.sub("&lt;", text).replace("![", "!\\[").replace("](", "]\\(").replace("]:", "]\\:"))
+    for active, shown in (("![", "!&#91;"), ("](", "&#93;("), ("]:", "&#93;:")):
+        text = text.replace(active, shown)
+    return break_links(_TAG.sub("&lt;", text))
 
 
 @cache

@@ -5,7 +5,7 @@ Values that differ between two runs of a notebook (session, time) are in the out
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -24,7 +24,8 @@ from svc_jupyter.answers.findings import (
     rows_of,
 )
 from svc_jupyter.answers.picture import KINDS, Picture
-from svc_jupyter.answers.status_mark import marked_markdown, marked_text
+from svc_jupyter.answers.signing import is_signed, sign_if_possible
+from svc_jupyter.answers.status_mark import marked_markdown, marked_text, unverified_markdown, unverified_text
 from svc_jupyter.errors import AskError
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from svc import AnswerStatus, Message, Usage
 
+_PURPOSE = "svc answer in a notebook"
+_SIGNATURE = "signature"
 ReadFile = Callable[[str], bytes]
 MIME_TYPE = "application/vnd.svc.answer+json"
 Bundle = dict[str, object]
@@ -41,13 +44,20 @@ Bundle = dict[str, object]
 
 @dataclass(frozen=True, kw_only=True)
 class Origin:
-    """Where an answer comes from. ``key`` identifies the question with its options, evidence and earlier questions."""
+    """Where an answer comes from. ``key`` identifies the question with its options, evidence and earlier questions.
+
+    Of a stored answer: when it was stored, whether it is unchanged (docs/reports.md, "Verified answers"), and its
+    findings file with its SHA-256.
+    """
 
     key: str = ""
     question: str = ""
     is_stored: bool = False
     has_changed: bool = False
-    findings_file: Path | None = None  # of a stored answer with many findings
+    stored_at: float = 0.0
+    is_verified: bool = True
+    findings_file: Path | None = None
+    findings_sha256: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,21 +87,25 @@ class Answer:
     def markdown(self) -> str:
         """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged.
 
-        It begins with a mark if the question was not answered or its evidence not examined.
+        It begins with a mark if the question was not answered, its evidence not examined, or a stored answer is not
+        verified.
         """
         from svc.untrusted.markdown import safe_markdown  # imported with the first answer
 
-        return marked_markdown(safe_markdown(self.raw), self.status)
+        shown = marked_markdown(safe_markdown(self.raw), self.status)
+        return shown if self.origin.is_verified else unverified_markdown(shown)
 
     @cached_property
     def text(self) -> str:
         """The answer without markup, for a ticket or a terminal; indicators outside code are defanged.
 
-        It begins with a mark if the question was not answered or its evidence not examined.
+        It begins with a mark if the question was not answered, its evidence not examined, or a stored answer is not
+        verified.
         """
         from svc.untrusted.markdown import plain_text  # imported with the first answer
 
-        return marked_text(plain_text(self.raw), self.status)
+        shown = marked_text(plain_text(self.raw), self.status)
+        return shown if self.origin.is_verified else unverified_text(shown)
 
     @cached_property
     def status(self) -> AnswerStatus | None:
@@ -181,5 +195,29 @@ class Answer:
             "question": self.origin.question,
             "is_stored": self.origin.is_stored,
             "has_changed": self.origin.has_changed,
+            "stored_at": self.origin.stored_at,
+            "is_verified": self.origin.is_verified,
         }
-        return data, {MIME_TYPE: provenance}
+        metadata: Bundle = {MIME_TYPE: provenance}
+        sign_output(data, metadata)
+        return data, metadata
+
+
+def sign_output(data: MutableMapping[str, object], metadata: MutableMapping[str, object]) -> None:
+    """Sign an answer's output, so that it can be checked when the notebook is read. Nothing without a usable key."""
+    provenance = metadata.get(MIME_TYPE)
+    if isinstance(provenance, dict):
+        provenance[_SIGNATURE] = sign_if_possible(_PURPOSE, _signed_part(data, provenance))
+
+
+def is_signed_output(data: Mapping[str, object], metadata: Mapping[str, object]) -> bool:
+    """Whether an answer's output is as ``sign_output`` left it, here or with a shared key."""
+    provenance = metadata.get(MIME_TYPE)
+    if not isinstance(provenance, dict):
+        return False
+    return is_signed(_PURPOSE, _signed_part(data, provenance), str(provenance.get(_SIGNATURE, "")))
+
+
+def _signed_part(data: Mapping[str, object], provenance: Mapping[str, object]) -> dict[str, object]:
+    shown = {kind: data.get(kind) for kind in ("text/markdown", "text/plain", MIME_TYPE)}
+    return {"data": shown, "provenance": {name: item for name, item in provenance.items() if name != _SIGNATURE}}

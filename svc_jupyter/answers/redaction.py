@@ -17,7 +17,7 @@ from urllib.parse import quote
 
 T = TypeVar("T")
 
-REDACTED = "svc_[redacted]"
+REDACTED = "svc_(redacted)"  # no brackets: with what comes after them, Markdown would read a link
 MIN_CHARACTERS = 4  # a shorter secret occurs in so many words that the report would be unreadable
 
 _KEY = re.compile(r"svc_[0-9A-Za-z]{49}")  # docs/wire.md, "Keys": 43 characters and 6 of checksum

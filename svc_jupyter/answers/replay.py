@@ -1,8 +1,8 @@
 """Answer the questions of one kernel from the service or from stored answers.
 
     live     always asks; does not use the store
-    replay   asks only what is not stored, and stores it
-    pin      never asks; fails if the answer is not stored
+    replay   asks only what is not stored and verified, and stores it
+    pin      never asks; fails if the answer is not stored, marks it if it is not verified
     refresh  always asks, stores, and reports changes
 
 Set by ``%%svc --answers MODE`` or the environment: ``SVC_ANSWERS``, ``SVC_ANSWERS_STORE`` (a folder; ``.answers``),
@@ -22,12 +22,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from svc import Message, SvcError
 from svc_jupyter.answers import named_secrets
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.answer import Origin
 from svc_jupyter.answers.findings import reference_in
-from svc_jupyter.answers.store import Entry
+from svc_jupyter.answers.status_mark import UNVERIFIED, pinned_note
+from svc_jupyter.answers.store import Entry, Stored
 from svc_jupyter.errors import AnswerMissingError, AskError
 
 if TYPE_CHECKING:
@@ -121,13 +124,13 @@ class AnswerCache:
             files=question.digests,
             before=self._before,
         )
-        entry = await asyncio.to_thread(answer_store.load, policy.folder, key) if policy.mode != "live" else None
-        if policy.mode == "pin" and entry is None:
+        stored = await asyncio.to_thread(answer_store.load, policy.folder, key) if policy.mode != "live" else None
+        if policy.mode == "pin" and stored is None:
             raise AnswerMissingError(_missing(policy, key, question.as_written))
-        if entry is not None and policy.mode in ("pin", "replay"):
-            items = self._replay(entry, question, policy)
+        if stored is not None and (policy.mode == "pin" or (policy.mode == "replay" and stored.is_verified)):
+            items = self._replay(stored, question, policy)
         else:
-            items = self._ask_and_store(ask, question, key, entry, policy, read_file)
+            items = self._ask_and_store(ask, question, key, stored, policy, read_file)
         async with aclosing(items):
             async for item in items:
                 yield item
@@ -143,31 +146,43 @@ class AnswerCache:
         self._model = model
 
     async def _replay(
-        self, entry: Entry, question: _StoredQuestion, policy: Policy
+        self, stored: Stored, question: _StoredQuestion, policy: Policy
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
+        entry = stored.entry
         await asyncio.to_thread(answer_store.touch, policy.folder, entry.key)
         for note in entry.notes:
             yield StatusNote(note)
         yield QuestionSent(entry.session_id, entry.model)
         for message in entry.messages:
             yield message
+        if question.ask_options.consent.can_ask:  # a batch run's outputs are compared; its page says so
+            yield StatusNote(pinned_note(entry.saved))
         self._replayed.append(question)
-        findings_file = answer_store.findings_path(policy.folder, entry.key)
-        yield Origin(key=entry.key, question=question.text, is_stored=True, findings_file=findings_file)
+        yield Origin(
+            key=entry.key,
+            question=question.text,
+            is_stored=True,
+            stored_at=entry.saved,
+            is_verified=stored.is_verified,
+            findings_file=answer_store.findings_path(policy.folder, entry.key),
+            findings_sha256=entry.findings_sha256,
+        )
 
     async def _ask_and_store(
         self,
         ask: AskService,
         question: _StoredQuestion,
         key: str,
-        known: Entry | None,
+        known: Stored | None,
         policy: Policy,
         read_file: ReadSessionFile,
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
         from svc_jupyter.question import QuestionSent, StatusNote
 
+        if known is not None and not known.is_verified:
+            yield StatusNote(f"the stored answer is {UNVERIFIED}; asking again")
         is_first = (
             policy.mode != "live" and self._session_id is None
         )  # the session before a restart has an unknown history
@@ -187,7 +202,7 @@ class AnswerCache:
             problem = await asyncio.to_thread(_save, policy.folder, entry, read_file)
             if problem:
                 yield StatusNote(problem)
-        has_changed = known is not None and known.differs(entry)
+        has_changed = known is not None and known.entry.differs(entry)
         yield Origin(key=key, question=question.text, has_changed=has_changed)
 
     async def _ask_again(self, ask: AskService, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:
@@ -261,7 +276,8 @@ def _save(folder: Path, entry: Entry, read_file: ReadSessionFile) -> str:
     try:
         if named is not None:
             content = read_file(entry.session_id, named.sha256)
-            answer_store.save_findings(folder, entry.key, content, named_secrets.known())
+            digest = answer_store.save_findings(folder, entry.key, content, named_secrets.known())
+            entry = msgspec.structs.replace(entry, findings_sha256=digest)
         answer_store.save(folder, entry)
     except OSError as error:
         return f"the answer could not be stored in {folder}: {error.strerror or error}"

@@ -1,5 +1,7 @@
 """Mark an answer that is not a result: the question was not answered, or its evidence not examined.
 
+Also marks a stored answer that may not be the analyst's.
+
 The mark is the first thing in the answer and made of words, so that it survives every export and needs no colour.
 Meaning of the statuses: docs/wire.md, "Answer status".
 """
@@ -7,6 +9,7 @@ Meaning of the statuses: docs/wire.md, "Answer status".
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 
 from svc import AnswerStatus
 
@@ -22,6 +25,8 @@ _NOTICES = {
     AnswerStatus.NOT_ANSWERED: "This is not a negative result.",
     AnswerStatus.NOT_EXAMINED: "The evidence was not read: this is not a negative result.",
 }
+UNVERIFIED = "not verified: edited or from another machine"
+_UNVERIFIED_ADVICE = "This stored answer may not be the analyst's. Ask again with --answers refresh."
 _START = re.compile(r"([#>\s]*)[*_]*(.*)")
 """The first line: Markdown that must stay at its start, emphasis, and what it says."""
 
@@ -41,12 +46,35 @@ def marked_text(text: str, status: AnswerStatus | None) -> str:
     return _marked(text, status, "")
 
 
+def unverified_markdown(markdown: str) -> str:
+    """Return the Markdown of a stored answer after a mark that it is not verified."""
+    return f"{_unverified('**')}\n\n{markdown}"
+
+
+def unverified_text(text: str) -> str:
+    """Return the plain text of a stored answer after a mark that it is not verified."""
+    return f"{_unverified('')}\n\n{text}"
+
+
+def pinned_note(stored_at: float) -> str:
+    """Say that an answer was not asked for: "pinned answer of 2026-11-22 10:00 UTC, not asked again"."""
+    try:
+        date = f"{datetime.fromtimestamp(stored_at, UTC):%Y-%m-%d %H:%M} UTC"
+    except (OverflowError, OSError, ValueError):  # no calendar has it: the file was edited
+        date = "unknown date"
+    return f"pinned answer of {date}, not asked again"
+
+
+def _unverified(bold: str) -> str:
+    return f"{SYMBOL} {bold}{UNVERIFIED.capitalize()}.{bold} {_UNVERIFIED_ADVICE}"
+
+
 def headline(text: str) -> str:
     """Return the first line of an answer's plain text that is not only a mark; empty if there is none.
 
     Several verdicts are a list; its first item comes without its bullet.
     """
-    notices = {_notice(status, "") for status in UNANSWERED}
+    notices = {*(_notice(status, "") for status in UNANSWERED), _unverified("")}
     first = next((line for line in text.splitlines() if line.strip() and line not in notices), "")
     return first.removeprefix("- ")
 

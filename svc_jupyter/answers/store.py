@@ -3,6 +3,9 @@
 The key is the SHA-256 of everything that determines the answer: the requested model, the language, the question, the
 names and hashes of the attachments, and the key of the previous question of the session. ``replay.py`` decides when to
 use a stored answer.
+
+Each file is signed (``signing.py``). The answers of the example notebooks have no signature: the installed package
+lists their hashes (``shipped_answers.txt``).
 """
 
 from __future__ import annotations
@@ -14,18 +17,24 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import msgspec
 
 from svc import AnswerStatus, Message, MimeType, findings_file
 from svc.messages import status_of
+from svc_jupyter.answers import signing
 from svc_jupyter.answers.redaction import redact, redact_all, redact_drawing
 
 VERSION = 1
 _SUFFIX = ".json"
 _FINDINGS_SUFFIX = ".findings.jsonl.gz"
 _KEY_CHARACTERS = 64
+_SIGNATURE = "signature"
+_PURPOSE = "svc stored answer"
+_SHIPPED = Path(__file__).with_name("shipped_answers.txt")
 
 
 class StoreError(Exception):
@@ -37,7 +46,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
 
     ``model`` answered; ``asked_model`` was requested, ``""`` for the service's choice. ``notes`` are the kernel's
     remarks before the messages. ``question`` is the text as written: with ``--fill``, before the names in braces were
-    replaced.
+    replaced. ``findings_sha256`` is that of the stored findings file, empty if there is none.
     """
 
     version: int = VERSION
@@ -52,6 +61,7 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
     saved: float
     notes: list[str]
     messages: list[Message]
+    findings_sha256: str = ""
 
     @property
     def text(self) -> str:
@@ -74,13 +84,26 @@ def key_of(*, model: str, language: str, question: str, files: Sequence[tuple[st
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
 
-def load(folder: Path, key: str) -> Entry | None:
+@dataclass(frozen=True)
+class Stored:
+    """An answer as it was found. ``is_verified``: the file is as this user, or someone with a shared key, stored it."""
+
+    entry: Entry
+    is_verified: bool
+
+
+def load(folder: Path, key: str) -> Stored | None:
     """Return the answer, or None if it is missing, unreadable or has another key."""
     try:
-        entry = msgspec.json.decode(_path(folder, key).read_bytes(), type=Entry)
-    except (OSError, msgspec.MsgspecError, StoreError):
+        value = msgspec.json.decode(_path(folder, key).read_bytes())
+        signature = str(value.pop(_SIGNATURE, ""))
+        entry = msgspec.convert(value, Entry)  # from the value that was signed, so that both say the same
+        is_ours = signing.is_signed(_PURPOSE, value, signature) or _digest(value) in _shipped()
+    except (OSError, msgspec.MsgspecError, StoreError, AttributeError, TypeError, RecursionError):
         return None
-    return entry if entry.version == VERSION and entry.key == key else None
+    if entry.version != VERSION or entry.key != key:
+        return None
+    return Stored(entry, is_verified=is_ours and findings_sha256(folder, key) == entry.findings_sha256)
 
 
 def redacted(entry: Entry, secrets: Sequence[str] = ()) -> Entry:
@@ -95,10 +118,17 @@ def redacted(entry: Entry, secrets: Sequence[str] = ()) -> Entry:
 
 
 def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
-    """Store the answer, redacted; replaces one with the same key. Raises OSError."""
+    """Store the answer, redacted and signed; replaces one with the same key. Raises OSError.
+
+    Without a usable key it is stored unsigned: it will be shown as not verified.
+    """
     path = _path(folder, entry.key)
     path.parent.mkdir(parents=True, exist_ok=True)
-    text = msgspec.json.format(msgspec.json.encode(redacted(entry, secrets)), indent=1).decode()
+    if not entry.findings_sha256:
+        _findings_path(folder, entry.key).unlink(missing_ok=True)  # of the answer before
+    value = msgspec.json.decode(msgspec.json.encode(redacted(entry, secrets)))
+    value[_SIGNATURE] = signing.sign_if_possible(_PURPOSE, value)
+    text = msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
     try:
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:
@@ -109,8 +139,11 @@ def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
         raise
 
 
-def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str] = ()) -> None:
-    """Store the findings file of an answer, redacted, before the answer itself. Raises OSError, ValueError."""
+def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str] = ()) -> str:
+    """Store the findings file of an answer, redacted, before the answer itself; return its SHA-256.
+
+    Raises OSError, ValueError.
+    """
     path = _findings_path(folder, key)
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
@@ -122,6 +155,16 @@ def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str]
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
+    return findings_sha256(folder, key)
+
+
+def findings_sha256(folder: Path, key: str) -> str:
+    """Return the SHA-256 of the stored findings file, empty if there is none or it cannot be read."""
+    try:
+        with _findings_path(folder, key).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
 
 
 def findings_path(folder: Path, key: str) -> Path | None:
@@ -132,13 +175,31 @@ def findings_path(folder: Path, key: str) -> Path | None:
 
 def entries(folder: Path) -> Iterator[Entry]:
     """Yield all readable answers, oldest first."""
-    found = [entry for path in folder.glob(f"??/*{_SUFFIX}") if (entry := load(folder, path.stem)) is not None]
-    yield from sorted(found, key=lambda entry: entry.saved)
+    yield from (stored.entry for stored in stored_answers(folder))
 
 
-def find(folder: Path, start: str) -> Entry:
+def stored_answers(folder: Path) -> Iterator[Stored]:
+    """Like ``entries``, with whether each one is verified."""
+    found = [stored for path in folder.glob(f"??/*{_SUFFIX}") if (stored := load(folder, path.stem)) is not None]
+    yield from sorted(found, key=lambda stored: stored.entry.saved)
+
+
+def write_shipped(folder: Path) -> None:
+    """Make the package list the answers in a folder, and remove their signatures: nobody else has their key."""
+    digests = []
+    for entry in entries(folder):
+        path = _path(folder, entry.key)
+        value = msgspec.json.decode(path.read_bytes())
+        value.pop(_SIGNATURE, None)
+        path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=1) + b"\n")
+        digests.append(_digest(value))
+    _SHIPPED.write_text("".join(f"{digest}\n" for digest in sorted(digests)), encoding="ascii")
+    _shipped.cache_clear()
+
+
+def find(folder: Path, start: str) -> Stored:
     """Return the one answer whose key begins with ``start``. Raises StoreError."""
-    found = [entry for entry in entries(folder) if entry.key.startswith(start.lower())]
+    found = [stored for stored in stored_answers(folder) if stored.entry.key.startswith(start.lower())]
     if len(found) == 1:
         return found[0]
     raise StoreError(
@@ -180,6 +241,16 @@ def size(folder: Path, key: str) -> int:
         with contextlib.suppress(OSError):
             total += path.stat().st_size
     return total
+
+
+@cache
+def _shipped() -> frozenset[str]:
+    """The hashes of the example notebooks' answers."""
+    return frozenset(_SHIPPED.read_text(encoding="ascii").split())
+
+
+def _digest(value: object) -> str:
+    return hashlib.sha256(signing.canonical(value)).hexdigest()
 
 
 def _redacted_message(message: Message, secrets: Sequence[str]) -> Message:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from svc import AnswerStatus, Message, MessageType, State
 from svc.untrusted.characters import printable
-from svc.untrusted.markdown import plain_text, safe_markdown
+from svc.untrusted.markdown import plain_text, safe_code, safe_markdown
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.answers.status_mark import marked_markdown, marked_text
 
@@ -44,7 +43,7 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
     left_out = f"The first {len(turns) - len(kept):,} are omitted." if len(kept) < len(turns) else ""
     first = len(turns) - len(kept) + 1
     heads = [f"Question {number:,}" for number in range(first, len(turns) + 1)]
-    parts = [f"**{head}**\n\n{_fenced(turn.question)}\n\n{marked_markdown(_safe(turn.answer), turn.status)}"
+    parts = [f"**{head}**\n\n{safe_code(turn.question)}\n\n{marked_markdown(_safe(turn.answer), turn.status)}"
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
     texts = [f"{head}:\n{printable(turn.question)}\n\n{marked_text(plain_text(turn.answer), turn.status)}"
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
@@ -98,9 +97,3 @@ def _cut(text: str, limit: int) -> str:
 def _safe(answer: str) -> str:
     """Cached, because the transcript is rebuilt after each turn."""
     return safe_markdown(answer)
-
-
-def _fenced(text: str) -> str:
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}text\n{printable(text)}\n{fence}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import os
 import threading
 import time
@@ -15,7 +16,6 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
-from pathlib import Path
 
 from filelock import Timeout
 
@@ -406,8 +406,10 @@ class _TurnFollower:
 
     def answer(self, client: Svc | None) -> Answer:
         """Return the answer, whose files are read with ``client`` when they are needed."""
-        stored = self._origin.findings_file
-        read_file = partial(_read_stored, stored) if stored else partial(_read_file, client, self._sent.session_id)
+        is_stored = self._origin.findings_file is not None
+        read_file = (
+            partial(_read_stored, self._origin) if is_stored else partial(_read_file, client, self._sent.session_id)
+        )
         return Answer(tuple(self._messages), self._sent.model, self._sent.session_id, self._origin, read_file)
 
 
@@ -440,9 +442,12 @@ def _read_file(client: Svc | None, session_id: str, sha256: str) -> bytes:
     return client.resume_session(session_id).read_file(sha256)
 
 
-def _read_stored(path: Path, sha256: str) -> bytes:
-    """The stored file, whose SHA-256 may be another one: it was redacted."""
-    return path.read_bytes()
+def _read_stored(origin: Origin, sha256: str) -> bytes:
+    """The stored file, whose SHA-256 is not that of the session's file: it was redacted."""
+    content = origin.findings_file.read_bytes() if origin.findings_file else b""
+    if origin.is_verified and hashlib.sha256(content).hexdigest() != origin.findings_sha256:
+        raise OSError(f"{origin.findings_file} changed since the answer was read")
+    return content
 
 
 def _connect(base_url: str | None, service: str | None, key: service_key.Key) -> Svc:

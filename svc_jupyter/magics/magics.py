@@ -195,7 +195,7 @@ class SvcMagics(Magics):
         from svc_jupyter.errors import AskError
         from svc_jupyter.magics.session_commands import SessionCommands
 
-        commands = SessionCommands(self.kernel, self.ask_options(), print, can_prompt=not self.is_batch)
+        commands = SessionCommands(self.kernel, self.ask_options(), _print, can_prompt=not self.is_batch)
         try:
             shown = commands.run(command)
         except SvcError as error:
@@ -203,7 +203,7 @@ class SvcMagics(Magics):
         if command.words == "model" and command.value:
             self.model = command.value  # also used by later sessions
         if isinstance(shown, str):
-            print(shown)
+            _print(shown)
         else:
             display(shown)
 
@@ -212,6 +212,12 @@ class SvcMagics(Magics):
 
         print(self.svc.__doc__)
         print("\n".join(["Commands:", *(f"  {line}" for line in help_lines())]))
+
+
+def _print(text: str) -> None:
+    from svc.untrusted.characters import printable
+
+    print(printable(text))
 
 
 def _command(line: str) -> Command | None:

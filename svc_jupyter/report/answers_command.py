@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 
+from svc.untrusted.terminal import echo, echo_json
+
 DAY_SECONDS = 86_400.0
 SHOWN_KEY_CHARACTERS = 12
 QUESTION_CHARACTERS = 80
@@ -35,22 +37,24 @@ def answers() -> None:
 @click.option("--json", "is_json", is_flag=True, help="Print JSON Lines.")
 def list_command(store: Path, *, is_json: bool) -> None:
     """List stored answers: key, time, size, model, question."""
-    import msgspec
 
     from svc.untrusted.characters import one_line
     from svc_jupyter.answers import store as answer_store
+    from svc_jupyter.answers.status_mark import UNVERIFIED
 
-    for entry in answer_store.entries(store):
+    for stored in answer_store.stored_answers(store):
+        entry = stored.entry
         size = answer_store.size(store, entry.key)
         if is_json:
             fields = {"key": entry.key, "before": entry.before, "saved": entry.saved, "bytes": size}
             fields |= {"model": entry.model, "question": entry.question, "files": entry.files}
-            fields["status"] = entry.status
-            click.echo(msgspec.json.encode(fields))
+            fields |= {"status": entry.status, "is_verified": stored.is_verified}
+            echo_json(fields)
             continue
         saved = datetime.fromtimestamp(entry.saved, UTC).strftime("%Y-%m-%d %H:%M")
+        mark = "" if stored.is_verified else f"  ({UNVERIFIED})"
         question = one_line(entry.question, limit=QUESTION_CHARACTERS)
-        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]}  {saved}  {size:9,}  {one_line(entry.model)}  {question}")
+        echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]}  {saved}  {size:9,}  {one_line(entry.model)}  {question}{mark}")
 
 
 @answers.command("show")
@@ -61,21 +65,23 @@ def show_command(key: str, store: Path) -> None:
     from svc.untrusted.characters import one_line, printable
     from svc.untrusted.markdown import plain_text
     from svc_jupyter.answers import store as answer_store
-    from svc_jupyter.answers.status_mark import label
+    from svc_jupyter.answers.status_mark import UNVERIFIED, label
 
     try:
-        entry = answer_store.find(store, key)
+        stored = answer_store.find(store, key)
     except answer_store.StoreError as error:
         raise click.UsageError(str(error)) from error
-    click.echo(f"key       {entry.key}")
-    click.echo(f"after     {entry.before or '(first question of the session)'}")
-    click.echo(f"model     {one_line(entry.model)}, requested: {one_line(entry.asked_model) or 'default'}")
-    click.echo(f"session   {one_line(entry.session_id)}")
-    click.echo(f"status    {label(entry.status)}")
+    entry = stored.entry
+    echo(f"key       {entry.key}")
+    echo(f"after     {entry.before or '(first question of the session)'}")
+    echo(f"model     {one_line(entry.model)}, requested: {one_line(entry.asked_model) or 'default'}")
+    echo(f"session   {one_line(entry.session_id)}")
+    echo(f"status    {label(entry.status)}")
+    echo(f"verified  {'yes' if stored.is_verified else UNVERIFIED}")
     for name, digest in entry.files:
-        click.echo(f"file      {one_line(name)}  {digest}")
-    click.echo(f"question  {printable(entry.question)}\n")
-    click.echo(plain_text(entry.text))
+        echo(f"file      {one_line(name)}  {digest}")
+    echo(f"question  {printable(entry.question)}\n")
+    echo(plain_text(entry.text))
 
 
 @answers.command("prune")
@@ -87,5 +93,5 @@ def prune_command(store: Path, days: float) -> None:
 
     removed = answer_store.prune(store, unused_since=time.time() - days * DAY_SECONDS)
     for entry in removed:
-        click.echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]} deleted")
-    click.echo(f"{len(removed)} deleted", err=True)
+        echo(f"{entry.key[:SHOWN_KEY_CHARACTERS]} deleted")
+    echo(f"{len(removed)} deleted", err=True)

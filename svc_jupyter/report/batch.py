@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import click
-
 import svc
+from svc.untrusted.characters import one_line
+from svc.untrusted.terminal import echo
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report import export, folder, index_page
 from svc_jupyter.report import options as given
@@ -24,7 +24,7 @@ from svc_jupyter.report.dask_executor import DaskExecutor
 from svc_jupyter.report.executor import Executor, Job, LocalExecutor
 from svc_jupyter.report.folder import FolderError, ReportFolder
 from svc_jupyter.report.options import Options
-from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, Status
+from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, UNVERIFIED_EXIT_CODE, Status
 from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
 from svc_jupyter.report.record import CaseRecord, RunRecord
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
@@ -46,7 +46,7 @@ class Batch:
 
 
 def run_batch(options: Options) -> int:
-    """Run the command and return the exit code. Raises UsageError, FolderError, ExportError or KernelStartError."""
+    """Run the command and return the exit code. Raises UsageError, FolderError, ExportError or KernelMissingError."""
     options.check()
     export.check(options.formats)
     batch = _read(options)
@@ -59,7 +59,12 @@ def run_batch(options: Options) -> int:
         _write_record(batch, out)
         code = _run(batch, out)
         if before is not None and batch.record.state == "finished":
-            out.remove_stale(before, batch.record)
+            try:
+                out.remove_stale(before, batch.record)
+            except OSError as error:
+                reason = one_line(error.strerror or str(error))
+                echo(f"cannot remove files of the previous run from {out.path}: {reason}", err=True)
+                return code or RECORD_FAILED_EXIT_CODE
         return code
 
 
@@ -96,20 +101,21 @@ def _read(options: Options) -> Batch:
 
 
 def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
-    """Keep the successful cases of the previous run whose files are unchanged."""
-    known = {case.fingerprint: case for case in before.cases if case.status == Status.OK}
+    """Keep the successful cases of the previous run whose record and files are unchanged."""
+    known = {case.fingerprint: case for case in before.cases if case.status == Status.OK and case.is_signed}
     for _, record in batch.cases:
         done = known.get(record.fingerprint)
         if done is not None and done.name == record.name and out.is_done(done):
             for name in ("status", "failure", "verdict", "started", "seconds", "files", "answers"):
                 setattr(record, name, getattr(done, name))
+            record.sign()
 
 
 def _run(batch: Batch, out: ReportFolder | None) -> int:
     waiting = [(case, record) for case, record in batch.cases if record.status != Status.OK]
     kept = len(batch.cases) - len(waiting)
     if kept:
-        click.echo(f"{kept} of {len(batch.cases)} cases are already done", err=True)
+        echo(f"{kept} of {len(batch.cases)} cases are already done", err=True)
     started = time.monotonic()
     with _progress(batch, len(waiting)) as progress:
         interrupted = asyncio.run(_run_cases(replace(batch, cases=waiting), out, progress)) if waiting else None
@@ -181,8 +187,9 @@ def _write_record(batch: Batch, out: ReportFolder | None) -> bool:
         out.write_record(batch.record)
         if batch.options.is_sweep:
             folder.write(out.path / folder.INDEX_NAME, index_page.build(batch.record).encode())
-    except OSError as error:
-        click.echo(f"cannot write the record to {out.path}: {error.strerror or error}", err=True)
+    except Exception as error:  # noqa: BLE001  # the cases still run, and their files are kept
+        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {error}"
+        echo(f"cannot write the record to {out.path}: {one_line(reason)}", err=True)
         return False
     return True
 
@@ -192,21 +199,21 @@ def _report_outcome(batch: Batch, out: ReportFolder | None, interrupted: signal.
     cases = batch.record.cases
     if interrupted is not None:
         word = "interrupted; no page was written" if out is None else "interrupted; continue with --resume"
-        click.echo(word, err=True)
+        echo(word, err=True)
         return _SIGNAL_EXIT + interrupted
     if batch.options.is_sweep:
         return _report_sweep(batch, out)
     record = cases[0]
     where = out.path if out is not None else Path()
     for name in record.files:
-        click.echo(f"{where / name}  {record.seconds:.1f} s", err=True)
+        echo(f"{where / name}  {record.seconds:.1f} s", err=True)
     if not record.status.is_complete:
         failed = "a cell failed (see the page):" if record.status == Status.FAILED else f"{record.status}:"
-        click.echo(f"Error: {failed} {redact(record.failure, batch.secrets)}", err=True)
+        echo(f"Error: {failed} {redact(record.failure, batch.secrets)}", err=True)
         return EXIT_CODES[record.status]
     changed = _report_changes(batch)
     if record.status != Status.OK:
-        click.echo(f"{record.status}: {redact(record.verdict, batch.secrets)}", err=True)
+        echo(f"{record.status}: {redact(record.verdict, batch.secrets)}", err=True)
         return EXIT_CODES[record.status]
     return changed
 
@@ -216,17 +223,19 @@ def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
     counts = {status: sum(case.status == status for case in cases) for status in Status}
     summary = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
     where = out.path / folder.INDEX_NAME if out is not None else ""
-    click.echo(f"{where}  {len(cases)} cases: {summary}  {batch.record.seconds:.1f} s", err=True)
+    echo(f"{where}  {len(cases)} cases: {summary}  {batch.record.seconds:.1f} s", err=True)
     if not all(case.status.is_complete for case in cases):
         return 1
     changed = _report_changes(batch)
+    if counts[Status.NOT_VERIFIED]:
+        return UNVERIFIED_EXIT_CODE
     return changed if counts[Status.OK] == len(cases) else UNANSWERED_EXIT_CODE
 
 
 def _report_changes(batch: Batch) -> int:
     changed = sum(answer.has_changed for case in batch.record.cases for answer in case.answers)
     if changed:
-        click.echo(f"{changed} answer{'' if changed == 1 else 's'} changed", err=True)
+        echo(f"{changed} answer{'' if changed == 1 else 's'} changed", err=True)
     return CHANGED_EXIT_CODE if changed and batch.options.fail_on_change else 0
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from svc.untrusted.terminal import echo, visible_json
 from svc_jupyter.report import quick_import
 from svc_jupyter.report.answers_command import answers
 from svc_jupyter.report.outcome import CHANGED_EXIT_CODE
@@ -118,12 +119,12 @@ def run_command(**options: object) -> None:
     from svc_jupyter.report.dask_executor import ClusterError
     from svc_jupyter.report.errors import ExportError
     from svc_jupyter.report.folder import FolderError
-    from svc_jupyter.report.kernels import KernelStartError
+    from svc_jupyter.report.kernels import KernelMissingError
     from svc_jupyter.report.options import Options, UsageError
 
     try:
         code = run_batch(Options(**options))  # type: ignore[arg-type]  # click has checked them
-    except (UsageError, FolderError, ExportError, KernelStartError, ClusterError) as error:
+    except (UsageError, FolderError, ExportError, KernelMissingError, ClusterError) as error:
         raise click.UsageError(str(error)) from error
     raise SystemExit(code)
 
@@ -149,12 +150,12 @@ def diff_command(old: Path, new: Path, to: str, *, fail_on_change: bool) -> None
         raise click.UsageError(str(error)) from error
     match to:
         case "json":
-            text = diff_page.as_json(found)
+            text = visible_json(diff_page.as_json(found))
         case "html":
             text = diff_page.as_html(found, old.name, new.name)
         case _:
             text = diff_page.as_markdown(found, old.name, new.name)
-    click.echo(text, nl=False)
+    echo(text, nl=False)
     if fail_on_change and found.has_changes:
         raise SystemExit(CHANGED_EXIT_CODE)
 

@@ -20,7 +20,7 @@ from svc_jupyter.report import parameters
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.engine import run
 from svc_jupyter.report.executor import Job, Report
-from svc_jupyter.report.kernels import KernelPool, KernelStartError
+from svc_jupyter.report.kernels import KernelMissingError, KernelPool, KernelStartError
 from svc_jupyter.report.outcome import CellRun, Run, Status
 
 if TYPE_CHECKING:
@@ -44,7 +44,10 @@ class _Work:
 
 @dataclass(frozen=True)
 class _Done:
-    """A worker's result as plain data. ``problem`` says why no kernel started; otherwise it is empty."""
+    """A worker's result as plain data.
+
+    ``problem`` says why no kernel started; otherwise it is empty. With ``is_missing`` no other case can start one.
+    """
 
     notebook: dict[str, object]
     seconds: float
@@ -52,6 +55,7 @@ class _Done:
     failure: str
     cells: list[CellRun]
     problem: str = ""
+    is_missing: bool = False
 
 
 class DaskExecutor:
@@ -110,7 +114,7 @@ class DaskExecutor:
                 await future.cancel()
             raise
         if done.problem:
-            raise KernelStartError(done.problem)
+            raise (KernelMissingError if done.is_missing else KernelStartError)(done.problem)
         for cell in done.cells:
             report(cell)
         return Run(from_dict(done.notebook), done.seconds, Status(done.status), done.failure)
@@ -126,5 +130,6 @@ async def _run(notebook: NotebookNode, job: Job) -> _Done:
         async with KernelPool(job.kernels(1), ahead=1) as pool, pool.kernel() as kernel:
             result = await run(notebook, kernel, job.folder, job.limits, cells.append)
     except KernelStartError as error:
-        return _Done({}, 0.0, Status.FAILED, "", [], problem=str(error))
+        is_missing = isinstance(error, KernelMissingError)
+        return _Done({}, 0.0, Status.FAILED, "", [], problem=str(error), is_missing=is_missing)
     return _Done(dict(result.notebook), result.seconds, result.status, result.failure, cells)

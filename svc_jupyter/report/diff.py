@@ -6,6 +6,7 @@ evidence is another tonight); the text of cells does not count.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
@@ -24,6 +25,7 @@ class Change(StrEnum):
     NEW = "new"
     GONE = "gone"
     SAME = "same"
+    UNVERIFIED = "not verified"
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -38,7 +40,8 @@ class Finding(msgspec.Struct, frozen=True):
 class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The comparison of one question. ``is_same_evidence``: the keys of the answers are equal.
 
-    The statuses are the wire's ``answer_status``, empty if unknown.
+    The statuses are the wire's ``answer_status``, empty if unknown. ``is_verified``: both answers are; one that is not
+    is never "same".
     """
 
     case: str
@@ -49,6 +52,7 @@ class AnswerDiff(msgspec.Struct, frozen=True, kw_only=True):
     removed: list[Finding]
     old_status: str
     new_status: str
+    is_verified: bool
 
 
 class ReportDiff(msgspec.Struct, frozen=True):
@@ -108,16 +112,18 @@ def _answer(case: str, old: AnswerRecord | None, new: AnswerRecord | None) -> An
         case _:
             is_same = old.text == new.text and before.keys() == after.keys() and not _has_other_status(old, new)
             change = Change.SAME if is_same else Change.CHANGED
+    is_verified = all(answer.is_verified for answer in (old, new) if answer is not None)
     either = new or old
     return AnswerDiff(
         case=case,
         question=either.question if either else "",
-        change=change,
+        change=Change.UNVERIFIED if change == Change.SAME and not is_verified else change,
         is_same_evidence=bool(old and new and _has_key(old, new)),
         added=[finding for key, finding in after.items() if key not in before],
         removed=[finding for key, finding in before.items() if key not in after],
         old_status=old.status if old else "",
         new_status=new.status if new else "",
+        is_verified=is_verified,
     )
 
 
@@ -127,5 +133,10 @@ def _has_other_status(old: AnswerRecord, new: AnswerRecord) -> bool:
 
 
 def _findings(answer: AnswerRecord | None) -> dict[str, Finding]:
-    found = msgspec.convert(answer.findings if answer else [], list[Finding])
-    return {finding.id: finding for finding in found}
+    """Return the findings by ID; what has not the fields of one is left out."""
+    found: dict[str, Finding] = {}
+    for item in answer.findings if answer else []:
+        with contextlib.suppress(msgspec.ValidationError):
+            finding = msgspec.convert(item, Finding)
+            found[finding.id] = finding
+    return found

@@ -8,7 +8,7 @@ import msgspec
 
 from svc.untrusted.characters import one_line
 from svc.untrusted.defang import defang_word
-from svc_jupyter.answers.status_mark import SYMBOL, UNANSWERED, label
+from svc_jupyter.answers.status_mark import SYMBOL, UNANSWERED, UNVERIFIED, label
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.diff import AnswerDiff, Change, Finding, ReportDiff
 
@@ -57,11 +57,13 @@ def as_html(diff: ReportDiff, old: str, new: str) -> str:
 
 def summary(diff: ReportDiff) -> str:
     """Summarise the counts in one line."""
-    counts = ", ".join(f"{diff.count(change)} {change}" for change in Change)
+    counts = ", ".join(f"{diff.count(change)} {change}" for change in Change if change != Change.UNVERIFIED)
     added = sum(len(answer.added) for answer in diff.answers)
     removed = sum(len(answer.removed) for answer in diff.answers)
     unanswered = [(label(s), sum(answer.new_status == s for answer in diff.answers)) for s in UNANSWERED]
     marks = "".join(f" {SYMBOL} {count} {name}." for name, count in unanswered if count)
+    unverified = sum(not answer.is_verified for answer in diff.answers)
+    marks += f" {SYMBOL} {unverified} {UNVERIFIED}." if unverified else ""
     return f"Answers: {counts}. Findings: {added} added, {removed} removed.{marks}"
 
 
@@ -86,6 +88,8 @@ def _why(answer: AnswerDiff) -> str:
 
 def _status(answer: AnswerDiff) -> str:
     """The status if it changed or is bad news; empty otherwise."""
+    if not answer.is_verified:
+        return f"{SYMBOL} {UNVERIFIED.capitalize()}."
     mark = f"{SYMBOL} " if answer.new_status in UNANSWERED else ""
     old, new = label(answer.old_status), label(answer.new_status)
     if answer.change == Change.CHANGED and answer.old_status and old != new:

@@ -6,10 +6,11 @@ Makes bytes, writes no file that stays. Everything in it is redacted before it b
 from __future__ import annotations
 
 import copy
+import html
 import os
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,10 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbformat import NotebookNode
 
-from svc_jupyter.answers.redaction import redact_all
+from svc.untrusted.characters import printable
+from svc_jupyter.answers.redaction import redact, redact_all
+from svc_jupyter.answers.status_mark import SYMBOL
+from svc_jupyter.report import plain_page
 from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
@@ -43,14 +47,15 @@ def check(names: Sequence[str]) -> None:
 
 
 def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, bytes]:
-    """Return the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder."""
+    """Export a notebook that this run executed.
+
+    Returns the files by their suffix after the case's name: ``.html`` …; Markdown's pictures in a folder.
+    """
     notebook = redact_all(notebook, output.secrets)
     files: dict[str, bytes] = {}
     page = b""
     if {"html", "pdf"} & set(output.names):
-        from svc_jupyter.report.page import build
-
-        page = build(notebook, title=title, template=output.template, secrets=output.secrets).encode()
+        page = _page(notebook, title, output).encode()
     for name in output.names:
         match name:
             case "html":
@@ -64,15 +69,43 @@ def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, byte
     return files
 
 
+def _page(notebook: NotebookNode, title: str, output: Format) -> str:
+    """The page; if it cannot be laid out, one with the same text and no layout, so that no answer is lost."""
+    from svc_jupyter.report.page import build
+
+    try:
+        return build(notebook, title=title, template=output.template, secrets=output.secrets, is_fresh=True)
+    except ExportError:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever a library raises for an output that it cannot read
+        reason = f"This page could not be laid out ({type(error).__name__}). Cells and outputs are shown as text."
+        blocks = "\n".join(f"<pre>{html.escape(text)}</pre>" for text in _texts(notebook))
+        page = plain_page.build(title, f"<p><strong>{SYMBOL} {html.escape(reason)}</strong></p>\n{blocks}")
+        return redact(page, output.secrets)
+
+
+def _texts(notebook: NotebookNode) -> Iterator[str]:
+    for cell in notebook.cells:
+        yield printable(cell.source)
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            error = "\n".join(output.get("traceback", ()))
+            yield printable(str(data.get("text/plain") or data.get("text/markdown") or output.get("text", "") or error))
+
+
 def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
     """Return Markdown without raw HTML, and its pictures as files."""
     from nbconvert import MarkdownExporter
 
+    from svc_jupyter.report.prepare import add_footers, not_shown
+
     notebook = copy.deepcopy(notebook)
+    add_footers(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             if "data" in output:
-                output.data = NotebookNode({kind: output.data[kind] for kind in _MARKDOWN_KINDS if kind in output.data})
+                known = {kind: output.data[kind] for kind in _MARKDOWN_KINDS if kind in output.data}
+                output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     folder = f"{title}_files"
     resources = {"metadata": {"name": title}, "unique_key": title, "output_files_dir": folder}
     text, made = MarkdownExporter().from_notebook_node(notebook, resources=resources)

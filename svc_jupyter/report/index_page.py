@@ -9,7 +9,7 @@ from urllib.parse import quote
 from svc_jupyter.answers.status_mark import SYMBOL
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.outcome import Status
-from svc_jupyter.report.record import CaseRecord, RunRecord, count_statuses
+from svc_jupyter.report.record import CaseRecord, RunRecord, count_statuses, describe_pinned
 
 
 def build(record: RunRecord) -> str:
@@ -42,11 +42,13 @@ def _row(case: CaseRecord) -> str:
         if "_files/" not in name
     )
     values = ", ".join(f"{name}={value}" for name, value in case.parameters.items())
+    pinned = describe_pinned(case.answers)
+    answers = f"{count_statuses(case.answers)}; {pinned}" if pinned else count_statuses(case.answers)
     text = case.verdict if case.status.is_complete else case.failure
     mark = f"{SYMBOL} " if case.status.is_complete and case.status != Status.OK else ""
     return (
         f'<tr><td class="text">{html.escape(case.name)}<br><small>{html.escape(values)}</small></td>'
         f'<td class="status">{mark}{html.escape(case.status)}</td><td class="number">{case.seconds:.1f}</td>'
-        f'<td class="text">{html.escape(text)}</td><td class="text">{html.escape(count_statuses(case.answers))}</td>'
+        f'<td class="text">{html.escape(text)}</td><td class="text">{html.escape(answers)}</td>'
         f"<td>{links}</td></tr>"
     )

@@ -38,7 +38,11 @@ del importlib
 
 
 class KernelStartError(Exception):
-    """The notebook's kernel is not installed or does not start."""
+    """A kernel does not start."""
+
+
+class KernelMissingError(KernelStartError):
+    """The notebook's kernel is not installed, so no case can run."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +126,7 @@ class KernelPool:
             )
             return await _connected(manager, self._plan.secrets)
         except NoSuchKernel as error:
-            raise KernelStartError(
+            raise KernelMissingError(
                 f"kernel {error.name!r} is not installed. List the kernels with `jupyter kernelspec list`, "
                 "choose one in the notebook and save it."
             ) from error
@@ -132,7 +136,7 @@ class KernelPool:
     @staticmethod
     async def _drop(task: asyncio.Task[LiveKernel]) -> None:
         task.cancel()
-        with contextlib.suppress(asyncio.CancelledError, KernelStartError):
+        with contextlib.suppress(asyncio.CancelledError, Exception):  # its case has reported it, or none needs it
             await _end(await task)
 
 

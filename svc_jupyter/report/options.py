@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +14,15 @@ from urllib.parse import urlsplit
 import nbformat
 from nbformat import NotebookNode
 
+from svc.untrusted.characters import one_line
+from svc_jupyter.answers import signing
 from svc_jupyter.answers.redaction import MIN_CHARACTERS
 from svc_jupyter.report import cases, parameters
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.engine import Limits
 from svc_jupyter.report.export import FORMATS
 from svc_jupyter.report.parameters import ParameterError, Parameters, Value
+from svc_jupyter.report.repair import repair, storable
 
 ANSWER_MODES = ("live", "replay", "pin", "refresh")
 LOCAL = "local"
@@ -72,10 +76,12 @@ class Options:
     @property
     def environment(self) -> dict[str, str]:
         """The environment variables that configure stored answers in the kernels."""
+        key_file = os.environ.get(signing.VARIABLE)
         return {
             "SVC_ANSWERS": self.answers,
             "SVC_ANSWERS_STORE": str(self.store),
             "SVC_ANSWERS_KEEP_UNLOGGED": "1" if self.answers_keep_unlogged else "",
+            signing.VARIABLE: str(Path(key_file).absolute()) if key_file else "",
         }
 
     @property
@@ -106,25 +112,24 @@ class Options:
         if "ipynb" in self.formats and self.out is None:
             raise UsageError("--to ipynb would overwrite the notebook; it requires --out FOLDER.")
         _ = self.scheduler
+        try:
+            signing.check()
+        except signing.KeyFileError as error:
+            raise UsageError(f"{signing.VARIABLE}: {error}") from error
 
 
 def read(path: Path) -> NotebookNode:
     """Read a notebook. Raises UsageError if it is not one."""
     try:
         text = path.read_text(encoding="utf-8")
-        notebook = nbformat.reads(text, as_version=4)  # raises the last three for other JSON
-        nbformat.validate(notebook)
-    except (
-        nbformat.reader.NotJSONError,
-        nbformat.ValidationError,
-        UnicodeDecodeError,
-        AttributeError,
-        KeyError,
-        TypeError,
-    ) as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise UsageError(f"{path} is not a valid notebook: {reason}") from error
-    return notebook
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about IDs of cells, which repair() sets
+            notebook = nbformat.reads(text, as_version=4)
+            nbformat.validate(notebook)
+    except Exception as error:  # nbformat raises what its steps raise: for JSON of other kinds, versions, depths
+        reason = getattr(error, "strerror", None) or (str(error).splitlines() or [""])[0] or type(error).__name__
+        raise UsageError(f"{path} is not a valid notebook: {one_line(reason, limit=200)}") from error
+    return repair(notebook)
 
 
 def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
@@ -194,4 +199,4 @@ def _pair(option: str, word: str) -> tuple[str, str]:
 
 def shown(values: Parameters, named: tuple[str, ...]) -> dict[str, Value]:
     """Return the parameters of a case, redacted."""
-    return {name: "[redacted]" if name in named else value for name, value in values.shown().items()}
+    return {name: "[redacted]" if name in named else storable(value) for name, value in values.shown().items()}

@@ -1,7 +1,7 @@
 """How the run of a notebook ended, and its exit code.
 
 Codes: 124 is what ``timeout`` of coreutils exits with, 128 and a signal's number what a shell says of a killed child;
-138 for a dead kernel, 4 to 6 are ours (docs/reports.md, "Status and exit codes").
+138 for a dead kernel, 4 to 7 are ours (docs/reports.md, "Status and exit codes").
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class Status(StrEnum):
     OK = "ok"
     NOT_ANSWERED = "not answered"
     NOT_EXAMINED = "not examined"
+    NOT_VERIFIED = "not verified"
     FAILED = "failed"
     PIN_MISSED = "pin missed"
     UNREACHABLE = "service out of reach"
@@ -32,14 +33,16 @@ class Status(StrEnum):
     @property
     def is_complete(self) -> bool:
         """Whether every cell ran and the case was written, whatever the answers say."""
-        return self in (Status.OK, Status.NOT_ANSWERED, Status.NOT_EXAMINED)
+        return self in (Status.OK, Status.NOT_ANSWERED, Status.NOT_EXAMINED, Status.NOT_VERIFIED)
 
 
 UNANSWERED_EXIT_CODE = 6  # not 3 as in `svc ask`: a scheduler must be able to tell it from changed answers
+UNVERIFIED_EXIT_CODE = 7
 EXIT_CODES = {
     Status.OK: 0,
     Status.NOT_ANSWERED: UNANSWERED_EXIT_CODE,
     Status.NOT_EXAMINED: UNANSWERED_EXIT_CODE,
+    Status.NOT_VERIFIED: UNVERIFIED_EXIT_CODE,
     Status.FAILED: 1,
     Status.PIN_MISSED: 4,
     Status.UNREACHABLE: 5,

@@ -1,30 +1,43 @@
 """An executed notebook as one HTML page that is safe to open: sanitized, nothing loaded from anywhere, no script.
 
 Runs nothing and writes nothing. Three walls: only known kinds of output and known elements in them (``prepare.py``),
-no element of the finished page that acts, and a policy that tells the browser the same. Facts: docs/reports.md,
-"Pages"; CSP Level 3.
+no element of the finished page that acts (``sanitize.py``), and a policy that tells the browser the same. Facts:
+docs/reports.md, "Pages"; CSP Level 3.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 from nbconvert import HTMLExporter
 from nbformat import NotebookNode
+from traitlets.config import Config
 
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.errors import ExportError
-from svc_jupyter.report.prepare import POLICY, Prepare, clean
+from svc_jupyter.report.prepare import POLICY, Prepare
+from svc_jupyter.report.sanitize import clean, clean_body
 
 TEMPLATES = Path(__file__).parent / "templates"
 
+_BODY_START = re.compile(r"<body[^<>]*>")
 _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscript", "template")
 
 
-def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = ()) -> str:
-    """The page. Keys, and whatever stands in ``secrets``, are replaced. The notebook stays as it is.
+def build(
+    notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = (), is_fresh: bool = False
+) -> str:
+    """Build the page; the notebook is not changed.
+
+    Args:
+        notebook: An executed notebook.
+        title: The page's title, if the notebook has none.
+        template: A built-in template, or one of nbconvert's.
+        secrets: What is redacted, besides keys.
+        is_fresh: The outputs come from a kernel of this run; otherwise answers without a valid signature are marked.
 
     Raises ExportError where there is no such template.
     """
@@ -34,35 +47,39 @@ def build(notebook: NotebookNode, *, title: str, template: str = "svc", secrets:
             extra_template_basedirs=[str(TEMPLATES)],
             sanitize_html=True,
             filters={"clean_html": clean},
+            config=Config({"Prepare": {"is_fresh": is_fresh}}),
         )
     except ValueError as error:  # what nbconvert raises where it finds no template
         own = ", ".join(sorted(entry.name for entry in os.scandir(TEMPLATES)))
         raise ExportError(f"--template {template}: unknown template. Built in: {own}.") from error
     if not (TEMPLATES / template).is_dir():
-        exporter.register_preprocessor(Prepare(), enabled=True)
+        exporter.register_preprocessor(Prepare(is_fresh=is_fresh), enabled=True)
     page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
     return redact(_closed(page), secrets)
 
 
 def _closed(page: str) -> str:
-    """Add the policy, and remove everything that would run or load anything."""
-    soup = BeautifulSoup(page, "html.parser")
+    """Add the policy, and remove everything that would run or load anything.
+
+    The head is the template's and has no markup of the notebook; the body is cleaned as a whole.
+    """
+    top, _, rest = page.partition("</head>")
+    soup = BeautifulSoup(top, "html.parser")
+    opening = _BODY_START.search(rest)
+    if soup.head is None or opening is None:
+        raise ExportError("the template does not produce an HTML page with a head")
     for element in soup([*_NEVER, _is_directive]):
         element.decompose()
     for element in soup.find_all(_is_open):
         for name in [name for name in element.attrs if _runs_or_loads(name, str(element[name]))]:
             del element[name]
-    for element in soup("th"):
-        if not element.get_text(strip=True):
-            element.name = "td"  # a heading that names nothing is none, to who listens to the page
     policy = soup.new_tag("meta", attrs={"http-equiv": "Content-Security-Policy", "content": POLICY})
     referrer = soup.new_tag("meta", attrs={"name": "referrer", "content": "no-referrer"})
-    head = soup.head
-    if head is None:
-        raise ExportError("the template does not produce an HTML page with a head")
-    head.insert(0, policy)
-    head.insert(1, referrer)
-    return str(soup)
+    soup.head.insert(0, policy)
+    soup.head.insert(1, referrer)
+    head = str(soup).removesuffix("</html>").rstrip()
+    body = clean_body(rest[opening.end() :])
+    return f"{head}\n{opening[0]}{body}</body>\n</html>\n"
 
 
 def _is_directive(element: Tag) -> bool:

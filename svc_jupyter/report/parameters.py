@@ -56,6 +56,8 @@ def known_names(notebook: NotebookNode) -> list[str]:
         body = ast.parse(source).body
     except SyntaxError as error:
         raise ParameterError(f"the cell tagged `{TAG}` is not Python: line {error.lineno}: {error.msg}") from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        raise ParameterError(f"the cell tagged `{TAG}` cannot be parsed: {error or type(error).__name__}") from error
     return list(dict.fromkeys(name for statement in body for name in _targets(statement)))
 
 

@@ -6,13 +6,10 @@ finds the headings for the table of contents. Decides what stays; draws nothing.
 
 from __future__ import annotations
 
-import copy
-import html
 import os
-import re
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-import nh3
 from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
@@ -21,11 +18,21 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 from traitlets import Bool
 
 from svc.untrusted.characters import one_line
+from svc.untrusted.markup import escape
 from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.answers.redaction import redact_all
-from svc_jupyter.answers.status_mark import SYMBOL, label
+from svc_jupyter.answers.status_mark import SYMBOL, UNVERIFIED, label, pinned_note
 from svc_jupyter.report.outcome import Status
-from svc_jupyter.report.record import answers_of, count_statuses, status_of_answers
+from svc_jupyter.report.record import (
+    AnswerRecord,
+    answers_of,
+    count_statuses,
+    describe_pinned,
+    distrust_unsigned,
+    status_of_answers,
+)
+from svc_jupyter.report.repair import repair
+from svc_jupyter.report.sanitize import clean
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -33,16 +40,6 @@ POLICY = (
 SHOWN_KEY_CHARACTERS = 12
 
 _KINDS = ("text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain")
-_TAGS = (
-    *("a", "abbr", "acronym", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt"),
-    *("em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p"),
-    *("pre", "s", "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th"),
-    *("thead", "tr", "ul"),
-)
-_ATTRIBUTES = ("align", "alt", "class", "colspan", "height", "id", "lang", "open", "rowspan", "scope", "start", "title")
-_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;", "data:image/svg+xml;")
-_REMOVED = ("script", "style")  # with their content, which is not meant for readers
-_UNKNOWN_TAG = re.compile(rf"<(?!!--|/?(?:{'|'.join((*_TAGS, *_REMOVED))})(?![^\s/>]))", re.IGNORECASE)
 
 
 class Prepare(Preprocessor):
@@ -52,6 +49,10 @@ class Prepare(Preprocessor):
         config=True
     )
 
+    is_fresh = Bool(
+        default_value=False, help="The outputs come from a kernel of this run; their answers need no signature."
+    ).tag(config=True)
+
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         self.enabled = True
@@ -59,35 +60,37 @@ class Prepare(Preprocessor):
     def preprocess(
         self, notebook: NotebookNode, resources: dict[str, object]
     ) -> tuple[NotebookNode, dict[str, object]]:
-        """Run the preprocessor, as nbconvert calls it."""
-        notebook = redact_all(copy.deepcopy(notebook), (os.environ.get("SVC_API_KEY", ""),))
+        """Run the preprocessor on a copy, as nbconvert calls it."""
+        notebook = repair(notebook)
+        if not self.is_fresh:
+            distrust_unsigned(notebook)
+        notebook = redact_all(notebook, (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
-        notice = _notice(notebook)
-        for cell in notebook.cells:
-            for output in cell.get("outputs", ()):
-                if MIME_TYPE in output.get("data", {}):
-                    _sign(output)
+        notices = _notices(answers_of(notebook))
+        add_footers(notebook)
         if self.answers_only:
             notebook.cells = _questions_and_answers(notebook)
         for cell in notebook.cells:
             for output in cell.get("outputs", ()):
                 _keep_known_kinds(output)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
-        resources["svc_notice"] = notice
+        resources["svc_notices"] = notices
         resources["svc_headings"] = _headings(notebook)
         resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
         return notebook, resources
 
 
-def clean(fragment: object) -> str:
-    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
-    return _CLEANER.clean(_UNKNOWN_TAG.sub("&lt;", str(fragment)))
+def add_footers(notebook: NotebookNode) -> None:
+    """Add its provenance below each answer: model, time, session, key, whether it was asked for and is verified."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if isinstance(data.get(MIME_TYPE), dict) and "text/markdown" in data:
+                (answer,) = answers_of(NotebookNode(cells=[NotebookNode(outputs=[output])]))
+                data["text/markdown"] = f"{data['text/markdown']}\n\n---\n\n`{_footer(answer)}`\n"
 
 
-def _sign(output: NotebookNode) -> None:
-    """Add the provenance below the answer: model, time, session and key."""
-    notebook = NotebookNode(cells=[NotebookNode(outputs=[output])])
-    (answer,) = answers_of(notebook)
+def _footer(answer: AnswerRecord) -> str:
     parts = [one_line(answer.model, limit=80)]
     if answer.time:
         parts.append(f"{datetime.fromtimestamp(answer.time, UTC):%Y-%m-%d %H:%M:%S} UTC")
@@ -99,17 +102,26 @@ def _sign(output: NotebookNode) -> None:
         parts.append(label(answer.status))
     if answer.has_changed:
         parts.append("answer changed")
-    footer = " · ".join(part.replace("`", "'") for part in parts if part)
-    if "text/markdown" in output.data:
-        output.data["text/markdown"] = f"{output.data['text/markdown']}\n\n---\n\n`{footer}`\n"
+    if answer.is_stored:
+        parts.append(pinned_note(answer.stored_at))
+    if not answer.is_verified:
+        parts.append(UNVERIFIED)
+    return " · ".join(part.replace("`", "'") for part in parts if part)
 
 
-def _notice(notebook: NotebookNode) -> str:
-    """The line at the top of a page whose questions are not all answered; empty if they are."""
-    answers = answers_of(notebook)
-    if status_of_answers(answers) == Status.OK:
-        return ""
-    return f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}."
+def _notices(answers: Sequence[AnswerRecord]) -> list[str]:
+    """The lines at the top of a page: questions that are not answered, answers that are pinned or not verified."""
+    found = []
+    match status_of_answers(answers):
+        case Status.OK:
+            pass
+        case Status.NOT_VERIFIED:
+            found.append(f"{SYMBOL} Not every answer of this page is verified: {count_statuses(answers)}.")
+        case _:
+            found.append(f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}.")
+    if pinned := describe_pinned(answers):
+        found.append(f"Of {len(answers)} answers {pinned}.")
+    return found
 
 
 def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
@@ -121,15 +133,10 @@ def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
         if not answers:
             continue
         asked = " ".join(one_line(answer.question) for answer in answers) or "Answer"
-        cells.append(new_markdown_cell(f"## {html.escape(_plain(asked))}"))
+        cells.append(new_markdown_cell(f"## {escape(asked)}"))
         shown = [o for o in outputs if MIME_TYPE in o.get("data", {}) or _is_picture(o)]
         cells.append(new_code_cell("", outputs=shown, metadata={"tags": ["svc-answer"]}))
     return cells
-
-
-def _plain(text: str) -> str:
-    """Escape Markdown."""
-    return "".join(f"\\{c}" if c in "\\`*_{}[]()#+-.!|~$" else c for c in text)
 
 
 def _is_picture(output: NotebookNode) -> bool:
@@ -144,9 +151,13 @@ def _keep_known_kinds(output: NotebookNode) -> None:
     known = {kind: output.data[kind] for kind in _KINDS if kind in output.data}
     if "text/html" in known:
         known["text/html"] = clean(known["text/html"])
-    missing = {"text/plain": f"({', '.join(output.data)}: not shown in a report)"} if output.data else {}
-    output.data = NotebookNode(known or missing)
+    output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     output.metadata = NotebookNode()
+
+
+def not_shown(data: Mapping[str, object]) -> str:
+    """Say which kinds of output are left out."""
+    return f"({one_line(', '.join(data)) or 'an empty output'}: not shown in a report)"
 
 
 def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
@@ -155,7 +166,7 @@ def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
     render = MarkdownWithMath(renderer=IPythonRenderer(escape=False))
     for cell in notebook.cells:
         if cell.cell_type == "markdown" and "#" in cell.source:
-            soup = BeautifulSoup(str(render.render(cell.source)), "html.parser")
+            soup = BeautifulSoup(clean(render.render(cell.source)), "html.parser")
             for element in soup(["h2", "h3"]):
                 for anchor in element("a", class_="anchor-link"):
                     anchor.decompose()
@@ -163,22 +174,3 @@ def _headings(notebook: NotebookNode) -> list[dict[str, str]]:
                 heading = {"id": name, "level": element.name, "text": one_line(element.get_text(), limit=120)}
                 found.setdefault(name, heading)
     return list(found.values())
-
-
-def _allowed_value(tag: str, name: str, value: str) -> str | None:
-    """The value, or None to drop the attribute: an image must carry its bytes, a link must be http, https or local."""
-    if tag == "img" and name == "src":
-        return value if value.startswith(_IMAGES) else None
-    if tag == "a" and name == "href":
-        return value if value.startswith(("#", "https://", "http://")) else None
-    return value
-
-
-_CLEANER = nh3.Cleaner(
-    tags=set(_TAGS),
-    clean_content_tags=set(_REMOVED),
-    attributes={"*": set(_ATTRIBUTES), "a": {"href"}, "img": {"src"}},
-    attribute_filter=_allowed_value,
-    url_schemes={"http", "https", "data"},
-    link_rel=None,
-)

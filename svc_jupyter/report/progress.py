@@ -8,9 +8,8 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-import click
-
 from svc.untrusted.characters import one_line
+from svc.untrusted.terminal import echo, visible_json
 from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report.outcome import CellRun, Status
 from svc_jupyter.report.record import CaseRecord
@@ -32,7 +31,7 @@ class CellLines:
         """Print the cell's number, duration and first line."""
         mark = "" if cell.is_ok else "  FAILED"
         title = one_line(redact(cell.title, self._secrets), limit=TITLE_CHARACTERS)
-        click.echo(f"cell {cell.number}/{cell.total}  {cell.seconds:5.1f} s  {title}{mark}", err=True)
+        echo(f"cell {cell.number}/{cell.total}  {cell.seconds:5.1f} s  {title}{mark}", err=True)
 
     def end(self, case: CaseRecord) -> None:
         """Do nothing: the command prints the outcome."""
@@ -55,7 +54,7 @@ class CaseLines:
         """Print the case's status and verdict."""
         self._ended += 1
         text = one_line(case.verdict if case.status.is_complete else case.failure, limit=LINE_CHARACTERS)
-        click.echo(f"{self._ended}/{self._total}  {case.seconds:6.1f} s  {case.status}  {case.name}  {text}", err=True)
+        echo(f"{self._ended}/{self._total}  {case.seconds:6.1f} s  {case.status}  {case.name}  {text}", err=True)
 
 
 class JsonLines:
@@ -79,7 +78,7 @@ class JsonLines:
         self._print({**fields, "verdict": case.verdict, "seconds": case.seconds, "files": list(case.files)})
 
     def _print(self, event: dict[str, object]) -> None:
-        click.echo(redact(json.dumps(event, ensure_ascii=False, default=str), self._secrets))
+        echo(visible_json(redact(json.dumps(event, ensure_ascii=False, default=str), self._secrets)))
         sys.stdout.flush()
 
 

@@ -13,13 +13,16 @@ from nbformat import NotebookNode
 
 from svc import AnswerStatus
 from svc.untrusted.characters import one_line
-from svc_jupyter.answers.answer import MIME_TYPE
-from svc_jupyter.answers.status_mark import headline, label
+from svc_jupyter.answers.answer import MIME_TYPE, is_signed_output, sign_output
+from svc_jupyter.answers.signing import is_signed, sign_if_possible
+from svc_jupyter.answers.status_mark import UNVERIFIED, headline, label, pinned_note
 from svc_jupyter.report.outcome import Status
 
 FILE_NAME = "run.json"
 VERSION = 1
+_PURPOSE = "svc report case"
 VERDICT_CHARACTERS = 300
+_LAST_SECOND = 2**37  # year 6325; calendars end at 9999
 _CASE_STATUSES = {AnswerStatus.NOT_EXAMINED: Status.NOT_EXAMINED, AnswerStatus.NOT_ANSWERED: Status.NOT_ANSWERED}
 """What one such answer makes of its case; the first one counts."""
 
@@ -27,7 +30,8 @@ _CASE_STATUSES = {AnswerStatus.NOT_EXAMINED: Status.NOT_EXAMINED, AnswerStatus.N
 class AnswerRecord(msgspec.Struct, frozen=True):
     """An answer in a notebook. ``key`` and ``status`` are empty if an older version ran the notebook.
 
-    ``status`` is the wire's ``answer_status``, empty if it is unknown.
+    ``status`` is the wire's ``answer_status``, empty if it is unknown. ``stored_at`` is when a pinned answer was
+    stored. ``is_verified``: the answer is as the analyst gave it, as far as signatures show.
     """
 
     key: str
@@ -39,10 +43,16 @@ class AnswerRecord(msgspec.Struct, frozen=True):
     has_changed: bool
     findings: list[dict[str, object]]
     status: str = ""
+    is_stored: bool = False
+    stored_at: float = 0.0
+    is_verified: bool = True
 
 
 class CaseRecord(msgspec.Struct, kw_only=True):
-    """A case. ``files`` are paths in the report's folder with their SHA-256; ``started`` is 0.0 before it runs."""
+    """A case. ``files`` are paths in the report's folder with their SHA-256; ``started`` is 0.0 before it runs.
+
+    ``signature`` is made when the case ends.
+    """
 
     name: str
     fingerprint: str
@@ -54,6 +64,21 @@ class CaseRecord(msgspec.Struct, kw_only=True):
     seconds: float = 0.0
     files: dict[str, str] = {}
     answers: list[AnswerRecord] = []
+    signature: str = ""
+
+    def sign(self) -> None:
+        """Sign the case, so that a run or a comparison that reads it later can check it."""
+        self.signature = sign_if_possible(_PURPOSE, self._signed_part())
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the case is as it was signed, here or with a shared key."""
+        return is_signed(_PURPOSE, self._signed_part(), self.signature)
+
+    def _signed_part(self) -> dict[str, object]:
+        part: dict[str, object] = msgspec.json.decode(msgspec.json.encode(self))
+        del part["signature"]
+        return part
 
 
 class RunRecord(msgspec.Struct, kw_only=True):
@@ -76,15 +101,45 @@ def answers_of(notebook: NotebookNode) -> list[AnswerRecord]:
     return [_answer(data, output.get("metadata", {})) for output, data in _outputs(notebook)]
 
 
+def distrust_unsigned(notebook: NotebookNode) -> None:
+    """Mark the answers in the outputs of a notebook that was read from a file, unless their signature is valid."""
+    for output, _ in _outputs(notebook):
+        metadata = output.setdefault("metadata", NotebookNode())
+        if not is_signed_output(output["data"], metadata):
+            provenance = metadata.get(MIME_TYPE)
+            known = provenance if isinstance(provenance, dict) else {}
+            metadata[MIME_TYPE] = NotebookNode(known) | {"is_verified": False}
+
+
+def sign_answers(notebook: NotebookNode) -> None:
+    """Sign the answers in the notebook's outputs as they are now."""
+    for output, _ in _outputs(notebook):
+        sign_output(output["data"], output["metadata"])
+
+
 def status_of_answers(answers: Sequence[AnswerRecord]) -> Status:
-    """Return the status of a case whose cells all ran: one unanswered question is enough for it not to be OK."""
+    """Return the status of a case whose cells all ran: one unanswered question is enough for it not to be OK.
+
+    What an answer that is not verified says of itself does not count.
+    """
+    if not all(answer.is_verified for answer in answers):
+        return Status.NOT_VERIFIED
     return next((_CASE_STATUSES[s] for s in _CASE_STATUSES if any(a.status == s for a in answers)), Status.OK)
 
 
 def count_statuses(answers: Sequence[AnswerRecord]) -> str:
-    """Summarise how far the questions are answered: "2 answered, 1 not examined"."""
-    counts = Counter(label(answer.status) for answer in answers)
+    """Summarise how far the questions are answered: "2 answered, 1 not examined, 1 not verified"."""
+    counts = Counter(label(answer.status) if answer.is_verified else UNVERIFIED for answer in answers)
     return ", ".join(f"{count} {name}" for name, count in counts.items())
+
+
+def describe_pinned(answers: Sequence[AnswerRecord]) -> str:
+    """Say which answers were not asked again, and from when they are; empty if there are none."""
+    dates = [answer.stored_at for answer in answers if answer.is_stored]
+    if not dates:
+        return ""
+    which = "1 is a" if len(dates) == 1 else f"{len(dates)} are each a"
+    return f"{which} {pinned_note(min(dates))}" + (" (the oldest)" if len(dates) > 1 else "")
 
 
 def verdict_of(notebook: NotebookNode) -> str:
@@ -117,8 +172,16 @@ def _answer(data: dict[str, object], metadata: dict[str, object]) -> AnswerRecor
         model=str(data.get("model", "")),
         text=str(data.get("text", "")),
         session_id=str(volatile.get("session_id", "")),
-        time=float(volatile.get("time") or 0.0),
+        time=_time(volatile.get("time")),
         has_changed=bool(volatile.get("has_changed", False)),
         findings=[item for item in findings if isinstance(item, dict)] if isinstance(findings, list) else [],
         status=str(data.get("status") or ""),
+        is_stored=bool(volatile.get("is_stored", False)),
+        stored_at=_time(volatile.get("stored_at")),
+        is_verified=volatile.get("is_verified", True) is True,
     )
+
+
+def _time(value: object) -> float:
+    """Seconds since 1970 that a calendar has; 0.0 for anything else."""
+    return float(value) if isinstance(value, int | float) and 0 <= value < _LAST_SECOND else 0.0

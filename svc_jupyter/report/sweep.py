@@ -1,20 +1,30 @@
-"""Run the cases, several at a time; write and record each when it ends, also when interrupted."""
+"""Run the cases, several at a time; write and record each when it ends, also when interrupted.
+
+Whatever goes wrong in one case is that case's status; the others run.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from nbformat import NotebookNode
+
+from svc.untrusted.characters import one_line
 from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.executor import Executor
+from svc_jupyter.report.folder import FolderError
+from svc_jupyter.report.kernels import KernelMissingError, KernelStartError
 from svc_jupyter.report.outcome import CellRun, Run, Status
-from svc_jupyter.report.record import CaseRecord, answers_of, status_of_answers, verdict_of
+from svc_jupyter.report.record import CaseRecord, answers_of, sign_answers, status_of_answers, verdict_of
+from svc_jupyter.report.repair import encodable, repair
 
 RECORD_SECONDS = 1.0  # between two writings of run.json while cases end
 
@@ -52,7 +62,7 @@ class Sweep:
         self._noted = 0.0
 
     async def run(self, executor: Executor, max_failures: int | None) -> None:
-        """Run all cases; start no more once ``max_failures`` of them failed. Raises KernelStartError."""
+        """Run all cases; start no more once ``max_failures`` of them failed. Raises KernelMissingError."""
         waiting = iter(self._cases)
         try:
             async with asyncio.TaskGroup() as group:
@@ -76,39 +86,85 @@ class Sweep:
     async def _one(self, executor: Executor, case: Case, record: CaseRecord) -> None:
         record.started, record.status = time.time(), Status.INTERRUPTED  # until it has ended
         started = time.monotonic()
-        self._progress.begin(record)
+        _tell(lambda: self._progress.begin(record))
         try:
-            run = await executor.run(case, lambda cell: self._progress.cell(record, cell))
-            await self._finish(run, record)
+            await self._run(executor, case, record)
         finally:
             record.seconds = round(time.monotonic() - started, 3)
-        self._progress.end(record)
+            record.sign()
+        _tell(lambda: self._progress.end(record))
+
+    async def _run(self, executor: Executor, case: Case, record: CaseRecord) -> None:
+        """Run and write the case. Whatever fails becomes its status, except what ends the whole run."""
+        try:
+            run = await executor.run(case, lambda cell: _tell(lambda: self._progress.cell(record, cell)))
+        except KernelMissingError:
+            raise
+        except BaseException as error:
+            if _ends_run(error):
+                raise
+            is_kernel = isinstance(error, KernelStartError)
+            record.status = Status.KERNEL_DIED if is_kernel else Status.FAILED
+            reason = _reason(error) if is_kernel else f"the case could not be run: {_reason(error)}"
+            record.failure = redact(reason, self._sink.output.secrets)
+            return
+        try:
+            await self._finish(run, record)
+        except BaseException as error:
+            if _ends_run(error):
+                raise
+            reason = redact(_reason(error), self._sink.output.secrets)
+            record.status, record.failure = Status.NOT_WRITTEN, f"cannot write the report: {reason}"
 
     async def _finish(self, run: Run, record: CaseRecord) -> None:
-        """Write the case; if that fails, record it as its status."""
+        """Write the case, then set what the record says of it."""
         secrets = self._sink.output.secrets
-        status = run.status if run.status != Status.OK else status_of_answers(answers_of(run.notebook))
-        _describe(run, record, status)
-        notebook = redact_all(run.notebook, secrets)
-        try:
-            files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
-            record.files = self._sink.save(record, files)
-        except (OSError, ExportError) as error:
-            reason = getattr(error, "strerror", None) or str(error)
-            record.status, record.failure = Status.NOT_WRITTEN, f"cannot write the report: {reason}"
-            return
-        record.status, record.failure = status, redact(run.failure, secrets)
-        record.verdict = verdict_of(notebook)
-        record.answers = answers_of(notebook)
+        notebook = redact_all(repair(run.notebook), secrets)
+        answers = answers_of(notebook)
+        status = run.status if run.status != Status.OK else status_of_answers(answers)
+        _describe(notebook, run.seconds, record, status)
+        sign_answers(notebook)
+        files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
+        record.files = self._sink.save(record, files)
+        record.verdict, record.answers = verdict_of(notebook), answers
+        record.status, record.failure = status, redact(encodable(run.failure), secrets)
 
 
-def _describe(run: Run, record: CaseRecord, status: Status) -> None:
+def _ends_run(error: BaseException) -> bool:
+    """Whether the error concerns more than its case: the user or the operating system ends the run.
+
+    A library's own cancellation concerns one case; so does a panic of one, which is not an Exception.
+    """
+    task = asyncio.current_task()
+    is_cancelled = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
+    return is_cancelled or isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
+
+
+def _reason(error: BaseException) -> str:
+    """Describe the error on one line."""
+    if isinstance(error, MemoryError):
+        return "out of memory"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    text = one_line(str(error))
+    if isinstance(error, ExportError | KernelStartError | FolderError) and text:
+        return text
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _tell(report: Callable[[], None]) -> None:
+    """Report progress; a terminal or pipe that is gone does not end the run."""
+    with contextlib.suppress(Exception):
+        report()
+
+
+def _describe(notebook: NotebookNode, seconds: float, record: CaseRecord, status: Status) -> None:
     """Add the run's data to the notebook's metadata: ours, and papermill's for tools that read these."""
-    run.notebook.metadata["svc"] = {"case": record.name, "status": str(status), "started": record.started}
-    known = run.notebook.metadata.get("papermill") or {}
-    run.notebook.metadata["papermill"] = {
-        **known,
+    notebook.metadata["svc"] = {"case": record.name, "status": str(status), "started": record.started}
+    known = notebook.metadata.get("papermill")
+    notebook.metadata["papermill"] = {
+        **(known if isinstance(known, dict) else {}),
         "parameters": record.parameters,
-        "duration": round(run.seconds, 3),
+        "duration": round(seconds, 3),
         "exception": not status.is_complete or None,
     }

@@ -241,7 +241,7 @@ def connection_bytes(client: StreamClient, scale: Scale, folder: Path) -> list[f
     for number in range(scale.rounds):
         where = folder / f"idle{number}"
         where.mkdir()
-        with live_process(where, "Chatty") as service:
+        with live_process(where, "Chatty", SVC_KEY_STREAMS="0") as service:
             process = psutil.Process(service.process.pid)
             stream_url(service)
             before = proportional_bytes(process)

@@ -11,9 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
-from svc.service.server.serve import listen
 from tests.support.assistants.scripted import Chatty, Echo, Slow, Steady, Unread
-from tests.support.live import ProcessService, StartService, ThreadService, wait_until
+from tests.support.live import ProcessService, StartService, ThreadService, free_port, wait_until
 from tests.support.watched import Host, OpenPage, host
 
 
@@ -234,9 +233,7 @@ def test_a_reload_during_a_turn_resumes_it(show_chat: ShowChat, allowed):
 
 
 def test_a_killed_and_restarted_service_loses_and_repeats_nothing(show_chat: ShowChat, site: Host, tmp_path: Path):
-    listener = listen("127.0.0.1", 0)
-    port = listener.getsockname()[1]
-    listener.close()
+    port = free_port()
 
     def start() -> ProcessService:
         return ProcessService(tmp_path, "Steady", port=port, SVC_ALLOWED_ORIGINS=site.origin)

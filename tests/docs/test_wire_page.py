@@ -261,7 +261,11 @@ def test_the_page_has_everything_that_the_golden_transcripts_use(path: Path):
 
 def test_the_page_has_every_metric():
     exposed = set(re.findall(r"^# TYPE (svc_\w+) ", Metrics().exposition().decode(), re.MULTILINE))
-    of_the_process = {"svc_running_turns", "svc_open_streams"}  # added where the service is built
+    of_the_process = {
+        "svc_running_turns",
+        "svc_open_streams",
+        "svc_open_connections",
+    }  # added where the service is built
     on_the_page = {
         row[0].strip("`") for row in pages.rows(pages.section(PAGE, "Logs, metrics and traces")) if "svc_" in row[0]
     }

@@ -55,7 +55,7 @@ def test_the_installed_extension_is_a_script_a_schema_and_package_metadata(prefi
     manifest = json.loads((folder / "package.json").read_text("utf-8"))
     entry = manifest["jupyterlab"]["_build"]["load"]
     assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
-        "package.json", "install.json", entry, "schemas/svc-jupyterlab/panel.json",
+        "package.json", "install.json", entry, "static/third-party-licenses.json", "schemas/svc-jupyterlab/panel.json",
         "schemas/svc-jupyterlab/package.json.orig",
     }  # fmt: skip
     assert manifest["version"] == svc.__version__

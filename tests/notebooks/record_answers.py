@@ -1,7 +1,7 @@
 """Run the example notebooks again with the analyst of this checkout: `python -m tests.notebooks.record_answers`.
 
-Writes the outputs to `notebooks/*.ipynb` and the answers to `notebooks/.answers`, and removes answers that no notebook
-uses any more. Run it after an intended change of an answer; the tests fail until then.
+Writes the outputs to `notebooks/*.ipynb`, the answers to `notebooks/.answers` and their hashes to the package. Removes
+answers that no notebook uses any more. Run it after an intended change of an answer; the tests fail until then.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ def main() -> None:
         stop_local_service(work / "state")
     for entry in answer_store.prune(FOLDER / ".answers", unused_since=begun):
         print(f"{entry.key} removed: {entry.question}")
+    answer_store.write_shipped(FOLDER / ".answers")
 
 
 if __name__ == "__main__":

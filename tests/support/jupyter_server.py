@@ -13,8 +13,7 @@ from pathlib import Path
 import httpx2
 import nbformat
 
-from svc.service.server.serve import listen
-from tests.support.live import wait_until
+from tests.support.live import free_port, wait_until
 
 SETTINGS = {  # a toast about updates would lie over the sidebar
     "@jupyterlab/apputils-extension:notification": {
@@ -33,8 +32,7 @@ class JupyterServer:
         self.log_file = folder / "jupyter.log"
         self.token = "a-token-of-the-tests"
         self.root.mkdir(parents=True)
-        with listen("127.0.0.1", 0) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         places = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
         workspaces = {
             "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),

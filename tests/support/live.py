@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import secrets
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 import httpx2
 import msgspec
 
+from svc import ConfigError
 from svc.assistant.turn import Assistant
 from svc.service.access.key_admin import create_key
 from svc.service.app import build
@@ -30,6 +32,16 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) 
     while not condition():
         assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
         time.sleep(0.01)
+
+
+def free_port() -> int:
+    """A port to listen on later. It is below those that the system chooses from, so that no other test gets it."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(10_000)
+        with contextlib.suppress(ConfigError):
+            serve.listen("127.0.0.1", port).close()
+            return port
+    raise AssertionError("no free port")
 
 
 class LiveService:
@@ -115,8 +127,12 @@ class ProcessService(LiveService):
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
-        wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file")
-        assert self.process.poll() is None, self.log_file.read_text()
+        try:
+            wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file", 60)
+            assert self.process.poll() is None, self.log_file.read_text()
+        except AssertionError:
+            self.process.kill()
+            raise
         connection = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
         super().__init__(connection, (folder / "service.key").read_text().strip(), database)
 

@@ -9,18 +9,28 @@ import subprocess
 import sys
 from pathlib import Path
 
+from filelock import FileLock
+
 WORKSPACE = Path(__file__).parents[2] / "labextension"
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])  # with the Node of pip
 SCRIPT_SECONDS = 1_500
 _MARK = WORKSPACE / "node_modules" / ".installed_from"
 
 
+def one_at_a_time() -> FileLock:
+    """Tests run in several processes, but only one of them may write to the checkout."""
+    folder = WORKSPACE.parent / ".pytest_cache"
+    folder.mkdir(exist_ok=True)
+    return FileLock(folder / "npm.lock", timeout=SCRIPT_SECONDS)
+
+
 def install() -> None:
     """Install what the lock names: once for each lock."""
     digest = hashlib.sha256((WORKSPACE / "package-lock.json").read_bytes()).hexdigest()
-    if not _MARK.exists() or _MARK.read_text("ascii") != digest:
-        run_npm("ci", "--no-progress", "--no-audit", "--no-fund", "--prefer-offline")  # the lock has the digests
-        _MARK.write_text(digest, "ascii")
+    with one_at_a_time():
+        if not _MARK.exists() or _MARK.read_text("ascii") != digest:
+            run_npm("ci", "--ignore-scripts", "--no-progress", "--no-audit", "--prefer-offline")  # the lock has digests
+            _MARK.write_text(digest, "ascii")
 
 
 def run_npm(*words: str, **environ: str) -> None:

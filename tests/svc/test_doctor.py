@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from datetime import date, timedelta
@@ -15,17 +14,11 @@ import pytest
 import svc
 from svc.config import Config
 from svc.doctor import examine, load_knowledge
+from tests.support.live import free_port
 from tests.support.local_services import local_service_pid
 
 NOW = 1_795_200_000.0
 TODAY = date(2026, 11, 20)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    return port
 
 
 def doctor(*words: str, **environ: str) -> subprocess.CompletedProcess[str]:

@@ -26,6 +26,7 @@ ROWS = [
     (500, "internal_error", svc.InternalServiceError, "server_error"),
     (502, "upstream_error", svc.UpstreamError, "server_error"),
     (503, "unavailable", svc.UnavailableError, "server_error"),
+    (507, "quota_exceeded", svc.QuotaExceededError, "insufficient_quota"),
 ]
 
 

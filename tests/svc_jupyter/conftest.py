@@ -18,6 +18,15 @@ SCRIPTED = {
 NOT_CONFIGURED = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
 
 
+@pytest.fixture(autouse=True, scope="session")
+def no_state_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The key of stored answers is in the state folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVC_STATE_DIR", str(tmp_path_factory.mktemp("state")))
+        patch.delenv("SVC_ANSWERS_KEY_FILE", raising=False)
+        yield
+
+
 @pytest.fixture
 def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A local service of the test's own that answers by script, not started yet: its state folder."""

@@ -3,6 +3,7 @@ import { build } from "esbuild";
 import { rm, writeFile } from "node:fs/promises";
 import { gzipSync } from "node:zlib";
 import process from "node:process";
+import { packagesIn } from "../../bundled.mjs";
 import { bundling, withoutBreaks } from "./bundling.mjs";
 
 process.chdir(import.meta.dirname);
@@ -13,7 +14,7 @@ const NOTICES =
 
 await rm("dist", { recursive: true, force: true });
 await build({ entryPoints: ["src/host.css"], outfile: "dist/swc.css", bundle: true, minify: true });
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   entryPoints: ["src/index.ts"],
   format: "iife",
   globalName: "swc",
@@ -29,3 +30,6 @@ await writeFile("dist/swc.iife.js", whole);
 const widget = await build({ entryPoints: ["src/widget.ts"], format: "esm", ...bundling });
 const text = widget.outputFiles.map((file) => withoutBreaks(file.text)).join("");
 await writeFile("dist/panel.js", `${NOTICES}${text}`);
+
+const contents = { "swc.iife.js": packagesIn(metafile), "panel.js": packagesIn(widget.metafile) };
+await writeFile("dist/bundled.json", JSON.stringify(contents));

@@ -79,6 +79,7 @@ export const bundling = {
   alias: { svc: SDK },
   plugins: [inlineCss, purify, trimMarked, terser],
   write: false,
+  metafile: true,
 };
 
 /** Replaces line breaks, which minified code has only in templates, where a space is equivalent. */

@@ -4,6 +4,7 @@ import { build } from "esbuild";
 import { createHash } from "node:crypto";
 import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import process from "node:process";
+import { packagesIn } from "../../bundled.mjs";
 import { bundling, withoutBreaks } from "../chat/bundling.mjs";
 
 process.chdir(import.meta.dirname);
@@ -32,7 +33,7 @@ const shared = {
 };
 
 await rm("dist", { recursive: true, force: true });
-const { outputFiles } = await build({
+const { outputFiles, metafile } = await build({
   ...bundling,
   entryPoints: ["src/remote.ts"],
   format: "iife",
@@ -63,3 +64,4 @@ await writeFile(`${out}/schemas/${name}/package.json.orig`, asJson(identity)); /
 await writeFile(`${out}/package.json`, asJson(identity));
 await writeFile(`${out}/install.json`, asJson(install));
 await writeFile(`${out}/${entry}`, script);
+await writeFile("dist/bundled.json", JSON.stringify({ [entry]: packagesIn(metafile) }));

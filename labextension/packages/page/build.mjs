@@ -1,6 +1,9 @@
 // Builds the page's script, as one file for a plain <script>, and its style sheet.
 import { build } from "esbuild";
+import { writeFile } from "node:fs/promises";
+import { packagesIn } from "../../bundled.mjs";
 
-const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none" };
-await build({ ...shared, entryPoints: ["src/page.ts"], outfile: "dist/page.js", format: "iife" });
+const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none", metafile: true };
+const script = await build({ ...shared, entryPoints: ["src/page.ts"], outfile: "dist/page.js", format: "iife" });
 await build({ ...shared, entryPoints: ["src/page.css"], outfile: "dist/page.css" });
+await writeFile("dist/bundled.json", JSON.stringify({ "page.js": packagesIn(script.metafile) }));

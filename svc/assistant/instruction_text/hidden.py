@@ -12,24 +12,48 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from svc.untrusted.characters import without_hidden
+
 MIN_BINARY_CHARS = 16  # zero widths in a run: two letters of 8 bits
 _TAGS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{3,}")
 _SELECTORS = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{4,}")
 _ZERO_WIDTHS = "\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff\u180e\u00ad"
 _ZERO_WIDTH_RUN = re.compile(f"[{_ZERO_WIDTHS}]{{{MIN_BINARY_CHARS},}}")
-_INVISIBLE = re.compile(f"[{_ZERO_WIDTHS}\ufe00-\ufe0f\U000e0000-\U000e01ef\u202a-\u202e\u2066-\u2069]")
+_FEW_TAGS = re.compile("(?<![\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{1,2}(?![\U000e0020-\U000e007e])")
 _OVERRIDDEN = re.compile("[\u202d\u202e]([^\u202c\n]{4,2000})")
 _READABLE = re.compile(r"[\w\s.,:;!?'\"()/<>|{}\[\]=@#*+-]+")
 
 BYTES = tuple(
     bytes.fromhex(prefix)
     for prefix in [
-        "f3a080",
-        "f3a081",
-        "f3a084",
-        "f3a085",
-        "f3a086",
-        "f3a087",
+        "cd8f",
+        "d89c",
+        "e1859f",
+        "e185a0",
+        "e1a08e",
+        "e281a1",
+        "e281a2",
+        "e281a3",
+        "e281a4",
+        "e281a5",
+        "e281a6",
+        "e281a7",
+        "e281a8",
+        "e281a9",
+        "e281aa",
+        "e281ab",
+        "e281ac",
+        "e281ad",
+        "e281ae",
+        "e281af",
+        "e2808e",
+        "e2808f",
+        "e280aa",
+        "e280ab",
+        "e280ac",
+        "e385a4",
+        "efbea0",
+        "f3a0",
         "efb880",
         "efb881",
         "e2808b",
@@ -66,8 +90,7 @@ class HiddenText(msgspec.Struct, frozen=True):
 def hidden_texts(text: str) -> Iterator[HiddenText]:
     """Yield the readable texts that are hidden in ``text``."""
     for match in _TAGS.finditer(text):
-        decoded = "".join(chr(ord(character) - 0xE0000) for character in match[0])
-        yield HiddenText(match.start(), match.end(), decoded, is_sure=True)
+        yield HiddenText(match.start(), match.end(), _tag_letters(match), is_sure=True)
     for match in _SELECTORS.finditer(text):
         if decoded := _as_text(bytes(map(_selected_byte, match[0]))):
             yield HiddenText(match.start(), match.end(), decoded, is_sure=True)
@@ -79,8 +102,17 @@ def hidden_texts(text: str) -> Iterator[HiddenText]:
 
 
 def visible(text: str) -> str:
-    """The text without invisible characters, and with letters of another style as plain ones."""
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))
+    """The text without hidden characters, and with letters of another style as plain ones."""
+    return unicodedata.normalize("NFKC", without_hidden(text))
+
+
+def with_tags_read(text: str) -> str:
+    """``visible`` with one or two tag characters as the letters that they repeat; more are a text of their own."""
+    return visible(_FEW_TAGS.sub(_tag_letters, text))
+
+
+def _tag_letters(match: re.Match[str]) -> str:
+    return "".join(chr(ord(character) - 0xE0000) for character in match[0])
 
 
 def _selected_byte(character: str) -> int:

@@ -24,7 +24,7 @@ from svc.assistant.findings import (
     columns,
 )
 from svc.assistant.instruction_text import containers
-from svc.assistant.instruction_text.hidden import BYTES, hidden_texts, visible
+from svc.assistant.instruction_text.hidden import BYTES, hidden_texts, visible, with_tags_read
 from svc.assistant.instruction_text.layers import View, unescaped, views
 from svc.assistant.instruction_text.signs import (
     ANCHOR_TEXTS,
@@ -311,9 +311,9 @@ def _judge(window: bytes) -> Iterator[_TextHit]:
             for one in passages(clear)
         ]
     yield from plain
-    shown = visible(text) if not text.isascii() else text
-    if shown != text and not plain:
-        for passage in passages(shown):
+    readings = () if plain or text.isascii() else dict.fromkeys((visible(text), with_tags_read(text)))
+    for shown in readings:
+        for passage in passages(shown) if shown != text else ():
             hit = _hit(shown, passage)
             yield msgspec.structs.replace(hit, at=0, methods=(HIDDEN_UNICODE, *hit.methods), hidden_text=hit.text)
 

@@ -7,6 +7,7 @@ questions and findings. The model's own text, and arguments it invented for a to
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -126,7 +127,7 @@ def check(markdown: str, evidence_index: EvidenceIndex) -> Checked:
 
 def references(markdown: str) -> list[Reference]:
     """What an answer names, each once; the host of a URL is not counted separately."""
-    text = _ESCAPED.sub(r"\1", markdown.replace("`", " "))
+    text = html.unescape(_ESCAPED.sub(r"\1", markdown.replace("`", " ")))
     found = [item.facts for item in indicators.inspect(text, source="answer") if isinstance(item, Finding)]
     whole = plain(refang(text))
     found_references = [

@@ -1,7 +1,8 @@
 """Run tools in worker processes: started ahead, one job each, limited, killed on cancel, ended when the service dies.
 
-Decides how many run, when a job has taken too long, and what is reported about a process that died; ``process.py`` is
-what runs inside. Processes come from multiprocessing's forkserver, which has imported the tools' libraries once.
+Decides how many run, when a job has taken too long, and what is reported about a process that died; ``fair_queue.py``
+decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. Processes
+come from multiprocessing's forkserver, which has imported the tools' libraries once.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ from svc.assistant.findings import (
     finding_type,
 )
 from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.frames import MemberFrame
+from svc.assistant.workers.job_limits import is_small, limits_for, size_of
+from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
 from svc.untrusted.markup import plural
@@ -44,7 +48,11 @@ from svc.untrusted.markup import plural
 __all__ = ["Job", "Limits", "Workers"]
 
 SLOTS = 2  # tools at the same time: the reference machine has two cores
-QUEUE = 64  # jobs that may wait for a worker; further ones are refused
+LANES = 2  # beside the slots, for accounts that have no job running (fair_queue.py)
+QUEUE = 64  # jobs of one account that may wait for a worker; further ones are refused
+QUEUE_OF_ALL = 1_024  # the same of all accounts together
+PATIENCE_SECONDS = 1.0  # after that a job gives way to younger ones: most take less
+LONG_JOB_NICE = 10  # a tenth of the processor's time beside a young job
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
 MAX_TEMP_CHARS = 70  # a Unix socket's path has at most 107 characters; multiprocessing adds 32
@@ -139,6 +147,11 @@ class _Worker:
             self._writer.write(job.source)
         await self._writer.drain()
 
+    def give_way(self) -> None:
+        """Lower the process's priority, so that younger jobs are not slowed down."""
+        with contextlib.suppress(OSError, ValueError):  # it has ended
+            os.setpriority(os.PRIO_PROCESS, self.process.pid or 0, LONG_JOB_NICE)
+
     async def receive(self, decoder: msgspec.msgpack.Decoder[Frame]) -> Frame | None:
         """The next frame, or None if the process is gone."""
         try:
@@ -177,12 +190,11 @@ class Workers:
     def __init__(
         self, *, slots: int = SLOTS, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
     ) -> None:
-        self._slots = asyncio.Semaphore(slots)
+        self._slots = FairQueue(slots, LANES)
         self._slot_count = slots
         self._queue = queue
         self._limits = limits or Limits()
         self._preload = (worker_process.__name__, *preload)
-        self._waiting = 0
         self._launches = 0
         self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
         self._launching = asyncio.Lock()
@@ -192,7 +204,7 @@ class Workers:
     @property
     def waiting(self) -> int:
         """The number of jobs that wait for a worker."""
-        return self._waiting
+        return self._slots.waiting
 
     @property
     def idle(self) -> int:
@@ -271,45 +283,51 @@ class Workers:
 
     async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         """As ``run``, for a job that also sends the members of an archive."""
-        if self._waiting >= self._queue:
-            raise UnavailableError(
-                f"the workers are busy ({self._slot_count:,}) and the queue is full ({plural(self._waiting, 'job')}); "
-                f"try again in {RETRY_AFTER_SECONDS:.0f} s",
-                retry_after=RETRY_AFTER_SECONDS,
-            )
-        if self._slots.locked():
-            yield Progress(
-                text=f"queued: {plural(self._slot_count, 'worker')} busy, {plural(self._waiting, 'job')} ahead"
-            )
-        async with self._slot():
+        size = size_of(job.source)
+        account, small = PAYER.get().account, is_small(size)
+        self._check_queue(account)
+        if self._slots.is_full_for(account, is_small=small):
+            ahead = plural(self._slots.waiting_of(account), "job")
+            yield Progress(text=f"queued: {plural(self._slots.running, 'worker')} busy, {ahead} ahead")
+        async with self._slot(is_small=small):
             worker = await self._next_worker()
             try:
-                async with contextlib.aclosing(self._frames(worker, job)) as frames:
+                async with contextlib.aclosing(self._frames(worker, job, size)) as frames:
                     async for item in frames:
                         yield item
             finally:
                 self._discard(worker)
 
-    @contextlib.asynccontextmanager
-    async def _slot(self) -> AsyncIterator[None]:
-        self._waiting += 1
-        try:
-            await self._slots.acquire()
-        finally:
-            self._waiting -= 1
-        try:
-            yield
-        finally:
-            self._slots.release()
+    def _check_queue(self, account: str) -> None:
+        own, everybodys = self._slots.waiting_of(account), self._slots.waiting
+        if own >= self._queue or everybodys >= QUEUE_OF_ALL:
+            raise UnavailableError(
+                f"the workers are busy ({self._slots.running:,}) and the queue is full "
+                f"({plural(own if own >= self._queue else everybodys, 'job')}); "
+                f"try again in {RETRY_AFTER_SECONDS:.0f} s",
+                retry_after=RETRY_AFTER_SECONDS,
+            )
 
-    async def _frames(self, worker: _Worker, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
-        deadline = asyncio.get_running_loop().time() + self._limits.wall_seconds
+    @contextlib.asynccontextmanager
+    async def _slot(self, *, is_small: bool) -> AsyncIterator[None]:
+        payer = PAYER.get()
+        async with self._slots.slot(payer.account, is_small=is_small):
+            started = asyncio.get_running_loop().time()
+            try:
+                yield
+            finally:
+                payer.spend(asyncio.get_running_loop().time() - started)
+
+    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+        limits = limits_for(self._limits, size, job.source)
+        deadline = asyncio.get_running_loop().time() + limits.wall_seconds
+        patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
         decoder = _decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(ConnectionError):  # it died already; the first receive finds out how
-                    await worker.send(job, self._limits)
+                    await worker.send(job, limits)
             while True:
                 async with asyncio.timeout_at(deadline):
                     frame = await worker.receive(decoder)
@@ -320,16 +338,18 @@ class Workers:
                         yield _failure(job, f"the parser crashed: {error}", where)
                         return
                     case None:
-                        yield _failure(job, _exit_reason(await worker.reap(), self._limits))
+                        yield _failure(job, _exit_reason(await worker.reap(), limits))
                         return
                     case Finding():
                         findings += 1
-                        if findings > self._limits.findings:
-                            yield _findings_limit_gap(job, self._limits)
+                        if findings > limits.findings:
+                            yield _findings_limit_gap(job, limits)
                             return
                 yield frame
         except TimeoutError:
-            yield _failure(job, f"the parser was stopped after {self._limits.wall_seconds:g} s")
+            yield _failure(job, f"the parser was stopped after {limits.wall_seconds:g} s")
+        finally:
+            patience.cancel()
 
     async def _next_worker(self) -> _Worker:
         """An idle process that is alive; a replacement is started."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Awaitable, Callable
+import contextlib
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from importlib.metadata import version
 from typing import TypeVar
 
@@ -30,9 +31,12 @@ from svc.messages import (
     UpdateRequest,
 )
 from svc.service.chat_completions import ChatRequest
+from svc.service.http.openapi import MAX_DIGITS
 from svc.service.http.replies import op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
+from svc.service.quotas.uses import RequestUse
+from svc.service.sessions.document import list_pages
 from svc.service.sessions.files import chunks_of
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
@@ -41,6 +45,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 PublicHandler = Callable[[Service, Request], Awaitable[Response]]
 KeyHandler = Callable[[Service, KeyRecord, Request], Awaitable[Response]]
 VERSION = version("svc-jupyter")
+REQUEST_USE = "request_use"
+"""Key of the request's ``RequestUse`` in the scope's ``state``."""
 
 
 async def health(service: Service, request: Request) -> Response:
@@ -51,7 +57,8 @@ async def health(service: Service, request: Request) -> Response:
 
 async def user_info(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /user/info: the key's user, sessions and models."""
-    return reply(await service.user_info(key))
+    pages = list_pages(await service.list(key), within=await service.user_info(key))
+    return StreamingResponse(pages, media_type="application/json")
 
 
 async def register(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -61,12 +68,15 @@ async def register(service: Service, key: KeyRecord, request: Request) -> Respon
 
 async def get(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /session/get: a session with its messages."""
-    return reply(await service.get(key, _query_parameter(request, "session_id")))
+    session_id = _query_parameter(request, "session_id")
+    after, limit = _query_number(request, "after"), _query_number(request, "limit")
+    document = await service.get(key, session_id, after=after or 0, limit=limit)
+    return StreamingResponse(await _started(document.pages()), media_type="application/json")
 
 
 async def list_sessions(service: Service, key: KeyRecord, request: Request) -> Response:
     """GET /session/list: the live sessions."""
-    return reply([*await service.list(key)])
+    return StreamingResponse(list_pages(await service.list(key)), media_type="application/json")
 
 
 async def update(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -111,7 +121,7 @@ async def upload_file(service: Service, key: KeyRecord, request: Request) -> Res
     """POST /session/upload_file: attach a file; the body is streamed."""
     limit = service.settings.max_upload_bytes
     _check_content_length(request, limit, "the file")
-    chunks = _chunks(request, service.settings.body_idle_seconds)
+    chunks = _chunks(request, service.settings.body_idle_seconds, in_memory=False)
     session_id, name = _query_parameter(request, "session_id"), _query_parameter(request, "filename")
     hint = request.headers.get("content-type")
     return op_result(await service.attach(key, session_id, name, chunks, hint=hint, limit=limit))
@@ -195,6 +205,29 @@ def _no_store(response: Response) -> Response:
     return response
 
 
+async def _started(parts: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The same parts, of which the first was made already: an error before it still becomes an error response."""
+    first = await anext(parts)
+
+    async def all_parts() -> AsyncGenerator[bytes, None]:
+        async with contextlib.aclosing(parts):
+            yield first
+            async for part in parts:
+                yield part
+
+    return all_parts()
+
+
+def _query_number(request: Request, name: str) -> int | None:
+    """The number that the query parameter gives; None if it is missing."""
+    value = request.query_params.get(name, "")
+    if not value:
+        return None
+    if not (value.isascii() and value.isdigit() and len(value) <= MAX_DIGITS):
+        raise InvalidRequestError(f"{name} is {value[:40]!r}; it must be a whole number of at least 0", param=name)
+    return int(value)
+
+
 def _query_parameter(request: Request, name: str) -> str:
     if not (value := request.query_params.get(name, "")):
         raise InvalidRequestError(f"the query parameter {name} is missing: …?{name}=…", param=name)
@@ -214,14 +247,20 @@ async def read_body(service: Service, request: Request, limit_bytes: int) -> byt
     """
     _check_content_length(request, limit_bytes, "the body")
     body = bytearray()
-    async for chunk in _chunks(request, service.settings.body_idle_seconds):
+    async for chunk in _chunks(request, service.settings.body_idle_seconds, in_memory=True):
         body += chunk
         _check_size(len(body), limit_bytes, "the body")
     return bytes(body)
 
 
-async def _chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]:
-    """Yield the body in parts; raises InvalidRequestError if it pauses too long or is incomplete."""
+async def _chunks(request: Request, idle_seconds: float, *, in_memory: bool) -> AsyncIterator[bytes]:
+    """Yield the body in parts.
+
+    Raises:
+        InvalidRequestError: It pauses too long or is incomplete.
+        RateLimitedError: It is more than the key may send.
+    """
+    use: RequestUse | None = request.scope["state"].get(REQUEST_USE)  # None without a key
     parts = aiter(request.stream())
     while True:
         try:
@@ -236,6 +275,8 @@ async def _chunks(request: Request, idle_seconds: float) -> AsyncIterator[bytes]
         except ClientDisconnect as error:
             raise InvalidRequestError("the connection closed before the body was complete; send it again") from error
         if chunk:
+            if use is not None:
+                use.receive(len(chunk), in_memory=in_memory)
             yield chunk
 
 

@@ -23,7 +23,7 @@ Schemas = dict[str, dict[str, Json]]
 _SCHEMAS_PATH = "#/components/schemas/"
 _INPUT_SUFFIX = "Input"  # suffix of a request type whose response form differs
 _ID_RULE: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{1,64}$"}
-_RETRYABLE = frozenset({429, 503})  # these responses have Retry-After
+_RETRYABLE = frozenset({429, 503, 507})  # these responses have Retry-After
 _KEY_ERRORS = (400, 401, 429, 500, 503)  # any operation with a key may return these
 _PUBLIC_ERRORS = (400, 500, 503)
 _MEANINGS = {
@@ -39,7 +39,11 @@ _MEANINGS = {
     500: "A bug in the service; the id in the message is also in its log.",
     502: "The model behind the service failed.",
     503: "Shutting down, or the store is unavailable; see Retry-After.",
+    507: "The user keeps too many sessions or bytes.",
 }
+
+OPTIONAL_PARAMETERS = ("after", "limit")  # of a page
+MAX_DIGITS = 15  # of a number in a query
 
 
 class OperationRow(Protocol):
@@ -63,7 +67,7 @@ class OperationRow(Protocol):
 
     @property
     def parameters(self) -> Sequence[str]:
-        """The names of the query parameters, all required."""
+        """The names of the query parameters; those of a page are optional."""
 
     @property
     def body(self) -> type | None:
@@ -196,10 +200,16 @@ def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settin
         "session_id": _ID_RULE,
         "filename": _file_name(settings),
         "sha256": {"pattern": SHA256_PATTERN},
+        **{name: {"pattern": f"^[0-9]{{1,{MAX_DIGITS}}}$"} for name in OPTIONAL_PARAMETERS},
     }
     if row.parameters:
         described["parameters"] = [
-            {"name": name, "in": "query", "required": True, "schema": {"type": "string", **rules[name]}}
+            {
+                "name": name,
+                "in": "query",
+                "required": name not in OPTIONAL_PARAMETERS,
+                "schema": {"type": "string", **rules[name]},
+            }
             for name in row.parameters
         ]
     if row.body is not None:

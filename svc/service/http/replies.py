@@ -6,11 +6,28 @@ import math
 
 import msgspec
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from svc.errors import ServiceError
 from svc.messages import ErrorBody, ErrorDetail, OpResult
+from svc.service.quotas.uses import RequestUse
 
 _ENCODER = msgspec.json.Encoder()
+
+
+class HeldResponse:
+    """A response that uses its key's quotas until it was sent, or the client has gone."""
+
+    def __init__(self, response: Response, use: RequestUse) -> None:
+        self._response = response
+        self._use = use
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the response."""
+        try:
+            await self._response(scope, receive, send)
+        finally:
+            self._use.close()
 
 
 def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:

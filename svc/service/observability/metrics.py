@@ -1,6 +1,7 @@
-"""Prometheus metrics of the service: figures only, no names, ids or content.
+"""Prometheus metrics of the service: figures only, no names or content.
 
-Paths are those of the table of routes, so that requests cannot create labels.
+Paths are those of the table of routes, so that requests cannot create labels. Quotas are labelled with the id of the
+original key, which is not secret; only administrators create original keys.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"  # any path without a route
+_QUOTA_LABELS = ("quota", "key")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800)
 
 
@@ -34,6 +36,21 @@ class Metrics:
         )
         self._messages = Counter("svc_messages", "Messages of turns that were stored.", registry=self._registry)
         self._tokens = Counter("svc_tokens", "Tokens that turns cost.", registry=self._registry)
+        self._quota_used = Counter(
+            "svc_quota_used", "What keys used of quotas of time.", _QUOTA_LABELS, registry=self._registry
+        )
+        self._quota_held = Gauge(
+            "svc_quota_held", "What keys hold of other quotas.", _QUOTA_LABELS, registry=self._registry
+        )
+        self._quota_refused = Counter(
+            "svc_quota_refused", "Refusals because of a quota.", _QUOTA_LABELS, registry=self._registry
+        )
+        self._connections_cut = Counter(
+            "svc_connections_cut", "Connections that were cut because of a limit.", ["limit"], registry=self._registry
+        )
+        self._accept_failures = Counter(
+            "svc_accept_failures", "Connections that could not be accepted.", registry=self._registry
+        )
 
     def set_known_paths(self, paths: frozenset[str]) -> None:
         """Set the paths that are counted by name."""
@@ -59,6 +76,26 @@ class Metrics:
         self._messages.inc(messages)
         self._turn_seconds.observe(max(0.0, seconds))
         self._tokens.inc(max(0, tokens))
+
+    def quota_used(self, quota: str, key_id: str, amount: float) -> None:
+        """Count an amount that a key used of a quota of time."""
+        self._quota_used.labels(quota, key_id).inc(amount)
+
+    def quota_held(self, quota: str, key_id: str, amount: float) -> None:
+        """Set what a key holds of another quota."""
+        self._quota_held.labels(quota, key_id).set(amount)
+
+    def quota_refused(self, quota: str, key_id: str) -> None:
+        """Count a refusal."""
+        self._quota_refused.labels(quota, key_id).inc()
+
+    def connection_cut(self, limit: str) -> None:
+        """Count a connection that was cut because of the limit with this setting."""
+        self._connections_cut.labels(limit).inc()
+
+    def accept_failed(self) -> None:
+        """Count a connection that could not be accepted."""
+        self._accept_failures.inc()
 
     def exposition(self) -> bytes:
         """All metrics in Prometheus' text format."""

@@ -32,6 +32,8 @@ from svc.service.http.endpoints import VERSION
 from svc.service.http.guard import allowed_hosts, is_loopback
 from svc.service.observability.logs import set_up_logs
 from svc.service.observability.telemetry import traced
+from svc.service.server.connections import ConnectionLimits
+from svc.service.server.open_files import connection_limit, raise_limit, report_accept_failures
 from svc.service.server.uvicorn_protocols import http_protocol, websocket_protocol
 from svc.service.settings import Settings
 from svc.service.store.records import KeyRecord
@@ -142,7 +144,15 @@ class Server(uvicorn.Server):
         app: ASGIApp = create_app(running, hosts=hosts)
         if settings.telemetry:
             app = traced(app, running.service.metrics.path_label)
-        super().__init__(_uvicorn_config(options, app, settings))
+        metrics = running.service.metrics
+        limits = ConnectionLimits(
+            limit=connection_limit(settings.max_connections, raise_limit()),
+            keyless_limit=settings.max_keyless_connections,
+            keyless_per_peer=None if options.behind_proxy else settings.max_keyless_per_peer,
+            metrics=metrics,
+        )
+        metrics.add_gauge("svc_open_connections", "Connections that are open in this process.", lambda: len(limits))
+        super().__init__(_uvicorn_config(options, app, settings, limits))
 
     @property
     def connection(self) -> Connection:
@@ -161,6 +171,7 @@ class Server(uvicorn.Server):
 
     async def serve_until_stopped(self) -> None:
         """Start the parts, serve, and always close the parts; raises ConfigError if one cannot start."""
+        report_accept_failures(asyncio.get_running_loop(), self._running.service.metrics)
         try:
             await self._running.start()
             if self._options.key_file is not None:
@@ -207,11 +218,11 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
 
-def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings) -> uvicorn.Config:
+def _uvicorn_config(options: Options, app: ASGIApp, settings: Settings, limits: ConnectionLimits) -> uvicorn.Config:
     return uvicorn.Config(
         app,
-        http=http_protocol(settings),  # type: ignore[arg-type]  # uvicorn only calls it, so a factory will do
-        ws=websocket_protocol(settings),  # type: ignore[arg-type]  # the same
+        http=http_protocol(settings, limits),  # type: ignore[arg-type]  # uvicorn only calls it, so a factory will do
+        ws=websocket_protocol(settings, limits),  # type: ignore[arg-type]  # the same
         ws_max_size=settings.max_frame_bytes,
         ws_ping_interval=settings.ping_seconds,
         ws_ping_timeout=settings.ping_seconds,

@@ -9,8 +9,7 @@ trailers, the sizes of chunks). A body that continues after its request was answ
 so that the client can read the answer. A client that does not read its answer is disconnected after the same time. The
 limits on bodies are in ``http/``.
 
-At most ``max_keyless_connections`` connections may be open without a valid key. One more closes the oldest of them: a
-client with a key sends it at once, and a client that only fills memory does not.
+How many connections may be open is decided in ``connections.py``.
 
 Websockets write all frames of one iteration of the event loop at once (``frame_batching.py``).
 """
@@ -31,6 +30,8 @@ from uvicorn.server import ServerState
 
 from svc.errors import InvalidRequestError
 from svc.service.http.replies import error_reply
+from svc.service.quotas.uses import ACCOUNT
+from svc.service.server.connections import ConnectionLimits
 from svc.service.server.frame_batching import CoalescingTransport
 from svc.service.settings import Settings
 from svc.service.stream.outbox import TEXTS
@@ -46,44 +47,26 @@ class ProtocolArguments(TypedDict, total=False):
     app_state: dict[str, object]
 
 
-def http_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
-    """A factory of HTTP connections, which share the limit on connections without a key."""
-    return partial(_HttpConnection, settings, _UnauthenticatedConnections(settings.max_keyless_connections))
+def http_protocol(settings: Settings, limits: ConnectionLimits) -> Callable[..., asyncio.Protocol]:
+    """A factory of HTTP connections."""
+    return partial(_HttpConnection, settings, limits)
 
 
-def websocket_protocol(settings: Settings) -> Callable[..., asyncio.Protocol]:
+def websocket_protocol(settings: Settings, limits: ConnectionLimits) -> Callable[..., asyncio.Protocol]:
     """A factory of websocket connections."""
-    return partial(_WebsocketConnection, settings.close_seconds)
+    return partial(_WebsocketConnection, settings.close_seconds, limits)
 
 
-class _UnauthenticatedConnections:
-    """The connections that have shown no key so far, oldest first; some may have shown one since."""
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._open: dict[_HttpConnection, None] = {}
-
-    def add(self, connection: _HttpConnection) -> None:
-        """Count it; if that is one too many, abort the oldest."""
-        self._open[connection] = None
-        while len(self._open) > self._limit:
-            oldest = next(iter(self._open))
-            del self._open[oldest]
-            if not oldest.has_key:
-                oldest.transport.abort()
-
-    def discard(self, connection: _HttpConnection) -> None:
-        """Stop counting it."""
-        self._open.pop(connection, None)
+def _account(scope: Mapping[str, object] | None) -> str:
+    state = cast(dict[str, str], scope["state"]) if scope is not None else {}
+    return state.get(ACCOUNT, "")
 
 
 class _HttpConnection(HttpToolsProtocol):
-    def __init__(
-        self, settings: Settings, keyless: _UnauthenticatedConnections, **arguments: Unpack[ProtocolArguments]
-    ) -> None:
+    def __init__(self, settings: Settings, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]) -> None:
         super().__init__(**arguments)
         self._settings = settings
-        self._keyless = keyless
+        self._limits = limits
         self._head_bytes = 0  # since the last part of a body: heads, trailers, sizes of chunks
         self._has_progress = False
         self._is_in_head = True
@@ -92,20 +75,34 @@ class _HttpConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's own signature
         super().connection_made(transport)
-        self._keyless.add(self)
+        self._limits.add(self)
         self._close_after(self._settings.head_seconds)
 
     @property
-    def has_key(self) -> bool:
-        """Whether the current or last request had a valid key."""
-        return self.scope is not None and "key_id" in self.scope["state"]
+    def account(self) -> str:
+        """The original key of the current or last request; "" without a valid one."""
+        return _account(self.scope)
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether no request is in progress whose head is complete."""
+        return self.cycle is None or self.cycle.response_complete
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.transport.abort()
 
     def handle_websocket_upgrade(self) -> None:
-        self._keyless.discard(self)
+        self._limits.discard(self)  # counted by the websocket from now on
         super().handle_websocket_upgrade()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._keyless.discard(self)
+        self._limits.discard(self)
         self._stop_timer()
         self._stop_write_timer()
         super().connection_lost(exc)
@@ -151,8 +148,8 @@ class _HttpConnection(HttpToolsProtocol):
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
-        if self.has_key:
-            self._keyless.discard(self)
+        if self.account:
+            self._limits.has_key(self)
         super().on_response_complete()
         # Refused early, for example with 413: closing while the client still sends would reset the connection, and the
         # client would lose the answer. So the rest of the body is read for a while.
@@ -193,13 +190,38 @@ class _HttpConnection(HttpToolsProtocol):
 
 
 class _WebsocketConnection(WebSocketsSansIOProtocol):
-    def __init__(self, close_seconds: float, **arguments: Unpack[ProtocolArguments]) -> None:
+    def __init__(self, close_seconds: float, limits: ConnectionLimits, **arguments: Unpack[ProtocolArguments]) -> None:
         super().__init__(**arguments)
+        self._limits = limits
         self.close_timeout = close_seconds  # how long to wait for the peer's close frame
         self._close_seconds = close_seconds
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(CoalescingTransport(cast(asyncio.Transport, transport), self.loop, self._close_seconds))
+        self._limits.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._limits.discard(self)
+        super().connection_lost(exc)
+
+    @property
+    def account(self) -> str:
+        """The original key that opened the stream; "" until it is known."""
+        return _account(getattr(self, "scope", None))  # set with the handshake
+
+    @property
+    def peer(self) -> str:
+        """The client's address."""
+        return self.client[0] if self.client else ""
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether the handshake is over; until then the key is looked up."""
+        return self.handshake_complete
+
+    def abort(self) -> None:
+        """Close at once."""
+        self.transport.abort()
 
     async def send(self, message: ASGISendEvent) -> None:
         """Send an ASGI event, or many texts at once; raises ClientDisconnected if the peer is gone."""

@@ -134,6 +134,11 @@ class MemoryFiles:
         self._files: dict[str, bytes] = {}
         self._used = 0
 
+    @property
+    def used_bytes(self) -> int:
+        """The memory that files take, those that are being received included."""
+        return self._used
+
     async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
         """Keep a stream in memory; raises TooLargeError over either limit."""
         buffer = bytearray()

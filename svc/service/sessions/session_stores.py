@@ -56,10 +56,16 @@ class SessionStores:
             self._private_ids.add(session.id)
         return self._handle(session, is_private=not session.can_log)
 
-    async def list_for_user(self, user_id: str) -> list[SessionRecord]:
-        """The user's sessions, oldest first, expired ones included."""
-        found = [*await self.logged.list_sessions(user_id), *await self.private.list_sessions(user_id)]
+    async def list_for_user(self, user_id: str, now: float) -> list[SessionRecord]:
+        """The user's live sessions, oldest first."""
+        logged = await self.logged.list_sessions(user_id, now=now)
+        found = [*logged, *await self.private.list_sessions(user_id, now=now)]
         return sorted(found, key=lambda session: session.create_time)
+
+    async def count_for_user(self, user_id: str, now: float) -> int:
+        """The number of the user's live sessions."""
+        logged = await self.logged.count_sessions(user_id, now=now)
+        return logged + await self.private.count_sessions(user_id, now=now)
 
     async def alive(self, session_ids: set[str], now: float) -> set[str]:
         """Those of the sessions that exist and have not expired."""

@@ -49,8 +49,20 @@ class Store(Protocol):
         """The session, even if expired; None if there is none."""
         ...
 
-    async def list_sessions(self, user_id: str) -> list[SessionRecord]:
-        """The user's sessions, oldest first, expired ones included."""
+    async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
+        """The user's live sessions, oldest first."""
+        ...
+
+    async def count_sessions(self, user_id: str, *, now: float) -> int:
+        """The number of the user's live sessions."""
+        ...
+
+    async def bytes_of(self, user_id: str) -> int:
+        """The bytes of messages, files, instructions and feedback that the user's sessions keep."""
+        ...
+
+    async def bytes_of_all(self) -> int:
+        """The same of all users together."""
         ...
 
     async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
@@ -77,13 +89,16 @@ class Store(Protocol):
         """
         ...
 
-    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
+    async def messages_after(
+        self, session_id: str, seq: int, *, limit_bytes: int | None = None, last_seq: int | None = None
+    ) -> list[StoredMessage]:
         """Return messages with a greater seq, in order.
 
         Args:
             session_id: The session.
             seq: The last seq that is known.
-            limit_bytes: Stop once the messages reach this size, but return at least one; None returns all.
+            limit_bytes: Stop once the messages reach this size, but return at least one; None for no limit.
+            last_seq: The last one to return; None for no end.
         """
         ...
 

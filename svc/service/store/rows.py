@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from functools import lru_cache
 
 import msgspec
 
@@ -53,7 +54,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         id=session_id,
         user_id=row[0],
         org_id=row[1],
-        model=_MODEL_DECODER.decode(row[2]),
+        model=_model(row[2]),
         ttl=row[3],
         language=row[4],
         name=row[5],
@@ -70,6 +71,12 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         files=tuple(FILE_DECODER.decode(file[0]) for file in files),
         local_tools=() if row[18] == NO_LOCAL_TOOLS else _LOCAL_TOOLS_DECODER.decode(row[18]),
     )
+
+
+@lru_cache(maxsize=32)
+def _model(text: str) -> ModelInfo:
+    """The model; one object for all sessions that have it, because it is the largest part of a session."""
+    return _MODEL_DECODER.decode(text)
 
 
 def files_of(connection: sqlite3.Connection, condition: str, value: float) -> list[str]:
@@ -96,6 +103,7 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
         "can_log": int(session.can_log),
         "instructions": session.instructions,
         "usage": msgspec.json.encode(session.usage).decode(),
+        "bytes": len(session.instructions.encode()),
     }
 
 

@@ -156,17 +156,33 @@ class SqliteStore:
         """The session, even if expired; None if there is none."""
         return await self._read_inline(lambda c: session_row(c, session_id))
 
-    async def list_sessions(self, user_id: str) -> list[SessionRecord]:
-        """The user's sessions, oldest first, expired ones included."""
+    async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
+        """The user's live sessions, oldest first."""
 
         def operation(connection: sqlite3.Connection) -> list[SessionRecord]:
             rows = connection.execute(
-                "SELECT id FROM sessions WHERE user_id = ? ORDER BY create_time, number", [user_id]
+                "SELECT id FROM sessions WHERE user_id = ? AND expire_time > ? ORDER BY create_time, number",
+                [user_id, now],
             ).fetchall()
             found = (session_row(connection, row[0]) for row in rows)
             return [session for session in found if session is not None]
 
         return await self._read(operation)
+
+    async def count_sessions(self, user_id: str, *, now: float) -> int:
+        """The number of the user's live sessions."""
+        sql = "SELECT count(*) FROM sessions WHERE user_id = ? AND expire_time > ?"
+        return int((await self._read(lambda c: c.execute(sql, [user_id, now]).fetchone()))[0])
+
+    async def bytes_of(self, user_id: str) -> int:
+        """What the user's sessions keep, expired ones included."""
+        row = await self._read_inline(lambda c: c.execute("SELECT bytes FROM users WHERE id = ?", [user_id]).fetchone())
+        return int(row[0]) if row else 0
+
+    async def bytes_of_all(self) -> int:
+        """What the sessions of all users keep."""
+        row = await self._read_inline(lambda c: c.execute("SELECT coalesce(sum(bytes), 0) FROM users").fetchone())
+        return int(row[0])
 
     async def alive(self, session_ids: Iterable[str], now: float) -> set[str]:
         """Those of the sessions that exist and have not expired."""
@@ -221,7 +237,7 @@ class SqliteStore:
             connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
                 "UPDATE sessions SET name = '', description = '', instructions = '', local_tools = '[]', "  # noqa: S608
-                f"last_seq = -1 WHERE {ended}",
+                f"last_seq = -1, bytes = 0 WHERE {ended}",
                 [ended_before],
             )
             return files
@@ -242,9 +258,11 @@ class SqliteStore:
 
     # messages and turns
 
-    async def messages_after(self, session_id: str, seq: int, *, limit_bytes: int | None = None) -> list[StoredMessage]:
+    async def messages_after(
+        self, session_id: str, seq: int, *, limit_bytes: int | None = None, last_seq: int | None = None
+    ) -> list[StoredMessage]:
         """Return messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
-        return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes))
+        return await self._read(lambda c: turn_rows.messages_after(c, session_id, seq, limit_bytes, last_seq))
 
     async def exchanges(self, session_id: str, limit_bytes: int) -> list[HistoryRow]:
         """Queries, sources and results of answered turns, in order: the newest turns that fit into the limit."""
@@ -260,8 +278,12 @@ class SqliteStore:
     async def turn_messages(self, turn: TurnRecord) -> list[Message]:
         """All messages of a turn, in order."""
         sql = "SELECT body FROM messages WHERE turn_number = ? ORDER BY seq"
-        rows = await self._read(lambda c: c.execute(sql, [turn.number]).fetchall())
-        return [MESSAGE_DECODER.decode(row[0]) for row in rows]
+
+        def operation(connection: sqlite3.Connection) -> list[Message]:
+            rows = connection.execute(sql, [turn.number])
+            return [MESSAGE_DECODER.decode(row[0]) for row in rows]  # not in the event loop: a turn may have megabytes
+
+        return await self._read(operation)
 
     async def begin_turn(
         self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None

@@ -25,6 +25,7 @@ _ENCODER = msgspec.json.Encoder()
 _INSERT_SIZES = (64, 16, 4, 2, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
 _WIDTH = 6
+_LARGEST = 2**63 - 1  # of SQLite's integers
 _INSERTS = {
     size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
     for size in _INSERT_SIZES
@@ -67,9 +68,11 @@ def begin(
     turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end)
     stored = _insert_messages(connection, number, turn, [query, *messages], last_seq + 1)
     connection.execute(
-        "UPDATE sessions SET turns = turns + 1, last_seq = ?, update_time = ?, usage = ? WHERE number = ?",
+        "UPDATE sessions SET turns = turns + 1, last_seq = ?, bytes = bytes + ?, update_time = ?, usage = ?"
+        " WHERE number = ?",
         [
             stored[-1].seq,
+            _size(stored),
             query.timestamp if turn_end is None else int(turn_end.time),
             usage if turn_end is None else _add_usage(usage, turn_end.usage),
             number,
@@ -134,6 +137,7 @@ def append(
     sql = "UPDATE sessions SET last_seq = last_seq + ? WHERE number = ? RETURNING last_seq"
     last_seq = connection.execute(sql, [len(messages), row[0]]).fetchone()[0]
     stored = _insert_messages(connection, row[0], turn, messages, last_seq - len(messages) + 1)
+    connection.execute("UPDATE sessions SET bytes = bytes + ? WHERE number = ?", [_size(stored), row[0]])
     if turn_end is not None:
         _end_turn(connection, row[0], turn, turn_end)
     return stored
@@ -154,12 +158,12 @@ def claim_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord
 
 
 def messages_after(
-    connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None
+    connection: sqlite3.Connection, session_id: str, seq: int, limit_bytes: int | None, last_seq: int | None
 ) -> list[StoredMessage]:
-    """Return messages with a greater seq, in order; all, or the first that reach the limit, at least one."""
+    """Return messages with a greater seq up to ``last_seq``, in order: all, or the first that reach a limit."""
     rows = connection.execute(
-        "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? ORDER BY seq",
-        [session_number(connection, session_id), seq],
+        "SELECT seq, body FROM messages WHERE session_number = ? AND seq > ? AND seq <= ? ORDER BY seq",
+        [session_number(connection, session_id), seq, _LARGEST if last_seq is None else last_seq],
     )
     found: list[StoredMessage] = []
     size = 0
@@ -210,6 +214,10 @@ def _insert_messages(
             connection.execute(_INSERTS[size], values[done : done + size * _WIDTH])
             done += size * _WIDTH
     return stored
+
+
+def _size(stored: Sequence[StoredMessage]) -> int:
+    return sum(len(message.body) for message in stored)
 
 
 def _end_turn(connection: sqlite3.Connection, number: int, turn: TurnRecord, turn_end: TurnEnd) -> None:

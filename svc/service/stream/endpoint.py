@@ -14,12 +14,14 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from svc.errors import InvalidRequestError, ServiceError
+from svc.errors import InvalidRequestError, RateLimitedError, ServiceError
 from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
-from svc.service.close_codes import CLOSED_SESSION
+from svc.service.close_codes import CLOSED_SESSION, TOO_MANY
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
+from svc.service.quotas.table import QuotaName
+from svc.service.quotas.uses import ACCOUNT
 from svc.service.sessions.session_stores import SessionHandle
 from svc.service.store.records import KeyRecord, StoredMessage
 from svc.service.stream.open_streams import OpenStream, OpenStreams
@@ -30,6 +32,7 @@ from svc.service.validation import decode
 log = logging.getLogger("svc.stream")
 PAGE_BYTES = 65_536  # per event: uvicorn's write buffer limit, above which a send waits for the client
 SUBPROTOCOL = "svc"
+MAX_REFUSED_FRAMES = 100  # of one stream, over its key's limits: a client that retries waits for longer each time
 
 
 async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -> None:
@@ -38,7 +41,8 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
     key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id)
-    service.rates.count_request(key)
+    websocket.scope["state"] |= {"key_id": key.id, ACCOUNT: key.rate_id}
+    service.quotas.spend(QuotaName.REQUESTS, key)
     after = _parse_after(session_id, query.get("after", [""])[-1])
     handle = await service.live_session(key, session_id)
     settings = service.settings
@@ -47,6 +51,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         limit_messages=settings.stream_behind_messages,
         limit_bytes=settings.stream_behind_bytes,
     )
+    place = service.quotas.hold(QuotaName.STREAMS, key)
     # Subscribed before the store is read: what is stored in between is published to the outbox and not missed.
     service.bus.subscribe(session_id, outbox)
     try:
@@ -56,6 +61,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         with streams.opened(OpenStream(key_id=key.id, session_id=session_id, outbox=outbox)):
             await _Connection(websocket, service, key, handle, outbox, is_resumed=after is not None).run()
     finally:
+        place.close()
         service.bus.unsubscribe(session_id, outbox)
 
 
@@ -97,6 +103,7 @@ class _Connection:
         self._handle = handle
         self._session_id = handle.session.id
         self._outbox = outbox
+        self._refused_frames = 0  # because of a limit of the key
         self._is_fresh = not is_resumed  # connected without ``after`` and nothing sent yet
 
     async def run(self) -> None:
@@ -179,6 +186,7 @@ class _Connection:
             message = decode(text.encode("utf-8", "replace"), QueryFrame)
             await self._dispatch(message)
         except ServiceError as error:
+            self._count_refusal(error, is_readable=message is not None)
             await self._refuse(error, message)
         except (WebSocketDisconnect, OSError):
             raise
@@ -187,18 +195,31 @@ class _Connection:
 
     async def _dispatch(self, message: QueryFrame) -> None:
         if message.message_type == MessageType.CANCEL:
+            self._service.quotas.count(QuotaName.REQUESTS, self._key, 1)  # a cancel is never refused
             await self._service.live_session(self._key, self._session_id)
             await self._service.cancel(self._session_id, message.turn)
             return
         if message.message_type in ANSWERS.values():
             await self._service.answer(self._key, self._session_id, message)
             return
-        self._service.rates.count_request(self._key)
+        self._service.quotas.spend(QuotaName.REQUESTS, self._key)
         _, turn_start = await self._service.ask(self._key, self._session_id, message, message.local_tools)
         if not turn_start.is_new and self._is_fresh and turn_start.turn.query_seq <= self._outbox.position:
             self._outbox.rewind(
                 turn_start.turn.query_seq - 1
             )  # a repeated query after a lost connection: send its turn from the start
+
+    def _count_refusal(self, error: ServiceError, *, is_readable: bool) -> None:
+        """Count an unreadable frame as a request; close the stream of a client that goes on over its limit."""
+        try:
+            if not is_readable:
+                self._service.quotas.spend(QuotaName.REQUESTS, self._key)
+        except RateLimitedError as over:
+            error = over
+        if isinstance(error, RateLimitedError):
+            self._refused_frames += 1
+        if self._refused_frames > MAX_REFUSED_FRAMES:
+            self._outbox.end(TOO_MANY, f"{self._refused_frames} frames over the key's limits; send fewer")
 
     async def _refuse(self, error: ServiceError, query: Message | None) -> None:
         message = refusal(error, now=self._service.clock(), query=query)

@@ -17,12 +17,14 @@ from functools import partial
 from typing import Protocol
 
 from svc.assistant.turn import MADE_LABEL, Answer, Assistant, Step, StepFile, Turn, TurnFile
+from svc.assistant.workers.payer import PAYER, Payer
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, new_id
 from svc.service.bus import Bus
 from svc.service.observability.failures import internal_error
 from svc.service.observability.metrics import Metrics
+from svc.service.quotas.uses import TurnUse
 from svc.service.sessions.session_stores import SessionHandle
 from svc.service.settings import Settings
 from svc.service.store import Store
@@ -36,7 +38,6 @@ from svc.service.turns.turn_run import TurnRun
 log = logging.getLogger("svc.turns")
 RESTART_NOTICE = "started again after a restart"  # docs/wire.md, "Turns"
 
-Spend = Callable[[int], None]
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
 SaveSessionFile = Callable[[SessionHandle, StepFile], Awaitable[None]]
 
@@ -58,7 +59,7 @@ class PendingTurn:
         after_seq: The session's last seq when ``history`` was read.
         history: The conversation up to ``after_seq``; None if it is still to be read.
         is_cached: Whether the history is worth caching for a next query.
-        spend: Called with the tokens that the turn cost.
+        use: What it uses of its key's quotas; None if the turn is recovered, and its key unknown.
         local_tools: The tools that the client offers.
     """
 
@@ -70,7 +71,7 @@ class PendingTurn:
         after_seq: int = 0,
         history: History | None = None,
         is_cached: bool = True,
-        spend: Spend | None = None,
+        use: TurnUse | None = None,
         local_tools: Sequence[LocalTool] = (),
     ) -> None:
         self.handle = handle
@@ -78,7 +79,7 @@ class PendingTurn:
         self.after_seq = after_seq
         self.history = history
         self.is_cached = is_cached
-        self.spend = spend
+        self.use = use
         self.local_tools = local_tools
         self.local_calls: LocalToolCalls | None = None
         self.is_stored = asyncio.Event()
@@ -119,7 +120,7 @@ class Turns:
         return list(self._runs)
 
     async def ask(
-        self, handle: SessionHandle, query: Message, *, spend: Spend, local_tools: Sequence[LocalTool] = ()
+        self, handle: SessionHandle, query: Message, *, use: TurnUse, local_tools: Sequence[LocalTool] = ()
     ) -> TurnStart:
         """Store a query and start its turn, or find the turn that the same query id started before.
 
@@ -130,14 +131,14 @@ class Turns:
             TurnInProgressError: Another turn of the session is running.
         """
         history, after_seq = self.histories.find(handle.session), handle.session.last_seq
-        pending = PendingTurn(handle, query, after_seq=after_seq, history=history, spend=spend, local_tools=local_tools)
+        pending = PendingTurn(handle, query, after_seq=after_seq, history=history, use=use, local_tools=local_tools)
         if tuple(local_tools) != handle.session.local_tools and not handle.session.is_running:
             await handle.store.set_local_tools(handle.session.id, local_tools)
         turn_start, _ = await self._admit(pending, partial(handle.store.begin_turn, handle.session.id))
         return turn_start
 
     async def ask_in_new_session(
-        self, handle: SessionHandle, exchanges: Exchanges, query: Message, *, spend: Spend
+        self, handle: SessionHandle, exchanges: Exchanges, query: Message, *, use: TurnUse
     ) -> list[Message]:
         """Store a new session, the conversation so far and its first query, in one transaction.
 
@@ -145,14 +146,14 @@ class Turns:
             handle: The session, not stored yet.
             exchanges: Turns that were answered elsewhere, oldest first.
             query: The query to run.
-            spend: Called with the tokens that the turn cost.
+            use: What the turn uses of its key's quotas.
 
         Returns:
             The last messages of the turn, once it has ended.
         """
         messages = [message for earlier_query, answers in exchanges for message in (earlier_query, *answers)]
         pending = PendingTurn(
-            handle, query, after_seq=len(messages), history=history_of(messages), is_cached=False, spend=spend
+            handle, query, after_seq=len(messages), history=history_of(messages), is_cached=False, use=use
         )  # few such sessions get a second question
         turn_start, run = await self._admit(pending, partial(handle.store.begin_session, handle.session, exchanges))
         if run is not None:
@@ -168,6 +169,18 @@ class Turns:
         return await asyncio.shield(asyncio.create_task(self._begin(pending, begin)))
 
     async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
+        if pending.use is not None:
+            pending.use.begin()
+        try:
+            turn_start, run = await self._begin_counted(pending, begin)
+        except BaseException:
+            _end_use(pending)
+            raise
+        if run is None:
+            _end_use(pending)
+        return turn_start, run
+
+    async def _begin_counted(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         pending.query.turn = pending.query.turn or new_id()
         step_buffer = self._new_step_buffer(pending)
         batch = Batch([], [], None)
@@ -324,10 +337,10 @@ class Turns:
             self._local_calls.pop(run.turn.session_id, None)
         self._update_history_cache(pending, run)
         seconds = self._clock() - pending.query.created_at
-        tokens = run.step_buffer.usage.total_tokens
-        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored_count, tokens=tokens)
-        if pending.spend is not None:
-            pending.spend(tokens)
+        usage = run.step_buffer.usage
+        self._metrics.turn_ended(run.outcome, seconds, messages=run.stored_count, tokens=usage.total_tokens)
+        if pending.use is not None:
+            pending.use.end(usage)
 
     def _update_history_cache(self, pending: PendingTurn, run: TurnRun) -> None:
         if not pending.is_cached:
@@ -347,6 +360,7 @@ class Turns:
 
     async def _open_steps(self, pending: PendingTurn) -> AsyncIterator[Step | Answer]:
         handle, session = pending.handle, pending.handle.session
+        PAYER.set(pending.use.payer if pending.use is not None else Payer(session.user_id))
         if pending.history is None:
             pending.history = await self._read_history(pending.handle)
         history = pending.history
@@ -375,6 +389,11 @@ class Turns:
             local_tools=pending.local_calls,
         )
         return self._assistant.answer(turn)
+
+
+def _end_use(pending: PendingTurn) -> None:
+    if pending.use is not None:
+        pending.use.end()
 
 
 def cancelled() -> TurnCancelledError:

@@ -1,5 +1,7 @@
 """A client's schema is checked before it is used, and an answer is validated against it in bounded time."""
 
+import subprocess
+import sys
 import time
 
 import pytest
@@ -88,3 +90,8 @@ def test_references_and_notes_are_resolved():
 )
 def test_an_answer_is_validated_against_what_the_instructions_require(instructions, answer, problem):
     assert answer_problem(instructions, answer) == problem
+
+
+def test_a_service_starts_without_the_library_that_checks_schemas():
+    program = "import svc.service.server.serve, sys; sys.exit('jsonschema' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

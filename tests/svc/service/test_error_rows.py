@@ -30,7 +30,7 @@ TYPES = {
     400: "invalid_request_error", 401: "authentication_error", 403: "permission_error", 404: "not_found_error",
     405: "invalid_request_error", 409: "conflict_error", 410: "invalid_request_error", 413: "invalid_request_error",
     429: "rate_limit_error", 499: "invalid_request_error", 500: "server_error", 502: "server_error",
-    503: "server_error",
+    503: "server_error", 507: "insufficient_quota",
 }  # fmt: skip
 
 
@@ -56,7 +56,7 @@ class World:
         self.behind = 300.0
         chosen = Settings(
             max_upload_bytes=1_000, max_frame_bytes=20_000, max_attach_body_bytes=2_000, max_session_files=1,
-            max_content_bytes=5_000, stop_seconds=0.3,
+            max_content_bytes=5_000, stop_seconds=0.3, key_sessions=40, key_turns=20,
         )  # fmt: skip
         self.service = ThreadService(folder, ByWord(), chosen, clock=lambda: time.time() - self.behind)
         self.expired = register(self.service, ttl=300)
@@ -124,6 +124,13 @@ def over_rpm(world: World) -> httpx2.Response:
     key = world.key("quick", rpm=1)
     get(world, "/session/list", key)
     return get(world, "/session/list", key)
+
+
+def over_sessions(world: World) -> httpx2.Response:
+    key = world.key("hoarder")
+    for _ in range(40):
+        register(world.service, key)
+    return post(world, "/session/register", key)
 
 
 def over_tpm(world: World) -> httpx2.Response:
@@ -275,6 +282,7 @@ ROWS = {
     ),
     "over rpm": Row(429, "rate_limited", over_rpm, ("1 requests per minute", r"try again in \d+ s")),
     "over tpm": Row(429, "rate_limited", over_tpm, ("10 tokens per minute", r"try again in \d+ s")),
+    "too many sessions": Row(507, "quota_exceeded", over_sessions, ("40 live sessions", "limit is 40", "Delete some")),
     "cancelled": Row(499, "cancelled", cancelled_meanwhile, ("cancelled", "deleted")),
     "a fault of ours": Row(
         500,
@@ -307,7 +315,7 @@ def check(row: Row, status: int, headers: dict[str, str], body: bytes) -> None:
     assert [pattern for pattern in row.says if not re.search(pattern, error["message"])] == [], error["message"]
     assert "secret" not in error["message"]
     assert headers["content-type"] == "application/json"
-    assert ("retry-after" in headers) == (status in (429, 503))
+    assert ("retry-after" in headers) == (status in (429, 503, 507))
     assert int(headers.get("retry-after", 1)) in range(1, 61)
     assert (headers.get("www-authenticate") == "Bearer") == (status == 401)
 

@@ -60,7 +60,8 @@ def memory_of(service: ProcessService) -> int:
 @pytest.fixture(scope="module")
 def steady(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessService]:
     folder = tmp_path_factory.mktemp("hostile")
-    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "5000", "SVC_MAX_FRAME_BYTES": "100000"}
+    environment = {"SVC_CLOSE_SECONDS": "0.5", "SVC_STREAM_BEHIND_MESSAGES": "5000", "SVC_MAX_FRAME_BYTES": "100000",
+                   "SVC_KEY_STREAMS": "0"}  # fmt: skip
     with live_process(folder, "Steady", **environment) as service:
         yield service
 
@@ -278,7 +279,8 @@ async def test_ten_thousand_idle_streams_do_not_affect_others(tmp_path: Path):
     if hard < 11_000:
         pytest.skip(f"this machine gives a process {hard} open files; 11,000 are needed")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 11_000), hard))
-    with live_process(tmp_path, "Steady") as service:
+    environment = {"SVC_KEY_STREAMS": "0", "SVC_MAX_CONNECTIONS": "11000"}
+    with live_process(tmp_path, "Steady", **environment) as service:
         await hold_idle(service, 10_000)
 
 

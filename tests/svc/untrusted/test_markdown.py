@@ -204,7 +204,9 @@ def test_only_plain_languages_of_code_blocks_stay():
 def test_an_answer_that_nests_too_deep_is_shown_as_code():
     deep = ">" * (MAX_NESTING + 5) + " <b>x</b>"
 
-    assert safe_markdown(deep) == f"```\n{deep}\n```"
+    assert safe_markdown(deep) == f"`{deep}`"
+    without_markup = deep.replace("<b>x</b>", "x")
+    assert safe_markdown(without_markup) == f"```\n{without_markup}\n```"
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,8 @@ def test_an_answer_is_found_again_whole_and_without_keys(tmp_path: Path):
     found = answer_store.load(tmp_path, key("ab"))
 
     assert found is not None
-    assert found.text == "it said svc_[redacted]"
+    assert found.is_verified
+    assert found.entry.text == "it said svc_(redacted)"
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{key('ab')}.json"]
 
 
@@ -106,7 +107,7 @@ def test_runs_that_write_the_same_answer_at_once_leave_a_whole_one(tmp_path: Pat
 
     found = answer_store.load(tmp_path, key("ab"))
     assert found is not None
-    assert len(set(found.text)) == 1
+    assert len(set(found.entry.text)) == 1
     assert len(list((tmp_path / "ab").iterdir())) == 1
 
 
@@ -134,7 +135,7 @@ def test_one_answer_is_found_by_the_start_of_its_key(start: str, message: str, t
     answer_store.save(tmp_path, entry(key("1a")))
     answer_store.save(tmp_path, entry(key("1b")))
 
-    assert answer_store.find(tmp_path, "1A").key == key("1a")
+    assert answer_store.find(tmp_path, "1A").entry.key == key("1a")
     with pytest.raises(StoreError, match=message):
         answer_store.find(tmp_path, start)
 
@@ -149,10 +150,11 @@ def test_named_secrets_are_nowhere_in_a_stored_answer_and_its_key_stays(tmp_path
 
     answer_store.save(tmp_path, asked, ("hush&1", 'héll"o', "1234"))
 
-    found = answer_store.load(tmp_path, key("1234"))
-    assert found is not None
-    assert found.question == "is svc_[redacted] svc_[redacted]?"
-    assert found.files == [("svc_[redacted].log", "1234")]
-    assert found.messages[0].content == "svc_[redacted] and svc_[redacted]"
-    assert base64.b64decode(str(found.messages[1].content)) == b"<svg><text>web-1 to svc_[redacted]</text></svg>"
+    stored = answer_store.load(tmp_path, key("1234"))
+    assert stored is not None
+    found = stored.entry
+    assert found.question == "is svc_(redacted) svc_(redacted)?"
+    assert found.files == [("svc_(redacted).log", "1234")]
+    assert found.messages[0].content == "svc_(redacted) and svc_(redacted)"
+    assert base64.b64decode(str(found.messages[1].content)) == b"<svg><text>web-1 to svc_(redacted)</text></svg>"
     assert "hush" not in str(found)

@@ -234,7 +234,7 @@ def test_a_footer_names_a_known_status_only():
         )
     ]
 
-    soup = BeautifulSoup(build(notebook, title="t"), "html.parser")
+    soup = BeautifulSoup(build(notebook, title="t", is_fresh=True), "html.parser")
 
     assert [line.find_next("code").get_text() for line in soup("hr")] == [
         "svc-1 · partly answered", "svc-1 · unknown", "svc-1",

@@ -163,7 +163,7 @@ def test_what_may_not_be_written_is_not_in_the_store_either_and_pins_still_fit(
     assert done.returncode == 0, done.stderr
     stored = "".join(path.read_text() for path in (folder / "store").rglob("*.json"))
     assert "echo {what}" in stored
-    assert "echo again svc_[redacted]" in stored
+    assert "echo again svc_(redacted)" in stored
     written = done.stderr + "".join(p.read_text() for p in (folder / "out").rglob("*") if p.is_file())
     for secret in ("top-secret", "hush-1234"):
         assert secret not in stored

@@ -189,7 +189,7 @@ def test_a_redacted_value_is_in_no_file_and_in_no_name(folder: Path, monkeypatch
     assert len(written) == 3 * 3 + 3
     assert "top-secret" not in everything
     assert "hush-1234" not in everything
-    assert "svc_[redacted]" in everything
+    assert "svc_(redacted)" in everything
 
 
 @pytest.fixture

@@ -3,6 +3,10 @@
 // and the generic domains most common in reports), RFC 3986, RFC 4291.
 
 const WEB = /(?:(h)tt|(f)t)(ps?)(?=:[/\\])/gi;
+const WEB_ANYWHERE = /htt(ps?)(?=:)|ft(ps?)(?=:)/gi;
+const ANY_SCHEME = /(?<!hxxp)(?<!hxxps)(?<!fxp)(?<!fxps)(?<=[A-Za-z0-9]):\/\//gi;
+const WWW = /(www)\./gi;
+const AT_ANYWHERE = /(?<=[^\s[(@])@(?=[^\s\])@])/g;
 const ADDRESS = /([a-z][a-z0-9+.-]{0,30})(:\/{2,}|:\\\\)([^/?#\s]*)/gi;
 const SAFE_SCHEME = /(?:hxxp|fxp)s?$/i;
 const RUNS_CODE = /^(?:javascript|vbscript|data|file|blob|mailto|tel|about|view-source|xmpp):/i;
@@ -10,7 +14,7 @@ const DEFANGED = /\[(?:\.|@|:|:\/\/|dot|at)\]|\((?:dot|\.)\)|\bhxxps?\b|\bfxps?:
 const MAIL = /[^\s@<>"'(),;]+@[^\s@<>"'(),;]*[\p{L}\p{N}][^\s@<>"'(),;]*/gu;
 const IPV4 = /(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?!\d|\.\d)/g;
 const DOMAIN =
-  /(?<![\p{L}\p{N}\p{M}_.@-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}])?\.)+(xn--[a-z0-9-]{2,59}|\p{L}[\p{L}\p{M}-]{1,30})(?![\p{L}\p{N}_-])/giu;
+  /(?<![\p{L}\p{N}\p{M}])(?<![.@-])(?:[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}_-]{0,61}[\p{L}\p{N}\p{M}])?\.)+(xn--[a-z0-9-]{1,58}[a-z0-9]|\p{L}[\p{L}\p{M}-]{0,29}[\p{L}\p{M}])(?![\p{L}\p{N}]|[_-]+[\p{L}\p{N}])/giu;
 
 /** Country codes, two letters each. */
 const COUNTRIES =
@@ -29,6 +33,26 @@ const FILE_ENDINGS = new Set("ai app cc java md mov pl ps pub py rs sh so zip".s
 
 /** The defanged word, or null if it contains no indicator. Idempotent. */
 export function defang(word: string): string | null {
+  const found = defanged(word);
+  const shown = found ?? word;
+  const safe = inert(shown);
+  return safe === shown ? found : bare(safe); // what was in between may have hidden a domain
+}
+
+/** Without what GFM and linkify link: `www.`, a scheme and `@`, in whatever company. */
+function inert(text: string): string {
+  return text
+    .replace(WEB_ANYWHERE, safeWeb)
+    .replace(ANY_SCHEME, "[:]//")
+    .replace(WWW, "$1[.]")
+    .replace(AT_ANYWHERE, "[@]");
+}
+
+function safeWeb(_: string, http: string | undefined, ftp: string | undefined): string {
+  return http ? "hxx" + http.toLowerCase() : "fx" + (ftp ?? "").toLowerCase();
+}
+
+function defanged(word: string): string | null {
   const text = word.replace(
     WEB,
     (_, h: string | undefined, _f, rest: string) => (h ? "hxx" : "fx") + rest.toLowerCase(),

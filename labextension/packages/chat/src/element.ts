@@ -13,6 +13,7 @@ import type { SvcChatEventMap } from "./events.js";
 import { banner, chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
 import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
 import type { AttributeName, Settings } from "./settings.js";
+import { safeMarkdown } from "./safe-markdown.js";
 import { markedAnswer, verdictOf } from "./status.js";
 import { ENGLISH, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
@@ -369,7 +370,7 @@ export class SvcChat extends Base {
         this.#thread?.edit(null);
         this.#ask(text, turn);
       },
-      copyAnswer: (turn: Turn) => void this.#copy(markedAnswer(turn, this.#strings)),
+      copyAnswer: (turn: Turn) => void this.#copy(safeMarkdown(markedAnswer(turn, this.#strings))),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
       canConfirm: this.#chat?.transport.confirm !== undefined,
       confirm: (turn: Turn, isAllowed: boolean) => void this.#chat?.confirm(turn, isAllowed),

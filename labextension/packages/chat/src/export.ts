@@ -1,8 +1,9 @@
 // Exports: a table as CSV, a session as Markdown or JSON.
 import type { Conversation, Turn } from "./conversation.js";
+import { safeCode, safeMarkdown } from "./safe-markdown.js";
 import { markedAnswer } from "./status.js";
 import type { Strings } from "./strings.js";
-import { printable } from "./untrusted.js";
+import { oneLine } from "./untrusted.js";
 
 /** CSV as in RFC 4180. Cells that a spreadsheet would run as a formula get a leading apostrophe (OWASP, CSV injection). */
 export function tableAsCsv(table: HTMLTableElement): string {
@@ -14,17 +15,16 @@ function csvCell(text: string): string {
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
-/** The session as Markdown, for reading or for a ticket. Answers are as the service sent them, after a mark if the
- * question is not answered. */
+/** The session as Markdown that is safe in any renderer, for reading or for a ticket. An answer begins with a mark if
+ * the question is not answered. */
 export function asMarkdown(name: string, conversation: Conversation, strings: Strings): string {
   const turns = conversation.turns.map((turn) => turnAsMarkdown(turn, strings));
-  return `# ${printable(name)}\n\n${turns.join("\n\n---\n\n")}\n`;
+  return `# ${safeMarkdown(oneLine(name)) || "Session"}\n\n${turns.join("\n\n___\n\n")}\n`;
 }
 
 function turnAsMarkdown(turn: Turn, strings: Strings): string {
-  const question = printable(turn.question).replace(/^/gm, "> ");
-  const end = turn.failure ? `**${turn.state}**: ${turn.failure.text}` : "";
-  return [question, printable(markedAnswer(turn, strings)), end].filter(Boolean).join("\n\n");
+  const end = turn.failure ? safeMarkdown(`**${turn.state}**: ${turn.failure.text}`) : "";
+  return [safeCode(turn.question), safeMarkdown(markedAnswer(turn, strings)), end].filter(Boolean).join("\n\n");
 }
 
 export function asJson(session: { id: string; name: string }, conversation: Conversation): string {

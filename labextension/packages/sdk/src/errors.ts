@@ -23,7 +23,8 @@
  *         ├── TurnCancelledError          499
  *         ├── InternalServiceError        500
  *         ├── UpstreamError               502
- *         └── UnavailableError            503  `retryAfter` in seconds
+ *         ├── UnavailableError            503  `retryAfter` in seconds
+ *         └── QuotaExceededError          507
  *
  * A call ended by an AbortSignal rejects with the signal's reason, which is none of these.
  */
@@ -169,7 +170,7 @@ export class TooLargeError extends ServiceError {
   static override readonly defaultCode = "too_large";
 }
 
-/** The key's requests or tokens per minute are used up; retry after `retryAfter` seconds. */
+/** The key uses too much at once or within a time; retry after `retryAfter` seconds. */
 export class RateLimitedError extends ServiceError {
   override name = "RateLimitedError";
   static override readonly defaultStatus = 429;
@@ -202,6 +203,13 @@ export class UnavailableError extends ServiceError {
   static override readonly defaultCode = "unavailable";
 }
 
+/** The user keeps too many sessions or bytes; the message says how many, and what to delete. */
+export class QuotaExceededError extends ServiceError {
+  override name = "QuotaExceededError";
+  static override readonly defaultStatus = 507;
+  static override readonly defaultCode = "quota_exceeded";
+}
+
 const CLASSES = new Map<string, typeof ServiceError>(
   [
     InvalidRequestError,
@@ -222,6 +230,7 @@ const CLASSES = new Map<string, typeof ServiceError>(
     InternalServiceError,
     UpstreamError,
     UnavailableError,
+    QuotaExceededError,
   ].map((cls) => [cls.defaultCode, cls]),
 );
 

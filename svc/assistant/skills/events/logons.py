@@ -432,8 +432,11 @@ class LogonCounts:
         account, logon_type, source, host = key
         span = logons.span
         words = TYPES.get(logon_type, logon_type)
+        where = f" to {host}" if host else ""
+        how = f" ({words})" if words else ""
+        times = "once" if span.count == 1 else f"{span.count:,} times"
         return Finding(
-            title=f"{account} logged on to {host} from {source} ({words}), {span.count:,} times",
+            title=f"{account or NO_ACCOUNT} logged on{where} from {source or 'an unknown source'}{how}, {times}",
             evidence=(place.evidence(span.events[0]),),
             facts=Logon(
                 account=account,

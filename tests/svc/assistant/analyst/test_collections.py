@@ -40,7 +40,7 @@ QUESTIONS = [
 async def test_all_four_stories_are_told(question: str, name: str, content: bytes):
     asked = await ask(question, (name, content))
     story = asked.markdown.partition("###")[0]
-    assert "192\\[.\\]0\\[.\\]2\\[.\\]17" in story  # who guessed a password
+    assert "192[.]0[.]2[.]17" in story  # who guessed a password
     assert "deploy" in story
     assert "LSASS" in story
     assert "beaconing" in story

@@ -7,6 +7,7 @@ import pytest
 
 from svc.assistant.findings import Evidence, Finding, InstructionText, Severity
 from svc.assistant.instruction_text.answer import HEADING, distinct, instruction_section
+from svc.assistant.instruction_text.hidden import visible
 from svc.assistant.instruction_text.scan import PIECE_BYTES, Scanner
 from tests.support.facts import indicator
 
@@ -97,6 +98,35 @@ def test_text_written_backwards_by_an_override_is_read():
 def test_zero_widths_between_letters_hide_nothing():
     one = only("\u200b".join(LINE))
     assert one.facts.methods[0] == "hidden Unicode"
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "\U000e0041",
+        "\U000e0001",
+        "\U000e01f5",
+        "\U000e0fff",
+        "\u3164",
+        "\u115f",
+        "\u034f",
+        "\u061c",
+        "\u200e",
+        "\u206a",
+    ],
+    ids=lambda character: f"{ord(character):x}",
+)
+def test_no_hidden_character_between_letters_hides_a_text(between):
+    one = only(between.join(LINE))
+    assert one.facts.methods[0] == "hidden Unicode"
+    assert visible(between.join(LINE)) == LINE
+
+
+def test_letters_written_as_tags_among_others_are_read():
+    mixed = "".join(tagged(letter) if place % 3 else letter for place, letter in enumerate(LINE))
+    one = only(f"hello {mixed}")
+    assert one.facts.methods[0] == "hidden Unicode"
+    assert "gnore all previous instructions" in one.facts.hidden_text
 
 
 @pytest.mark.parametrize("hidden", [

@@ -28,6 +28,7 @@ from svc.assistant.turn import Answer, Exchange, Turn, TurnFile
 from svc.errors import UpstreamError
 from svc.messages import AnswerStatus, MessageType, State
 from svc.untrusted.markup import escape
+from svc.untrusted.model_markdown import is_harmless
 from tests.support.facts import SOURCE, indicator
 from tests.support.fake_upstream import (
     KEY,
@@ -421,7 +422,8 @@ async def test_an_upstream_that_obeys_what_it_reads_neither_acts_nor_leaks(start
     assert "root:" not in json.dumps(upstream.requests)
     assert not [text for text in told if KEY in text]
     assert "The key is [SVC_MODEL_KEY]." in answer.markdown
-    assert not [live for live in ("![x]", "<img", "](http", "http://") if live in answer.markdown]
+    assert is_harmless(answer.markdown)
+    assert not [live for live in ("![x](http", "<img", "](http", "http://") if live in answer.markdown]
     assert f"203.0.113.66 ({MARK})" in answer.markdown
 
 

@@ -6,13 +6,14 @@ import gzip
 import os
 import subprocess
 import sys
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 
 import psutil
 import pytest
 
 from svc.assistant.findings import Finding, Gap, InputKind, Progress
 from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
+from svc.assistant.workers.payer import PAYER, Payer
 from svc.assistant.workers.pool import Job, Limits, Workers
 from svc.errors import UnavailableError
 
@@ -377,3 +378,61 @@ async def test_what_a_job_of_many_raises_is_raised(workers, monkeypatch):
     with pytest.raises(UnavailableError):
         async for _ in workers.run_all([job("echo")]):
             pass
+
+
+class Account:
+    """An account whose jobs are charged to it."""
+
+    def __init__(self, name: str) -> None:
+        self.seconds: list[float] = []
+        self._payer = Payer(name, self.seconds.append)
+
+    async def first_item(self, workers, stack, *args, **kwargs):
+        """Start a job that stays open as long as ``stack``, and return the first thing that it yields."""
+        PAYER.set(self._payer)
+        items = await stack.enter_async_context(aclosing(workers.run(job(*args, **kwargs))))
+        return await anext(items)
+
+
+async def test_a_small_job_is_done_while_another_account_has_every_slot(workers):
+    async with AsyncExitStack() as stack:
+        for _ in range(2):
+            await Account("hog").first_item(workers, stack, "endless")
+        said = await Account("hog").first_item(workers, stack, "echo")
+        assert "queued: 2 workers busy, 0 jobs ahead" in said.text
+        async with asyncio.timeout(10), AsyncExitStack() as own:
+            assert (await Account("neighbour").first_item(workers, own, "echo")).text == "evidence: x"
+
+
+async def test_one_accounts_queue_is_full_and_anothers_is_not():
+    workers = Workers(slots=1, queue=1)
+    await workers.start()
+    async with AsyncExitStack() as stack:
+        hog = Account("hog")
+        await hog.first_item(workers, stack, "asleep")
+        PAYER.set(Payer("hog"))
+        waiting = asyncio.create_task(run(workers, "echo"))
+        await until(lambda: workers.waiting == 1)
+        with pytest.raises(UnavailableError, match="the queue is full"):
+            await hog.first_item(workers, stack, "echo")
+        assert (await Account("neighbour").first_item(workers, stack, "echo")).text == "evidence: x"
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+    await workers.close()
+
+
+async def test_the_seconds_of_a_job_are_charged_to_its_account(workers):
+    account = Account("a")
+    async with AsyncExitStack() as stack:
+        await account.first_item(workers, stack, "asleep")
+        await asyncio.sleep(0.2)
+        assert account.seconds == []
+    assert len(account.seconds) == 1
+    assert account.seconds[0] >= 0.2
+
+
+async def test_a_long_job_gives_way_to_younger_ones(workers):
+    async with aclosing(workers.run(job("endless"))) as items:
+        process = psutil.Process(int((await anext(items)).text))
+        before = process.nice()
+        await until(lambda: process.nice() == max(before, 10))

@@ -46,6 +46,7 @@ HOOKS: dict[Callable[..., object], list[str]] = {
     HttpToolsProtocol.send_400_response: ["self", "msg"],
     WebSocketsSansIOProtocol.__init__: ["self", "config", "server_state", "app_state", "_loop"],
     WebSocketsSansIOProtocol.connection_made: ["self", "transport"],
+    WebSocketsSansIOProtocol.connection_lost: ["self", "exc"],
     WebSocketsSansIOProtocol.send: ["self", "message"],
     uvicorn.Server.startup: ["self", "sockets"],
     uvicorn.Server.on_tick: ["self", "counter"],

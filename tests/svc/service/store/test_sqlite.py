@@ -13,7 +13,15 @@ import pytest
 from svc.errors import ConfigError, InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
 from svc.messages import Message, MessageType, Usage
 from svc.service.sessions.models import STABLE
-from svc.service.store.records import FileRecord, LeaseLostError, SessionRecord, TurnEnd, TurnRecord, TurnState
+from svc.service.store.records import (
+    FeedbackRecord,
+    FileRecord,
+    LeaseLostError,
+    SessionRecord,
+    TurnEnd,
+    TurnRecord,
+    TurnState,
+)
 from svc.service.store.sqlite import SqliteStore
 
 END = TurnEnd(state=TurnState.ANSWERED, time=200.0, usage=Usage(total_tokens=5))
@@ -246,6 +254,89 @@ async def test_two_processes_may_open_a_new_database_at_once(tmp_path: Path):
     await asyncio.gather(*(store.open() for store in stores))
     for number, store in enumerate(stores):
         await store.add_session(session(f"s{number}"))
-    assert len(await stores[0].list_sessions("u")) == 4
+    assert len(await stores[0].list_sessions("u", now=0)) == 4
     for store in stores:
         await store.close()
+
+
+async def kept(store: SqliteStore, user: str = "u") -> int:
+    """What is counted for the user, which equals what is there."""
+    counted = await store.bytes_of(user)
+    sql = """
+        SELECT coalesce(sum(length(CAST(s.instructions AS BLOB))
+          + (SELECT coalesce(sum(length(body)), 0) FROM messages m WHERE m.session_number = s.number)
+          + (SELECT coalesce(sum(json_extract(record, '$.size')), 0) FROM files f WHERE f.session_number = s.number)
+          + (SELECT coalesce(sum(length(CAST(comment AS BLOB))), 0) FROM feedback b WHERE b.session_number = s.number)
+        ), 0) FROM sessions s WHERE user_id = ?
+    """
+    assert counted == (await store._write(lambda c: c.execute(sql, [user]).fetchone()))[0]
+    return counted
+
+
+async def test_what_a_user_keeps_is_counted_with_what_is_stored(store: SqliteStore):
+    assert await kept(store) == 0
+    turn = await begun(store)
+    question = await kept(store)
+    assert question > 0
+    await store.append(turn, [info("ü" * 1_000)])
+    assert await kept(store) > question + 2_000
+    await store.append(turn, [result()], END)
+    await store.add_session(session("t", instructions="grüße", expire_time=500))
+    file = FileRecord(id="f", name="f", size=70_000, sha256="", mime_type="text/plain", label="txt")
+    before = await kept(store)
+    await store.add_file("t", file, limit=5)
+    assert await kept(store) == before + 70_000
+    await store.add_feedback(FeedbackRecord(session_id="t", group_id="", type="", score=0, comment="üü", created=0))
+    assert await kept(store) == before + 70_004
+    await store.add_session(session("v", user_id="other", instructions="x"))
+    assert (await kept(store, "other"), await store.bytes_of_all()) == (1, before + 70_005)
+    await store.remove_file("t", "f")
+    await store.add_file("t", file, limit=5)
+    await store.forget(ended_before=450)
+    assert await kept(store) == 70_004 + len("grüße".encode())
+    await store.delete_session("t")
+    assert await kept(store) == 0
+    await store.purge(ended_before=1_000)
+    assert (await kept(store), await store.bytes_of_all()) == (0, 0)
+
+
+async def test_a_refused_append_counts_nothing(store: SqliteStore):
+    turn = await begun(store)
+    await store.append(turn, [result()], END)
+    before = await kept(store)
+    with pytest.raises(LeaseLostError):
+        await store.append(turn, [info("x" * 1_000)])
+    assert await kept(store) == before
+
+
+async def test_only_live_sessions_count_and_are_listed(store: SqliteStore):
+    for number in range(5):
+        await store.add_session(session(f"s{number}", expire_time=400 + number))
+    assert await store.count_sessions("u", now=401) == 3
+    assert [one.id for one in await store.list_sessions("u", now=401)] == ["s2", "s3", "s4"]
+    assert await store.count_sessions("other", now=0) == 0
+
+
+async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
+    path = tmp_path / "a.db"
+    first = SqliteStore(path)
+    await first.open()
+    turn = await begun(first)
+    await first.append(turn, [info("x" * 1_000)])
+    file = FileRecord(id="f", name="f", size=500, sha256="", mime_type="text/plain", label="txt")
+    await first.add_file("s", file, limit=5)
+    before = await kept(first)
+    await first.close()
+    with sqlite3.connect(path) as connection:
+        for name in ("session_inserted", "session_changed", "session_deleted", "file_inserted", "file_deleted",
+                     "feedback_inserted"):  # fmt: skip
+            connection.execute(f"DROP TRIGGER {name}")
+        connection.executescript(
+            "DROP TABLE users; DROP INDEX live_sessions_of_user; ALTER TABLE sessions DROP COLUMN bytes;"
+            "PRAGMA user_version = 3;"
+        )
+    connection.close()
+    again = SqliteStore(path)
+    await again.open()
+    assert await kept(again) == before > 1_500
+    await again.close()

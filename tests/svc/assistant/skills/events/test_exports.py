@@ -95,6 +95,11 @@ def test_the_verdict_answers_which_logins_are_unusual():
     assert "Columns read: `time=time`, `source address=src`, `user=user`, `outcome=result`." in verdict
 
 
+def test_a_logon_is_named_without_what_its_table_does_not_have():
+    found = findings(table(("time", "src", "user", "result"), [(iso(0), "198.51.100.9", "ann", "success")]), "logon")
+    assert [one.title for one in found] == ["ann logged on from 198.51.100.9, once"]
+
+
 def test_the_accepted_logins_of_a_table_are_named():
     verdict = SECTION.verdict(findings(logins([(iso(n * 3_600), "ann", "192.0.2.7") for n in range(9)])))
     assert verdict.startswith("9 remote logons were accepted: `ann` from `192[.]0[.]2[.]7` (9).")

@@ -1,0 +1,72 @@
+"""What a request and a turn use of a key's quotas, from their start to their end."""
+
+from __future__ import annotations
+
+from svc.assistant.workers.payer import Payer
+from svc.messages import Usage
+from svc.service.quotas.ledger import Hold, Quotas
+from svc.service.quotas.table import QuotaName
+from svc.service.store.records import KeyRecord
+
+ACCOUNT = "account"
+"""Key of the authenticated key's account in the scope's ``state``, which ``server/`` reads."""
+
+
+class RequestUse:
+    """One HTTP request; ``close`` ends it."""
+
+    def __init__(self, quotas: Quotas, key: KeyRecord) -> None:
+        """Count the request; raises RateLimitedError."""
+        quotas.spend(QuotaName.REQUESTS, key)
+        self._quotas = quotas
+        self._key = key
+        self._request = quotas.hold(QuotaName.REQUESTS_AT_ONCE, key)
+        self._body = quotas.hold(QuotaName.BODIES, key, 0)
+
+    def receive(self, size: int, *, in_memory: bool) -> None:
+        """Count a part of the body; raises RateLimitedError."""
+        self._quotas.spend(QuotaName.BYTES, self._key, size)
+        if in_memory:
+            self._body.grow(size)
+
+    def close(self) -> None:
+        """The response was sent, or the client has gone."""
+        self._request.close()
+        self._body.close()
+
+
+def check_turn(quotas: Quotas, key: KeyRecord) -> None:
+    """Raise RateLimitedError if what turns cost is used up."""
+    for name in (QuotaName.TOKENS, QuotaName.TOKENS_PER_DAY, QuotaName.WORKER_SECONDS):
+        quotas.check(name, key)
+
+
+class TurnUse:
+    """One turn: tokens, a place among the running turns, and the seconds of workers."""
+
+    def __init__(self, quotas: Quotas, key: KeyRecord, *, prompt_tokens: int) -> None:
+        self._quotas = quotas
+        self._key = key
+        self._prompt_tokens = prompt_tokens
+        self._turn: Hold | None = None
+        self.payer = Payer(key.rate_id, self._spend_seconds)
+
+    def begin(self) -> None:
+        """Count the turn and what it is asked; raises RateLimitedError."""
+        check_turn(self._quotas, self._key)
+        self._turn = self._quotas.hold(QuotaName.TURNS, self._key)
+        self._count_tokens(self._prompt_tokens)
+
+    def end(self, usage: Usage | None = None) -> None:
+        """The turn has ended; ``usage`` is what it cost altogether, None if it did not run."""
+        if self._turn is not None:
+            self._turn.close()
+        if usage is not None:
+            self._count_tokens(max(usage.generated_tokens, usage.total_tokens - self._prompt_tokens))
+
+    def _count_tokens(self, tokens: int) -> None:
+        self._quotas.count(QuotaName.TOKENS, self._key, tokens)
+        self._quotas.count(QuotaName.TOKENS_PER_DAY, self._key, tokens)
+
+    def _spend_seconds(self, seconds: float) -> None:
+        self._quotas.count(QuotaName.WORKER_SECONDS, self._key, seconds)

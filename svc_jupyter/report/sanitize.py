@@ -1,0 +1,119 @@
+"""Reduce HTML of a notebook to elements that show something, with a parser that reads it as browsers do (html5ever).
+
+Two uses: a fragment of an output before it is laid out, and the whole body of a finished page. HTML that a parser or a
+browser could not get through in reasonable time is shown as text instead.
+
+Facts: HTML Standard, "Tokenization"; ``docs/reports.md``, "Pages".
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections import Counter
+from itertools import chain, islice
+
+import nh3
+
+MAX_ELEMENTS = 200_000  # of one output; a table of 10,000 rows and 10 columns has 110,000
+MAX_REFERENCES = 50_000  # characters of one output that are written as "&lt;" and the like, without "&amp;"
+MAX_NESTING = 200  # browsers stop at 512 with everything around it; parsers take quadratic time on deep trees
+
+_TAGS = (
+    *("a", "abbr", "acronym", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt"),
+    *("em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "kbd", "li", "ol", "p"),
+    *("pre", "s", "samp", "small", "span", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th"),
+    *("thead", "tr", "ul"),
+)
+_ATTRIBUTES = ("align", "alt", "class", "colspan", "height", "id", "lang", "open", "rowspan", "scope", "start", "title")
+_PAGE_TAGS = ("main", "nav")
+_PAGE_ATTRIBUTES = ("data-mime-type", "role", "tabindex")  # of nbconvert's templates
+_IMAGES = ("data:image/png;", "data:image/jpeg;", "data:image/gif;", "data:image/webp;", "data:image/svg+xml;")
+_REMOVED = ("script", "style")  # with their content, which is not meant for readers
+_UNKNOWN_TAG = re.compile(rf"<(?!!--|/?(?:{'|'.join((*_TAGS, *_REMOVED))})(?![^\s/>]))", re.IGNORECASE)
+_CLOSED_BY_OTHERS = frozenset(("br", "dd", "dt", "hr", "img", "li", "p", "tbody", "td", "tfoot", "th", "thead", "tr"))
+"""Elements that have no end tag, or need none: a list of a thousand ``<li>`` is not deep."""
+
+_PRIVATE_USE = (range(0xE000, 0xF900), range(0xF0000, 0xFFFFE), range(0x100000, 0x10FFFE))
+_VALUE = r"""(?>"[^"]*(?:"|\Z)|'[^']*(?:'|\Z)|[^\s>"'][^\s>]*+)"""
+_TOKEN = re.compile(
+    r"<!--(?>-?>|[^-]*+(?:-(?!-!?>)[^-]*+)*+(?:--!?>|\Z)?)"
+    rf"|<(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?>[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+{_VALUE}?)?+)*+>?",
+    re.IGNORECASE,
+)
+_EMPTY_HEADING = re.compile(r'<th((?: [^\s="<>]+="[^"]*")*)>(\s*)</th>')
+
+
+def clean(fragment: object) -> str:
+    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
+    text = _UNKNOWN_TAG.sub("&lt;", _encodable(str(fragment)))
+    if _is_manageable(text):
+        return _cleaned(_FRAGMENT, text)
+    shown = html.escape(_encodable(str(fragment)), quote=False)
+    return f"<p>HTML that is too large or nested too deeply to lay out, as text:</p><pre>{shown}</pre>"
+
+
+def clean_body(body: str) -> str:
+    """The inside of a page's body, with the elements of the templates; headings that name nothing become cells."""
+    return _EMPTY_HEADING.sub(r"<td\1>\2</td>", _cleaned(_BODY, body))
+
+
+def _cleaned(cleaner: nh3.Cleaner, text: str) -> str:
+    """Clean the text; ampersands and no-break spaces, on which the parser takes quadratic time, go around it."""
+    used = set(text)
+    ampersand, space = islice((c for c in map(chr, chain(*_PRIVATE_USE)) if c not in used), 2)
+    hidden = text.replace("&amp;", ampersand).replace("&nbsp;", space).replace("\u00a0", space)
+    return cleaner.clean(hidden).replace(ampersand, "&amp;").replace(space, "&nbsp;")
+
+
+def _encodable(text: str) -> str:
+    """The text without lone surrogates, which UTF-8 cannot encode."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def _is_manageable(text: str) -> bool:
+    """Whether the HTML has a bounded number of elements and levels. Counts too much rather than too little."""
+    if text.count("&") - text.count("&amp;") - text.count("&nbsp;") > MAX_REFERENCES:
+        return False
+    elements = depth = 0
+    is_open: Counter[str] = Counter()
+    for token in _TOKEN.finditer(text):
+        name = (token["name"] or "").lower()
+        if not name or (name in _CLOSED_BY_OTHERS and token["end"]):
+            continue
+        if not token["end"]:
+            elements += 1
+            if name not in _CLOSED_BY_OTHERS:
+                is_open[name] += 1
+                depth += 1
+        elif is_open[name]:
+            is_open[name] -= 1
+            depth -= 1
+        if depth > MAX_NESTING or elements > MAX_ELEMENTS:
+            return False
+    return True
+
+
+def _allowed_value(tag: str, name: str, value: str) -> str | None:
+    """The value, or None to drop the attribute: an image must carry its bytes, a link must be http, https or local."""
+    if tag == "img" and name == "src":
+        return value if value.startswith(_IMAGES) else None
+    if tag == "a" and name == "href":
+        return value if value.startswith(("#", "https://", "http://")) else None
+    return value
+
+
+def _cleaner(tags: tuple[str, ...], attributes: tuple[str, ...], prefixes: set[str]) -> nh3.Cleaner:
+    return nh3.Cleaner(
+        tags=set(tags),
+        clean_content_tags=set(_REMOVED),
+        attributes={"*": set(attributes), "a": {"href"}, "img": {"src"}},
+        generic_attribute_prefixes=prefixes,
+        attribute_filter=_allowed_value,
+        url_schemes={"http", "https", "data"},
+        link_rel=None,
+    )
+
+
+_FRAGMENT = _cleaner(_TAGS, _ATTRIBUTES, set())
+_BODY = _cleaner((*_TAGS, *_PAGE_TAGS), (*_ATTRIBUTES, *_PAGE_ATTRIBUTES), {"aria-"})
