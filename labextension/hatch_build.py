@@ -31,6 +31,7 @@ _SOURCES = (
     "packages/*/package.json", "packages/*/tsconfig.json", "packages/*/*.mjs", "packages/*/src/**/*",
     "packages/*/schema/*",
 )  # fmt: skip
+_EMBEDDED = ("svc_jupyter/trusted_imports.py",)  # by packages/lab/src/bootstrap.ts
 
 
 class ChatComponentHook(BuildHookInterface):
@@ -58,8 +59,10 @@ class ChatComponentHook(BuildHookInterface):
 
 def sources(workspace: Path) -> Iterator[Path]:
     """Yield the files that the build reads, in a fixed order."""
+    root = workspace.parent
     found = {path for pattern in _SOURCES for path in workspace.glob(pattern) if path.is_file()}
-    yield from sorted(found, key=lambda path: path.relative_to(workspace).as_posix())
+    found |= {root / name for name in _EMBEDDED}
+    yield from sorted(found, key=lambda path: path.relative_to(root).as_posix())
 
 
 def digest(workspace: Path) -> str:
@@ -67,7 +70,7 @@ def digest(workspace: Path) -> str:
     total = hashlib.sha256()
     for path in sources(workspace):
         content = path.read_bytes().replace(b"\r\n", b"\n")
-        total.update(f"{path.relative_to(workspace).as_posix()} {len(content)}\n".encode() + content)
+        total.update(f"{path.relative_to(workspace.parent).as_posix()} {len(content)}\n".encode() + content)
     return total.hexdigest()
 
 
@@ -94,7 +97,7 @@ def build(root: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="svc-build-") as name:
         copy = Path(name) / WORKSPACE
         for path in sources(workspace):
-            target = copy / path.relative_to(workspace)
+            target = Path(name) / path.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(path, target)
         _npm(

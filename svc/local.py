@@ -30,6 +30,7 @@ from svc._transport import Transport
 from svc._version import __version__
 from svc.config import LOCAL, Config, is_loopback, resolve, state_folder
 from svc.errors import ConfigError, LocalServiceError, SvcError
+from svc.process_safety import child_environment
 
 START_SECONDS = 20.0  # for a service to listen; a cold start on two busy cores takes three
 STOP_SECONDS = 15.0  # for a service of another version to stop
@@ -292,7 +293,7 @@ def _spawn(files: _ServiceFiles, port: int) -> _Detached:
         child = _Detached(  # our own interpreter and module, no shell
             serve_command(files.folder, port),
             cwd=files.folder,
-            env={name: value for name, value in os.environ.items() if name not in _NOT_INHERITED},
+            env={name: value for name, value in child_environment().items() if name not in _NOT_INHERITED},
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
             stderr=descriptor,

@@ -27,9 +27,13 @@ _MATCHER = "svc"
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
     """Register the magics and completion (``%load_ext``). Does nothing if a panel has already loaded them."""
-    from svc_jupyter.magics.completion import matcher
-    from svc_jupyter.magics.magics import SvcMagics
-    from svc_jupyter.magics.question_line import QuestionLine
+    from svc_jupyter.trusted_imports import install, trusted
+
+    install()
+    with trusted():
+        from svc_jupyter.magics.completion import matcher
+        from svc_jupyter.magics.magics import SvcMagics
+        from svc_jupyter.magics.question_line import QuestionLine
 
     if "SvcMagics" in shell.magics_manager.registry:
         return
@@ -62,7 +66,10 @@ def _register_comm_target(shell: InteractiveShell) -> None:
     from comm import get_comm_manager
 
     def open_panel(comm: object, message: object) -> None:
-        from svc_jupyter.panel import comm_target as panel_target  # imported with the first panel
+        from svc_jupyter.trusted_imports import trusted
+
+        with trusted():
+            from svc_jupyter.panel import comm_target as panel_target  # imported with the first panel
 
         panel_target.opened(comm, message)  # type: ignore[arg-type]
 
@@ -70,6 +77,14 @@ def _register_comm_target(shell: InteractiveShell) -> None:
 
 
 def __getattr__(name: str) -> object:
+    from svc_jupyter.trusted_imports import install, trusted
+
+    install()
+    with trusted():
+        return _lazy(name)
+
+
+def _lazy(name: str) -> object:
     if name == "ChatPanel":
         from svc_jupyter.panel.widget import ChatPanel
 

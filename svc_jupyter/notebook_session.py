@@ -14,6 +14,7 @@ from IPython.core.getipython import get_ipython
 
 from svc_jupyter import attachments
 from svc_jupyter.errors import AskError
+from svc_jupyter.trusted_imports import trusted
 from svc_jupyter.turn_end import reporting_outcome
 
 if TYPE_CHECKING:
@@ -51,9 +52,15 @@ class NotebookSession:
             AskError: There is no answer; its text says why.
             AskCancelled: The cell was interrupted, or the task cancelled.
         """
+        with trusted():
+            return await self._ask(question, attach, is_new=new, model=model, timeout_seconds=timeout_seconds)
+
+    async def _ask(
+        self, question: str, attach: Attached, *, is_new: bool, model: str | None, timeout_seconds: float | None
+    ) -> Answer:
         magics = _magics()
         files = _files(attach)
-        ask_options, limit = magics.ask_options(is_new=new, model=model), timeout_seconds or magics.timeout
+        ask_options, limit = magics.ask_options(is_new=is_new, model=model), timeout_seconds or magics.timeout
         area = magics.area()
         area.tick()
         with reporting_outcome(area):

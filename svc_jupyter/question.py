@@ -59,6 +59,8 @@ class QuestionSent:
 
     session_id: str
     model: str
+    is_logged: bool = True
+    """Whether the session may be stored."""
 
 
 TurnEvent = StatusNote | QuestionSent | ToolRequest | Message

@@ -89,8 +89,7 @@ def test_every_module_and_table_of_the_checkout_is_in_the_wheel(wheel: set[str])
 def test_the_sdist_carries_all_sources_of_the_build_and_what_was_built_from_them(unpacked: Path):
     hook = load_hook(unpacked)
     ours, theirs = (
-        {path.relative_to(root / "labextension").as_posix() for path in hook.sources(root / "labextension")}
-        for root in (ROOT, unpacked)
+        {path.relative_to(root).as_posix() for path in hook.sources(root / "labextension")} for root in (ROOT, unpacked)
     )
     assert theirs == ours
     assert {path.name for path in (unpacked / "svc/service/static").iterdir()} == SERVED

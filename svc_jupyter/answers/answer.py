@@ -5,6 +5,7 @@ Values that differ between two runs of a notebook (session, time) are in the out
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -66,6 +67,7 @@ class Answer:
 
     ``messages`` are the turn's in order: INFOs, sources, the RESULT. ``model`` is the ID of the model that answered.
     ``read_file`` fetches a file of the session by its SHA-256; findings that do not fit into a message are in one.
+    ``is_logged`` False: the session is not stored, so the notebook gets what is visible and no data with it.
     """
 
     messages: tuple[Message, ...] = field(repr=False)
@@ -73,6 +75,7 @@ class Answer:
     session_id: str
     origin: Origin = Origin()
     read_file: ReadFile | None = field(default=None, repr=False, compare=False)
+    is_logged: bool = True
 
     def __repr__(self) -> str:
         first = next((line for line in self.text.splitlines() if line.strip()), "")
@@ -179,6 +182,8 @@ class Answer:
         return sum((m.usage for m in self.messages if m.message_type == "result" and m.usage), start=Usage())
 
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
+        if not self.is_logged and not os.environ.get("SVC_ANSWERS_KEEP_UNLOGGED"):
+            return {"text/markdown": self.markdown, "text/plain": self.text}, {}
         import svc
 
         found = summaries(rows_of(self.messages))

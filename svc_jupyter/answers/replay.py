@@ -198,7 +198,7 @@ class AnswerCache:
                     self._session_id = item.session_id
                 yield item
         entry = recorder.entry(question, key=key, before=self._before, asked_model=self._model)
-        if _may_store(entry, question, policy):
+        if _may_store(entry, policy, is_logged=question.ask_options.log_session and recorder.is_logged):
             problem = await asyncio.to_thread(_save, policy.folder, entry, read_file)
             if problem:
                 yield StatusNote(problem)
@@ -230,13 +230,15 @@ class _Recorder:
         self._model = ""
         self._notes: list[str] = []
         self._messages: list[Message] = []
+        self.is_logged = True
 
     def on_item(self, item: TurnEvent) -> None:
         from svc_jupyter.question import QuestionSent, StatusNote
 
         match item:
-            case QuestionSent(session_id, model):
+            case QuestionSent(session_id, model, is_logged):
                 self._session_id, self._model, self._messages = session_id, model, []
+                self.is_logged = is_logged
             case StatusNote(note):
                 self._notes.append(note)
             case Message():
@@ -265,9 +267,10 @@ def _hashed(text: str, files: Sequence[Attachment], ask_options: AskOptions) -> 
     return _StoredQuestion(text, tuple(files), ask_options, digests)
 
 
-def _may_store(entry: Entry, question: _StoredQuestion, policy: Policy) -> bool:
+def _may_store(entry: Entry, policy: Policy, *, is_logged: bool) -> bool:
+    """``is_logged``: as the setting says and the session is; a panel may have started an unlogged one."""
     is_known = not entry.before.startswith("session ")
-    return policy.mode != "live" and is_known and (question.ask_options.log_session or policy.keeps_unlogged)
+    return policy.mode != "live" and is_known and (is_logged or policy.keeps_unlogged)
 
 
 def _save(folder: Path, entry: Entry, read_file: ReadSessionFile) -> str:

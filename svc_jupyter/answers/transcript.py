@@ -14,6 +14,7 @@ from svc_jupyter.answers.status_mark import marked_markdown, marked_text
 
 MAX_TURNS = 50
 MAX_CHARACTERS = 100_000  # of questions and answers together; the oldest turns are left out
+UNLOGGED = "Chat panel: this session is not logged, so the notebook keeps no transcript."
 _KINDS = (MessageType.QUERY, MessageType.RESULT, MessageType.ERROR)
 
 
@@ -47,11 +48,20 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
     texts = [f"{head}:\n{printable(turn.question)}\n\n{marked_text(plain_text(turn.answer), turn.status)}"
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
-    mark = f'<span class="{css_class}"></span>' if css_class else ""
+    mark = _mark(css_class)
     return {
         "text/markdown": redact("\n\n".join(filter(None, [f"{mark}*{title}*", left_out, *parts]))),
         "text/plain": redact("\n\n".join(filter(None, [title, left_out, *texts]))),
     }
+
+
+def unlogged_bundle(*, css_class: str) -> dict[str, str]:
+    """Build what takes the transcript's place if the session is not logged."""
+    return {"text/markdown": f"{_mark(css_class)}*{UNLOGGED}*", "text/plain": UNLOGGED}
+
+
+def _mark(css_class: str) -> str:
+    return f'<span class="{css_class}"></span>' if css_class else ""
 
 
 def _turns(messages: Sequence[Message]) -> list[_Exchange]:

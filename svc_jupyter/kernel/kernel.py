@@ -22,7 +22,6 @@ from filelock import Timeout
 from svc import (
     ConfigError,
     InteractiveSession,
-    LocalTool,
     Message,
     MessageType,
     SessionExpiredError,
@@ -40,6 +39,7 @@ from svc_jupyter.attachments import Attachment
 from svc_jupyter.kernel import service_key, session_file
 from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
+from svc_jupyter.kernel_tools.consent import TurnTools
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
 from svc_jupyter.question import AskOptions, ProgressArea, QuestionSent, StatusNote, TurnEvent
 
@@ -126,24 +126,30 @@ class KernelSession:
 
         def on_item_or_tool_request(item: TurnEvent | Origin) -> None:
             if isinstance(item, ToolRequest):
-                self.tools.handle_in_background(item, ask_options.consent)
+                self.tools.handle_in_background(item, ask_options.consent, lambda text: on_event(StatusNote(text)))
             else:
                 on_event(item)
 
         return self._loop.submit(self._ask_in_turn(question, (), ask_options), on_item_or_tool_request)
 
-    def confirm(self, message_id: str, is_allowed: bool) -> None:  # noqa: FBT001  # a field of the panel protocol
+    def confirm(self, message_id: str, *, is_allowed: bool, is_once: bool) -> None:
         """Answer a ``confirmation_request`` of a panel's question; a cell's question asks in its cell.
 
         Raises:
             AskError: The confirmation is not pending.
         """
-        self.tools.confirm(message_id, is_allowed)
+        self.tools.confirm(message_id, is_allowed=is_allowed, is_once=is_once)
 
     def cancel(self) -> bool:
         """Cancel the running turn on the service, also a cell's. Returns False if none is running."""
         session = self._session
         return session is not None and session.cancel()
+
+    @property
+    def is_logged(self) -> bool:
+        """Whether the session may be stored; True if there is none yet."""
+        session = self._session
+        return session is None or session.log_session
 
     @property
     def is_asking(self) -> bool:
@@ -268,7 +274,7 @@ class KernelSession:
                 yield StatusNote(text)
             notes.clear()
             try:
-                offered = self.tools.offers() if ask_options.offers_tools else ()
+                offered = self.tools.for_turn(is_offering=ask_options.offers_tools)
                 async with aclosing(_attempt(session, question, files, offered)) as items:
                     async for item in items:
                         yield item
@@ -317,6 +323,7 @@ class KernelSession:
         self._watch = session.watch(lambda message: self._publish_message(session, message)) if session else None
         if session is not previous:
             self._last_message = None
+            self.tools.forget_session()
             self.publish_session()
 
     def _publish_message(self, session: InteractiveSession, message: Message) -> None:
@@ -410,11 +417,18 @@ class _TurnFollower:
         read_file = (
             partial(_read_stored, self._origin) if is_stored else partial(_read_file, client, self._sent.session_id)
         )
-        return Answer(tuple(self._messages), self._sent.model, self._sent.session_id, self._origin, read_file)
+        return Answer(
+            tuple(self._messages),
+            self._sent.model,
+            self._sent.session_id,
+            self._origin,
+            read_file,
+            is_logged=self._sent.is_logged,
+        )
 
 
 async def _attempt(
-    session: InteractiveSession, question: str, files: Sequence[Attachment], tools: Sequence[LocalTool]
+    session: InteractiveSession, question: str, files: Sequence[Attachment], tools: TurnTools
 ) -> AsyncGenerator[TurnEvent, None]:
     """Attach the files that the session does not have, then ask. A file whose content changed replaces the old one."""
     for file in files:
@@ -428,12 +442,12 @@ async def _attempt(
         for old in replaced:
             await asyncio.to_thread(session.detach_file, old)
             yield StatusNote(f"{file.name} changed since it was attached; using the new version")
-    yield QuestionSent(session.session_id, session.model.model_string)
-    async with aclosing(session.stream(question, local_tools=tools)) as turn:
+    yield QuestionSent(session.session_id, session.model.model_string, session.log_session)
+    async with aclosing(session.stream(question, local_tools=tools.offers())) as turn:
         async for message in turn:
             yield message
             if message.message_type in _TOOL_REQUESTS:
-                yield ToolRequest(message, session)
+                yield ToolRequest(message, session, tools)
 
 
 def _read_file(client: Svc | None, session_id: str, sha256: str) -> bytes:

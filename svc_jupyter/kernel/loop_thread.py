@@ -13,9 +13,11 @@ import os
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
 from typing import Generic, TypeVar
+
+from svc_jupyter.trusted_imports import trust_thread
 
 T = TypeVar("T")
 
@@ -83,9 +85,15 @@ class LoopThread:
     def _running_loop(self) -> asyncio.AbstractEventLoop:
         if self._loop is None or self._pid != os.getpid():
             loop = asyncio.new_event_loop()
-            threading.Thread(target=loop.run_forever, name="svc-stream", daemon=True).start()
+            loop.set_default_executor(ThreadPoolExecutor(initializer=trust_thread, thread_name_prefix="svc-blocking"))
+            threading.Thread(target=_run_trusted, args=(loop,), name="svc-stream", daemon=True).start()
             self._loop, self._pid = loop, os.getpid()
         return self._loop
+
+
+def _run_trusted(loop: asyncio.AbstractEventLoop) -> None:
+    trust_thread()
+    loop.run_forever()
 
 
 async def _drain(stream: AsyncGenerator[T, None], on_item: Callable[[T], None]) -> None:

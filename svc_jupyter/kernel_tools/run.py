@@ -19,6 +19,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import cast
 
+from svc_jupyter.trusted_imports import as_usual
+
 Call = Callable[[], object]
 POLL_SECONDS = 0.1  # between checks for an interrupt while waiting for a thread
 
@@ -40,7 +42,8 @@ def run(function: Callable[..., object], arguments: dict[str, object], seconds: 
     """
 
     def call() -> object:
-        return function(**arguments)
+        with as_usual():  # the user's function may import what is in the working folder
+            return function(**arguments)
 
     if inspect.iscoroutinefunction(function):
         return _in_thread(lambda: asyncio.run(_awaited(function, arguments, seconds)), seconds + 1)
@@ -58,7 +61,8 @@ def run_in_background(function: Callable[..., object], arguments: dict[str, obje
 
     def call() -> object:
         _detach_output()
-        return function(**arguments)
+        with as_usual():
+            return function(**arguments)
 
     async def call_async() -> object:
         _detach_output()
@@ -70,11 +74,11 @@ def run_in_background(function: Callable[..., object], arguments: dict[str, obje
 
 
 async def _awaited(function: Callable[..., object], arguments: dict[str, object], seconds: float) -> object:
-    made = cast("Awaitable[object]", function(**arguments))
     limit = asyncio.timeout(seconds)
     try:
-        async with limit:
-            return await made
+        with as_usual():
+            async with limit:
+                return await cast("Awaitable[object]", function(**arguments))
     except TimeoutError:
         if limit.expired():
             raise ToolTimeoutError from None

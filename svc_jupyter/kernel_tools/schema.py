@@ -6,10 +6,8 @@ when a model calls it.
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import re
-import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -72,7 +70,6 @@ def read_tool(function: Function, *, name: str | None, timeout_seconds: float) -
         name=name,
         description=description.strip()[:MAX_DESCRIPTION_CHARS],
         parameters=parameters,
-        version=_version(function),
     )
     return Tool(function, offer, float(timeout_seconds), arguments)
 
@@ -145,13 +142,3 @@ def _no_json(name: str, problem: str, signature: inspect.Signature, hints: Mappi
                 "list, dict, Literal, Enum, datetime or a dataclass of these."
             )
     return f"{name} cannot be offered: {one_line(problem)}"
-
-
-def _version(function: Function) -> str:
-    """Hash the code, so that permission for a function does not extend to another of the same name."""
-    try:
-        text = inspect.getsource(function)
-    except (OSError, TypeError):
-        code = getattr(function, "__code__", None)
-        text = code.co_code.hex() if isinstance(code, types.CodeType) else repr(type(function))
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

@@ -19,6 +19,7 @@ from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Bool, CFloat, Int, List, Unicode
 
 from svc_jupyter.magics.options import OPTIONS, braced_names, fill, parse
+from svc_jupyter.trusted_imports import trusted
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Answer
@@ -99,6 +100,10 @@ class SvcMagics(Magics):
 
         In Python: from svc_jupyter import session; answer = await session.ask("...", attach=["auth.log"])
         """
+        with trusted():
+            self._ask_or_run(line, cell, local_ns)
+
+    def _ask_or_run(self, line: str, cell: str | None, local_ns: Mapping[str, object] | None) -> None:
         if cell is None and (command := _command(line)) is not None:
             self._run(command)
             return

@@ -27,6 +27,7 @@ from svc_jupyter.kernel.events import PANEL
 from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.panel.outbox import Json, Outbox, is_step, message_size
 from svc_jupyter.question import AskOptions, QuestionSent, StatusNote
+from svc_jupyter.trusted_imports import trust_thread
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Origin
@@ -122,6 +123,7 @@ class PanelChannel:
             self._answer(request, content)
 
     def _answer(self, request: Json, content: bytes) -> None:
+        trust_thread()
         request_id = request["id"]
         try:
             answer = self._execute(str(request.get("do")), request, content)
@@ -165,7 +167,8 @@ class PanelChannel:
                 self._configure({name: value for name, value in request.items() if name not in ("id", "do")})
                 return {}
             case "confirm":
-                self._kernel.confirm(str(request.get("message_id")), request.get("is_allowed") is True)
+                is_allowed, is_once = request.get("is_allowed") is True, request.get("is_once", True) is not False
+                self._kernel.confirm(str(request.get("message_id")), is_allowed=is_allowed, is_once=is_once)
                 return {}
             case _:
                 raise AskError(f"unknown panel request: {operation[:40]!r}")

@@ -15,6 +15,7 @@ from IPython.core.getipython import get_ipython
 from svc_jupyter.extension import loaded_extension
 from svc_jupyter.panel import front_end_settings
 from svc_jupyter.panel.channel import PanelChannel
+from svc_jupyter.trusted_imports import trusted
 
 if TYPE_CHECKING:
     from comm.base_comm import BaseComm, MessageType
@@ -54,7 +55,8 @@ def route_freely(comm: BaseComm) -> None:
 
 def opened(comm: BaseComm, _: MessageType) -> None:
     """Connect a comm that a page opened to a new channel."""
-    opened = channel(partial(publish, comm))
+    with trusted():
+        opened = channel(partial(publish, comm))
 
     def receive(message: MessageType) -> None:
         route_freely(comm)

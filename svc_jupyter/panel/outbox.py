@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import msgspec
 
 from svc import Message, MessageType, State
+from svc_jupyter.trusted_imports import trust_thread
 
 BATCH_SECONDS = 0.05  # between two events with messages: 20 per second
 BYTES_PER_SECOND = 600_000  # to all pages together, on average
@@ -143,6 +144,7 @@ class Outbox:
                 return
 
     def _run(self) -> None:
+        trust_thread()
         batched_at = float("-inf")
         while (event := self._next(batched_at)) is not None:
             if "messages" in event:

@@ -2,14 +2,14 @@
 
 The widget's state has the page's script and nothing of the session. A widget cannot be rendered without its kernel, so
 the notebook also stores a transcript in a second output, as Markdown that is safe to render anywhere. Exports and
-reopened notebooks show the transcript; the live widget hides it.
+reopened notebooks show the transcript; the live widget hides it. There is none of a session that is not logged.
 """
 
 from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import anywidget
@@ -42,7 +42,10 @@ class ChatPanel(anywidget.AnyWidget):
         if getattr(extension.shell, "kernel", None) is None:
             raise AskError("the chat panel needs a notebook. Ask with %svc, or open the chat page with `svc open`.")
         super().__init__(transcript_class=f"svc-transcript-{uuid.uuid4().hex[:12]}")
-        self._transcript = _Transcript("" if extension.is_batch else self.transcript_class)  # nbval compares outputs
+        self._transcript = _Transcript(
+            "" if extension.is_batch else self.transcript_class,  # nbval compares outputs
+            lambda: extension.kernel.is_logged,
+        )
         self._extension = extension
         self._channel = comm_target.channel(self._send_event)
         self.on_msg(self._receive)
@@ -92,10 +95,14 @@ class ChatPanel(anywidget.AnyWidget):
 
 
 class _Transcript:
-    """The transcript's display, which is updated at the end of each turn. An observer of the kernel."""
+    """The transcript's display, which is updated at the end of each turn. An observer of the kernel.
 
-    def __init__(self, css_class: str) -> None:
+    It is saved with the notebook, so nothing of a session that is not logged gets into it.
+    """
+
+    def __init__(self, css_class: str, is_logged: Callable[[], bool]) -> None:
         self._class = css_class
+        self._is_logged = is_logged
         self._display_id = uuid.uuid4().hex
         self._session_id = ""
         self._messages: dict[int, Message] = {}  # by seq; only those that a transcript shows
@@ -104,6 +111,8 @@ class _Transcript:
 
     def read(self, past: Sequence[Message]) -> None:
         """Add the earlier messages."""
+        if not self._is_logged():
+            return
         with self._lock:
             self._messages |= {message.seq: message for message in past if transcript.is_shown(message)}
 
@@ -116,7 +125,7 @@ class _Transcript:
         """Add the message."""
         with self._lock:
             self._session_id = session_id
-            if transcript.is_shown(message):
+            if transcript.is_shown(message) and self._is_logged():
                 self._messages[message.seq] = message
         if message.ends_turn:
             self._draw()
@@ -142,6 +151,8 @@ class _Transcript:
             update_display(self._bundle(), raw=True, display_id=self._display_id)
 
     def _bundle(self) -> dict[str, str]:
+        if not self._is_logged():
+            return transcript.unlogged_bundle(css_class=self._class)
         with self._lock:
             messages = [self._messages[seq] for seq in sorted(self._messages)]
         return transcript.bundle(messages, css_class=self._class)

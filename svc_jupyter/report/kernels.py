@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import os
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
@@ -23,18 +22,15 @@ from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.kernelspec import NoSuchKernel
 from jupyter_client.manager import AsyncKernelManager
 
-from svc_jupyter.answers import named_secrets
+from svc_jupyter import trusted_imports
 
 START_SECONDS = 60  # for a kernel to answer; a cold one on busy cores takes three
 DEFAULT_KERNEL = "python3"
 # A kernel whose environment lacks svc_jupyter asks nothing and stores nothing, so it needs no list. In any other
-# kernel a failed import must fail the run: without the list, secrets would be stored.
-_SET_SECRETS = f"""
-import importlib.util
-if importlib.util.find_spec("{named_secrets.__name__.partition(".")[0]}") is not None:
-    importlib.import_module("{named_secrets.__name__}").remember({{values!r}})
-del importlib
-"""
+# kernel a failed import must fail the run: without the list, secrets would be stored. The notebook's folder is not
+# searched: a module there would be given the secrets.
+_SCRIPT = Path(trusted_imports.__file__).read_text("utf-8")
+_SET_SECRETS = "(lambda names: (exec({script!r}, names), names['remember_secrets']({values!r})))({{'__name__': ''}})"
 
 
 class KernelStartError(Exception):
@@ -147,8 +143,10 @@ async def _connected(manager: AsyncKernelManager, secrets: tuple[str, ...]) -> L
         client.start_channels()
         await client.wait_for_ready(timeout=START_SECONDS)
         if secrets and getattr(manager.kernel_spec, "language", "") == "python":
-            code = _SET_SECRETS.format(values=json.dumps(secrets))
-            await client.execute(code, silent=True, store_history=False, reply=True, timeout=START_SECONDS)
+            code = _SET_SECRETS.format(script=_SCRIPT, values=list(secrets))
+            reply = await client.execute(code, silent=True, store_history=False, reply=True, timeout=START_SECONDS)
+            if reply["content"]["status"] != "ok":
+                raise KernelStartError(f"the kernel cannot keep the secrets: {reply['content'].get('evalue', '')}")
     except BaseException:
         await _end(LiveKernel(manager, client))
         raise

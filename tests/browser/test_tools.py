@@ -26,7 +26,7 @@ async def asked(session: InteractiveSession, prompt: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("button", "answer"), [("Allow for this session", '"ops"'), ("Deny", "error: the user does not allow it")]
+    ("button", "answer"), [("Allow this call", '"ops"'), ("Deny", "error: the user does not allow it")]
 )
 def test_the_user_of_the_page_can_allow_a_tool_call(
     open_page: OpenPage, start_service: StartService, button: str, answer: str
@@ -44,7 +44,7 @@ def test_the_user_of_the_page_can_allow_a_tool_call(
             expect(page.get_by_label("Question")).to_be_enabled()
             turn: Future[str] = elsewhere.submit(lambda: asyncio.run(asked(session, "lookup=web1")))
 
-            expect(page.locator(".asked")).to_contain_text('"text": "web1"')
+            expect(page.locator(".asked")).to_contain_text('text = "web1"')
             page.get_by_role("button", name=button).click()
 
             assert turn.result(20).startswith(answer)

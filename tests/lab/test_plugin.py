@@ -67,7 +67,8 @@ def test_the_chat_follows_the_notebook_and_each_notebook_keeps_its_own(lab: Work
     lab.ask("echo left")
     expect(lab.answers).to_have_text(["echo left (after 0)"])
     lab.open("right.ipynb", "2")
-    expect(lab.question).to_be_visible()
+    expect(lab.connect_button).to_be_visible()
+    lab.open_chat()
     expect(lab.answers).to_have_count(0)
     lab.command("docmanager:open", path="left.ipynb")
     expect(lab.answers).to_have_text(["echo left (after 0)"])
@@ -248,6 +249,7 @@ def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
 def test_the_panel_says_how_to_install_a_missing_svc_jupyter(lab: Workbench, bare_kernel: str):
     lab.open("bare.ipynb", "1", kernel=bare_kernel)
     lab.command("svc:open")
+    lab.connect_button.click()
     expect(lab.notice).to_contain_text("svc-jupyter is not installed in this notebook's environment")
     expect(lab.notice.locator("code")).to_have_text("%pip install svc-jupyter")
     expect(lab.notice.get_by_role("button")).to_have_text("Try again")

@@ -76,7 +76,7 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     expect(lab.answers.last).to_have_text("echo after the restart (after 3)")
 
     lab.open(f"{name}-other.ipynb", "1")
-    expect(lab.question).to_be_visible()
+    lab.open_chat()
     expect(lab.answers).to_have_count(0)
     lab.ask("echo elsewhere")
     expect(lab.answers).to_have_text(["echo elsewhere (after 0)"])

@@ -138,9 +138,17 @@ class Workbench:
         return self.page.locator(".svc-Status")
 
     def open_chat(self) -> None:
-        """The sidebar, until one can ask in it."""
+        """The sidebar, until one can ask in it; nothing was run in the notebook, perhaps."""
         self.command("svc:open")
+        expect(self.connect_button.or_(self.question).first).to_be_visible()
+        if self.connect_button.is_visible():
+            self.connect_button.click()
         expect(self.question).to_be_visible()
+
+    @property
+    def connect_button(self) -> Locator:
+        """What connects the chat to a kernel in which nothing was run yet."""
+        return self.notice.get_by_role("button", name="Connect", exact=True)
 
     def ask(self, text: str) -> None:
         """Write a question and send it."""

@@ -32,12 +32,27 @@ const shared = {
   },
 };
 
+/** `import code from "./x.py?raw"` gives the text of the file. */
+const rawPython = {
+  name: "raw-python",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\.py\?raw$/ }, ({ path, resolveDir }) => ({
+      path: new URL(path.replace("?raw", ""), `file://${resolveDir}/`).pathname,
+      namespace: "raw-python",
+    }));
+    onLoad({ filter: /.*/, namespace: "raw-python" }, async ({ path }) => ({
+      contents: await readFile(path, "utf8"),
+      loader: "text",
+    }));
+  },
+};
+
 await rm("dist", { recursive: true, force: true });
 const { outputFiles, metafile } = await build({
   ...bundling,
   entryPoints: ["src/remote.ts"],
   format: "iife",
-  plugins: [shared, ...bundling.plugins],
+  plugins: [shared, rawPython, ...bundling.plugins],
 });
 const code = outputFiles.map(({ text }) => withoutBreaks(text)).join("");
 const script = `${NOTICES}(()=>{const SHARED_NAMES=${JSON.stringify([...imported].sort())};${code}})();\n`;

@@ -35,6 +35,7 @@ from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, 
 from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.workers.frames import MemberFrame
+from svc.process_safety import forbid_core_dumps
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -153,7 +154,7 @@ def _exit_with_parent(connection: socket.socket) -> None:
 
 def _apply_limits(limits: Limits) -> None:
     """Limit memory, CPU time and written files (none)."""
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    forbid_core_dumps()
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 5))
     memory = min(limits.memory_bytes, _hard_limit(resource.RLIMIT_DATA))

@@ -26,6 +26,7 @@ from starlette.types import ASGIApp
 
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
+from svc.process_safety import forbid_core_dumps, protect_children
 from svc.service.access.keys import is_well_formed, key_digest, make_key
 from svc.service.app import RunningService, build, create_app
 from svc.service.http.endpoints import VERSION
@@ -71,6 +72,8 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(options: Options, settings: Settings) -> None:
     """Serve until a signal arrives or the service is idle; raises ConfigError if it cannot start with these options."""
+    forbid_core_dumps()
+    protect_children()
     set_up_logs()
     check_transport(options)
     database = database_path(options.database)

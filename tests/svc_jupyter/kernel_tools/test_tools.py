@@ -65,7 +65,9 @@ def ran(kernel: Kernel) -> str:
 def test_a_person_at_the_cell_is_asked_and_the_function_runs_there(kernel: Kernel):
     seen = kernel.run(CALL, typed="y")
 
-    assert [prompt["prompt"] for prompt in seen.prompts] == ["Allow lookup? [y]es, [n]o, [a]lways in this session: "]
+    assert [prompt["prompt"] for prompt in seen.prompts] == [
+        "Allow lookup? [y]es, this call; [n]o; [a]ll calls of lookup in this session, with any arguments: "
+    ]
     assert 'The model wants to call lookup: Says who owns a host.\n    host = "web1"\n' in seen.text
     assert "looking web1\n" in seen.text
     assert '{"owner":"ops","host":"web1"}' in seen.shown()
@@ -79,7 +81,7 @@ def test_who_says_no_is_not_asked_twice_in_the_turn_and_nothing_runs(kernel: Ker
 
 
 def test_yes_is_for_one_call_and_always_for_the_session(kernel: Kernel):
-    assert [len(kernel.run(CALL, typed=typed).prompts) for typed in ("yes", "always", "never asked")] == [1, 1, 0]
+    assert [len(kernel.run(CALL, typed=typed).prompts) for typed in ("yes", "all", "never asked")] == [1, 1, 0]
     assert kernel.run("%svc session new").status == "ok"
     assert len(kernel.run(CALL, typed="n").prompts) == 1
 
@@ -111,8 +113,7 @@ def test_what_is_asked_is_shown_as_text_whatever_it_holds(kernel: Kernel):
     shown = next(line for line in seen.text.splitlines() if line.startswith("    host = "))
     assert "\x1b" not in seen.text
     assert "\u202e" not in seen.text
-    assert len(shown) < 450
-    assert shown.endswith("… (1,027 characters)")
+    assert shown == r'    host = "\u001b[2J\u202e' + "x" * 1_000 + r'\nAllow it? yes"'
 
 
 RESULTS = [
@@ -308,11 +309,12 @@ future = magics.kernel.ask_in_background('call lookup {"host": "web1"}', wanted,
 
     asked = "[m.id for m in heard if m.message_type == 'confirmation_request']"
     wait_until(lambda: says(asked) != "[]", "the question")
-    refused = kernel.run("magics.kernel.confirm('zork', True)")
+    refused = kernel.run("magics.kernel.confirm('zork', is_allowed=True, is_once=True)")
     assert "this confirmation is no longer pending" in refused.error
-    kernel.run(f"magics.kernel.confirm({asked}[0], True)")
+    kernel.run(f"magics.kernel.confirm({asked}[0], is_allowed=True, is_once=True)")
     seen = kernel.run("future.result(20); print(heard[-2].content)")
     assert '{"owner":"ops","host":"web1"}' in seen.text
     assert "looking" not in seen.text
     assert ran(kernel) == "[('web1', False)]"
-    assert "this confirmation is no longer pending" in kernel.run(f"magics.kernel.confirm({asked}[0], True)").error
+    again = kernel.run(f"magics.kernel.confirm({asked}[0], is_allowed=True, is_once=True)")
+    assert "this confirmation is no longer pending" in again.error

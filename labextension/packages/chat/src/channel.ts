@@ -7,6 +7,7 @@ import type {
   ChatMessage,
   ChatSession,
   ChatUser,
+  Decision,
   Listener,
   OpenedSession,
   SessionRequest,
@@ -226,8 +227,9 @@ export class ChannelTransport implements Transport {
     await this.request("feedback", { score, comment, group });
   }
 
-  async confirm(messageId: string, isAllowed: boolean): Promise<void> {
-    await this.request("confirm", { message_id: messageId, is_allowed: isAllowed });
+  async confirm(messageId: string, decision: Decision): Promise<void> {
+    const fields = decision === "deny" ? { is_allowed: false } : { is_allowed: true, is_once: decision === "once" };
+    await this.request("confirm", { message_id: messageId, ...fields });
   }
 
   /** Sends the file in parts, each after the kernel has read the one before. */

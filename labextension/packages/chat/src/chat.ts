@@ -1,7 +1,7 @@
 // The model of one chat: turns the user's actions and the transport's messages into a conversation, files and a state.
 // Does not use the DOM. A session is created by the first question or file, so that viewing a page leaves none behind.
 import { Conversation } from "./conversation.js";
-import type { Turn } from "./conversation.js";
+import type { Confirmation, Turn } from "./conversation.js";
 import { duration, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import { codeOf, textOf } from "./transport.js";
@@ -11,6 +11,7 @@ import type {
   ChatSession,
   ChatUser,
   Connection,
+  Decision,
   SessionRequest,
   Transport,
 } from "./transport.js";
@@ -214,10 +215,9 @@ export class Chat {
     });
   }
 
-  async confirm(turn: Turn, isAllowed: boolean): Promise<void> {
-    const { confirmation } = turn;
+  async confirm({ id }: Confirmation, decision: Decision): Promise<void> {
     await this.#try(async () => {
-      if (confirmation) await this.transport.confirm?.(confirmation.id, isAllowed);
+      await this.transport.confirm?.(id, decision);
     });
   }
 

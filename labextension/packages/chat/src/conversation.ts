@@ -1,5 +1,7 @@
 // Builds turns (question, trace, answer, pictures, outcome) from a session's messages. Pure: no DOM, clock or network.
 // Messages arrive in order of `seq`; repeated ones are dropped. Source: docs/wire.md, "Message".
+import { toolCallOf } from "./call-arguments.js";
+import type { ToolCall } from "./call-arguments.js";
 import type { ChatMessage } from "./transport.js";
 
 export type TurnState = "sending" | "running" | "answered" | "failed" | "stopped";
@@ -25,11 +27,9 @@ export interface Failure {
   readonly text: string;
 }
 
-/** A `confirmation_request`; `detail` is the tool's arguments as JSON. */
-export interface Confirmation {
+/** A `confirmation_request`. */
+export interface Confirmation extends ToolCall {
   readonly id: string;
-  readonly tool: string;
-  readonly detail: string;
 }
 
 interface AnswerPart {
@@ -235,12 +235,8 @@ export class Conversation {
 
 function confirmationOf({ id, message_type: type, content }: ChatMessage): Confirmation | null {
   if (type !== "confirmation_request") return null;
-  try {
-    const { tool, arguments: given } = JSON.parse(content ?? "") as { tool: unknown; arguments: unknown };
-    return { id, tool: String(tool), detail: JSON.stringify(given, null, 1) };
-  } catch {
-    return null;
-  }
+  const call = toolCallOf(content ?? "");
+  return call && { id, ...call };
 }
 
 function stepOf(message: ChatMessage): Step {

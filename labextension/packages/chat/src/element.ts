@@ -7,7 +7,7 @@ import type { TemplateResult } from "lit/html.js";
 import { Chat } from "./chat.js";
 import { indicatorOf } from "./chips.js";
 import { composer, filesOf, setText } from "./composer.js";
-import type { Turn } from "./conversation.js";
+import type { Confirmation, Turn } from "./conversation.js";
 import { save, tableAsCsv } from "./export.js";
 import type { SvcChatEventMap } from "./events.js";
 import { banner, chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
@@ -20,7 +20,7 @@ import type { Strings } from "./strings.js";
 import css from "./styles.css?inline";
 import { Thread } from "./thread.js";
 import { textOf } from "./transport.js";
-import type { ChatSession, SessionRequest, Transport } from "./transport.js";
+import type { ChatSession, Decision, SessionRequest, Transport } from "./transport.js";
 import { oneLine } from "./untrusted.js";
 import { WebsocketTransport } from "./websocket.js";
 
@@ -373,7 +373,7 @@ export class SvcChat extends Base {
       copyAnswer: (turn: Turn) => void this.#copy(safeMarkdown(markedAnswer(turn, this.#strings))),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
       canConfirm: this.#chat?.transport.confirm !== undefined,
-      confirm: (turn: Turn, isAllowed: boolean) => void this.#chat?.confirm(turn, isAllowed),
+      confirm: (asked: Confirmation, decision: Decision) => void this.#chat?.confirm(asked, decision),
     };
   }
 

@@ -3,14 +3,16 @@
 // the page is idle: those in view first, then from the end backwards.
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
+import { keyed } from "lit/directives/keyed.js";
 import { decorate } from "./chips.js";
-import type { Conversation, Picture, Step, Turn } from "./conversation.js";
+import type { Confirmation, Conversation, Picture, Step, Turn } from "./conversation.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
 import { MarkdownView } from "./markdown-view.js";
 import { statusNote } from "./status.js";
 import { fill } from "./strings.js";
 import type { Strings } from "./strings.js";
+import type { Decision } from "./transport.js";
 import { oneLine, printable } from "./untrusted.js";
 
 export interface ThreadActions {
@@ -21,7 +23,7 @@ export interface ThreadActions {
   copyAnswer(turn: Turn): void;
   rate(turn: Turn, score: number): void;
   readonly canRate: boolean;
-  confirm(turn: Turn, isAllowed: boolean): void;
+  confirm(asked: Confirmation, decision: Decision): void;
   readonly canConfirm: boolean;
 }
 
@@ -204,20 +206,25 @@ function confirmationTemplate(turn: Turn, actions: ThreadActions): TemplateResul
   const { confirmation, isOpen } = turn;
   const { strings } = actions;
   if (!confirmation || !isOpen || !actions.canConfirm) return nothing;
-  const button = (label: string, isAllowed: boolean) =>
+  const tool = oneLine(confirmation.tool, 64);
+  const button = (label: string, decision: Decision) =>
     html`<button
       type="button"
       @click=${() => {
-        actions.confirm(turn, isAllowed);
+        actions.confirm(confirmation, decision);
       }}
     >
       ${label}
     </button>`;
-  return html`<div class="banner asked" data-kind="warning" role="alert">
-    <p dir="auto">${fill(strings.mayCall, oneLine(confirmation.tool, 64))}</p>
-    <pre class="text" dir="auto">${printable(confirmation.detail.slice(0, MAX_STEP))}</pre>
-    <div class="row">${button(strings.allow, true)} ${button(strings.deny, false)}</div>
+  const asked = html`<div class="banner asked" data-kind="warning" role="alert">
+    <p dir="auto">${fill(strings.mayCall, tool)}</p>
+    <pre class="arguments" dir="ltr" tabindex="0">${confirmation.lines.join("\n") || strings.noArguments}</pre>
+    <div class="row">
+      ${button(strings.allow, "once")} ${button(strings.deny, "deny")}
+      ${button(fill(strings.allowAll, tool), "session")}
+    </div>
   </div>`;
+  return html`${keyed(confirmation.id, asked)}`; // a new request never takes over the buttons of an earlier one
 }
 
 /** Shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */

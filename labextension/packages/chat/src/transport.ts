@@ -77,6 +77,9 @@ export interface UploadOptions {
 
 /** The element hides features whose optional methods are missing. Rejections are errors with a message for users and, if
  * there is one, the wire's `code`. */
+/** Allow this call, all calls of the tool in the session with any arguments, or none in this turn. */
+export type Decision = "once" | "session" | "deny";
+
 export interface Transport {
   /** A question may be sent while another client's turn runs: it waits for the end of that turn. */
   readonly isQueueing?: boolean;
@@ -92,8 +95,8 @@ export interface Transport {
   detach?(index: number, file: ChatFile): Promise<void>;
   list?(signal: AbortSignal): Promise<readonly ChatSession[]>;
   update?(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession>;
-  /** Allows or denies the tool call of a `confirmation_request`. */
-  confirm?(messageId: string, isAllowed: boolean): Promise<void> | void;
+  /** Answers a `confirmation_request`. */
+  confirm?(messageId: string, decision: Decision): Promise<void> | void;
   feedback?(score: number, comment: string, group: string): Promise<void>;
 }
 

@@ -6,6 +6,7 @@ import type {
   ChatMessage,
   ChatSession,
   ChatUser,
+  Decision,
   Listener,
   OpenedSession,
   SessionRequest,
@@ -93,8 +94,8 @@ export class WebsocketTransport implements Transport {
     return session.info;
   }
 
-  confirm(id: string, isAllowed: boolean): void {
-    this.#streamer?.confirm({ id }, isAllowed);
+  confirm(id: string, decision: Decision): void {
+    this.#streamer?.confirm({ id }, decision !== "deny", decision === "once");
   }
 
   feedback(score: number, comment: string, group: string): Promise<void> {

@@ -77,7 +77,10 @@ function call(transport: ChannelTransport, page: PageMessage, step: Step, signal
     case "feedback":
       return transport.feedback(fields["score"] as number, text("comment"), text("group"));
     case "confirm":
-      return transport.confirm(text("message_id"), fields["is_allowed"] as boolean);
+      return transport.confirm(
+        text("message_id"),
+        fields["is_allowed"] ? (fields["is_once"] ? "once" : "session") : "deny",
+      );
     case "detach":
       return transport.detach(fields["index"] as number);
     case "attach": {

@@ -4,6 +4,7 @@ import type {
   ChatMessage,
   ChatSession,
   ChatUser,
+  Decision,
   Listener,
   OpenedSession,
   SessionRequest,
@@ -26,7 +27,7 @@ export class ScriptedTransport implements Transport {
   requests: SessionRequest[] = [];
   cancelled: string[] = [];
   scores: number[] = [];
-  confirmed: [string, boolean][] = [];
+  confirmed: [string, Decision][] = [];
   detached: [number, string][] = [];
   isClosed = false;
   history: ChatMessage[] = [];
@@ -102,8 +103,8 @@ export class ScriptedTransport implements Transport {
     return Promise.resolve(this.#session);
   }
 
-  confirm(messageId: string, isAllowed: boolean): void {
-    this.confirmed.push([messageId, isAllowed]);
+  confirm(messageId: string, decision: Decision): void {
+    this.confirmed.push([messageId, decision]);
   }
 
   feedback(score: number): Promise<void> {

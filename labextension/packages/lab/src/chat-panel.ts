@@ -61,7 +61,8 @@ export class ChatPanel extends Widget {
 
   protected override onActivateRequest(message: Message): void {
     super.onActivateRequest(message);
-    this.chat?.element.focus();
+    if (this.chat) this.chat.element.focus();
+    else this.#notice.querySelector("button")?.focus();
   }
 
   #show(): void {
@@ -83,7 +84,9 @@ export class ChatPanel extends Widget {
       button.addEventListener("click", () => this.act(action));
       parts.push(button);
     }
+    const hadFocus = this.#notice.contains(document.activeElement);
     this.#notice.replaceChildren(...parts.filter((part) => part.textContent));
+    if (hadFocus) this.#notice.querySelector("button")?.focus();
   }
 
   #label(action: Action): string {
@@ -94,6 +97,8 @@ export class ChatPanel extends Widget {
         return this.trans.__("Choose a kernel");
       case "restart-kernel":
         return this.trans.__("Restart the kernel");
+      case "connect":
+        return this.trans.__("Connect");
       case "try-again":
         return this.trans.__("Try again");
     }

@@ -6,9 +6,6 @@ import type { Channel } from "svc-chat/src/channel.js";
 const TARGET = "svc_jupyter";
 const PATIENCE_MS = 2_000; // to wait for a subshell, which usually takes 0.1 s
 
-/** Imports the kernel's side and registers its comm target. Leaves no name behind in the kernel. */
-export const REGISTER = `__import__("svc_jupyter.panel.comm_target", fromlist=["register"]).register()`;
-
 export class CommChannel implements Channel {
   readonly #listeners: ((message: unknown, buffers: ArrayBuffer[]) => void)[] = [];
   readonly #comm: Kernel.IComm;

@@ -1,5 +1,6 @@
-// Selects the kernel that the chat belongs to: that of the notebook used last. Connects to a kernel only when the chat
-// is needed: the panel is visible, a command asks, or a cell uses the analyst.
+// Selects the kernel that the chat belongs to: that of the notebook used last. Connects to a kernel only if the user
+// ran a cell there or pressed Connect, since connecting runs code in the folder of a notebook that was perhaps only
+// opened to be read; and only when the chat is needed: the panel is visible, or a cell uses the analyst.
 import type { ISessionContext } from "@jupyterlab/apputils";
 import { NotebookActions } from "@jupyterlab/notebook";
 import type { INotebookTracker, NotebookPanel } from "@jupyterlab/notebook";
@@ -8,6 +9,7 @@ import { Signal } from "@lumino/signaling";
 import { KernelView } from "./kernel-view.js";
 import type { Defaults, Appearance } from "./kernel-view.js";
 import { usesAnalyst } from "./question-cells.js";
+import { UsedKernels } from "./used-kernels.js";
 
 export class Follower {
   /** The current view was replaced, or changed. */
@@ -15,6 +17,7 @@ export class Follower {
   readonly added = new Signal<this, KernelView>(this);
   readonly #views = new Map<string, KernelView>();
   readonly #requested = new Set<string>();
+  readonly #used = new UsedKernels();
   #isVisible = false;
 
   constructor(
@@ -25,6 +28,10 @@ export class Follower {
     tracker.currentChanged.connect(this.#currentChanged, this);
     tracker.forEach((panel) => this.#watch(panel));
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
+    NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
+      const kernel = tracker.find((one) => one.content === notebook)?.sessionContext.session?.kernel;
+      if (kernel && cell.model.type === "code" && cell.model.sharedModel.getSource().trim()) this.#use(kernel.id);
+    });
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find((one) => one.content === notebook);
       if (panel && usesAnalyst(cell.model.sharedModel.getSource())) this.#request(panel.sessionContext.session?.kernel);
@@ -46,10 +53,18 @@ export class Follower {
     return this.#views.values();
   }
 
-  /** Whether the chat is visible; if so, the current kernel is connected. */
+  /** Whether the chat is visible; if so, the current kernel is connected, unless nothing was run in it yet. */
   set isVisible(isVisible: boolean) {
     this.#isVisible = isVisible;
-    if (isVisible) this.view?.link.connect();
+    this.#connectIfShown();
+  }
+
+  /** Connects the current kernel: the user said so. */
+  connect(): void {
+    const { view } = this;
+    if (!view) return;
+    this.#used.add(view.link.kernel.id);
+    view.link.connect();
   }
 
   setAppearance(appearance: Appearance): void {
@@ -79,12 +94,22 @@ export class Follower {
   }
 
   #currentChanged(): void {
-    if (this.#isVisible) this.view?.link.connect();
+    this.#connectIfShown();
     this.changed.emit();
   }
 
+  #connectIfShown(): void {
+    const { view } = this;
+    if (this.#isVisible && view && this.#used.has(view.link.kernel.id)) view.link.connect();
+  }
+
+  #use(kernelId: string): void {
+    this.#used.add(kernelId);
+    this.#connectIfShown();
+  }
+
   #request(kernel: Kernel.IKernelConnection | null | undefined): void {
-    if (!kernel) return;
+    if (!kernel || !this.#used.has(kernel.id)) return;
     this.#requested.add(kernel.id);
     this.#follow(kernel);
     this.#views.get(kernel.id)?.link.connect();

@@ -7,7 +7,10 @@ import type { KernelView } from "./kernel-view.js";
 export interface KernelChat {
   readonly follower: Follower;
   readonly panel: ChatPanel;
-  /** Shows the chat; resolves with it when it is connected, or with null if it shows a notice why it is not. */
+  /**
+   * Shows the chat; resolves with it when it is connected, or with null if it shows a notice why it is not. The user
+   * may connect it meanwhile.
+   */
   open(): Promise<KernelView | null>;
 }
 
@@ -20,6 +23,7 @@ const PATIENCE_MS = 15_000; // after that, the panel has shown that the kernel i
 
 /** Resolves when the current kernel's chat is connected, or null if it will not be. */
 export async function whenOpen(follower: Follower): Promise<KernelView | null> {
+  const { view: wanted } = follower;
   return await new Promise((resolve) => {
     const finish = (view: KernelView | null) => {
       clearTimeout(timer);
@@ -28,7 +32,9 @@ export async function whenOpen(follower: Follower): Promise<KernelView | null> {
     };
     const look = () => {
       const { view } = follower;
-      if (view?.isOpen) finish(view);
+      if (view !== wanted)
+        finish(null); // another notebook came to the front
+      else if (view?.isOpen) finish(view);
       else if (!view || view.link.state.kind === "unavailable") finish(null);
     };
     const timer = setTimeout(() => finish(null), PATIENCE_MS);

@@ -1,9 +1,10 @@
 // The connection to one kernel: opens the channel, and opens it again after the kernel restarts. Has no user interface.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { CommChannel, REGISTER } from "./comm-channel.js";
+import { REGISTER } from "./bootstrap.js";
+import { CommChannel } from "./comm-channel.js";
 
-export type Unavailability = "other-language" | "missing" | "old" | "dead" | "failed";
+export type Unavailability = "other-language" | "missing" | "old" | "folder" | "dead" | "failed";
 
 export type LinkState =
   | { readonly kind: "off" }
@@ -135,5 +136,6 @@ export function refusal(result: unknown): LinkState | null {
     const isOld = evalue?.includes("comm_target") ?? false;
     if (isOld || evalue?.includes("svc_jupyter")) return unavailable(isOld ? "old" : "missing", evalue ?? "");
   }
+  if (ename === "WorkingFolderError") return unavailable("folder", evalue ?? "");
   return unavailable("failed", [ename, evalue].filter(Boolean).join(": "));
 }

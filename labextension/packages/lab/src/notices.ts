@@ -3,7 +3,7 @@ import type { TranslationBundle } from "@jupyterlab/translation";
 import type { TurnSummary } from "./activity.js";
 import type { LinkState } from "./kernel-link.js";
 
-export type Action = "open-notebook" | "choose-kernel" | "restart-kernel" | "try-again";
+export type Action = "open-notebook" | "choose-kernel" | "restart-kernel" | "connect" | "try-again";
 
 export interface Notice {
   readonly title: string;
@@ -37,6 +37,12 @@ export function noticeOf(hasNotebook: boolean, state: LinkState | null, trans: T
       return state.isKernelBusy
         ? notice(trans.__("The kernel is busy"), trans.__("The chat connects when the running cell has finished."))
         : notice(trans.__("Connecting…"), "");
+    case "off":
+      return notice(
+        trans.__("The chat is not connected to this notebook's kernel"),
+        trans.__("Connecting loads svc-jupyter in the kernel. The chat connects by itself when you run a cell."),
+        "connect",
+      );
     default:
       return notice(trans.__("Connecting…"), "");
   }
@@ -90,6 +96,8 @@ function unavailableNotice(state: LinkState & { kind: "unavailable" }, trans: Tr
         ),
         code: "%pip install --upgrade svc-jupyter",
       };
+    case "folder":
+      return notice(trans.__("Nothing was loaded from this notebook's folder"), state.text, "try-again");
     case "dead":
       return notice(
         trans.__("The kernel was shut down"),

@@ -25,7 +25,7 @@ import type { KernelChat } from "./kernel-chat.js";
 
 const ID = "svc-jupyterlab:panel";
 const MINUTES_FROM = 120; // seconds; shorter times are given in seconds
-const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "try-again">, string>> = {
+const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "connect" | "try-again">, string>> = {
   "open-notebook": "notebook:create-new",
   "choose-kernel": "notebook:change-kernel",
   "restart-kernel": "notebook:restart-kernel",
@@ -55,7 +55,7 @@ function activate(
   const appearance = () => appearanceOf(settings, themes, strings);
   const follower = new Follower(tracker, appearance(), settings.defaults);
   const panel = new ChatPanel(follower, trans, (action) => {
-    if (action === "try-again") follower.view?.link.connect();
+    if (action === "connect" || action === "try-again") follower.connect();
     else void app.commands.execute(NOTICE_COMMANDS[action]);
   });
   addStyles();
@@ -75,7 +75,6 @@ function activate(
     panel,
     open: async () => {
       app.shell.activateById(panel.id);
-      follower.view?.link.connect();
       const view = await whenOpen(follower);
       view?.element.focus();
       return view;

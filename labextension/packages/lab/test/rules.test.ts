@@ -95,7 +95,7 @@ test("a form is read, and invalid values are ignored", () => {
 
 test("a notebook's name is one argument of the report command, whatever it contains", () => {
   const name = `a"; import os #\\.ipynb`;
-  expect(reportCode(name)).toContain(`"run", "--", "a\\"; import os #\\\\.ipynb"]`);
+  expect(reportCode(name)).toContain(`names["run_report"]("a\\"; import os #\\\\.ipynb")`);
   expect(reportPage("sub/a.ipynb")).toBe("sub/a.html");
 });
 
