@@ -5,20 +5,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-import cmarkgfm
-import mistune
 import pytest
-from cmarkgfm.cmark import Options
 
+from svc.untrusted.markdown import safe_markdown
 from tests.adversarial.payloads import PAYLOADS
 from tests.support.evidence_kinds import KINDS
 from tests.support.hostile_evidence import carried, placed
 from tests.support.hostile_text import live_parts
 from tests.support.inline_analyst import ask
+from tests.support.markdown_renderers import PYTHON
 
 QUESTIONS = ("What happened?", "Did anyone get in?", "Is anything malicious?", "Which indicators are in it?")
-MISTUNE = mistune.create_markdown(escape=False, plugins=["table", "strikethrough", "url", "footnotes", "task_lists"])
-STEP = 5  # of the fields, in the short form
+RENDERERS = ("cmark-gfm", "mistune", "mistune (nbconvert)")
+STEP = 10  # of the fields, in the short form
 
 
 def placements(payloads: Iterator[str]) -> Iterator[tuple[str, str, str, bytes]]:
@@ -34,8 +33,8 @@ def placements(payloads: Iterator[str]) -> Iterator[tuple[str, str, str, bytes]]
 
 def rendered(markdown: str) -> Iterator[str]:
     """The answer as renderers with autolinks show it that keep raw HTML."""
-    yield cmarkgfm.github_flavored_markdown_to_html(markdown, options=Options.CMARK_OPT_UNSAFE)
-    yield MISTUNE(markdown)
+    yield from (PYTHON[name](safe_markdown(markdown)) for name in RENDERERS)
+    yield PYTHON["cmark-gfm"](markdown)  # as a client shows it that trusts the service
 
 
 async def judged(placed_in: Iterator[tuple[str, str, str, bytes]]) -> tuple[int, list[str]]:
@@ -53,7 +52,7 @@ async def judged(placed_in: Iterator[tuple[str, str, str, bytes]]) -> tuple[int,
 async def test_a_payload_in_a_field_of_evidence_is_dead_in_the_answer():
     count, alive = await judged(itertools.islice(placements(itertools.cycle(PAYLOADS)), 0, None, STEP))
 
-    assert count > 300
+    assert count > 150
     assert alive == []
 
 
