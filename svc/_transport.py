@@ -1,8 +1,10 @@
 """Send HTTP requests and open websockets, blocking (``Transport``) or in an event loop (``AsyncTransport``).
 
-Only this module imports httpx2 and websockets, and it translates their errors. It decides nothing itself: ``_requests``
+Only this module and ``_proving``, which opens connections over plain http, import httpx2; it translates the errors of
+httpx2 and websockets. It decides nothing itself: ``_requests``
 builds requests and parses replies, ``_retry`` decides what is tried again, ``_protocol`` what a frame means. The key
-travels in headers only and is kept out of reprs, logs and tracebacks.
+travels in headers only and is kept out of reprs, logs and tracebacks. Over plain http it is sent only on a connection
+on which the service has proved that it knows the key. Redirects are not followed.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
+import socket
 import ssl
 import threading
 import time
@@ -26,6 +29,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.datastructures import Headers
 
 from svc import _retry
+from svc._proving import AsyncProvenTransport, ProvenTransport, UnprovenError, proven_socket
 from svc._requests import Call, Operation, Reply, parse_error, parse_reply, parse_retry_after
 from svc.config import Config, is_loopback
 from svc.errors import (
@@ -100,6 +104,13 @@ class _HideKey(logging.Filter):
 
 _logger = logging.getLogger("svc.stream")
 _logger.addFilter(_HideKey())
+
+
+class _Connect(connect):
+    """Opens a websocket; a redirect is an error, because the next query would go to another host."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        return exc
 
 
 class StreamConnection:
@@ -189,6 +200,8 @@ class BaseTransport:
             raise _refused(error, config.ws_url) from _bare(error)
         except ssl.SSLCertVerificationError as error:
             raise _untrusted(config.ws_url, error) from _bare(error)
+        except UnprovenError as error:
+            raise self._unproven(config.ws_url, error) from None
         except (OSError, TimeoutError, websockets.InvalidHandshake) as error:
             raise LostConnectionError(_unreachable(config.ws_url, error)) from _bare(error)
         except ImportError as error:
@@ -222,16 +235,43 @@ class BaseTransport:
         except InternalServiceError as error:
             raise self.explained(error) from None
 
+    def _outcome(self, address: str, error: UnprovenError) -> LostConnectionError:
+        """The lost connection if another attempt may reach the service; raises the error otherwise."""
+        unproven = self._unproven(address, error)
+        if isinstance(unproven, LostConnectionError):
+            return unproven
+        raise unproven from None
+
+    def _unproven(self, address: str, error: UnprovenError) -> SvcError:
+        """The error of a program that is not the service; the local service is looked for again."""
+        text = f"{address}: {error}. Neither your key nor your question was sent."
+        if self._refind is not None:
+            return LostConnectionError(f"{text} Another program may have taken the port of the local service.")
+        if error.is_passing:
+            return LostConnectionError(f"{text} Check that the service runs and the address is right.")
+        if error.is_key_unknown:
+            return InvalidApiKeyError(f"{text} Set a key that this service knows (`svc keys create` creates one).")
+        return UnreachableError(
+            f"{text} Check the address, and whether the service is older than this client. If the address is a tunnel, "
+            "set SVC_TUNNEL_TO to the address that the service listens on."
+        )
+
     def _timeout(self) -> httpx2.Timeout:
-        return httpx2.Timeout(self._reply_seconds, connect=min(CONNECT_SECONDS, self._reply_seconds))
+        return httpx2.Timeout(self._reply_seconds, connect=self._connect_seconds)
+
+    @property
+    def _connect_seconds(self) -> float:
+        return min(CONNECT_SECONDS, self._reply_seconds)
 
     async def _connect(self, config: Config, address: str) -> ClientConnection:
         parts = urlsplit(config.ws_url)
         settings = self._settings
-        return await connect(
+        is_secure = parts.scheme == "wss"
+        proven = None if is_secure else await _open_proven(config, settings.open_seconds)
+        return await _Connect(
             address,
             additional_headers=_KeyHeaders({"Authorization": f"Bearer {config.api_key}"}),
-            ssl=await asyncio.to_thread(self._context, is_secure=True) if parts.scheme == "wss" else None,
+            ssl=await asyncio.to_thread(self._context, is_secure=True) if is_secure else None,
             proxy=None if is_loopback(parts.hostname or "") else True,
             compression=None,  # docs/wire.md, "Connecting"
             open_timeout=settings.open_seconds,
@@ -241,6 +281,7 @@ class BaseTransport:
             max_size=MAX_FRAME_BYTES,
             max_queue=256,
             logger=_logger,
+            sock=proven,
         )
 
     def _context(self, *, is_secure: bool) -> ssl.SSLContext:
@@ -306,6 +347,8 @@ class Transport(BaseTransport):
                 response = self._http(config).request(
                     call.method, config.base_url + call.target, content=content, headers=_headers(call)
                 )
+        except UnprovenError as error:
+            return self._outcome(config.base_url, error)
         except LostConnectionError as lost:
             return lost
         finally:
@@ -318,10 +361,12 @@ class Transport(BaseTransport):
             if self._client is None or self._client_config != config:
                 if self._client is not None:
                     self._client.close()
+                is_secure = config.base_url.startswith("https:")
                 try:
                     self._client = httpx2.Client(
+                        transport=None if is_secure else ProvenTransport(config, self._connect_seconds),
                         auth=_KeyAuth(config),
-                        verify=self._context(is_secure=config.base_url.startswith("https:")),
+                        verify=self._context(is_secure=is_secure),
                         timeout=self._timeout(),
                         trust_env=_uses_proxies(config),
                     )
@@ -374,6 +419,8 @@ class AsyncTransport(BaseTransport):
                 response = await (await self._http(config)).request(
                     call.method, config.base_url + call.target, content=content, headers=_headers(call)
                 )
+        except UnprovenError as error:
+            return self._outcome(config.base_url, error)
         except LostConnectionError as lost:
             return lost
         finally:
@@ -382,15 +429,20 @@ class AsyncTransport(BaseTransport):
         return _reply(response)
 
     async def _http(self, config: Config) -> httpx2.AsyncClient:
-        if self._client is None and config.base_url.startswith("https:"):
+        is_secure = config.base_url.startswith("https:")
+        if self._client is None and is_secure:
             await asyncio.to_thread(self._context, is_secure=True)
         if self._client is not None and self._client_config == config:
             return self._client
-        verify = self._context(is_secure=config.base_url.startswith("https:"))
+        verify = self._context(is_secure=is_secure)
         stale, self._client_config = self._client, config
         try:
             client = self._client = httpx2.AsyncClient(
-                auth=_KeyAuth(config), verify=verify, timeout=self._timeout(), trust_env=_uses_proxies(config)
+                transport=None if is_secure else AsyncProvenTransport(config, self._connect_seconds),
+                auth=_KeyAuth(config),
+                verify=verify,
+                timeout=self._timeout(),
+                trust_env=_uses_proxies(config),
             )
         except ImportError as error:
             raise _socks(error) from _bare(error)
@@ -407,6 +459,21 @@ async def pause_before_retry(transport: BaseTransport, backoff: _retry.Backoff, 
     await asyncio.sleep(delay)
     await asyncio.to_thread(transport.refresh)
     return True
+
+
+async def _open_proven(config: Config, seconds: float) -> socket.socket:
+    """A socket to the service's websocket address on which it has proved itself."""
+    opening = asyncio.create_task(asyncio.to_thread(proven_socket, config, config.ws_url, seconds))
+    try:
+        return await asyncio.shield(opening)
+    except asyncio.CancelledError:
+        opening.add_done_callback(_close_unused)  # the thread cannot be cancelled
+        raise
+
+
+def _close_unused(opening: asyncio.Task[socket.socket]) -> None:
+    if not opening.cancelled() and opening.exception() is None:
+        opening.result().close()
 
 
 def _trust(context: ssl.SSLContext, config: Config) -> None:

@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import platformdirs
 
+from svc._proof import socket_address
 from svc.errors import ConfigError
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8460"  # where `svc serve` listens by default
@@ -32,13 +33,15 @@ _KEY = re.compile(r"[!-~]+")  # what a header may contain: visible ASCII
 class Config:
     """A service to connect to. The URLs have no trailing slash; the key is not part of the repr.
 
-    ``ca_file`` has CA certificates to trust in addition to the default ones, or is None.
+    ``ca_file`` has CA certificates to trust in addition to the default ones, or is None. ``tunnel_to`` is the numeric
+    address that the service itself listens on, if base_url is a tunnel's end on this machine, or None.
     """
 
     base_url: str
     ws_url: str
     api_key: str = field(repr=False)
     ca_file: Path | None = None
+    tunnel_to: str | None = None
 
 
 def state_folder() -> Path:
@@ -79,6 +82,7 @@ def resolve(
         ws_url=_address(stream, "ws_url", ("wss", "ws")) if stream else _stream_address(base),
         api_key=_checked_key(key),
         ca_file=_ca_file(environ.get("SVC_CA_BUNDLE")),
+        tunnel_to=_tunnel_end(environ.get("SVC_TUNNEL_TO")),
     )
 
 
@@ -158,6 +162,19 @@ def _shown(text: str) -> str:
 def _stream_address(base: str) -> str:
     scheme, rest = base.split("://", 1)
     return f"{_WS_SCHEME[scheme.lower()]}://{rest}"
+
+
+def _tunnel_end(text: str | None) -> str | None:
+    if not text:
+        return None
+    try:
+        parts = urlsplit(f"//{text.strip()}")
+        return socket_address(parts.hostname or "", parts.port or 0)
+    except ValueError:
+        raise ConfigError(
+            f"SVC_TUNNEL_TO={text!r} is not valid: it must be the numeric address and port that the service behind the "
+            "tunnel listens on, such as 127.0.0.1:8460"
+        ) from None
 
 
 def _ca_file(text: str | None) -> Path | None:

@@ -283,7 +283,8 @@ def _check_service(config: Config) -> tuple[str, str]:
         ) from error
     finally:
         transport.close()
-    return f"{config.base_url} responds: {health.status}, version {health.version}", health.version
+    warnings = "".join(f". {warning}" for warning in health.warnings)
+    return f"{config.base_url} responds: {health.status}, version {health.version}{warnings}", health.version
 
 
 def _compare_versions(checks: _Checks, theirs: str) -> None:

@@ -25,7 +25,8 @@
         ├── InternalServiceError       500
         ├── UpstreamError              502
         ├── UnavailableError           503  `retry_after` in seconds
-        └── QuotaExceededError         507
+        ├── QuotaExceededError         507
+        └── InsufficientStorageError   507
 
 The service raises the same classes that the SDK raises from its replies.
 """
@@ -72,6 +73,7 @@ class ServiceError(SvcError):
 
     default_status: ClassVar[int] = 500
     default_code: ClassVar[str] = "internal_error"
+    default_type: ClassVar[str | None] = None  # that of the status
 
     def __init__(
         self,
@@ -92,7 +94,9 @@ class ServiceError(SvcError):
     @property
     def type(self) -> str:
         """The group of the error in OpenAI's terms, as in the error body on the wire."""
-        return _TYPES.get(self.status, "server_error" if self.status >= 500 else "invalid_request_error")
+        return self.default_type or _TYPES.get(
+            self.status, "server_error" if self.status >= 500 else "invalid_request_error"
+        )
 
 
 _TYPES = {
@@ -234,6 +238,14 @@ class QuotaExceededError(ServiceError):
     default_code = "quota_exceeded"
 
 
+class InsufficientStorageError(ServiceError):
+    """The service cannot store anything: its disk is full. Nothing was stored; ask again once space is free."""
+
+    default_status = 507
+    default_code = "insufficient_storage"
+    default_type = "server_error"
+
+
 _CLASSES: dict[str, type[ServiceError]] = {
     cls.default_code: cls
     for cls in (
@@ -256,6 +268,7 @@ _CLASSES: dict[str, type[ServiceError]] = {
         UpstreamError,
         UnavailableError,
         QuotaExceededError,
+        InsufficientStorageError,
     )
 }
 

@@ -11,9 +11,11 @@ The service is started detached and exits after an hour without requests. ``SVC_
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -29,7 +31,7 @@ from svc import _requests
 from svc._transport import Transport
 from svc._version import __version__
 from svc.config import LOCAL, Config, is_loopback, resolve, state_folder
-from svc.errors import ConfigError, LocalServiceError, SvcError
+from svc.errors import ConfigError, LocalServiceError, ServiceError, SvcError
 from svc.process_safety import child_environment
 
 START_SECONDS = 20.0  # for a service to listen; a cold start on two busy cores takes three
@@ -144,6 +146,7 @@ class _ServiceFiles:
         try:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if os.name == "posix":
+                self._check_path()
                 self._restrict_access()
         except OSError as error:
             raise _unusable(self.folder, error) from error
@@ -157,6 +160,27 @@ class _ServiceFiles:
             )
         if status.st_mode & 0o077:
             self.folder.chmod(0o700)
+        for entry in self.folder.iterdir():  # left there while others could write to the folder
+            if entry.lstat().st_uid != os.getuid():
+                raise LocalServiceError(
+                    f"{entry} belongs to another user. Remove it, or set SVC_STATE_DIR to a folder that you own."
+                )
+
+    def _check_path(self) -> None:
+        """Refuse a path that another user can lead elsewhere: the key would be written where they choose."""
+        for part in (self.folder, *self.folder.parents):
+            status = part.lstat()
+            if stat.S_ISLNK(status.st_mode):
+                is_ours = status.st_uid in (0, os.getuid())
+            else:
+                is_ours = (
+                    not status.st_mode & stat.S_IWOTH or bool(status.st_mode & stat.S_ISVTX) or part == self.folder
+                )
+            if not is_ours:
+                raise LocalServiceError(
+                    f"{part} can be changed by other users, who could put their own service in the place of yours. "
+                    "Set SVC_STATE_DIR to a folder that you own."
+                )
 
     def is_held(self) -> bool:
         """Whether a service is running. Only called under ``start_lock``, so that the probe blocks no start."""
@@ -195,9 +219,10 @@ class _ServiceFiles:
 
 
 def _unusable(folder: Path, error: OSError) -> LocalServiceError:
-    return LocalServiceError(
-        f"{folder} cannot be used for the local service ({error}). Set SVC_STATE_DIR to a folder that you own."
-    )
+    advice = "Set SVC_STATE_DIR to a folder that you own."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        advice = "Free space on its disk, or set SVC_STATE_DIR to a folder on another one."
+    return LocalServiceError(f"{folder} cannot be used for the local service ({error}). {advice}")
 
 
 def _find(files: _ServiceFiles) -> Config | None:
@@ -227,6 +252,8 @@ def _check_health(files: _ServiceFiles, config: Config, connection: _Connection)
     transport = Transport(config, reply_seconds=HEALTH_SECONDS)
     try:
         transport.call(_requests.health(), limit_seconds=HEALTH_SECONDS)
+    except ServiceError:
+        return  # it responds; what it cannot do, such as storing on a full disk, each request says
     except SvcError as error:
         raise files.error(
             f"its process (PID {connection.pid}) does not respond: {error} Stop it with `kill {connection.pid}`"

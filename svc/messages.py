@@ -540,8 +540,24 @@ class ErrorBody(msgspec.Struct, kw_only=True):
     error: ErrorDetail
 
 
-class Health(msgspec.Struct, kw_only=True):
-    """GET /health."""
+class Proof(msgspec.Struct, kw_only=True):
+    """GET /proof: that the service knows a key. ``challenge`` is for ``Authorization: Svc-Sealed``."""
+
+    proof: str
+    address: str
+    challenge: str
+
+
+class Health(msgspec.Struct, kw_only=True, omit_defaults=True):
+    """GET /health. ``status``: ``ok``, or ``degraded`` if the operator should look at the ``warnings``."""
+
+    status: str
+    version: str
+    warnings: list[str] = []
+
+
+class Degraded(ErrorBody, kw_only=True):
+    """GET /health with 503: an error body that also has the fields of ``Health``."""
 
     status: str
     version: str

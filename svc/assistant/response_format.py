@@ -193,7 +193,7 @@ def _type(value: object, place: str) -> object:
     return value
 
 
-_QUANTIFIED_GROUP = re.compile(r"\)(?:[*+]|\{\d*,?\d*\})")
+_QUANTIFIED_GROUP = re.compile(r"\)(?:[*+]|\{\d{0,20},?\d{0,20}\})")
 _UNBOUNDED = re.compile(r"(?<!\\)(?:[*+]|\{\d+,\})")
 _OPTIONAL = re.compile(r"(?<!\\)(?:\?|\{\d*,\d+\})")
 _COUNT = re.compile(r"\{(\d+)(?:,(\d*))?\}")

@@ -8,6 +8,9 @@ libraries are imported only when a command needs them.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import os
 import sys
 from importlib.metadata import entry_points
 
@@ -54,6 +57,21 @@ class _PluginGroup(click.Group):
                 return super().invoke(ctx)
             except SvcError as error:
                 raise click.ClickException(str(error)) from error
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                _drop_output()
+                written = error.filename or "the output"
+                raise click.ClickException(
+                    f"{written} was not written completely: {error.strerror}. Free space on its disk, then run the "
+                    "command again"
+                ) from error
+
+
+def _drop_output() -> None:
+    """Forget what is still buffered for stdout: writing it at the exit would fail again, with a traceback."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @click.group(cls=_PluginGroup, context_settings={"help_option_names": ["-h", "--help"]})

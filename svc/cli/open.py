@@ -45,7 +45,7 @@ def open_page() -> None:
         code = client.make_page_code()
         file = write_form(folder, f"{client.base_url}/", code)
     if webbrowser.open(file.as_uri()):
-        echo(f"Opened {client.base_url} in the browser.")
+        echo(f"Opened {client.base_url} in the browser. Confirm the sign-in there.")
     else:
         echo(f"No browser found. Open this file within a minute (it works once): {file}")
 

@@ -221,8 +221,8 @@ def _update_sets() -> None:
 
 
 def _update_table(name: str, source: str) -> None:
+    from svc._atomic_file import write_atomic
     from svc.assistant.knowledge import user_folder
-    from svc.assistant.sigma.atomic_write import replace_file
 
     module, file_name, _ = _UPDATES[name]
     content = _download(source) if "://" in source else _read(Path(source))
@@ -231,7 +231,8 @@ def _update_table(name: str, source: str) -> None:
         table = read(content)
     except ValueError as error:
         raise click.ClickException(f"--{name} {one_line(source, 200)}: {one_line(str(error), 300)}") from error
-    place = replace_file(user_folder() / file_name, msgspec.json.encode(table))
+    place = user_folder() / file_name
+    write_atomic(place, msgspec.json.encode(table), mode=None)
     facts = msgspec.to_builtins(table)
     echo(f"{facts['source']}, version {facts['version']} of {facts['date']}: stored in {place}")
 

@@ -5,6 +5,7 @@ own.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +23,14 @@ from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
 from svc.assistant.turn import Assistant
-from svc.errors import AddressNotFoundError, InvalidRequestError, MethodNotAllowedError, ServiceError
+from svc.errors import (
+    AddressNotFoundError,
+    ConfigError,
+    InsufficientStorageError,
+    InvalidRequestError,
+    MethodNotAllowedError,
+    ServiceError,
+)
 from svc.messages import (
     AttachFileRequest,
     CreateKeyRequest,
@@ -36,6 +44,7 @@ from svc.messages import (
     NewKey,
     OpResult,
     PageCode,
+    Proof,
     RegisterRequest,
     RevokeKeyRequest,
     Session,
@@ -46,13 +55,15 @@ from svc.messages import (
     UpdateRequest,
     UserInfo,
 )
+from svc.service.access.auth import request_target
 from svc.service.bus.memory import MemoryBus
 from svc.service.chat_completions import ChatCompletion, ChatRequest
+from svc.service.clock import SteadyClock, elapsed_seconds
 from svc.service.http import endpoints as http
 from svc.service.http import page
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
-from svc.service.http.replies import HeldResponse, error_reply
+from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
 from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
@@ -60,6 +71,7 @@ from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
+from svc.service.store.disk_space import DiskSpace
 from svc.service.store.sqlite import SqliteStore
 from svc.service.stream.endpoint import stream
 from svc.service.stream.open_streams import OpenStreams
@@ -103,6 +115,9 @@ def _document(settings: Settings) -> bytes:
 _SESSION_ERRORS = (404, 410)
 OPERATIONS = (
     Operation("GET", "/health", public_handler=http.health, answer=Health),
+    Operation(
+        "GET", "/proof", public_handler=http.proof, answer=Proof, parameters=("key", "nonce"), errors=(401,)
+    ),
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
@@ -175,9 +190,15 @@ class RunningService:
         session_stores = self.service.session_stores
         await session_stores.logged.open()
         await session_stores.private.open()
-        await self._disk.open(await session_stores.logged.file_ids())
+        await self._disk.open()
+        await self.service.resume_clock()
         await self._assistant.start()
-        await self.service.turns.recover(session_stores.logged, session_stores.find)
+        try:
+            await self.service.turns.recover(
+                session_stores.logged, session_stores.find, expiry_time=self.service.time.expiry
+            )
+        except InsufficientStorageError as error:
+            raise ConfigError(f"the service cannot start: {error}") from error
         self._tasks = [
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.run_purges()),
@@ -199,19 +220,34 @@ class RunningService:
         if self._tasks:
             await asyncio.wait(self._tasks)
         await self._assistant.close()
+        with contextlib.suppress(ServiceError):  # never opened, or the disk is full
+            await self.service.save_clock()
+        self._disk.close()
         await self.service.session_stores.logged.close()
         await self.service.session_stores.private.close()
 
 
 def build(
-    assistant: Assistant, *, database: Path, settings: Settings | None = None, clock: Callable[[], float] = time.time
+    assistant: Assistant,
+    *,
+    database: Path,
+    settings: Settings | None = None,
+    clock: Callable[[], float] = time.time,
+    elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
-    """Build the service on a SQLite file; attached files go into the folder ``NAME.files`` next to it."""
+    """Build the service on a SQLite file; attached files go into the folder ``NAME.files`` next to it.
+
+    ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really passed.
+    """
     chosen = settings or Settings()
-    disk = DiskFiles(database.with_name(f"{database.name}.files"))
+    store = SqliteStore(database)
+    folder = database.with_name(f"{database.name}.files")
+    space = DiskSpace([database.parent, folder], chosen.min_free_bytes)
+    disk = DiskFiles(folder, store, space)
     memory = MemoryFiles(chosen.max_memory_file_bytes)
-    session_stores = SessionStores(SqliteStore(database), SqliteStore(None), disk, memory)
-    service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=clock)
+    session_stores = SessionStores(store, SqliteStore(None), disk, memory)
+    steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
+    service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
     return RunningService(service, assistant, disk)
 
 
@@ -225,7 +261,14 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
     settings = running.service.settings
     origins = settings.allowed_origins
     middleware = [
-        Middleware(Guard, hosts=hosts, origins=origins, activity=running.activity, metrics=running.service.metrics)
+        Middleware(
+            Guard,
+            hosts=hosts,
+            origins=origins,
+            headers=headers_for_every_response(settings),
+            activity=running.activity,
+            metrics=running.service.metrics,
+        )
     ]
     if origins:
         middleware.append(
@@ -280,7 +323,9 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
         try:
             if operation.public_handler is not None:
                 return await operation.public_handler(service, request)
-            key = await service.auth.authenticate(request.headers.get("authorization"))
+            key = await service.auth.authenticate(
+                request.headers.get("authorization"), method=request.method, target=request_target(request.scope)
+            )
             request.scope["state"]["key_id"] = (
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope

@@ -9,12 +9,14 @@ import asyncio
 import contextlib
 import itertools
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 import msgspec
 
 from svc.assistant.turn import Answer, Assistant, StepFile
 from svc.errors import (
+    InsufficientStorageError,
+    InvalidApiKeyError,
     ServiceError,
     SessionExpiredError,
     SessionFileNotFoundError,
@@ -46,6 +48,7 @@ from svc.service.access.stream_tickets import StreamTickets, offered_ticket
 from svc.service.access.user_keys import UserKeys
 from svc.service.bus import Bus
 from svc.service.chat_completions import ChatCompletion, ChatRequest, build_completion, read_conversation
+from svc.service.clock import SavedClock, SteadyClock
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
 from svc.service.quotas.ledger import Hold, Quotas
@@ -58,6 +61,7 @@ from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
+from svc.service.store.disk_space import DiskSpace
 from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
 from svc.service.turns.local_tool_calls import check_local_tools
 from svc.service.turns.message_builder import MessageBuilder, count_tokens
@@ -65,6 +69,7 @@ from svc.service.turns.turns import Turns, cancelled, deleted
 
 log = logging.getLogger("svc.service")
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
+_CLOCK = "clock"  # the name of the saved clock in the store
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -76,7 +81,8 @@ class Service:
         assistant: What answers.
         bus: Publishes stored messages to the streams.
         settings: The limits.
-        clock: Seconds since the epoch.
+        clock: The time.
+        space: Free space on the disk of logged sessions.
     """
 
     def __init__(
@@ -86,28 +92,31 @@ class Service:
         *,
         bus: Bus,
         settings: Settings,
-        clock: Callable[[], float],
+        clock: SteadyClock,
+        space: DiskSpace,
     ) -> None:
         self.session_stores = session_stores
         self.bus = bus
         self.settings = settings
-        self.clock = clock
-        self.auth = Authenticator(session_stores.logged, clock)
-        self.tickets = StreamTickets(clock)
-        self.user_keys = UserKeys(session_stores.logged, clock)
-        self.sign_in_codes = SignInCodes(clock)
+        self.time = clock
+        self.clock = clock.stamp
+        self.space = space
+        self.auth = Authenticator(session_stores.logged, clock.steady)
+        self.tickets = StreamTickets(clock.steady)
+        self.user_keys = UserKeys(session_stores.logged, clock.steady)
+        self.sign_in_codes = SignInCodes(clock.steady)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.quotas = Quotas(settings, self.metrics)
         self.turns = Turns(
-            assistant, bus=bus, settings=settings, clock=clock, save_file=self._save_file, metrics=self.metrics
+            assistant, bus=bus, settings=settings, clock=clock.stamp, save_file=self._save_file, metrics=self.metrics
         )
         self.metrics.add_gauge("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
 
     async def live_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
         """The caller's session; raises SessionNotFoundError or SessionExpiredError."""
         handle = await self._own_session(key, session_id)
-        sessions.check_alive(handle.session, self.clock())
+        sessions.check_alive(handle.session, self.time.expiry())
         return handle
 
     async def _own_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
@@ -126,12 +135,12 @@ class Service:
             raise SessionIdTakenError(
                 f"the session id {session.id} is taken; leave id out, or choose another", param="id"
             )
-        sessions.check_alive(handle.session, self.clock())
+        sessions.check_alive(handle.session, self.time.expiry())
         return sessions.wire_session(handle.session)
 
     async def _check_sessions(self, key: KeyRecord) -> None:
         """Raise QuotaExceededError if the user may not have one more session."""
-        kept = await self.session_stores.count_for_user(key.user_id, self.clock())
+        kept = await self.session_stores.count_for_user(key.user_id, self.time.expiry())
         self.quotas.hold(QuotaName.SESSIONS, key, kept=kept).close()
 
     async def _hold_room(self, key: KeyRecord, *, is_logged: bool, more: int) -> tuple[Hold, int]:
@@ -164,7 +173,7 @@ class Service:
 
     async def list(self, key: KeyRecord) -> Sequence[SessionRecord]:
         """The caller's live sessions, oldest first."""
-        return await self.session_stores.list_for_user(key.user_id, self.clock())
+        return await self.session_stores.list_for_user(key.user_id, self.time.expiry())
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
         """The key's user and the models it may use, without its sessions."""
@@ -194,7 +203,7 @@ class Service:
     async def delete(self, key: KeyRecord, session_id: str) -> None:
         """Cancel the running turn, delete everything, close the session's streams."""
         handle = await self._own_session(key, session_id)
-        sessions.check_alive(handle.session, self.clock())
+        sessions.check_alive(handle.session, self.time.expiry())
         await self.turns.stop(session_id, deleted())
         handle = await self.session_stores.find(session_id) or handle  # read again: the turn may have added files
         await self.session_stores.erase(handle)
@@ -208,12 +217,24 @@ class Service:
         """Start the turn of a query, or find the one that the same query id started before."""
         check_turn(self.quotas, key)
         handle = await self.live_session(key, session_id)
+        await self._check_space(handle, query.id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
         tools = check_local_tools(local_tools, self.settings)
         room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(clean.content or ""))
         use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(clean.content or ""))
         with contextlib.closing(room):
             return handle, await self.turns.ask(handle, clean, use=use, local_tools=tools)
+
+    async def _check_space(self, handle: SessionHandle, query_id: str) -> None:
+        """Raise InsufficientStorageError if a new turn could not be stored; an unlogged session needs no disk."""
+        if not handle.session.can_log:
+            return
+        try:
+            self.space.check()
+        except InsufficientStorageError:
+            # A client that comes back repeats the query of its turn, which runs, or has been answered.
+            if not await handle.store.has_query(handle.session.id, query_id):
+                raise
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:
         """Accept a client's answer to a request of the running turn; a refused one counts as a request of the key."""
@@ -289,6 +310,7 @@ class Service:
                 await handle.files.remove([file.id])
         if not is_added:
             raise self._too_many_files(limit)
+        handle.files.publish(file.id)
 
     def _check_file_limit(self, handle: SessionHandle, name: str) -> None:
         """Refuse before the upload, unless it may be a retry of a file that is attached."""
@@ -367,12 +389,12 @@ class Service:
         return self.tickets.issue(key, request.session_id)
 
     async def authenticate_stream(
-        self, authorization: str | None, subprotocols: Sequence[str], session_id: str
+        self, authorization: str | None, subprotocols: Sequence[str], session_id: str, *, target: str
     ) -> KeyRecord:
         """Return the key that opens a stream: from the header or, without one, from the offered ticket."""
         ticket = offered_ticket(subprotocols)
         if authorization is not None or ticket is None:
-            return await self.auth.authenticate(authorization)
+            return await self.auth.authenticate(authorization, method="GET", target=target)
         key = self.tickets.redeem(ticket, session_id)
         await self.auth.check_still_valid(key)
         return key
@@ -396,6 +418,8 @@ class Service:
             models=self.models,
             instructions=conversation.instructions,
         )
+        if session.can_log:
+            self.space.check()
         await self._check_sessions(key)
         texts = (conversation.instructions, *itertools.chain(*conversation.exchanges), conversation.prompt)
         room, _ = await self._hold_room(key, is_logged=session.can_log, more=sum(map(len, texts)))
@@ -423,20 +447,58 @@ class Service:
     async def expired_sessions(self, session_ids: Iterable[str]) -> set[str]:
         """Those of the sessions that have expired or been deleted."""
         candidates = set(session_ids)
-        return candidates - await self.session_stores.alive(candidates, self.clock()) if candidates else set()
+        return candidates - await self.session_stores.alive(candidates, self.time.expiry()) if candidates else set()
 
     async def end_expired(self) -> None:
         """End the turns of expired sessions."""
         for session_id in await self.expired_sessions(self.turns.running):
             await self.turns.stop(session_id, SessionExpiredError("the session expired while the turn ran"))
 
+    async def end_turns_of(self, key_ids: set[str]) -> None:
+        """End the turns that these keys started, because they are no longer valid."""
+        for session_id, key_id in self.turns.asking_keys.items():
+            if key_id in key_ids:
+                await self.turns.stop(session_id, InvalidApiKeyError("the key is no longer valid; the turn was ended"))
+
     async def purge(self) -> None:
-        """Delete what is no longer kept."""
-        await self.session_stores.purge(now=self.clock(), retention_seconds=self.settings.retention_seconds)
-        await self.session_stores.logged.delete_expired_page_keys(ended_before=self.clock())
+        """Delete what is no longer kept, unless the clock jumped."""
+        await self.save_clock()
+        if not self.time.is_settled:
+            return
+        await self.session_stores.purge(now=self.time.expiry(), retention_seconds=self.settings.retention_seconds)
+        await self.session_stores.logged.delete_expired_page_keys(ended_before=self.time.expiry())
         expired = await self.expired_sessions(self.turns.histories.session_ids | self.turns.consents.session_ids)
         self.turns.histories.forget(expired)
         self.turns.consents.forget(expired)
+
+    async def resume_clock(self) -> None:
+        """Compare the clock with that of the last run."""
+        saved = await self.session_stores.logged.meta(_CLOCK)
+        if saved is not None:
+            self.time.resume(msgspec.json.decode(saved, type=SavedClock))
+
+    async def save_clock(self) -> None:
+        """Store the clock for the next run."""
+        await self.session_stores.logged.set_meta(_CLOCK, msgspec.json.encode(self.time.save()))
+
+    async def find_problem(self) -> ServiceError | None:
+        """Why the service cannot store anything at the moment; None if it can."""
+        try:
+            self.space.check()
+            await self.session_stores.logged.check()
+        except ServiceError as error:
+            return error
+        return None
+
+    async def find_warnings(self) -> Sequence[str]:
+        """What an operator should look at although the service works."""
+        found = [*await self.session_stores.disk.warnings()]
+        if not self.time.is_settled:
+            found.append(
+                "the clock of this machine jumped: nothing is erased, and sessions and keys keep their remaining time, "
+                f"for up to {self.settings.clock_grace_seconds:,g} s. Check the clock"
+            )
+        return found
 
     async def run_purges(self) -> None:
         """Purge at intervals until cancelled; a failure is logged, and the next interval tries again."""

@@ -37,6 +37,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         60.0
     )
 
+    clock_grace_seconds: Annotated[
+        float, Meta(ge=0, description="after a jump of the clock: erase nothing and distrust the new time for so long")
+    ] = 86_400.0
+
     # messages
     max_content_bytes: Annotated[
         int, Meta(ge=1, description="maximum message content; the encoded message must fit into max_message_bytes")
@@ -65,6 +69,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_file_name_chars: Annotated[
         int, Meta(ge=1, description="maximum length of a file name: the usual limit of file systems")
     ] = 255
+
+    min_free_bytes: Annotated[
+        int, Meta(ge=0, description="free disk space kept for running turns (at most a twentieth of the disk)")
+    ] = 64 * MIB
 
     # turns
     turn_seconds: Annotated[float, Meta(gt=0, description="time limit of a turn")] = 1_800.0
@@ -159,6 +167,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Meta(description="host names the service answers to (default: loopback names; any behind a proxy)"),
     ] = ()
     metrics: Annotated[bool, Meta(description="serve GET /metrics")] = False
+    metrics_users: Annotated[tuple[str, ...], Meta(description="users whose keys may read GET /metrics")] = ("local",)
+    hsts_seconds: Annotated[
+        int, Meta(ge=0, description="max-age of Strict-Transport-Security, for a service behind https (0 = not sent)")
+    ] = 0
     telemetry: Annotated[bool, Meta(description="trace requests with OpenTelemetry (extra otel, OTEL_… variables)")] = (
         False
     )

@@ -104,7 +104,7 @@ _WWW = re.compile(r"(www)\.", re.IGNORECASE)
 _AT_ANYWHERE = re.compile(r"(?<=[^\s\[(@])@(?=[^\s\])@])")
 _DEFANGED = re.compile(r"\[(?:\.|@|:|://|dot|at)\]|\((?:dot|\.)\)|\bhxxps?\b|\bfxps?://", re.IGNORECASE)
 _WORD = re.compile(r"\S+")
-_MAIL = re.compile(r"[^\s@<>\"'(),;]+@[^\s@<>\"'(),;]*[^\W_][^\s@<>\"'(),;]*")
+_MAIL = re.compile(r"[^\s@<>\"'(),;]{1,300}@[^\s@<>\"'(),;]{0,300}[^\W_][^\s@<>\"'(),;]*")
 _IPV4 = re.compile(r"(?<![\d.])\d{1,3}(?:\.\d{1,3}){3}(?![\d]|\.\d)")
 _DOMAIN = re.compile(
     r"(?<![^\W_])(?<![.@-])(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+([^\W\d_][\w-]{0,61}[^\W_])(?![^\W_]|-+[^\W_])"

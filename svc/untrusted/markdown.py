@@ -36,10 +36,10 @@ MAX_NESTING = 30  # levels of blocks and marks; an answer that goes deeper is sh
 MAX_ADDRESS = 300  # characters of a link's address that are shown: a data: URL may have a million
 
 _HARD = "\0"  # ends a line that breaks hard, while it is written; no text has it: printable() shows it
-_BREAKS = re.compile(r"[\0 ]*\n[\0\n ]*")
-_BEFORE_BREAK = re.compile(r"(?<! ) +(?=\0)")
+_BREAKS = re.compile(r"(?<![\0 ])[\0 ]*+\n[\0\n ]*+")
+_BEFORE_BREAK = re.compile(r"(?<! ) ++(?=\0)")
 _SPACES = re.compile(r"\s+")
-_LINE_BREAK = re.compile(r"[ \t]*\n[ \t]*")
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[ \t]*+")
 _OPENING, _CLOSING = "([{\"'<“«", ")]}\"'>”»,;:!?."
 _CODE_ONLY = re.compile(r"[\\$`]|//")  # TeX, escapes, backticks, hosts: renderers differ about them
 _MATHEMATICS = re.compile(r"\$(?=\$)|\\\\(?=\[)|\\begin(?=\{)")

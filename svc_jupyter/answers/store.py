@@ -14,7 +14,6 @@ import contextlib
 import hashlib
 import json
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +23,7 @@ from pathlib import Path
 import msgspec
 
 from svc import AnswerStatus, Message, MimeType, findings_file
+from svc._atomic_file import write_atomic
 from svc.messages import status_of
 from svc_jupyter.answers import signing
 from svc_jupyter.answers.redaction import redact, redact_all, redact_drawing
@@ -122,21 +122,12 @@ def save(folder: Path, entry: Entry, secrets: Sequence[str] = ()) -> None:
 
     Without a usable key it is stored unsigned: it will be shown as not verified.
     """
-    path = _path(folder, entry.key)
-    path.parent.mkdir(parents=True, exist_ok=True)
     if not entry.findings_sha256:
         _findings_path(folder, entry.key).unlink(missing_ok=True)  # of the answer before
     value = msgspec.json.decode(msgspec.json.encode(redacted(entry, secrets)))
     value[_SIGNATURE] = signing.sign_if_possible(_PURPOSE, value)
-    text = msgspec.json.format(msgspec.json.encode(value), indent=1).decode()
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    text = msgspec.json.format(msgspec.json.encode(value), indent=1)
+    write_atomic(_path(folder, entry.key), text + b"\n")
 
 
 def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str] = ()) -> str:
@@ -144,17 +135,7 @@ def save_findings(folder: Path, key: str, content: bytes, secrets: Sequence[str]
 
     Raises OSError, ValueError.
     """
-    path = _findings_path(folder, key)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answer.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            for piece in _redacted_pieces(content, secrets):
-                file.write(piece)
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_atomic(_findings_path(folder, key), _redacted_pieces(content, secrets))
     return findings_sha256(folder, key)
 
 

@@ -7,13 +7,13 @@ session IDs and a prefix of the key's hash, never a key. Records unused for 30 d
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 import time
 from pathlib import Path
 
 import msgspec
 from filelock import FileLock
+
+from svc._atomic_file import write_atomic
 
 FILE_NAME = "kernels.json"
 KEEP_SECONDS = 2_592_000  # the longest ttl of a session; docs/wire.md, "Limits"
@@ -62,7 +62,7 @@ def _replace(folder: Path, owner: Owner, records: list[Record]) -> None:
     now = time.time()
     with FileLock(folder / f"{FILE_NAME}.lock", timeout=LOCK_SECONDS, mode=0o600):
         kept = [r for r in _read(folder / FILE_NAME) if r.owner != owner and now - r.used < KEEP_SECONDS]
-        _write(folder / FILE_NAME, [*kept, *records])
+        write_atomic(folder / FILE_NAME, msgspec.json.encode([*kept, *records]))
 
 
 def _read(path: Path) -> list[Record]:
@@ -70,14 +70,3 @@ def _read(path: Path) -> list[Record]:
         return msgspec.json.decode(path.read_bytes(), type=list[Record])
     except (FileNotFoundError, msgspec.MsgspecError):
         return []
-
-
-def _write(path: Path, records: list[Record]) -> None:
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(records))
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -7,8 +7,6 @@ at the end, as far as its ``run.json`` lists it; other files are never touched.
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -17,6 +15,7 @@ from typing import Self
 import msgspec
 from filelock import FileLock, Timeout
 
+from svc._atomic_file import write_atomic
 from svc_jupyter.report.record import FILE_NAME, VERSION, CaseRecord, RunRecord
 
 MANIFEST_NAME = "manifest.json"
@@ -110,21 +109,4 @@ def load(folder: Path) -> RunRecord | None:
 
 def write(target: Path, content: bytes) -> None:
     """Write a file atomically, with the permissions of a new file. Raises OSError."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).chmod(0o644 & ~_umask())
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    write_atomic(target, content, mode=None)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import re
+import urllib.parse
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from svc import Svc
 from svc.cli.open import write_form
@@ -32,11 +34,17 @@ def sign_in(page: Page, service: ThreadService, key: str | None = None) -> None:
     page.get_by_role("button", name="Sign in").click()
 
 
+def open_file(page: Page, address: str) -> None:
+    """Open the file of ``svc open`` and confirm the sign-in."""
+    page.goto(address)
+    page.get_by_role("button", name="Sign in").click()
+
+
 @pytest.fixture
 def signed_in(open_page: OpenPage, service: ThreadService, tmp_path: Path) -> Page:
     """The page as ``svc open`` shows it."""
     page = open_page().page
-    page.goto(write_file(service, tmp_path).as_uri())
+    open_file(page, write_file(service, tmp_path).as_uri())
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
     return page
 
@@ -71,7 +79,7 @@ def test_a_file_that_was_already_used_is_rejected_with_a_message(
 ):
     page = open_page().page
     file = write_file(service, tmp_path).as_uri()
-    page.goto(file)
+    open_file(page, file)
     expect(page.get_by_role("button", name="API keys")).to_be_visible()
     page.goto(file)
     expect(page.get_by_role("alert")).to_contain_text("already used")
@@ -153,6 +161,41 @@ def test_the_page_cannot_be_framed(open_page: OpenPage, service: ThreadService):
     assert "svc" not in frame.title()
 
 
+FORM = '<form method="post" action="{address}" target="{target}"><input name="{field}" value="{code}"></form>'
+SUBMIT = "<script>document.forms[0].submit()</script>"
+SANDBOX = "allow-scripts allow-forms allow-popups allow-top-navigation"
+
+
+@pytest.mark.parametrize("field", ["code", "confirmation"])
+@pytest.mark.parametrize("how", ["form", "sandboxed iframe", "sandboxed iframe to the top", "data"])
+def test_no_other_page_signs_its_visitor_in(browser: Browser, service: ThreadService, field: str, how: str):
+    """The attacker's own code or confirmation, posted by the attacker's page in the victim's browser."""
+    _, key = service.make_key("mallory")
+    with service.http(key) as http:
+        code = http.post("/page/code").json()["code"]
+        if field == "confirmation":
+            asked = http.post("/", data={"code": code}).text
+            code = re.search(r'name="confirmation" value="([^"]+)"', asked)[1]
+    page = browser.new_context().new_page()
+    target = "_top" if how.endswith("top") else "_self"
+    attack = FORM.format(address=f"{service.base_url}/", field=field, code=code, target=target) + SUBMIT
+    page.route("https://attacker.example/", lambda route: route.fulfill(content_type="text/html", body=body))
+    body = attack
+    if how.startswith("sandboxed"):
+        body = f'<iframe sandbox="{SANDBOX}" srcdoc="{html.escape(attack)}"></iframe>'
+    elif how == "data":
+        body = f'<iframe src="data:text/html,{urllib.parse.quote(attack)}"></iframe>'
+    page.goto("https://attacker.example/")
+    page.wait_for_timeout(1_000)
+
+    for frame in page.frames:
+        assert "svc-chat" not in frame.content()
+        assert "API keys" not in frame.content()
+    with service.http(key) as http:
+        assert [row for row in http.get("/key/list").json()["keys"] if row["is_page"]] == []
+    page.context.close()
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1_400])
 def test_axe_reports_no_violations(
@@ -163,12 +206,14 @@ def test_axe_reports_no_violations(
     page.goto(service.base_url)
     found["sign in"] = violations(page)
     page.goto(write_file(service, tmp_path).as_uri())
+    found["confirm"] = violations(page)
+    page.get_by_role("button", name="Sign in").click()
     page.get_by_role("button", name="API keys").click()
     expect(page.get_by_role("row", name="this page")).to_be_visible()
     found["keys"] = violations(page)
     page.get_by_role("button", name="Close").click()
     found["chat"] = violations(page)
-    assert found == {"sign in": [], "keys": [], "chat": []}
+    assert found == {"sign in": [], "confirm": [], "keys": [], "chat": []}
 
 
 def violations(page: Page) -> list[str]:

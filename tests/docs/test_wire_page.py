@@ -12,7 +12,7 @@ import pytest
 from svc import _retry, answer_coverage, errors, local_tools
 from svc.messages import ROOT_ID, AnswerStatus, FeedbackType, MessageType, MimeType, Role, State, UserType
 from svc.service import close_codes
-from svc.service.access import sign_in_codes, stream_tickets, user_keys
+from svc.service.access import service_proofs, sign_in_codes, stream_tickets, user_keys
 from svc.service.app import OPERATIONS
 from svc.service.http.openapi import build_document
 from svc.service.observability.metrics import Metrics
@@ -28,6 +28,8 @@ SECTIONS = {
     "ErrorBody": "Errors", "ErrorDetail": "Errors", "Message": "Message", "MessageInput": "Message",
     "Usage": "Message", "UsageInput": "Message", "Session": "Session", "SessionFile": "Session",
     "User": "Service and user", "UserInfo": "Service and user", "Health": "Service and user",
+    "Proof": "Service and user",
+    "Degraded": "Service and user",
     "AttachFileRequest": "Files", "DetachFileRequest": "Files", "Ticket": "Stream tickets",
     "ModelInfo": "Models", "Toolset": "Models", "Vendor": "Models", "ModelCard": "Models", "ModelList": "Models",
     "ChatRequest": "Chat completions", "ChatMessage": "Chat completions", "ChatPart": "Chat completions",
@@ -208,6 +210,10 @@ def test_the_fixed_limits_are_on_the_page():
     assert f"0 to {user_keys.MAX_TTL_SECONDS:,} s" in page
     assert f"{user_keys.MAX_KEYS} valid keys" in page
     assert f"{user_keys.PAGE_SECONDS // 3600} hours" in page
+    assert f"at most {user_keys.MAX_PAGES} signed-in pages" in page
+    assert sign_in_codes.MAX_CODES == user_keys.MAX_PAGES
+    assert f"valid for {sign_in_codes.CONFIRMATION_SECONDS} s, which" in page
+    assert f"valid for {service_proofs.CHALLENGE_SECONDS} s and" in page
     assert f"{MAX_ARGUMENTS_BYTES:,} bytes of JSON" in page
     assert f"{MAX_PIPELINED} pipelined requests" in page
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Literal
 from urllib.parse import urlsplit
+
+from svc.config import Config
 
 Fault = Literal["pass", "delay", "half", "cut", "swallow"]
 """half: of the chunk, then a cut; swallow: a half-open connection."""
@@ -29,6 +32,11 @@ class FaultProxy:
         server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
         self.base_url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         return server
+
+    def config(self, service: Config) -> Config:
+        """How to reach the service through the proxy."""
+        end = self._target.netloc
+        return replace(service, base_url=self.base_url, ws_url=self.base_url.replace("http", "ws"), tunnel_to=end)
 
     def cut_all(self) -> None:
         """Every open connection is reset."""
@@ -80,10 +88,10 @@ class FaultProxy:
 
 
 class Chunk:
-    """A piece of a connection on its way: which connection, which way, the how-manieth."""
+    """A piece of a connection on its way: which connection, which way, the how-manieth after the proof, which is 0."""
 
     def __init__(self, connection: int, *, is_from_service: bool) -> None:
         self.connection = connection
         self.is_from_service = is_from_service
-        self.number = 0
+        self.number = -1
         self.data = b""

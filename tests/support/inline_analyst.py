@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -18,9 +19,15 @@ from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.frames import MemberFrame
 from svc.assistant.workers.pool import Job, Workers
 
+T = TypeVar("T")
+P = ParamSpec("P")
+
 
 class InlineWorkers(Workers):
-    """Runs each job at once; a tool that raises fails the test."""
+    """Runs each job and call at once; a tool that raises fails the test."""
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        return function(*args, **kwargs)
 
     async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
         module, _, function = job.tool.partition(":")

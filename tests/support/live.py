@@ -21,6 +21,7 @@ from svc import ConfigError
 from svc.assistant.turn import Assistant
 from svc.service.access.key_admin import create_key
 from svc.service.app import build
+from svc.service.clock import elapsed_seconds
 from svc.service.server import serve
 from svc.service.settings import Settings
 from tests.support import ASSISTANTS
@@ -77,8 +78,14 @@ class ThreadService(LiveService):
     """``svc serve`` in a thread of the test's process: its parts are at hand."""
 
     def __init__(
-        self, folder: Path, assistant: Assistant, settings: Settings, clock: Callable[[], float] = time.time
+        self,
+        folder: Path,
+        assistant: Assistant,
+        settings: Settings,
+        clock: Callable[[], float] = time.time,
+        elapsed: Callable[[], float] | None = None,
     ) -> None:
+        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump."""
         database = folder / "service.db"
         options = serve.Options(
             host="127.0.0.1", port=0, database=f"sqlite:///{database}", key_file=folder / "service.key"
@@ -86,7 +93,13 @@ class ThreadService(LiveService):
         key = serve.read_or_make_key(folder / "service.key")
         self.assistant = assistant
         self._listener = serve.listen("127.0.0.1", 0)
-        self.running = build(assistant, database=database, settings=settings, clock=clock)
+        self.running = build(
+            assistant,
+            database=database,
+            settings=settings,
+            clock=clock,
+            elapsed=elapsed or (elapsed_seconds if clock is time.time else clock),
+        )
         self.server = serve.Server(options, self.running, self._listener)
         super().__init__(self.server.connection, key, database)
         self._thread = threading.Thread(target=self._run, daemon=True)

@@ -47,7 +47,8 @@ def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-async def proxy(scripted_service: Config) -> AsyncIterator[FaultProxy]:
+async def proxy(scripted_service: Config, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FaultProxy]:
+    monkeypatch.setenv("SVC_TUNNEL_TO", scripted_service.base_url.removeprefix("http://"))
     proxy = FaultProxy(scripted_service.base_url)
     server = await proxy.start()
     yield proxy

@@ -24,6 +24,7 @@ from websockets.http11 import Response
 import svc
 from svc import Svc, _protocol, _requests, _transport, client, config, messages
 from svc._protocol import CancelProtocol, Fail, TurnProtocol
+from svc._proving import UnprovenError
 from svc._requests import Reply, parse_error, parse_reply
 from svc._transport import StreamConnection, Transport
 from svc.config import Config, resolve
@@ -79,6 +80,11 @@ def raising(make: Callable[..., SvcError], *values: object) -> Callable[[], None
     return read
 
 
+def unproven(error: UnprovenError) -> SvcError:
+    address = "http://127.0.0.1:1"
+    return Transport(config.Config(base_url=address, ws_url="ws://127.0.0.1:1", api_key=KEY))._unproven(address, error)
+
+
 def trusting(path: str) -> Callable[[], object]:
     there = Config(base_url=HERE, ws_url="wss://svc.example.org", api_key=KEY, ca_file=Path(path))
     return lambda: Transport(there).call(_requests.health())
@@ -110,6 +116,7 @@ ROWS = [
     ("password", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://u:pw@a.example.org"), svc.ConfigError, "base_url 'https://a.example.org' contains a password, a query or a fragment, and URLs end up in logs. Remove it; the key belongs in SVC_API_KEY."),
     ("in-the-open", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="http://a.example.org"), svc.ConfigError, "base_url 'http://a.example.org' would send the key unencrypted over the network. Use https://; http:// is for this machine only."),
     ("port", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://a:99999"), svc.ConfigError, "base_url is not a valid URL. Check its host and port."),
+    ("tunnel", resolved(SVC_API_KEY=KEY, SVC_TUNNEL_TO="here:1"), svc.ConfigError, "SVC_TUNNEL_TO='here:1' is not valid: it must be the numeric address and port that the service behind the tunnel listens on, such as 127.0.0.1:8460"),
     # _requests
     ("file-without-a-name", lambda: _requests.upload_file("s", "", b""), svc.InvalidRequestError, "the file name is empty. Pass a name: questions refer to the file by it."),
     ("no-mime-type", lambda: _requests.upload_file("s", "a", b"", "text"), svc.InvalidRequestError, "mime_type_hint 'text' is not a MIME type. Use one such as text/plain, or omit it."),
@@ -136,6 +143,9 @@ ROWS = [
     ("upgrade-refused", upgrade(404, wire("session_not_found", "no such session")), svc.SessionNotFoundError, "no such session"),
     ("refused-connection", call_of(base_url="http://127.0.0.1:1"), svc.UnreachableError, "http://127.0.0.1:1 does not answer ([Errno 111] Connection refused). Check that the service runs and the address is right."),
     ("untrusted", raising(_transport._untrusted, HERE, OSError("self-signed")), svc.UnreachableError, "the certificate of https://svc.example.org is not trusted (self-signed). If your own certificate authority issued it, set SVC_CA_BUNDLE to the authority's certificate file."),
+    ("unproven", raising(unproven, UnprovenError("it is not the service")), svc.UnreachableError, "http://127.0.0.1:1: it is not the service. Neither your key nor your question was sent. Check the address, and whether the service is older than this client. If the address is a tunnel, set SVC_TUNNEL_TO to the address that the service listens on."),
+    ("unknown-to-it", raising(unproven, UnprovenError("it does not know the key", is_key_unknown=True)), svc.InvalidApiKeyError, "http://127.0.0.1:1: it does not know the key. Neither your key nor your question was sent. Set a key that this service knows (`svc keys create` creates one)."),
+    ("unproven-for-now", raising(unproven, UnprovenError("it closed the connection", is_passing=True)), svc.UnreachableError, "http://127.0.0.1:1: it closed the connection. Neither your key nor your question was sent. Check that the service runs and the address is right."),
     ("ca-bundle", trusting("/no/such.pem"), svc.ConfigError, "SVC_CA_BUNDLE='/no/such.pem' cannot be loaded ([Errno 2] No such file or directory). It must be a PEM file of CA certificates."),
     ("socks", raising(_transport._socks, ImportError("socksio is not installed")), svc.ConfigError, "the proxy in HTTPS_PROXY cannot be used: socksio is not installed. Install it, or use an HTTP proxy."),
     # messages, client

@@ -27,6 +27,7 @@ ROWS = [
     (502, "upstream_error", svc.UpstreamError, "server_error"),
     (503, "unavailable", svc.UnavailableError, "server_error"),
     (507, "quota_exceeded", svc.QuotaExceededError, "insufficient_quota"),
+    (507, "insufficient_storage", svc.InsufficientStorageError, "server_error"),
 ]
 
 

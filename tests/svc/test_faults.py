@@ -32,7 +32,7 @@ async def through_faults(client: Svc, config: Config, proxy: FaultProxy, wanted:
     def faults() -> int:
         return figures["cut"] + figures["half"] + figures["swallow"]
 
-    proxied = Config(base_url=proxy.base_url, ws_url=proxy.base_url.replace("http", "ws"), api_key=config.api_key)
+    proxied = proxy.config(config)
     sessions = [InteractiveSession(Transport(proxied, settings=QUICK), client.create_session().info)
                 for _ in range(SESSIONS)]  # fmt: skip
     proxy.fault = fault
@@ -70,7 +70,13 @@ async def test_turns_through_dozens_of_faults_end_with_one_answer_each(
     await through_faults(client, scripted_service, proxy, wanted=60, seed=1)
 
 
-async def test_duplicate_messages_are_seen_once_and_duplicate_questions_run_once(client: Svc, scripted_service: Config):
+async def test_duplicate_messages_are_seen_once_and_duplicate_questions_run_once(
+    client: Svc, scripted_service: Config, monkeypatch: pytest.MonkeyPatch
+):
+    async def open_unproven(config: Config, seconds: float) -> None:
+        """The proxy speaks websocket only."""
+
+    monkeypatch.setattr("svc._transport._open_proven", open_unproven)
     async with doubling_proxy(scripted_service.ws_url) as address:
         config = Config(base_url=scripted_service.base_url, ws_url=address, api_key=scripted_service.api_key)
         session = InteractiveSession(Transport(config, settings=QUICK), client.create_session().info)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import stat
@@ -17,7 +18,8 @@ from filelock import FileLock
 
 import svc
 from svc import MessageType, Svc
-from svc.local import LOG_LIMIT_BYTES, find_or_start, serve_command
+from svc.local import LOG_LIMIT_BYTES, _ServiceFiles, find_or_start, serve_command
+from tests.support.live import wait_until
 from tests.support.local_services import local_service_pid, stop_local_service
 
 ASK = "from svc.local import find_or_start; print(find_or_start().base_url)"
@@ -156,6 +158,63 @@ def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
     find_or_start()
 
     assert stat.S_IMODE(scripted_local.stat().st_mode) == 0o700
+
+
+def test_a_folder_under_one_that_everybody_can_write_to_is_refused(scripted_local: Path, tmp_path: Path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "shared").chmod(0o777)
+
+    with pytest.raises(svc.LocalServiceError, match="can be changed by other users"):
+        find_or_start(tmp_path / "shared" / "state")
+
+    (tmp_path / "shared").chmod(0o1777)  # as /tmp
+    _ServiceFiles(tmp_path / "shared" / "state").make()
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's files")
+@pytest.mark.parametrize("what", ["link", "key", "service.json"])
+def test_what_another_user_put_there_is_refused(scripted_local: Path, tmp_path: Path, what: str):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    mine.chmod(0o777)
+    if what == "link":
+        folder = tmp_path / "link"
+        folder.symlink_to(mine)
+        os.lchown(folder, 65_534, 65_534)
+    else:
+        folder = mine
+        (mine / what).write_text("svc_known-to-another", encoding="ascii")
+        os.chown(mine / what, 65_534, 65_534)
+
+    with pytest.raises(svc.LocalServiceError, match=r"other user|another user"):
+        find_or_start(folder)
+
+
+def test_a_link_of_ones_own_is_followed(scripted_local: Path, tmp_path: Path):
+    (tmp_path / "target").mkdir()
+    scripted_local.symlink_to(tmp_path / "target")
+
+    _ServiceFiles(scripted_local).make()
+
+    assert stat.S_IMODE((tmp_path / "target").stat().st_mode) == 0o700
+
+
+def test_a_recycled_process_id_is_not_stopped(scripted_local: Path):
+    """A stale file names a process that is now another program, while a service of an old version starts."""
+    scripted_local.mkdir(mode=0o700)
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as bystander:
+        stale = {"pid": bystander.pid, "base_url": "http://127.0.0.1:1", "ws_url": "ws://127.0.0.1:1", "version": "0"}
+        (scripted_local / "service.json").write_text(json.dumps(stale), encoding="utf-8")
+        command = serve_command(scripted_local, 0)
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as service:
+            file = scripted_local / "service.json"
+            wait_until(lambda: str(service.pid) in file.read_text("utf-8") if file.exists() else False, "it to listen")
+            find_or_start()
+
+            assert local_service_pid(scripted_local) == service.pid
+            assert bystander.poll() is None
+            stop_local_service(scripted_local)
+        bystander.communicate(b"")
 
 
 def test_a_folder_that_cannot_be_created_says_what_to_do(tmp_path: Path):

@@ -404,8 +404,7 @@ def test_a_model_may_be_given_as_an_object(client: Svc):
 @pytest.fixture
 def proxied(scripted_service: Config, client: Svc, proxy: FaultProxy) -> Iterator[InteractiveSession]:
     """A session whose connections all go through the proxy, and that notices a dead peer in half a second."""
-    address = proxy.base_url
-    config = Config(base_url=address, ws_url=address.replace("http", "ws"), api_key=scripted_service.api_key)
+    config = proxy.config(scripted_service)
     transport = Transport(config, settings=QUICK)
     yield InteractiveSession(transport, client.create_session().info)
     transport.close()

@@ -3,7 +3,16 @@ import { build } from "esbuild";
 import { writeFile } from "node:fs/promises";
 import { packagesIn } from "../../bundled.mjs";
 
-const shared = { bundle: true, minify: true, target: "es2022", legalComments: "none", metafile: true };
+const alias = { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname };
+const shared = {
+  alias,
+  conditions: ["browser"],
+  bundle: true,
+  minify: true,
+  target: "es2022",
+  legalComments: "none",
+  metafile: true,
+};
 const script = await build({ ...shared, entryPoints: ["src/page.ts"], outfile: "dist/page.js", format: "iife" });
 await build({ ...shared, entryPoints: ["src/page.css"], outfile: "dist/page.css" });
 await writeFile("dist/bundled.json", JSON.stringify({ "page.js": packagesIn(script.metafile) }));

@@ -18,7 +18,7 @@ from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
-from svc.assistant.analyst.collection_plan import READABLE_LABELS, plan_members, to_expand, within_limit
+from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
@@ -30,7 +30,7 @@ from svc.assistant.analyst.particulars import (
     matchable_rules,
     named_values,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, make_plan, read_question
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, read_question
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -52,7 +52,8 @@ from svc.untrusted.markup import plural
 __all__ = ["Analyst", "coverage_step", "picture_step"]
 
 COVERAGE_TITLE = "coverage"
-_PRELOAD = (*(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
+_PRELOAD = (__name__, *(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
+_NOTHING_EXPANDED = ExpandedFiles(files=())
 _TASK_INPUTS = 5  # named for each task
 _DETAILED_CALLS = 20  # of one skill, up to which each tool's own progress is shown
 
@@ -84,7 +85,7 @@ class Analyst(Assistant):
 
         A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
         """
-        requested = requested_format(turn.prompt, turn.instructions)
+        requested = await self.requested_format(turn)
         follow_up = await in_thread(
             history.follow_up,
             requested.prompt,
@@ -116,26 +117,44 @@ class Analyst(Assistant):
                     else:
                         yield _info(on_one_line(item), State.RETRIEVING)
             turn = msgspec.structs.replace(turn, files=(*earlier, *expanded.files))
-            steps = (
-                self._follow_up(turn, requested, follow_up)
-                if follow_up is not None
-                else self._question(turn, requested, expanded)
-            )
+            if follow_up is not None:
+                steps = self._follow_up(turn, requested, follow_up)
+            else:
+                question, plan = await self.plan(turn, requested.prompt, expanded)
+                steps = self._investigate(turn, requested, question, plan)
             async with aclosing(steps):
                 async for step in steps:
                     yield step
         finally:
             await expansion.close()
 
-    def _question(
-        self, turn: Turn, requested: RequestedFormat, expanded: ExpandedFiles
-    ) -> AsyncGenerator[Step | Answer, None]:
-        now = self._now().isoformat(timespec="seconds")
-        question = read_question(
-            requested.prompt, turn.files, use_experimental=turn.use_experimental, now=now, language=turn.language
+    async def requested_format(self, turn: Turn) -> RequestedFormat:
+        """The format that the turn's prompt or instructions ask for; raises TooLargeError as ``plan`` does."""
+        return await self._workers.call(requested_format, turn.prompt, turn.instructions)
+
+    async def plan(
+        self, turn: Turn, prompt: str, expanded: ExpandedFiles = _NOTHING_EXPANDED, *, now: datetime | None = None
+    ) -> tuple[Question, Plan]:
+        """Read a question and decide what to run for it, outside the service's event loop.
+
+        Args:
+            turn: The turn, with the members of its archives among the files.
+            prompt: Its prompt without words about the answer's format.
+            expanded: The archives of the turn.
+            now: For tools that compare with the date; the current time by default.
+
+        Raises:
+            TooLargeError: Reading it took too long.
+        """
+        return await self._workers.call(
+            planned,
+            prompt,
+            turn.files,
+            use_experimental=turn.use_experimental,
+            now=(now or self._now()).isoformat(timespec="seconds"),
+            language=turn.language,
+            expanded=expanded,
         )
-        plan = plan_members(make_plan(question), question, expanded)
-        return self._investigate(turn, requested, question, plan)
 
     async def _investigate(
         self, turn: Turn, requested: RequestedFormat, question: Question, plan: Plan
@@ -244,7 +263,7 @@ class Analyst(Assistant):
         calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
         if calls:
             skills = [_rerun(skill, calls) for skill in dict.fromkeys(call.skill for call in calls)]
-            question = read_question(requested.prompt, turn.files, language=turn.language)
+            question = await self._workers.call(read_question, requested.prompt, turn.files, language=turn.language)
             async with aclosing(self._investigate(turn, requested, question, Plan(skills=tuple(skills)))) as steps:
                 async for step in steps:
                     yield step

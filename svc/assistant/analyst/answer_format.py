@@ -31,8 +31,8 @@ _FORMS = tuple(
 _ANY_FORM = re.compile(r"\b(?:json|csv|table)\b|comma[- ]separated", re.IGNORECASE)
 _INLINE = re.compile(r"\s(?:as|like|in (?:this|the) (?:form|format|shape)):?\s(?=\{)")
 _BARE = re.compile(
-    r"\s*(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
-    r"[\s,.]*)*(json|csv|table)\s*(?:please|format)?[.!?]?\s*",
+    r"\s*+(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
+    r"[\s,.]*+)*+(json|csv|table)\s*+(?:please|format)?[.!?]?\s*+",
     re.IGNORECASE,
 )
 

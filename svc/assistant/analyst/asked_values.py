@@ -77,14 +77,14 @@ def _thing(words: str, fields: str, looks: str = "") -> Thing:
     return Thing(re.compile(rf"(?:^|_)(?:{words})(?=_|$)"), tuple(fields.split()), re.compile(looks, re.DOTALL))
 
 
-_NUMBER_LOOKS = r"-?\d+(?:\.\d+)?\Z"
+_NUMBER_LOOKS = r"\A-?\d++(?:\.\d++)?\Z"
 _THINGS = (
     _thing(
         "threat_actors?|actors?|threat_groups?|groups?|apt|attribution|attribute|campaign_name|malware_famil(?:y|ies)|"
         "country|motive|motivation|patch|exploit_code|author",
         "",
     ),
-    _thing("(?:cvss_)?(?:base_)?vectors?(?:_string)?", "vector", r"[A-Z][\w.]*:"),
+    _thing("(?:cvss_)?(?:base_)?vectors?(?:_string)?", "vector", r"\A[A-Z][\w.]*+:"),
     _thing("base_score|impact_score", "base_score score", _NUMBER_LOOKS),
     _thing("(?:cvss_)?scores?", "score base_score", _NUMBER_LOOKS),
     _thing("cwes?|cweid|weakness(?:es)?", "id cwe cwe_id cwes", r"CWE-\d"),

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.plan import Plan, PlannedSkill, Question, by_files, merged
+from svc.assistant.analyst.plan import Plan, PlannedSkill, Question, by_files, make_plan, merged, read_question
 from svc.assistant.collections.expanded import ExpandedFiles, NotExamined
 from svc.assistant.collections.layouts import rank
 from svc.assistant.skills.catalogue import SKILLS
@@ -52,6 +52,14 @@ def within_limit(expanded: ExpandedFiles) -> ExpandedFiles:
 def _prefixes(expanded: ExpandedFiles) -> tuple[str, ...]:
     """How the names of members begin; those of nested archives begin with that of the attached one."""
     return tuple(f"{archive.name}/" for archive in expanded.archives if archive.depth == 1)
+
+
+def planned(
+    prompt: str, files: Sequence[TurnFile], *, use_experimental: bool, now: str, language: str, expanded: ExpandedFiles
+) -> tuple[Question, Plan]:
+    """Read a question and decide what to run for it, on every member of the expanded archives too."""
+    question = read_question(prompt, files, use_experimental=use_experimental, now=now, language=language)
+    return question, plan_members(make_plan(question), question, expanded)
 
 
 def plan_members(plan: Plan, question: Question, expanded: ExpandedFiles) -> Plan:

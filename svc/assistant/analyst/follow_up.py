@@ -78,9 +78,9 @@ _BACK_REFERENCE = re.compile(
 _HOW_MANY = re.compile(r"\bhow many\b|\bcount\b|\bnumber of\b", re.IGNORECASE)
 _NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _TOP = re.compile(
-    rf"^\s*(?:(?:and|now|ok|okay|please|so|show|list|give|only|just|what|which|are|is|me)\s+)*(?:the\s+)?"
-    rf"(?:top|first|worst|most (?:severe|serious|important))(?:\s+(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}))?"
-    r"(?:\s+(?:of (?:these|those|them)|findings?|ones?|results?|hits?|rows?))?\s*[.?!]?\s*$",
+    rf"^\s*+(?:(?:and|now|ok|okay|please|so|show|list|give|only|just|what|which|are|is|me)\s++)*+(?:the\s++)?"
+    rf"(?:top|first|worst|most (?:severe|serious|important))(?:\s++(?P<number>\d{{1,3}}|{'|'.join(_NUMBERS)}))?"
+    r"(?:\s++(?:of (?:these|those|them)|findings?|ones?|results?|hits?|rows?))?\s*+[.?!]?\s*+$",
     re.IGNORECASE,
 )
 _NO_FILTER = re.compile(
@@ -194,9 +194,9 @@ def follow_up(
         is_form_given: Whether such words ("as CSV") were removed; alone they ask for the known findings in that form.
         has_new_files: Whether files came with the question; words that name no tool then refer to these files.
     """
-    question = question_of(prompt)
     if len(prompt) > MAX_FOLLOW_UP_CHARS:
         return None
+    question = question_of(prompt)
     if _EARLIER_QUESTIONS.search(question):
         return FollowUp(kind=FollowUpKind.QUESTIONS)
     if _EARLIER_FINDINGS.search(question):

@@ -279,7 +279,7 @@ def _labelled(words: str) -> _Found:
         thing = named[1] if named else (by_label if shown or _is_value(value) else value)
     if _SAMPLE.search(words[max(0, match.start() - 40) : match.start() + 1]) and place is None and not thing:
         return None
-    thing = re.sub(r"\s*\bonly\s*\Z", "", thing)
+    thing = re.sub(r"(?<!\s)\s*+\bonly\s*+\Z", "", thing)
     form = label.rstrip() + (" " if label[-1:] == " " or not value else "") + "{}"
     choices = _choice_fields(words)
     if _LAST.search(words):
@@ -300,7 +300,7 @@ def _is_value(value: str) -> bool:
 
 
 def _label_thing(label: str) -> str:
-    thing = re.sub(r"(?i)^(?:the )?(?:final |last )?|[:=\s]+$|\bis\b", "", label).strip()
+    thing = re.sub(r"(?i)^(?:the )?(?:final |last )?|(?<![:=\s])[:=\s]++$|\bis\b", "", label).strip()
     return "" if thing.lower() in ("answer", "result", "conclusion", "prediction", "decision", "id") else thing
 
 
@@ -472,7 +472,7 @@ def _template(words: str) -> _Found:
 
 _FORMAT_WORD = r"(?:formats?|forms?|templates?|schema|structure|shape|pattern|like this|as follows|following)"
 _TEMPLATE = re.compile(rf"\b{_VERB}\b[^.?!\n:]{{0,60}}?\b{_FORMAT_WORD}\b[^\n:]{{0,40}}:[ \t]*\n*", re.IGNORECASE)
-_FENCED = re.compile(r"```[^\n]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
+_FENCED = re.compile(r"```[^\n]{0,200}\n(.*?)(?:\n```|\Z)", re.DOTALL)
 
 
 def _form(words: str) -> _Found:

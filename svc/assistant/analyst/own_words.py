@@ -97,7 +97,8 @@ _LABEL = re.compile(
 _HEADING = re.compile(
     r"\A[\s>*#_(-]{0,8}(?:\w+ ){0,3}(?:requirements?|constraints?|rules?|guidelines?|instructions?|notes?|rubric|"
     r"criteria|important|scoring|grading|valid (?:options|values)[^:\n]{0,40}|(?:possible|allowed|permitted) "
-    r"(?:options|values|answers)[^:\n]{0,40}|reference(?: list)?|output|answer choices|choices|options)\**:?\**:?\s*\Z",
+    r"(?:options|values|answers)[^:\n]{0,40}|reference(?: list)?|output|answer choices|choices|options)"
+    r"\*{0,4}:?\*{0,4}:?\s*+\Z",
     re.IGNORECASE,
 )
 _CHOICES = re.compile(
@@ -126,8 +127,8 @@ _ITEM = re.compile(r"\A\s{0,6}(?:[-*•]|\d{1,2}[.)])\s+\S")
 _REFERENCE = re.compile(r"\A\W{0,4}(?:ID: ?)?T\d{4}(?:\.\d{3})?\b[ ,:\u2013-]{1,4}\S")
 _QUESTION = re.compile(r"\?[\s*_]{0,4}\Z")
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s+)(?=[A-Z\"'“(\\<`$*0-9-])"
-    r"|,?\s+(?=and (?:then )?(?:answer|reply|respond|return|output|put|wrap|finish|end|conclude)\b)"
+    r"(?<!\be\.g\.)(?<!\bi\.e\.)(?<!\bvs\.)(?<!\betc\.)(?<=[.!?])[\"'”)*`]{0,3}(?:\s++)(?=[A-Z\"'“(\\<`$*0-9-])"
+    r"|,?(?<!\s)\s++(?=and (?:then )?(?:answer|reply|respond|return|output|put|wrap|finish|end|conclude)\b)"
 )
 _FENCE = re.compile(r"\A\s{0,3}(?:```|~~~)")
 _OPENS = re.compile(r"(?::|\b(?:form|format|like|reads|below|follows|schema|structure))[\s*_`]{0,6}\Z", re.IGNORECASE)

@@ -8,7 +8,7 @@ prompt. ``candidates`` lists the skills that the words name; a test prints this 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -39,7 +39,7 @@ PASTE_CHARS = 16  # of pasted text without white space; less is left over from w
 _CODE = re.compile(r"`[^`\n]{3,}`")
 _LOOKUP = "attack"  # the skill for a question about a subject, without evidence
 _LISTING = "indicators"  # the skill for any text that no other skill is made for
-_FENCE = re.compile(r"```[^\n]*\n(.*?)(?:```|\Z)", re.DOTALL)
+_FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
     r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
 )
@@ -189,7 +189,7 @@ def make_plan(question: Question) -> Plan:
         for skill in absent
         if _search(skill.strong, question.glossed) or skill.looks.search(question.sample)
     )
-    clauses = clauses_of(question.text, question.glossed, lambda text: _skills_named_in(text, question, named))
+    clauses = clauses_of(question.text, question.glossed, _namer(question, named))
     skills = _by_words(named, question) if named else []
     is_for_content = any(clause.kind in (ClauseKind.OPEN, ClauseKind.PARTICULAR) for clause in clauses)
     if is_for_content or not (clauses or unsupported):
@@ -242,11 +242,11 @@ def _files_meant(question: Question, skills: Sequence[PlannedSkill]) -> tuple[Tu
     return tuple(dict.fromkeys([*_current(question.files, question), *used]))
 
 
-def _skills_named_in(text: str, question: Question, named: Sequence[SkillCandidate]) -> list[str]:
-    """Names of the skills that a clause names; of the whole prompt's if the question itself names none."""
-    own = [candidate.skill.name for candidate in _named_in(text, question.skills)]
-    is_elsewhere = named and not _named_in(question.glossed, question.skills)
-    return [candidate.skill.name for candidate in named] if is_elsewhere else own
+def _namer(question: Question, named: Sequence[SkillCandidate]) -> Callable[[str], list[str]]:
+    """What names the skills of a clause; those of the whole prompt if the question itself names none."""
+    if named and not _named_in(question.glossed, question.skills):
+        return lambda _: [candidate.skill.name for candidate in named]
+    return lambda text: [candidate.skill.name for candidate in _named_in(text, question.skills)]
 
 
 def merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> list[PlannedSkill]:

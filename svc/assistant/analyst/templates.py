@@ -12,8 +12,10 @@ def parse_shape(template: str) -> object | None:
     if text[:1] not in ("{", "["):
         return None
     quoted = re.sub(r'(?<![\w"])(<[^<>"\n]{1,60}>|\.\.\.|…)(?!")', r'"\1"', text)
-    quoted = re.sub(r"(?<=[:\[,])\s*(?!true\b|false\b|null\b)([A-Za-z][\w |/-]*?)\s*(?=[,}\]])", r' "\1"', quoted)
-    loose = re.sub(r",\s*(?=[}\]])", "", re.sub(r"(?m)(?<=[,\[{])?\s*//[^\n\"]*$", "", quoted))
+    quoted = re.sub(
+        r"(?<=[:\[,])\s{0,80}+(?!true\b|false\b|null\b)([A-Za-z][\w |/-]{0,120}?)\s{0,80}(?=[,}\]])", r' "\1"', quoted
+    )
+    loose = re.sub(r",\s{0,80}(?=[}\]])", "", re.sub(r"(?m)(?<![\s/])\s*+//[^\n\"]{0,400}+$", "", quoted))
     for candidate in (text, quoted, loose, loose.replace("'", '"')):
         try:
             parsed: object = json.loads(candidate)

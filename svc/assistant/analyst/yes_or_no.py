@@ -12,7 +12,7 @@ from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
 
 _START = re.compile(
-    r"(?:\A|(?<=[.!?:\n]))\s*(?:and |so |please |now )?(?:is|are|was|were|did|does|do|has|have|had|can|"
+    r"(?:\A|(?<=[.!?:\n]))[^\S\n]{0,20}(?:and |so |please |now )?(?:is|are|was|were|did|does|do|has|have|had|can|"
     r"could|will|would|"
     r"should|am)\b[^\n?]{0,300}\?",
     re.IGNORECASE,

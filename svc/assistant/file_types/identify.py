@@ -188,7 +188,11 @@ _MAIL_NAMES = frozenset(
 )
 _MARKUP = (
     (
-        re.compile(r"(?:<\?xml[^>]*\?>\s*)?(?:<!--.{0,2000}?-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]", re.S | re.I),
+        re.compile(
+            r"(?:<\?xml[^>]{0,200}\?>\s{0,20})?(?:<!--.{0,2000}?-->\s{0,20})?"
+            r"(?:<!DOCTYPE svg[^>]{0,400}>\s{0,20})?<svg[\s>]",
+            re.S | re.I,
+        ),
         "image/svg+xml",
         "svg",
     ),
@@ -196,10 +200,10 @@ _MARKUP = (
     (re.compile(r"<\?xml\s|<[A-Za-z_][\w:.-]*(?:\s+[\w:.-]+\s*=\s*[\"'][^<]*)?/?>"), "text/xml", "xml"),
 )
 _SCRIPTS = (
-    (re.compile(r"#!.*\bpython"), "text/python", "python"),
-    (re.compile(r"#!.*\b(?:node|deno|bun)\b"), "text/javascript", "javascript"),
-    (re.compile(r"#!.*\b(?:pwsh|powershell)\b"), "text/plain", "powershell"),
-    (re.compile(r"#!.*\b(?:ba|da|z|k)?sh\b"), "text/x-shellscript", "shell"),
+    (re.compile(r"#!.{0,200}\bpython"), "text/python", "python"),
+    (re.compile(r"#!.{0,200}\b(?:node|deno|bun)\b"), "text/javascript", "javascript"),
+    (re.compile(r"#!.{0,200}\b(?:pwsh|powershell)\b"), "text/plain", "powershell"),
+    (re.compile(r"#!.{0,200}\b(?:ba|da|z|k)?sh\b"), "text/x-shellscript", "shell"),
     (re.compile(r"@echo off\b", re.I), "text/plain", "batch"),
     (re.compile(r"Attribute VB_|Option Explicit\b|(?:Private |Public )?Sub \w+\(", re.I), "text/plain", "vba"),
     (

@@ -76,8 +76,7 @@ def _quantifier(pattern: str, at: int) -> tuple[bool, bool, int]:
     """Return whether a quantifier makes the item optional, whether it repeats it, and where it ends."""
     if at >= len(pattern) or pattern[at] not in "?*+{":
         return False, False, at
-    char = pattern[at]
-    if char == "{":
-        end = pattern.index("}", at)
-        return pattern[at + 1] in "0,", True, end + 1
-    return char != "+", char != "?", at + 1
+    end = pattern.index("}", at) + 1 if pattern[at] == "{" else at + 1
+    is_optional = pattern[at + 1] in "0," if pattern[at] == "{" else pattern[at] != "+"
+    is_repeated = pattern[at] != "?"
+    return is_optional, is_repeated, end + (pattern[end : end + 1] in ("?", "+"))  # lazy or possessive

@@ -24,7 +24,7 @@ MAX_FIELDS = 300
 MAX_VALUE_CHARS = 16_384
 MAX_HEAD_CHARS = 600  # in which a record's head must start, after a syslog header
 _HEAD = re.compile(
-    r"(?:.*?\bnode=(?P<node>\S+) )?.*?\btype=(?P<type>[A-Z0-9_]{2,40}(?:\[\d+\])?) "
+    r"(?:.{0,300}?\bnode=(?P<node>\S{1,300}) )?.{0,300}?\btype=(?P<type>[A-Z0-9_]{2,40}(?:\[\d{1,20}\])?) "
     r"msg=audit\((?P<time>[^)]{1,40}):(?P<serial>\d{1,20})\) ?: ?"
 )
 _SYSLOG_HOST = re.compile(r"[A-Z][a-z]{2} +\d{1,2} [\d:]{8} (\S+) |\d{4}-\d\d-\d\dT\S+ (\S+) ")

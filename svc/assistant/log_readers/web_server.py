@@ -21,7 +21,7 @@ from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 MAX_COLUMNS = 100  # of a W3C log
 _QUOTED = r'"((?:[^"\\]|\\.)*)"'
 _ACCESS = re.compile(
-    rf'(?:(?P<host>[\w.-]+)(?::\d+)? )?(?P<client>\S+) \S+ (?P<user>\S+|"[^"]*") '
+    rf'\A(?:(?P<host>[\w.-]+)(?::\d+)? )?(?P<client>\S+) \S+ (?P<user>\S+|"[^"]*") '
     rf"\[(?P<time>[^\]]{{1,40}})\] {_QUOTED} (?P<status>\d{{3}}|-) (?P<size>\d+|-)"
     rf"(?: {_QUOTED} {_QUOTED})?(?P<rest>.*)"
 )
@@ -31,8 +31,8 @@ _SYSLOG_HEAD = re.compile(
 _FORWARDED = re.compile(r'"((?:[0-9A-Fa-f:.]{7,45})(?:, ?[0-9A-Fa-f:.]{7,45})*)"')
 _REQUEST = re.compile(r"([A-Z_-]{2,20}) (.*?)(?: (HTTP/[\d.]+))?")
 _CLF_TIME = re.compile(r"(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d:\d\d:\d\d) ([+-])(\d\d)(\d\d)")
-_NGINX_ERROR = re.compile(r"(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\] \d+#\d+: (.*)")
-_APACHE_ERROR = re.compile(r"\[\w{3} (\w{3}) ( ?\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (\d{4})\] \[([\w:-]+)\] (.*)")
+_NGINX_ERROR = re.compile(r"\A(\d{4})/(\d\d)/(\d\d) (\d\d:\d\d:\d\d) \[(\w+)\] \d+#\d+: (.*)")
+_APACHE_ERROR = re.compile(r"\A\[\w{3} (\w{3}) ( ?\d{1,2}) (\d\d:\d\d:\d\d)(?:\.\d+)? (\d{4})\] \[([\w:-]+)\] (.*)")
 _CLIENT = re.compile(r"(?:\[client |\bclient: )\[?([0-9A-Fa-f.:]*[0-9A-Fa-f])\]?")
 _ERROR_REQUEST = re.compile(r'\brequest: "([^"]*)"')
 _W3C_NAMES = {

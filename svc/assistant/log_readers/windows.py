@@ -214,13 +214,15 @@ def _connected(fields: dict[str, str]) -> None:
         fields.setdefault("Initiated", "true" if fields["Direction"] == _OUTBOUND else "false")
 
 
-_CLASSIC = re.compile(r"^\s*(HostApplication|CommandLine|EngineVersion|HostName|ScriptName|UserId)=(.*?)\s*$", re.M)
+_CLASSIC = re.compile(
+    r"^[^\S\n]*+(HostApplication|CommandLine|EngineVersion|HostName|ScriptName|UserId)=(.*)$", re.MULTILINE
+)
 
 
 def _classic_shell(fields: dict[str, str]) -> None:
     """Add the fields of 400, 600 and 800, which hold ``name=value`` lines in one text."""
     for name, value in _CLASSIC.findall(fields.get("Data", "") or fields.get("Message", "")):
-        if value:
+        if value := value.strip():
             fields.setdefault(name, value)
 
 

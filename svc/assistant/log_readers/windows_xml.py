@@ -20,7 +20,7 @@ from svc.assistant.sigma.event import Event
 MAX_EVENT_CHARS = 1024 * 1024  # of one event; script blocks are logged in parts of 32,000
 MAX_DEPTH = 12  # of elements; Windows' own have five levels
 _PIECE_BYTES = 256 * 1024
-_EVENT = re.compile(r"<Event[ >].*?</Event>", re.DOTALL)
+_END = "</Event>"
 _START = re.compile(r"<Event[ >]")
 _DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _NAMESPACE = re.compile(r"^\{[^}]*\}")
@@ -46,10 +46,10 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     while piece := content.read(_PIECE_BYTES):
         text += decoder.decode(piece)
         position = 0
-        for match in _EVENT.finditer(text):
-            position = match.end()
+        while (start := _START.search(text, position)) and (end := text.find(_END, start.end())) >= 0:
+            position = end + len(_END)
             number += 1
-            event = _event(match.group(), number)
+            event = _event(text[start.start() : position], number)
             if event is None:
                 broken += 1
             else:

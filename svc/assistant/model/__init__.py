@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from svc.assistant.analyst import Analyst, coverage_step, picture_step
-from svc.assistant.analyst.answer_format import requested_format
+from svc.assistant.analyst.answer_format import RequestedFormat
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.instruction_text.answer import instruction_section
@@ -143,7 +143,7 @@ class ModelAssistant(Assistant):
         steps += [picture_step(picture) for picture in toolbox.pictures]
         if contract.inputs:
             steps.append(coverage_step(contract))
-        markdown = _complete(checked.markdown, turn, toolbox)
+        markdown = _complete(checked.markdown, await self._analyst.requested_format(turn), toolbox)
         return [*steps, Answer(markdown=markdown, actor=ACTOR, status=contract.status, usage=reply.usage)]
 
     async def _fallback_answer(self, turn: Turn, failure: ModelFailureError) -> AsyncGenerator[Step | Answer, None]:
@@ -153,7 +153,7 @@ class ModelAssistant(Assistant):
         if not self._configuration.limits.fallback:
             raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to let the embedded analyst answer")
         yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
-        is_data = requested_format(turn.prompt, turn.instructions).is_data
+        is_data = (await self._analyst.requested_format(turn)).is_data
         preface = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
         async with aclosing(self._analyst.answer(turn)) as steps:
             async for step in steps:
@@ -187,12 +187,11 @@ async def _run(conversation: Conversation, toolbox: Toolbox) -> Reply:
     return reply
 
 
-def _complete(markdown: str, turn: Turn, toolbox: Toolbox) -> str:
+def _complete(markdown: str, requested: RequestedFormat, toolbox: Toolbox) -> str:
     """The model's answer with everything that the tools found and it does not say.
 
     Data that leaves something out is replaced by the tools' data, because nothing can be added to it.
     """
-    requested = requested_format(turn.prompt, turn.instructions)
     if requested.is_data:
         is_whole = not unmentioned(markdown, toolbox.findings)
         return markdown if is_whole else structured_answer(requested, toolbox.groups)

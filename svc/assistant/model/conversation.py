@@ -7,6 +7,7 @@ passed on.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import AsyncIterable
 from datetime import datetime
@@ -44,7 +45,7 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.usage import RunUsage, UsageLimits
 
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration
-from svc.assistant.model.event_stream import end_with_last_event
+from svc.assistant.model.event_stream import RefusedResponseError, end_with_last_event
 from svc.assistant.model.instructions import recent_history, system_prompt, user_prompt
 from svc.assistant.model.skill_toolset import FreshCallIds, SkillToolset
 from svc.assistant.model.tool_spec import Emit
@@ -62,6 +63,8 @@ MAX_THINKING_CHARS = 100_000  # of one turn that are shown
 THINKING_STEP_CHARS = 600  # per step: about a paragraph
 PROGRESS_CHARS = 10_000  # of the answer, between two progress messages
 MAX_RECEIVED_CHARS = 1_000_000  # of one turn: answers, reasoning and tool calls
+MAX_ARGUMENTS_CHARS = 300_000  # of one turn; the library copies a call's arguments with each piece of them
+MAX_RESPONSE_CALLS = 200  # of one response
 CHARS_A_TOKEN = 4  # estimate, for upstreams that report no token counts
 PLACEHOLDER_KEY = "none"  # the client library requires a key even if the upstream needs none
 
@@ -97,7 +100,11 @@ class Upstream:
             max_retries=configuration.limits.retries,
             # the client would otherwise take another account's from the environment
             default_headers={"OpenAI-Organization": openai.omit, "OpenAI-Project": openai.omit},  # type: ignore[dict-item]
-            http_client=openai.DefaultAsyncHttpxClient(event_hooks={"response": [end_with_last_event]}),
+            http_client=openai.DefaultAsyncHttpxClient(
+                event_hooks={"response": [end_with_last_event]},
+                headers={"Accept-Encoding": "identity"},
+                follow_redirects=False,  # a redirect would send the evidence to another host
+            ),
         )
         provider = OpenAICompatibleProvider(
             configuration.host,
@@ -110,14 +117,21 @@ class Upstream:
 
     async def list_models(self) -> list[str]:
         """The names of the available models, empty if the upstream does not list any; raises ModelFailureError."""
+        seconds = self.configuration.limits.idle_seconds
         try:
-            return [model.id async for model in self._client.models.list()]
+            async with asyncio.timeout(seconds):
+                return [model.id async for model in self._client.models.list()]
+        except TimeoutError:
+            raise ModelFailureError(f"the list of models took longer than {seconds:g} s") from None
         except openai.NotFoundError:
             return []
         except openai.APIStatusError as error:
             raise ModelFailureError(_status_reason(error.status_code, self.configuration)) from None
-        except (openai.OpenAIError, ValueError) as error:
-            raise ModelFailureError(f"the list of models is unusable ({type(error).__name__})") from None
+        except Exception as error:  # noqa: BLE001  # a hostile response can make the libraries raise anything
+            refusal = _refusal(error)
+            raise ModelFailureError(
+                str(refusal or f"the list of models is unusable ({type(error).__name__})")
+            ) from None
 
     async def close(self) -> None:
         """Close the connections."""
@@ -140,6 +154,8 @@ class Conversation:
         self._thinking_chars = 0
         self._text = ""
         self._received_chars = 0
+        self._arguments_chars = 0
+        self._response_calls = 0
         self._run: AgentRun[None, str] | None = None
         prompt = system_prompt(turn, now=now)
         self._sent_chars = len(prompt) + len(msgspec.json.encode(toolbox.tool_specs()))
@@ -197,6 +213,7 @@ class Conversation:
         if self._requests == self._limits.requests:
             raise self._failure(self._too_many_requests())
         self._requests += 1
+        self._response_calls = 0
         self._text = ""
         name = f"{on_one_line(self._configuration.name)} at {self._configuration.host}"
         count = f"request {self._requests:,} of at most {self._limits.requests:,}"
@@ -215,8 +232,10 @@ class Conversation:
                     self._add_text(content)
                 case PartDeltaEvent(delta=TextPartDelta(content_delta=content)):
                     self._add_text(content)
+                case PartStartEvent(part=ToolCallPart(args=str(content))):
+                    self._count_call(content)
                 case PartDeltaEvent(delta=ToolCallPartDelta(args_delta=str(content))):
-                    self._count(content)
+                    self._count_arguments(content)
             if len(self._text) >= reported_chars + PROGRESS_CHARS or (self._text and not reported_chars):
                 reported_chars = len(self._text)
                 await self._emit_status(
@@ -235,6 +254,18 @@ class Conversation:
         self._received_chars += len(content)
         if self._received_chars > MAX_RECEIVED_CHARS:
             raise self._failure(f"it wrote more than {MAX_RECEIVED_CHARS:,} characters")
+
+    def _count_call(self, arguments: str) -> None:
+        self._response_calls += 1
+        if self._response_calls > MAX_RESPONSE_CALLS:
+            raise self._failure(f"it requested more than {MAX_RESPONSE_CALLS:,} tool calls at once")
+        self._count_arguments(arguments)
+
+    def _count_arguments(self, content: str) -> None:
+        self._count(content)
+        self._arguments_chars += len(content)
+        if self._arguments_chars > MAX_ARGUMENTS_CHARS:
+            raise self._failure(f"it wrote more than {MAX_ARGUMENTS_CHARS:,} characters of tool arguments")
 
     async def _add_thinking(self, content: str) -> None:
         self._count(content)
@@ -302,6 +333,8 @@ class Conversation:
         return f"it gave no answer within {plural(self._limits.requests, 'request')}, the limit per turn"
 
     def _reason(self, error: Exception) -> str:
+        if (refusal := _refusal(error)) is not None:
+            return str(refusal)
         match error:
             case UsageLimitExceeded():
                 return self._too_many_requests()
@@ -317,6 +350,15 @@ class Conversation:
                 return "the connection broke, or the response is unreadable"
             case _:
                 return f"its response is incomplete or unreadable ({type(error).__name__})"
+
+
+def _refusal(error: BaseException | None) -> RefusedResponseError | None:
+    """Why a response was not read, if that is the cause of the error."""
+    for _ in range(10):
+        if error is None or isinstance(error, RefusedResponseError):
+            return error
+        error = error.__cause__ or error.__context__
+    return None
 
 
 def _status_reason(status: int, configuration: Configuration) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from svc.assistant.findings import AnyFinding, Finding, columns
+from svc.assistant.findings import AnyFinding, columns
 from svc.assistant.skills.indicators import tool as indicators
 from svc.untrusted.defang import defang, plain, refang
 from svc.untrusted.markup import bullets, code_span, plural
@@ -128,7 +128,7 @@ def check(markdown: str, evidence_index: EvidenceIndex) -> Checked:
 def references(markdown: str) -> list[Reference]:
     """What an answer names, each once; the host of a URL is not counted separately."""
     text = html.unescape(_ESCAPED.sub(r"\1", markdown.replace("`", " ")))
-    found = [item.facts for item in indicators.inspect(text, source="answer") if isinstance(item, Finding)]
+    found = [item.facts for item in indicators.indicators_of(text, source="answer")]
     whole = plain(refang(text))
     found_references = [
         Reference(facts.type, _with_ellipsis(facts.value, whole))

@@ -13,12 +13,13 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from datetime import datetime
 
+import msgspec
+
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
-from svc.assistant.analyst.answer_format import requested_format
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.matching import reads
-from svc.assistant.analyst.plan import PROMPT, Call, Plan, PlannedSkill, make_plan, question_of, read_question
+from svc.assistant.analyst.plan import PROMPT, Call, Plan, PlannedSkill, question_of
 from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.model.evidence import EvidenceIndex
@@ -101,16 +102,8 @@ class Toolbox:
 
     async def read_unread(self) -> None:
         """Run the analyst's own plan if the model's calls examined none of the evidence that came with the question."""
-        prompt = requested_format(self._turn.prompt).prompt
-        now = self._now.isoformat(timespec="seconds")
-        question = read_question(
-            prompt,
-            self._turn.files,
-            use_experimental=self._turn.use_experimental,
-            now=now,
-            language=self._turn.language,
-        )
-        plan = make_plan(question)
+        requested = await self._analyst.requested_format(msgspec.structs.replace(self._turn, instructions=""))
+        question, plan = await self._analyst.plan(self._turn, requested.prompt, now=self._now)
         self._files = plan.files
         is_new = any(file.is_new for file in plan.files) or not self._turn.history
         names = [file.name for file in plan.files if is_new] + ([PROMPT] if plan.has_paste else [])

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from svc._atomic_file import write_atomic
 from svc.assistant.knowledge import user_folder
-from svc.assistant.sigma.atomic_write import replace_file
 from svc.assistant.sigma.compile import Rejected, compile_text
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.tables import OURS, RuleTable
@@ -77,7 +77,9 @@ def save_set(name: str, folder: Path, rules: list[Rule]) -> Path:
     version = hashlib.sha256(msgspec.json.encode(rules)).hexdigest()[:12]
     today = datetime.now(UTC).date().isoformat()
     table = RuleTable(source=str(folder.resolve()), version=version, date=today, rules=tuple(rules))
-    return replace_file(user_folder() / "rules" / f"{name}.json", msgspec.json.encode(table))
+    file = user_folder() / "rules" / f"{name}.json"
+    write_atomic(file, msgspec.json.encode(table), mode=None)
+    return file
 
 
 def remove_set(name: str) -> bool:

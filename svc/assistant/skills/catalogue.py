@@ -5,6 +5,9 @@ How to add a skill: docs/contributing.md, "A skill".
 
 from __future__ import annotations
 
+import copyreg
+from collections.abc import Callable
+
 import msgspec
 
 from svc.assistant.findings import AnyFinding, Facts, InstructionText, ToolFailure, finding_type, kind_of
@@ -70,6 +73,13 @@ _BY_NAME = {section.skill.name: section for section in SECTIONS}
 def skill_named(name: str) -> Skill:
     """Return the skill with this name; KeyError if there is none."""
     return _BY_NAME[name].skill
+
+
+def _by_name(skill: Skill) -> tuple[Callable[[str], Skill], tuple[str]]:
+    return skill_named, (skill.name,)
+
+
+copyreg.pickle(Skill, _by_name)  # a plan is made in another process; the patterns need not be compiled again for it
 
 
 def section_of(skill: Skill) -> Section:

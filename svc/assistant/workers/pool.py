@@ -9,17 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing
-import multiprocessing.spawn
-import multiprocessing.util
+import multiprocessing.context
 import os
 import signal
 import socket
-import tempfile
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 import msgspec
 
@@ -38,7 +36,9 @@ from svc.assistant.findings import (
 )
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.fair_queue import FairQueue
+from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
 from svc.assistant.workers.frames import MemberFrame
+from svc.assistant.workers.functions import FunctionProcesses
 from svc.assistant.workers.job_limits import is_small, limits_for, size_of
 from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
@@ -55,9 +55,9 @@ PATIENCE_SECONDS = 1.0  # after that a job gives way to younger ones: most take 
 LONG_JOB_NICE = 10  # a tenth of the processor's time beside a young job
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
-MAX_TEMP_CHARS = 70  # a Unix socket's path has at most 107 characters; multiprocessing adds 32
 _PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
-_CONTEXT = multiprocessing.get_context("forkserver")
+T = TypeVar("T")
+P = ParamSpec("P")
 
 
 @lru_cache
@@ -84,35 +84,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     is_prompt: bool = False
 
 
-def _choose_socket_folder() -> None:
-    """Put the forkserver's socket into /tmp if TMPDIR is too long for a socket path; nothing else is affected."""
-    if len(tempfile.gettempdir()) <= MAX_TEMP_CHARS:
-        return
-    before, tempfile.tempdir = tempfile.tempdir, "/tmp"  # noqa: S108  # multiprocessing creates a new folder of mode 0700 in it
-    try:
-        multiprocessing.util.get_temp_dir()  # created once per process, then reused
-    finally:
-        tempfile.tempdir = before
-
-
 _Items = asyncio.Queue[tuple[int, ToolEvent | None] | Exception | None]
-
-
-def _start(process: multiprocessing.context.ForkServerProcess) -> None:
-    """Start a process that does not import the program's main module, which takes longer than most tools.
-
-    multiprocessing has no option for it: the main module is named in the preparation data.
-    """
-    prepared = multiprocessing.spawn.get_preparation_data
-
-    def without_main(name: str) -> dict[str, object]:
-        return {key: value for key, value in prepared(name).items() if not key.startswith("init_main_from_")}
-
-    multiprocessing.spawn.get_preparation_data = without_main
-    try:
-        process.start()
-    finally:
-        multiprocessing.spawn.get_preparation_data = prepared
 
 
 class _Worker:
@@ -167,21 +139,10 @@ class _Worker:
 
     async def reap(self) -> int | None:
         """Wait for the process; returns its exit code, or None if it did not end in time."""
-        loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-        loop.add_reader(self.process.sentinel, ended.set)
         try:
-            async with asyncio.timeout(REAP_SECONDS):
-                await ended.wait()
-        except TimeoutError:
-            return None
+            return await exit_code(self.process, REAP_SECONDS)
         finally:
-            loop.remove_reader(self.process.sentinel)
             self._writer.close()
-        self.process.join()
-        code = self.process.exitcode
-        self.process.close()
-        return code
 
 
 class Workers:
@@ -195,6 +156,7 @@ class Workers:
         self._queue = queue
         self._limits = limits or Limits()
         self._preload = (worker_process.__name__, *preload)
+        self._functions = FunctionProcesses()
         self._launches = 0
         self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
         self._launching = asyncio.Lock()
@@ -213,14 +175,15 @@ class Workers:
 
     async def start(self) -> None:
         """Start processes ahead of jobs; returns before they are ready."""
-        _choose_socket_folder()
-        _CONTEXT.set_forkserver_preload(list(self._preload))
+        choose_socket_folder()
+        CONTEXT.set_forkserver_preload(list(self._preload))
         for _ in range(self._slot_count):
             self._launch_if_needed()
 
     async def close(self) -> None:
         """Stop every process; running jobs end as killed."""
         self._is_closed = True
+        await self._functions.close()
         while self._launches:
             await asyncio.wait({task for task in self._tasks if not task.done()}, timeout=REAP_SECONDS)
         while not self._idle.empty():
@@ -229,6 +192,14 @@ class Workers:
                 self._discard(worker)
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=REAP_SECONDS)
+
+    async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call a function of ours on a user's text in another process, with little processor time.
+
+        Raises:
+            TooLargeError: It took too long.
+        """
+        return await self._functions.call(function, *args, **kwargs)
 
     async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
         """Run a job and yield what the tool yields.
@@ -376,10 +347,10 @@ class Workers:
     async def _launch(self) -> None:
         """Start a process, in a thread because the first start waits for the forkserver's imports."""
         ours, theirs = socket.socketpair()
-        process = _CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
+        process = CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
         try:
             async with self._launching:
-                await asyncio.to_thread(_start, process)
+                await asyncio.to_thread(start, process)
             reader, writer = await asyncio.open_unix_connection(sock=ours)
             self._idle.put_nowait(_Worker(process, reader, writer))
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Authenticate requests by the key in ``Authorization: Bearer``.
+"""Authenticate requests by the key in ``Authorization: Bearer`` or, hidden, in ``Authorization: Svc-Sealed``.
 
 Every invalid key gets the same error after the same work: the digest is looked up even for a malformed key, so that the
 response time does not reveal why a key was refused.
@@ -7,10 +7,12 @@ response time does not reveal why a key was refused.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from svc.errors import InvalidApiKeyError
 from svc.service.access.keys import is_well_formed, key_digest
+from svc.service.access.service_proofs import SEALED_SCHEME, ServiceProofs
 from svc.service.store import Store
 from svc.service.store.records import KeyRecord
 
@@ -23,10 +25,11 @@ class Authenticator:
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
+        self.proofs = ServiceProofs(store, clock)
 
-    async def authenticate(self, authorization: str | None) -> KeyRecord:
-        """Return the valid key of the header; raises InvalidApiKeyError."""
-        key = _bearer(authorization or "")
+    async def authenticate(self, authorization: str | None, *, method: str, target: str) -> KeyRecord:
+        """Return the valid key of the header of a request; raises InvalidApiKeyError."""
+        key = await self._key_in(authorization or "", method, target)
         found = await self._store.key_by_digest(key_digest(key))
         is_usable = is_well_formed(key) and found is not None and found.is_valid(self._clock())
         if found is None or not is_usable:
@@ -36,6 +39,11 @@ class Authenticator:
             )
         return found
 
+    async def _key_in(self, header: str, method: str, target: str) -> str:
+        if hmac.compare_digest(header[: len(SEALED_SCHEME)].lower().encode(), SEALED_SCHEME.encode()):
+            return await self.proofs.open_sealed(header[len(SEALED_SCHEME) :], method, target)
+        return _bearer(header)
+
     async def check_still_valid(self, key: KeyRecord) -> None:
         """Raise InvalidApiKeyError if the key was revoked or has expired since it was read."""
         if await self.invalid_keys({key.id}):
@@ -43,9 +51,13 @@ class Authenticator:
 
     async def invalid_keys(self, key_ids: set[str]) -> set[str]:
         """Those of the keys that are revoked, expired or deleted by now."""
-        now = self._clock()
-        valid = {key.id for key in await self._store.keys() if key.is_valid(now)}
-        return key_ids - valid
+        return key_ids - await self._store.valid_keys(key_ids, self._clock()) if key_ids else set()
+
+
+def request_target(scope: Mapping[str, Any]) -> str:
+    """The path and query of an ASGI request as the client sent them, which a sealed key is bound to."""
+    path, query = scope["raw_path"].decode("latin-1"), scope["query_string"].decode("latin-1")
+    return f"{path}?{query}" if query else path
 
 
 def _bearer(header: str) -> str:

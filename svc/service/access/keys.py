@@ -7,11 +7,14 @@ SHA-256. With 256 bits of entropy a slow password hash would add nothing.
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import string
 import zlib
+
+from svc._proof import key_digest
+
+__all__ = ["KEY_PATTERN", "is_well_formed", "key_digest", "make_key"]
 
 _ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
 _BODY_CHARS = 43
@@ -29,11 +32,6 @@ def make_key() -> str:
 def is_well_formed(key: str) -> bool:
     """Whether the text has the form of a key, including a valid checksum."""
     return bool(KEY_PATTERN.fullmatch(key)) and key[-_CHECK_CHARS:] == _checksum(key[4:-_CHECK_CHARS])
-
-
-def key_digest(key: str) -> str:
-    """The hexadecimal SHA-256 under which a key is stored; defined for any text."""
-    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _checksum(body: str) -> str:

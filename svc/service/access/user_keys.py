@@ -19,6 +19,7 @@ from svc.service.store import Store
 from svc.service.store.records import KeyRecord
 
 MAX_KEYS = 50  # valid keys per user: more are a mistake, and the stream watch checks each of them
+MAX_PAGES = 20  # signed-in pages per user; one more signs the oldest out
 MAX_NAME_CHARS = 100
 MAX_TTL_SECONDS = 315_360_000  # ten years
 PAGE_SECONDS = 43_200  # 12 hours: a shift
@@ -52,9 +53,15 @@ class UserKeys:
         return await self._add(derive_key(parent, now=now, ttl=request.ttl, name=request.name.strip()), caller)
 
     async def open_page(self, caller: KeyRecord) -> NewKey:
-        """Create a short-lived key for the page; raises InvalidApiKeyError if the caller's key was revoked."""
-        now = self._clock()
-        parent = _parent_key(caller, await self._keys_of(caller), now)
+        """Create a short-lived key for the page; signs the oldest page out if there are too many.
+
+        Raises InvalidApiKeyError if the caller's key was revoked.
+        """
+        own, now = await self._keys_of(caller), self._clock()
+        parent = _parent_key(caller, own, now)
+        pages = [key for key in own if key.is_page and key.is_valid(now)]
+        for oldest in pages[: max(0, len(pages) + 1 - MAX_PAGES)]:
+            await self._store.revoke_key(oldest.id, now)
         page = derive_key(parent, now=now, ttl=PAGE_SECONDS, name="a page (svc open)")
         return await self._add(msgspec.structs.replace(page, is_page=True), caller)
 

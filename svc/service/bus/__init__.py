@@ -14,6 +14,9 @@ class Listener(Protocol):
     def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Messages that were stored, in order of seq; some may be missing or already known."""
 
+    def notify(self, body: bytes) -> None:
+        """A message that is not stored, encoded; it has no place in the order of the others."""
+
     def end(self, code: int, reason: str) -> None:
         """The session is over or the service is stopping: a websocket close code and the reason."""
 
@@ -29,6 +32,9 @@ class Bus(Protocol):
 
     def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
         """Publish messages that are already stored."""
+
+    def publish_notice(self, session_id: str, body: bytes) -> None:
+        """Publish a message that is not stored, to those who listen now."""
 
     def end(self, session_id: str, code: int, reason: str) -> None:
         """Close every stream of the session."""

@@ -29,6 +29,11 @@ class MemoryBus:
         for listener in self._listeners.get(session_id, ()):
             listener.offer(batch)
 
+    def publish_notice(self, session_id: str, body: bytes) -> None:
+        """Publish a message that is not stored, to those who listen now."""
+        for listener in self._listeners.get(session_id, ()):
+            listener.notify(body)
+
     def end(self, session_id: str, code: int, reason: str) -> None:
         """Close every stream of the session."""
         for listener in self._listeners.get(session_id, ()):

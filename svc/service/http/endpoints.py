@@ -14,6 +14,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
+from svc._proof import socket_address
 from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError
 from svc.messages import (
     AttachFileRequest,
@@ -32,7 +33,7 @@ from svc.messages import (
 )
 from svc.service.chat_completions import ChatRequest
 from svc.service.http.openapi import MAX_DIGITS
-from svc.service.http.replies import op_result, reply
+from svc.service.http.replies import degraded_reply, op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
 from svc.service.quotas.uses import RequestUse
@@ -50,9 +51,19 @@ REQUEST_USE = "request_use"
 
 
 async def health(service: Service, request: Request) -> Response:
-    """GET /health: whether the store responds."""
-    await service.session_stores.logged.check()
-    return reply(Health(status="ok", version=VERSION))
+    """GET /health: whether the service can store what it is sent."""
+    problem = await service.find_problem()
+    if problem is not None:
+        return degraded_reply(problem, VERSION)
+    warnings = [*await service.find_warnings()]
+    return reply(Health(status="degraded" if warnings else "ok", version=VERSION, warnings=warnings))
+
+
+async def proof(service: Service, request: Request) -> Response:
+    """GET /proof: that the service knows a key, before the client sends it."""
+    name, nonce = _query_parameter(request, "key"), _query_parameter(request, "nonce")
+    host, port = request.scope["server"]
+    return reply(await service.auth.proofs.prove(name, nonce, socket_address(host, port)))
 
 
 async def user_info(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -134,9 +145,8 @@ async def read_file(service: Service, key: KeyRecord, request: Request) -> Respo
     headers = {  # evidence: no browser may show or run it
         "Content-Length": str(file.size),
         "Content-Disposition": "attachment",
-        "X-Content-Type-Options": "nosniff",
     }
-    return _no_store(StreamingResponse(file.chunks, media_type="application/octet-stream", headers=headers))
+    return StreamingResponse(file.chunks, media_type="application/octet-stream", headers=headers)
 
 
 async def detach_file(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -154,7 +164,7 @@ async def feedback(service: Service, key: KeyRecord, request: Request) -> Respon
 
 async def ticket(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /stream/ticket: a ticket that opens one stream."""
-    return _no_store(reply(await service.ticket(key, await _read(service, request, TicketRequest))))
+    return reply(await service.ticket(key, await _read(service, request, TicketRequest)))
 
 
 async def list_keys(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -164,7 +174,7 @@ async def list_keys(service: Service, key: KeyRecord, request: Request) -> Respo
 
 async def create_key(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /key/create: create another key of the user."""
-    return _no_store(op_result(await service.user_keys.create(key, await _read(service, request, CreateKeyRequest))))
+    return op_result(await service.user_keys.create(key, await _read(service, request, CreateKeyRequest)))
 
 
 async def revoke_key(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -175,7 +185,7 @@ async def revoke_key(service: Service, key: KeyRecord, request: Request) -> Resp
 
 async def page_code(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /page/code: a one-time sign-in code for the page."""
-    return _no_store(reply(service.sign_in_codes.issue(key)))
+    return reply(service.sign_in_codes.issue(key))
 
 
 async def models(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -194,15 +204,15 @@ async def chat_completions(service: Service, key: KeyRecord, request: Request) -
 
 
 async def metrics(service: Service, key: KeyRecord, request: Request) -> Response:
-    """GET /metrics: Prometheus metrics, if enabled."""
+    """GET /metrics: Prometheus metrics, if enabled, for the users that may read them."""
     if not service.settings.metrics:
         raise AddressNotFoundError("metrics are disabled; enable them with `svc serve --metrics yes` (SVC_METRICS=yes)")
+    if key.user_id not in service.settings.metrics_users:
+        raise AddressNotFoundError(
+            "the metrics are not for this key's user; an operator adds the user with `svc serve --metrics-users NAME` "
+            "(SVC_METRICS_USERS)"
+        )
     return Response(service.metrics.exposition(), media_type=CONTENT_TYPE)
-
-
-def _no_store(response: Response) -> Response:
-    response.headers["Cache-Control"] = "no-store"
-    return response
 
 
 async def _started(parts: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:

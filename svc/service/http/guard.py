@@ -86,12 +86,20 @@ def _host_name(host: str) -> str:
 
 
 class Guard:
-    """The ASGI middleware around the routes."""
+    """The ASGI middleware around the routes. ``headers`` are added to every response that does not set them."""
 
     def __init__(
-        self, app: ASGIApp, *, hosts: Sequence[str], origins: Sequence[str], activity: ActivityTracker, metrics: Metrics
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Sequence[str],
+        origins: Sequence[str],
+        headers: Headers,
+        activity: ActivityTracker,
+        metrics: Metrics,
     ) -> None:
         self._app = app
+        self._headers = headers
         self._hosts = hosts
         self._origins = origins
         self._activity = activity
@@ -102,7 +110,7 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self._app(scope, receive, send)
             return
-        recorder = _ResponseRecorder(send)
+        recorder = _ResponseRecorder(send, self._headers)
         scope["request_id"] = recorder.request_id
         started = time.perf_counter()
         try:
@@ -128,10 +136,11 @@ class Guard:
 
 
 class _ResponseRecorder:
-    """Sends responses, adds the request id, and records the status."""
+    """Sends responses, adds the request id and the headers that every response has, and records the status."""
 
-    def __init__(self, send: Send) -> None:
+    def __init__(self, send: Send, headers: Headers) -> None:
         self._send = send
+        self._headers = headers
         self.request_id = new_id()[:16]
         self.status = 0
 
@@ -139,7 +148,10 @@ class _ResponseRecorder:
         """Send one ASGI message."""
         if message["type"] in ("http.response.start", "websocket.http.response.start"):
             self.status = message["status"]
-            message["headers"] = [*message.get("headers", ()), (b"x-request-id", self.request_id.encode())]
+            own = message.get("headers", ())
+            names = {name.lower() for name, _ in own}
+            added = [(name, value) for name, value in self._headers.raw if name not in names]
+            message["headers"] = [*own, *added, (b"x-request-id", self.request_id.encode())]
         elif message["type"] == "websocket.accept":
             self.status = 101
         elif message["type"] == "websocket.close":

@@ -24,7 +24,7 @@ _SCHEMAS_PATH = "#/components/schemas/"
 _INPUT_SUFFIX = "Input"  # suffix of a request type whose response form differs
 _ID_RULE: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{1,64}$"}
 _RETRYABLE = frozenset({429, 503, 507})  # these responses have Retry-After
-_KEY_ERRORS = (400, 401, 429, 500, 503)  # any operation with a key may return these
+_KEY_ERRORS = (400, 401, 429, 500, 503, 507)  # any operation with a key may return these
 _PUBLIC_ERRORS = (400, 500, 503)
 _MEANINGS = {
     400: "A field breaks a rule; `param` names it.",
@@ -39,7 +39,7 @@ _MEANINGS = {
     500: "A bug in the service; the id in the message is also in its log.",
     502: "The model behind the service failed.",
     503: "Shutting down, or the store is unavailable; see Retry-After.",
-    507: "The user keeps too many sessions or bytes.",
+    507: "The user keeps too many sessions or bytes, or the service's disk is full: see the code.",
 }
 
 OPTIONAL_PARAMETERS = ("after", "limit")  # of a page
@@ -118,13 +118,18 @@ def build_document(operations: Sequence[OperationRow], version: str, settings: S
 
 
 def _response_schemas(kinds: Sequence[type]) -> tuple[dict[type, Json], Schemas]:
-    """Schemas of what the service sends: every field is present."""
+    """Schemas of what the service sends: every field is present, unless its type omits defaults."""
     schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_SCHEMAS_PATH}{{name}}")
-    for schema in components.values():
-        if "properties" in schema:
+    sparse = {kind.__name__ for kind in kinds if isinstance(kind, type) and _omits_defaults(kind)}
+    for name, schema in components.items():
+        if "properties" in schema and name not in sparse:
             schema["required"] = list(schema["properties"])
     components["ErrorDetail"]["properties"]["code"] = {"enum": list(CODES)}
     return dict(zip(kinds, schemas, strict=True)), components
+
+
+def _omits_defaults(kind: type) -> bool:
+    return issubclass(kind, msgspec.Struct) and kind.__struct_config__.omit_defaults
 
 
 def _request_schemas(kinds: Sequence[type], answers: Schemas, settings: Settings) -> tuple[dict[type, Json], Schemas]:
@@ -201,6 +206,8 @@ def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settin
         "filename": _file_name(settings),
         "sha256": {"pattern": SHA256_PATTERN},
         **{name: {"pattern": f"^[0-9]{{1,{MAX_DIGITS}}}$"} for name in OPTIONAL_PARAMETERS},
+        "key": {"pattern": "^[0-9a-f]{16}$"},
+        "nonce": {"pattern": "^[0-9a-f]{64}$"},
     }
     if row.parameters:
         described["parameters"] = [

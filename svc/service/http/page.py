@@ -1,8 +1,9 @@
 """The page at ``/`` and the built files under ``/dist/``. Facts: docs/wire.md, "The service's page".
 
-Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST / is
-exchanged for a short-lived key, which appears only in that response: not in a URL, a cookie or a cache. npm builds the
-files into ``static/`` (labextension/ship.mjs).
+Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST /
+leads to a page that names the user and asks. Its button posts a confirmation, which must come from that page and is
+exchanged for a short-lived key. The key appears only in that response: not in a URL, a cookie or a cache. npm builds
+the files into ``static/`` (labextension/ship.mjs).
 """
 
 from __future__ import annotations
@@ -10,16 +11,19 @@ from __future__ import annotations
 import functools
 import gzip
 import hashlib
+import html
+from collections.abc import Mapping
 from importlib import resources
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
-from svc.errors import AddressNotFoundError, InvalidApiKeyError
+from svc.errors import AddressNotFoundError, InvalidApiKeyError, InvalidRequestError
 from svc.service.http import endpoints as http
 from svc.service.operations import Service
+from svc.service.store.records import KeyRecord
 
 FILES = {
     "swc.iife.js": "text/javascript; charset=utf-8",
@@ -28,6 +32,7 @@ FILES = {
     "page.css": "text/css; charset=utf-8",
 }
 _MAX_FORM_BYTES = 1_000  # a form with a code of 43 characters
+_USED = "This sign-in code was already used or has expired."
 _START_MARK = "{{start}}"
 _POLICY = "; ".join(
     [
@@ -41,18 +46,15 @@ _POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-_PAGE_HEADERS = {
-    "Content-Security-Policy": _POLICY,
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
+_PAGE_HEADERS = {"Content-Security-Policy": _POLICY}
+_CONFIRM_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; "
+    "form-action 'self'; frame-ancestors 'none'",
+    "Referrer-Policy": "same-origin",  # with no-referrer, the button's form would have the origin "null"
 }
 _FILE_HEADERS = {
     "Cache-Control": "no-cache",  # cached but revalidated, because file names do not change between versions
     "Cross-Origin-Resource-Policy": "cross-origin",  # other pages may embed the element
-    "X-Content-Type-Options": "nosniff",
     "Vary": "Accept-Encoding",
 }
 
@@ -78,11 +80,31 @@ async def page(service: Service, request: Request) -> Response:
 
 
 async def sign_in(service: Service, request: Request) -> Response:
-    """POST /: the page, signed in with the one-time code of a form."""
+    """POST /: with a code, the page that asks for confirmation; with a confirmation, the page, signed in."""
     form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
-    key = service.sign_in_codes.redeem(form.get("code", [""])[0])
+    if "confirmation" in form:
+        check_own_form(request.headers)
+        return await _signed_in(service, service.sign_in_codes.confirm(form["confirmation"][0]))
+    redeemed = service.sign_in_codes.redeem(form.get("code", [""])[0])
+    return _page(Start(notice=_USED), 401) if redeemed is None else _confirm_page(*redeemed)
+
+
+def check_own_form(headers: Mapping[str, str]) -> None:
+    """Raise InvalidRequestError unless the service's own page posted the form.
+
+    A missing Origin is refused too: browsers send it with every POST.
+    """
+    origin, host = headers.get("origin", ""), headers.get("host", "")
+    is_own = urlsplit(origin).netloc.lower() == host.lower() != ""
+    if not is_own or headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise InvalidRequestError(
+            "only the service's own page can confirm a sign-in; run `svc open` again", param="Origin"
+        )
+
+
+async def _signed_in(service: Service, key: KeyRecord | None) -> Response:
     if key is None:
-        return _page(Start(notice="This sign-in code was already used or has expired."), 401)
+        return _page(Start(notice=_USED), 401)
     try:
         page_key = await service.user_keys.open_page(key)
     except InvalidApiKeyError as error:
@@ -105,6 +127,12 @@ async def file(service: Service, request: Request) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         return Response(found.compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=FILES[name])
     return Response(found.plain, headers=headers, media_type=FILES[name])
+
+
+def _confirm_page(key: KeyRecord, confirmation: str) -> Response:
+    text = (resources.files("svc.service") / "confirm.html").read_text("utf-8")
+    text = text.replace("{{confirmation}}", html.escape(confirmation)).replace("{{user}}", html.escape(key.user_id))
+    return Response(text, headers=_CONFIRM_HEADERS, media_type="text/html")
 
 
 def _page(start: Start, status: int = 200) -> Response:

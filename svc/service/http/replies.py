@@ -5,13 +5,25 @@ from __future__ import annotations
 import math
 
 import msgspec
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from svc.errors import ServiceError
-from svc.messages import ErrorBody, ErrorDetail, OpResult
+from svc.messages import Degraded, ErrorBody, ErrorDetail, OpResult
 from svc.service.quotas.uses import RequestUse
+from svc.service.settings import Settings
 
+HEALTH_RETRY_SECONDS = 30
+_FOR_EVERY_RESPONSE = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Referrer-Policy": "no-referrer",
+    "X-Frame-Options": "DENY",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
 _ENCODER = msgspec.json.Encoder()
 
 
@@ -30,6 +42,12 @@ class HeldResponse:
             self._use.close()
 
 
+def headers_for_every_response(settings: Settings) -> Headers:
+    """The headers of every response, errors included, unless the response sets another value itself."""
+    hsts = {"Strict-Transport-Security": f"max-age={settings.hsts_seconds}"} if settings.hsts_seconds else {}
+    return Headers(_FOR_EVERY_RESPONSE | hsts)
+
+
 def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
     """200 with the JSON of the body."""
     return Response(_ENCODER.encode(body), media_type="application/json")
@@ -38,6 +56,14 @@ def reply(body: msgspec.Struct | list[msgspec.Struct]) -> Response:
 def op_result(data: msgspec.Struct | None = None) -> Response:
     """200 with an OpResult."""
     return reply(OpResult() if data is None else OpResult(data=msgspec.Raw(_ENCODER.encode(data))))
+
+
+def degraded_reply(problem: ServiceError, version: str) -> Response:
+    """503 for GET /health: monitors see the status, people the reason."""
+    detail = ErrorDetail(code=problem.code, message=problem.message, type=problem.type, param=None)
+    body = Degraded(error=detail, status="degraded", version=version)
+    headers = {"Retry-After": str(HEALTH_RETRY_SECONDS)}
+    return Response(_ENCODER.encode(body), 503, headers=headers, media_type="application/json")
 
 
 def error_reply(error: ServiceError) -> Response:

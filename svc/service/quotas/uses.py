@@ -51,6 +51,11 @@ class TurnUse:
         self._turn: Hold | None = None
         self.payer = Payer(key.rate_id, self._spend_seconds)
 
+    @property
+    def key_id(self) -> str:
+        """The key that asked."""
+        return self._key.id
+
     def begin(self) -> None:
         """Count the turn and what it is asked; raises RateLimitedError."""
         check_turn(self._quotas, self._key)

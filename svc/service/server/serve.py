@@ -24,6 +24,7 @@ import msgspec
 import uvicorn
 from starlette.types import ASGIApp
 
+from svc._atomic_file import write_atomic
 from svc.assistant.turn import Assistant
 from svc.errors import ConfigError
 from svc.process_safety import forbid_core_dumps, protect_children
@@ -81,6 +82,7 @@ def run(options: Options, settings: Settings) -> None:
     with contextlib.ExitStack() as held:
         if options.connection_file is not None:
             held.enter_context(_lock(options.connection_file, "another local service is already running"))
+            options.connection_file.unlink(missing_ok=True)  # of a process that died: its PID may be another's now
         held.enter_context(_lock(database, "another service is using this database"))
         listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
         running = build(assistant, database=database, settings=settings)
@@ -108,7 +110,7 @@ def database_path(address: str) -> Path:
         raise ConfigError(
             f"--database {address} is not valid; it must be sqlite:///PATH (such as sqlite:////var/lib/svc.db)"
         )
-    return Path(path).absolute()
+    return Path(path).resolve()  # two names of one database have one lock and one folder of files
 
 
 def default_assistant(environment: Mapping[str, str]) -> str:
@@ -190,7 +192,7 @@ class Server(uvicorn.Server):
             return
         connection = self.connection
         if self._options.connection_file is not None:
-            _write_private(self._options.connection_file, msgspec.json.encode(connection))
+            write_atomic(self._options.connection_file, msgspec.json.encode(connection))
         if not await self._running.service.session_stores.logged.keys():
             log.warning("no keys", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
@@ -263,7 +265,8 @@ def read_or_make_key(path: Path) -> str:
     """Read the key from the file, which is created with mode 0600 if it is missing; raises ConfigError."""
     try:
         if not path.exists():
-            _write_private(path, f"{make_key()}\n".encode())
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            write_atomic(path, f"{make_key()}\n".encode())
         path.chmod(0o600)
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
@@ -271,18 +274,6 @@ def read_or_make_key(path: Path) -> str:
     if not is_well_formed(key):
         raise ConfigError(f"the key file {path} contains no valid key; delete it, and a new key is created")
     return key
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    """Write the file atomically, readable by this user only."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
-    part.unlink(missing_ok=True)
-    with open(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "wb") as sink:  # noqa: PTH123  # a descriptor
-        sink.write(data)
-        sink.flush()
-        os.fsync(sink.fileno())
-    part.replace(path)
 
 
 @contextlib.contextmanager

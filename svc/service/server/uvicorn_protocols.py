@@ -29,7 +29,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from uvicorn.server import ServerState
 
 from svc.errors import InvalidRequestError
-from svc.service.http.replies import error_reply
+from svc.service.http.replies import error_reply, headers_for_every_response
 from svc.service.quotas.uses import ACCOUNT
 from svc.service.server.connections import ConnectionLimits
 from svc.service.server.frame_batching import CoalescingTransport
@@ -111,11 +111,14 @@ class _HttpConnection(HttpToolsProtocol):
         self._has_progress = False
         super().data_received(data)
         self._head_bytes = 0 if self._has_progress else self._head_bytes + len(data)
-        if self._head_bytes > self._settings.max_head_bytes and not self.transport.is_closing():
-            self.send_400_response(
-                f"the request's head is more than {self._settings.max_head_bytes:,} bytes; shorten the URL and "
-                "headers (SVC_MAX_HEAD_BYTES)"
-            )
+        if self._head_bytes > self._settings.max_head_bytes:
+            self._refuse_head()
+
+    def _refuse_head(self) -> None:
+        self.send_400_response(
+            f"the request's head is more than {self._settings.max_head_bytes:,} bytes; shorten the URL and "
+            "headers (SVC_MAX_HEAD_BYTES)"
+        )
 
     def pause_writing(self) -> None:
         super().pause_writing()
@@ -136,6 +139,10 @@ class _HttpConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._has_progress, self._is_in_head = True, False
         self._stop_timer()
+        size = len(self.url) + sum(len(name) + len(value) for name, value in self.headers)
+        if size > self._settings.max_head_bytes:  # complete within the read in which it became too long
+            self._refuse_head()
+            raise ValueError("the request's head is too long")  # the parser reports it as its own error
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -157,11 +164,14 @@ class _HttpConnection(HttpToolsProtocol):
             self._close_after(self._settings.body_idle_seconds)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a malformed request in the wire's error format, and close."""
+        """Answer a malformed request in the wire's error format, and close; the first reason counts."""
+        if self.transport.is_closing():
+            return
         self._stop_timer()
         refusal = error_reply(InvalidRequestError(msg))
         head = [b"HTTP/1.1 400 Bad Request", b"connection: close"]
-        head += [name + b": " + value for name, value in refusal.raw_headers]
+        extra = headers_for_every_response(self._settings).raw
+        head += [name + b": " + value for name, value in [*refusal.raw_headers, *extra]]
         self.transport.write(b"\r\n".join([*head, b"", bytes(refusal.body)]))
         self.transport.close()
 

@@ -7,19 +7,30 @@ A file is stored under a generated id; the user's name for it never becomes a pa
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import hashlib
 import io
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 import msgspec
 
-from svc.errors import ConfigError, SessionFileNotFoundError, TooLargeError, UnavailableError
+from svc.errors import (
+    InsufficientStorageError,
+    ServiceError,
+    SessionFileNotFoundError,
+    TooLargeError,
+    UnavailableError,
+)
 from svc.messages import new_id
+from svc.service.sessions.file_folder import FILE_NAME, FileFolder, Manifest, delete
 from svc.service.sessions.file_type import HEAD_BYTES
 from svc.service.settings import MIB
+from svc.service.store.disk_space import FULL_ERRNOS, DiskSpace
+from svc.service.store.records import FileState
+from svc.service.store.store_errors import storage_full
 
 CHUNK_BYTES = MIB  # per write, which runs in a thread
 
@@ -40,48 +51,87 @@ class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
     chunks: AsyncGenerator[bytes, None]
 
 
+class FileJournal(Protocol):
+    """What ``DiskFiles`` needs of the store of logged sessions."""
+
+    async def file_ids(self) -> set[str]:
+        """The ids of all attached files."""
+        ...
+
+    async def journaled_files(self) -> dict[str, FileState]:
+        """The files that are being received or removed."""
+        ...
+
+    async def begin_file(self, file_id: str) -> None:
+        """Record that a file is being received."""
+
+    async def forget_files(self, file_ids: Iterable[str]) -> None:
+        """Drop files from the journal."""
+
+
 class DiskFiles:
-    """Files of logged sessions, in a folder of mode 0700."""
+    """Files of logged sessions, in a folder of mode 0700.
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    A file is received under a name of its own (``.part``), attached in the database, and then renamed. The journal in
+    the database names what is between these steps, so that nothing else is ever deleted.
+    """
 
-    async def open(self, known: set[str]) -> None:
-        """Create the folder, and delete files that no session knows (left behind by a killed process)."""
-        try:
-            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            orphans = [path.name for path in self._folder.iterdir() if path.name not in known]
-        except OSError as error:
-            raise ConfigError(f"the folder for attached files {self._folder} cannot be used: {error}") from error
-        await self.remove(orphans)
+    def __init__(self, folder: Path, journal: FileJournal, space: DiskSpace) -> None:
+        self._folder = FileFolder(folder)
+        self._journal = journal
+        self._space = space
+        self._received: set[str] = set()  # complete, not renamed yet
+
+    async def open(self) -> None:
+        """Lock the folder and compare it with the database; raises ConfigError if it cannot be used."""
+        await asyncio.to_thread(self._folder.open)
+        known = Manifest(frozenset(await self._journal.file_ids()), await self._journal.journaled_files())
+        if settled := await asyncio.to_thread(self._folder.reconcile, known):
+            await self._journal.forget_files(settled)
+
+    def close(self) -> None:
+        """Let another service use the folder."""
+        self._folder.close()
+
+    async def warnings(self) -> list[str]:
+        """What an operator should look at."""
+        return await asyncio.to_thread(self._folder.warnings)
 
     async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
-        """Write a stream to disk; the file is durable on return.
+        """Write a stream to disk; the file is durable on return, and complete once it is published.
 
         Raises:
             TooLargeError: The stream is larger than ``limit_bytes``.
-            UnavailableError: The disk is full or cannot be written.
+            InsufficientStorageError: The disk is full.
+            UnavailableError: The disk cannot be written.
         """
+        self._space.check()
         file_id = new_id()
-        path = self._folder / file_id
+        await self._journal.begin_file(file_id)
+        path = self._folder.part(file_id)
         try:
             descriptor = await asyncio.to_thread(os.open, path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
             with open(descriptor, "wb", buffering=0) as sink:  # noqa: ASYNC230, PTH123  # a descriptor, not a path
-                return await _copy(chunks, sink, file_id, limit_bytes)
+                received = await _copy(chunks, sink, file_id, limit_bytes, self._space)
         except OSError as error:
             await self.remove([file_id])
-            raise UnavailableError(
-                f"the file could not be written ({error.strerror}); free space on the disk of the service's database",
-                retry_after=60,
-            ) from error
+            raise _write_error(error) from error
         except BaseException:
             await self.remove([file_id])
             raise
+        self._received.add(file_id)
+        return received
+
+    def publish(self, file_id: str) -> None:
+        """Give an attached file its name; if that fails, the next start does it."""
+        with contextlib.suppress(OSError):
+            self._folder.part(file_id).rename(self._folder.file(file_id))
+            self._received.discard(file_id)
 
     async def open_file(self, file_id: str, size: int) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
         try:
-            file = await asyncio.to_thread(open, self._folder / file_id, "rb")
+            file = await asyncio.to_thread(open, self.source(file_id), "rb")
         except FileNotFoundError as error:
             raise _detached() from error
         except OSError as error:
@@ -89,15 +139,38 @@ class DiskFiles:
         return OpenFile(size=size, chunks=_chunks_of_file(file))
 
     def source(self, file_id: str) -> Path:
-        """The path of the file."""
-        return self._folder / file_id
+        """The path of an attached file."""
+        if file_id in self._received:  # its session names it already
+            self.publish(file_id)
+        return self._folder.part(file_id) if file_id in self._received else self._folder.file(file_id)
 
     async def remove(self, file_ids: Iterable[str]) -> None:
-        """Delete the files."""
-        await asyncio.to_thread(_unlink, [self._folder / file_id for file_id in file_ids])
+        """Delete the files; what cannot be deleted now is deleted at the next start."""
+        removed = [file_id for file_id in file_ids if FILE_NAME.fullmatch(file_id)]
+        if not removed:
+            return
+        self._received.difference_update(removed)
+        self._folder.forget_missing(removed)
+        gone = await asyncio.to_thread(self._unlink, removed)
+        with contextlib.suppress(InsufficientStorageError, UnavailableError):
+            await self._journal.forget_files(gone)
+
+    def _unlink(self, file_ids: Iterable[str]) -> list[str]:
+        return [id_ for id_ in file_ids if delete((self._folder.part(id_), self._folder.file(id_)))]
 
 
-async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int) -> ReceivedFile:
+def _write_error(error: OSError) -> ServiceError:
+    if error.errno in FULL_ERRNOS:
+        return storage_full(error.strerror or "no space")
+    return UnavailableError(
+        f"the file could not be written ({error.strerror}); its operator must look at the service's disk",
+        retry_after=60,
+    )
+
+
+async def _copy(
+    chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, limit_bytes: int, space: DiskSpace
+) -> ReceivedFile:
     digest, size, head = hashlib.sha256(), 0, b""
     buffer = bytearray()
     async for chunk in chunks:
@@ -105,6 +178,7 @@ async def _copy(chunks: AsyncIterator[bytes], sink: IO[bytes], file_id: str, lim
         check_size(size, limit_bytes)
         buffer += chunk
         if len(buffer) >= CHUNK_BYTES:
+            space.check()
             head = head or bytes(buffer[:HEAD_BYTES])
             await asyncio.to_thread(_write, sink, digest, bytes(buffer))
             buffer.clear()
@@ -119,11 +193,6 @@ def _write(sink: IO[bytes], digest: hashlib._Hash, data: bytes) -> None:
     remaining = memoryview(data)
     while remaining:
         remaining = remaining[sink.write(remaining) :]
-
-
-def _unlink(paths: list[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
 
 
 class MemoryFiles:
@@ -161,6 +230,9 @@ class MemoryFiles:
                 f"the files of unlogged sessions would take {self._used + more:,} bytes of memory; the limit is "
                 f"{self._limit_bytes:,} for all of them. Detach some, or use a logged session"
             )
+
+    def publish(self, file_id: str) -> None:
+        """A received file is complete."""
 
     async def open_file(self, file_id: str, size: int) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""

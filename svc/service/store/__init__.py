@@ -5,7 +5,7 @@
 - Fencing: an append by a process that no longer holds the turn's lease changes nothing.
 - Each turn has at most one RESULT.
 
-If the disk or the database fails, the methods raise UnavailableError.
+If the disk is full, the methods raise InsufficientStorageError; if the database fails otherwise, UnavailableError.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from svc.messages import Message
 from svc.service.store.records import (
     FeedbackRecord,
     FileRecord,
+    FileState,
     FirstBatch,
     HistoryRow,
     KeyRecord,
@@ -39,7 +40,7 @@ class Store(Protocol):
         """Finish accepted writes, then close the database."""
 
     async def check(self) -> None:
-        """Return if the store responds; raises UnavailableError."""
+        """Return if the store can be read and written; raises UnavailableError or InsufficientStorageError."""
 
     async def add_session(self, session: SessionRecord) -> SessionRecord:
         """Store a session, or return the one that already has its id."""
@@ -181,11 +182,36 @@ class Store(Protocol):
         """The ids of all files of all sessions."""
         ...
 
+    async def begin_file(self, file_id: str) -> None:
+        """Record that a file with this id is being received; ``add_file`` removes the record."""
+
+    async def journaled_files(self) -> dict[str, FileState]:
+        """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
+        ...
+
+    async def forget_files(self, file_ids: Iterable[str]) -> None:
+        """Drop files from the journal, because they are no longer on the disk."""
+
+    async def meta(self, name: str) -> bytes | None:
+        """A value that the service remembers about itself; None if there is none."""
+        ...
+
+    async def set_meta(self, name: str, value: bytes) -> None:
+        """Remember a value under this name."""
+
     async def add_key(self, key: KeyRecord, digest: str) -> None:
         """Store a key under its digest; a key that exists is left as it is."""
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         """The key, even if revoked or expired; None if unknown."""
+        ...
+
+    async def key_digest(self, beginning: str) -> str | None:
+        """The digest of the key, even if revoked or expired, that begins like this; None if unknown."""
+        ...
+
+    async def valid_keys(self, key_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the keys that are neither revoked nor expired."""
         ...
 
     async def keys(self) -> list[KeyRecord]:

@@ -9,14 +9,22 @@ Database files are created with mode 0600; SQLite gives the WAL the same mode.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import sqlite3
+import time
 from importlib import resources
 from pathlib import Path
 
 from svc.errors import ConfigError
+from svc.service.store.store_errors import is_damage
 
+log = logging.getLogger("svc.store")
+CHECK_SECONDS = (
+    5.0  # about two gigabytes; a reader of damage that is found later gets an error, and so does GET /health
+)
+_STEPS_PER_LOOK = 10_000
 _PRAGMAS = """
 PRAGMA busy_timeout = 5000;
 PRAGMA temp_store = MEMORY;
@@ -33,10 +41,49 @@ def connect(path: Path | None) -> sqlite3.Connection:
     return connection
 
 
+def recovery(name: str) -> str:
+    """What an operator does about a damaged database."""
+    return (
+        f"stop the service, move {name} away together with its -wal and -shm files, copy a backup to {name} and start "
+        "again. Without a backup it starts with an empty database; attached files are kept, and come back with the "
+        "database that knows them"
+    )
+
+
+def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise ConfigError if the file is damaged. A check that takes longer than ``CHECK_SECONDS`` is given up."""
+    end = time.monotonic() + CHECK_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > end, _STEPS_PER_LOOK)
+    try:
+        found = [row[0] for row in connection.execute("PRAGMA quick_check(1)").fetchall()]
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
+            raise
+        log.info("integrity check given up", extra={"seconds": CHECK_SECONDS})
+        return
+    except sqlite3.DatabaseError as error:
+        found = [str(error)]
+    finally:
+        connection.set_progress_handler(None, 0)
+    if found != ["ok"]:
+        raise ConfigError(f"the database {path} is damaged ({found[0][:200]}). To recover, {recovery(str(path))}")
+
+
+def _keep_log_of_missing(path: Path) -> None:
+    """Move aside a write-ahead log whose database is missing or empty; SQLite would delete it."""
+    write_ahead_log = path.with_name(f"{path.name}-wal")
+    is_missing = not path.exists() or not path.stat().st_size
+    if is_missing and write_ahead_log.is_file() and write_ahead_log.stat().st_size:
+        aside = path.with_name(f"{write_ahead_log.name}.orphaned-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}")
+        write_ahead_log.rename(aside)
+        log.error("write-ahead log without a database", extra={"moved_to": str(aside)})
+
+
 def create_file(path: Path) -> None:
     """Create folder and file if they are missing, for this user only, and switch the file to WAL mode."""
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _keep_log_of_missing(path)
         os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
         connection = connect(path)
         try:
@@ -44,7 +91,12 @@ def create_file(path: Path) -> None:
         finally:
             connection.close()
     except (OSError, sqlite3.Error) as error:
-        raise ConfigError(f"the database {path} cannot be opened: {error}. Choose another with --database") from error
+        if isinstance(error, sqlite3.Error) and is_damage(error):
+            raise ConfigError(f"the database {path} is damaged ({error}). To recover, {recovery(str(path))}") from error
+        raise ConfigError(
+            f"the database {path} cannot be opened: {error}. Check the folder's permissions and free space, or choose "
+            "another with --database"
+        ) from error
 
 
 def migrate(connection: sqlite3.Connection, name: str) -> None:

@@ -14,6 +14,8 @@ from svc.messages import Message, MessageType, MimeType, ModelInfo, Usage
 
 Logging = Literal["required", "optional", "never"]
 """Whether a key's sessions are stored on disk; with ``optional`` each session decides."""
+FileState = Literal["receiving", "removing"]
+"""Why a file is in the journal: it is not attached yet, or not attached any more."""
 
 
 class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):

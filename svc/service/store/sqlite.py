@@ -9,7 +9,7 @@ checked here.
 from __future__ import annotations
 
 import asyncio
-import contextlib
+import logging
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -19,14 +19,15 @@ from typing import TypeVar
 
 import msgspec
 
-from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
+from svc.errors import ConfigError, ServiceError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
 from svc.service.store import turn_rows
-from svc.service.store.connection import connect, create_file, migrate
+from svc.service.store.connection import check_integrity, connect, create_file, migrate, recovery
 from svc.service.store.records import (
     FeedbackRecord,
     FileRecord,
+    FileState,
     FirstBatch,
     HistoryRow,
     KeyRecord,
@@ -48,11 +49,15 @@ from svc.service.store.rows import (
     session_values,
     turn_row,
 )
-from svc.service.store.writer import Writer, unavailable
+from svc.service.store.store_errors import is_damage, store_error
+from svc.service.store.writer import Writer
 
 T = TypeVar("T")
 BUSY_MILLISECONDS = 5_000
 READERS = 2  # threads: reads are short, and the tools need the cores
+_PROBE_BYTES = 262_144  # more than small transactions find room for on a full disk
+_NO_FILE_JOURNAL = "DROP TRIGGER file_attached; DROP TRIGGER file_detached;"  # files in memory end with the process
+log = logging.getLogger("svc.store")
 
 
 class SqliteStore:
@@ -69,6 +74,7 @@ class SqliteStore:
         )
         self._connections: list[sqlite3.Connection] = []
         self._has_erased = False  # since the WAL was last truncated
+        self._damage: ServiceError | None = None
 
     async def open(self) -> None:
         """Create the file if it is missing, migrate the schema, start the writer."""
@@ -79,9 +85,15 @@ class SqliteStore:
             create_file(self._path)
         try:
             connection = connect(self._path)
+            if self._path is not None:
+                check_integrity(connection, self._path)
             migrate(connection, self._name)
+            if self._path is None:
+                connection.executescript(_NO_FILE_JOURNAL)
         except sqlite3.Error as error:
-            raise ConfigError(f"{self._name} cannot be used as the database: {error}") from error
+            raise ConfigError(
+                f"{self._name} cannot be used as the database: {error}. If its disk is full, free space and start again"
+            ) from error
         self._writer = Writer(lambda: connection)
         if self._path is not None:
             self._loop_connection = self._reader(busy_milliseconds=0)
@@ -113,7 +125,8 @@ class SqliteStore:
         try:
             return await loop.run_in_executor(self._readers, self._run_read, operation)
         except sqlite3.Error as error:
-            raise unavailable(error) from error
+            self._note_damage(error)
+            raise store_error(error) from error
 
     def _run_read(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
@@ -131,13 +144,39 @@ class SqliteStore:
         Each statement sees its own snapshot: a transaction around them would cost two more statements.
         """
         if self._loop_connection is not None:
-            with contextlib.suppress(sqlite3.OperationalError):
+            try:
                 return operation(self._loop_connection)
+            except sqlite3.OperationalError:  # busy
+                return await self._read(operation)
+            except sqlite3.DatabaseError as error:
+                self._note_damage(error)
+                raise store_error(error) from error
         return await self._read(operation)
 
     async def check(self) -> None:
-        """Return if the database can be read."""
+        """Return if the database can be read and, if the last write failed, written again."""
         await self._read(lambda c: c.execute("SELECT count(*) FROM keys").fetchone())
+        if self._damage is not None:
+            raise self._damage.with_traceback(None)
+        if self._writer is not None and self._writer.problem is not None:
+            await self._write(_probe)
+            self._writer.problem = None
+
+    def _note_damage(self, error: sqlite3.Error) -> None:
+        """Remember that the file is damaged: only a restart with a restored file ends that."""
+        if is_damage(error):
+            log.critical("the database is damaged", extra={"reason": str(error), "recovery": recovery(self._name)})
+            self._damage = store_error(error)
+
+    async def meta(self, name: str) -> bytes | None:
+        """A value that the service remembers about itself; None if there is none."""
+        row = await self._read(lambda c: c.execute("SELECT value FROM meta WHERE name = ?", [name]).fetchone())
+        return None if row is None else row[0]
+
+    async def set_meta(self, name: str, value: bytes) -> None:
+        """Remember a value under this name."""
+        sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
+        await self._write(lambda c: c.execute(sql, [name, value]).rowcount)
 
     # sessions
 
@@ -393,6 +432,21 @@ class SqliteStore:
         rows = await self._read(lambda c: c.execute("SELECT id FROM files").fetchall())
         return {row[0] for row in rows}
 
+    async def begin_file(self, file_id: str) -> None:
+        """Record that a file with this id is being received; ``add_file`` removes the record."""
+        sql = "INSERT INTO file_journal (id, state) VALUES (?, 'receiving')"
+        await self._write(lambda c: c.execute(sql, [file_id]).rowcount)
+
+    async def journaled_files(self) -> dict[str, FileState]:
+        """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
+        rows = await self._read(lambda c: c.execute("SELECT id, state FROM file_journal").fetchall())
+        return dict(rows)
+
+    async def forget_files(self, file_ids: Iterable[str]) -> None:
+        """Drop files from the journal, because they are no longer on the disk."""
+        values = [(file_id,) for file_id in file_ids]
+        await self._write(lambda c: c.executemany("DELETE FROM file_journal WHERE id = ?", values).rowcount)
+
     # keys
 
     async def add_key(self, key: KeyRecord, digest: str) -> None:
@@ -405,6 +459,18 @@ class SqliteStore:
         """The key, even if revoked or expired; None if unknown."""
         found = await self._read_inline(lambda c: _keys(c, "WHERE digest = ?", [digest]))
         return found[0] if found else None
+
+    async def key_digest(self, beginning: str) -> str | None:
+        """The digest of the key, even if revoked or expired, that begins like this; None if unknown."""
+        sql = "SELECT digest FROM keys WHERE digest >= ? AND digest < ? LIMIT 1"  # digests are hexadecimal
+        row = await self._read_inline(lambda c: c.execute(sql, [beginning, f"{beginning}g"]).fetchone())
+        return None if row is None else str(row[0])
+
+    async def valid_keys(self, key_ids: Iterable[str], now: float) -> set[str]:
+        """Those of the keys that are neither revoked nor expired."""
+        ids = msgspec.json.encode(sorted(key_ids)).decode()
+        found = await self._read_inline(lambda c: _keys(c, "WHERE id IN (SELECT value FROM json_each(?))", [ids]))
+        return {key.id for key in found if key.is_valid(now)}
 
     async def keys(self) -> list[KeyRecord]:
         """All keys, oldest first."""
@@ -422,6 +488,12 @@ class SqliteStore:
             AND (json_extract(record, '$.expires') < :end OR revoked BETWEEN 1 AND :end)
         """
         await self._write(lambda c: c.execute(sql, {"end": ended_before}).rowcount)
+
+
+def _probe(connection: sqlite3.Connection) -> None:
+    """Write what a turn might write, and remove it again."""
+    connection.execute("INSERT OR REPLACE INTO meta (name, value) VALUES ('probe', zeroblob(?))", [_PROBE_BYTES])
+    connection.execute("DELETE FROM meta WHERE name = 'probe'")
 
 
 def _insert_session(connection: sqlite3.Connection, session: SessionRecord) -> None:

@@ -8,13 +8,15 @@ the others of its group are not affected. If the commit fails, all of them fail.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import sqlite3
 import threading
 from collections.abc import Callable
 from typing import TypeVar, cast
 
-from svc.errors import UnavailableError
+from svc.errors import ServiceError, UnavailableError
+from svc.service.store.store_errors import is_store_failure, store_error
 
 T = TypeVar("T")
 MAX_GROUP = 512  # operations per transaction: limits how long the first one waits
@@ -45,6 +47,7 @@ class Writer:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection]) -> None:
         self._connection = connect()
+        self.problem: ServiceError | None = None  # why the last transaction failed, until a probe of the store succeeds
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._write_groups, name="svc-store-writer", daemon=True)
         self._is_closed = False
@@ -57,7 +60,8 @@ class Writer:
             The operation's result, once it is durable.
 
         Raises:
-            UnavailableError: The database cannot be written, or ``close`` was called.
+            UnavailableError: The database cannot be used, or ``close`` was called.
+            InsufficientStorageError: The disk is full.
             Exception: What the operation itself raised; its changes are undone.
         """
         if self._is_closed:
@@ -85,7 +89,13 @@ class Writer:
                     is_last = True
                 else:
                     group.append(job)
-            self._commit(group)
+            try:
+                self._commit(group)
+            except Exception as error:  # noqa: BLE001  # whoever waits for this group or a later one must get a result
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.rollback()
+                for job in group:
+                    job.error = job.error or error
             _resolve(group)
             if is_last:
                 return
@@ -104,7 +114,14 @@ class Writer:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
             for job in group:
-                job.error = job.error or unavailable(error)
+                job.error = job.error or self._failed(error)
+
+    def _failed(self, error: Exception) -> Exception:
+        """The error for the caller of an operation; a failure of the store itself is remembered as its problem."""
+        if not (isinstance(error, sqlite3.Error) and is_store_failure(error)):
+            return error
+        self.problem = store_error(error)
+        return store_error(error)
 
     def _run_alone(self, job: _Job) -> None:
         """Run the only operation of a group. It needs no savepoint, because a failure undoes the whole transaction
@@ -113,7 +130,7 @@ class Writer:
         try:
             job.result = job.operation(self._connection)
         except Exception as error:  # noqa: BLE001  # passed to the caller
-            job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
+            job.error = self._failed(error)
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
 
@@ -124,16 +141,9 @@ class Writer:
         except Exception as error:
             if not self._connection.in_transaction:  # disk full: SQLite has rolled back the whole group
                 raise
-            job.error = unavailable(error) if isinstance(error, sqlite3.OperationalError) else error
+            job.error = self._failed(error)
             self._connection.execute("ROLLBACK TO operation")
         self._connection.execute("RELEASE operation")
-
-
-def unavailable(error: sqlite3.Error) -> UnavailableError:
-    """The error for a database that cannot be read or written at the moment."""
-    return UnavailableError(
-        f"the service's database is unavailable ({error}); try again in a few seconds", retry_after=5
-    )
 
 
 def _resolve(group: list[_Job]) -> None:

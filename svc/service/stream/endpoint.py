@@ -17,6 +17,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from svc.errors import InvalidRequestError, RateLimitedError, ServiceError
 from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
+from svc.service.access.auth import request_target
 from svc.service.close_codes import CLOSED_SESSION, TOO_MANY
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
@@ -40,7 +41,8 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
     query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
-    key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id)
+    target = request_target(websocket.scope)
+    key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id, target=target)
     websocket.scope["state"] |= {"key_id": key.id, ACCOUNT: key.rate_id}
     service.quotas.spend(QuotaName.REQUESTS, key)
     after = _parse_after(session_id, query.get("after", [""])[-1])
@@ -152,6 +154,8 @@ class _Connection:
     async def _send_queued(self) -> None:
         while batch := self._outbox.pop(PAGE_BYTES):
             await self._send(batch)
+        if notices := self._outbox.pop_notices():
+            await self._websocket.send({"type": "websocket.send", TEXTS: notices})
 
     async def _send_page(self) -> None:
         outbox = self._outbox

@@ -53,20 +53,25 @@ class OpenStreams:
         while True:
             await asyncio.sleep(self._service.settings.watch_seconds)
             try:
+                await self._end_invalid_keys()
                 await self._service.end_expired()
-                await self._close_invalid()
+                await self._close_expired()
             except Exception:
                 log.exception("watch failed")
 
-    async def _close_invalid(self) -> None:
-        if not self._open:
-            return
-        bad_keys = await self._service.auth.invalid_keys({stream.key_id for stream in self._open})
-        expired = await self._service.expired_sessions({stream.session_id for stream in self._open})
+    async def _end_invalid_keys(self) -> None:
+        """Close the streams of keys that were revoked or expired, then end the turns that they started."""
+        in_use = {stream.key_id for stream in self._open} | set(self._service.turns.asking_keys.values())
+        bad_keys = await self._service.auth.invalid_keys(in_use)
         for stream in list(self._open):
             if stream.key_id in bad_keys:
                 stream.outbox.end(BAD_KEY, "the key is no longer valid")
-            elif stream.session_id in expired:
+        await self._service.end_turns_of(bad_keys)
+
+    async def _close_expired(self) -> None:
+        expired = await self._service.expired_sessions({stream.session_id for stream in self._open})
+        for stream in list(self._open):
+            if stream.session_id in expired:
                 stream.outbox.end(CLOSED_SESSION, "the session expired")
 
     async def close(self) -> None:

@@ -33,6 +33,7 @@ class Outbox:
         self._is_live = False
         self._queue: deque[StoredMessage] = deque()
         self._queued_bytes = 0
+        self._notices: list[bytes] = []
 
     @property
     def is_live(self) -> bool:
@@ -46,8 +47,8 @@ class Outbox:
 
     @property
     def has_queued(self) -> bool:
-        """Whether ``pop`` would return messages."""
-        return bool(self._queue)
+        """Whether ``pop`` or ``pop_notices`` would return messages."""
+        return bool(self._queue or self._notices)
 
     def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Queue stored messages; a client that is too far behind is to be disconnected."""
@@ -66,6 +67,16 @@ class Outbox:
             self.is_too_slow.set()  # frees the queue's memory now, even if the sender is blocked on the client
             self._catch_up()
         self.pending.set()
+
+    def notify(self, body: bytes) -> None:
+        """Queue a message that is not stored; it is sent after those that are queued."""
+        self._notices.append(body)
+        self.pending.set()
+
+    def pop_notices(self) -> list[bytes]:
+        """Take the messages that are not stored."""
+        taken, self._notices = self._notices, []
+        return taken
 
     def end(self, code: int, reason: str) -> None:
         """Close the stream with this code; the first call counts."""

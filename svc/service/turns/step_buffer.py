@@ -74,6 +74,10 @@ class StepBuffer:
         """How the turn ended, once its end is decided."""
         return self._state
 
+    def now(self) -> float:
+        """The time for a message of this turn."""
+        return self._clock()
+
     def start(self, open_steps: OpenSteps) -> None:
         """Start the assistant in the next iteration of the event loop, unless it was started or the end is decided."""
         if self._task is None and not self._end:

@@ -10,21 +10,28 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
-from svc.errors import ServiceError, UnavailableError
+import msgspec
+
+from svc.errors import InsufficientStorageError, ServiceError, UnavailableError
 from svc.messages import Message
 from svc.service.bus import Bus
 from svc.service.settings import Settings
 from svc.service.store import Store
 from svc.service.store.records import LeaseLostError, StoredMessage, TurnRecord
+from svc.service.turns.message_builder import refusal
 from svc.service.turns.step_buffer import Batch, StepBuffer
 
 log = logging.getLogger("svc.turns")
 RETRY_SECONDS = 1.0  # between attempts to write while the store is unavailable
 MAX_WRITE_TRIES = 5  # then the turn is failed; storing that end is retried until it succeeds
+_ENCODER = msgspec.json.Encoder()
 
 
 class TurnRun:
-    """One turn while it runs. ``done`` is set once its end is stored or the turn was released."""
+    """One turn while it runs. ``done`` is set once its end is stored or the turn was released.
+
+    ``settled`` is set then, too, or once the end cannot be stored: ``failure`` says why, and nobody should wait longer.
+    """
 
     def __init__(
         self, turn: TurnRecord, step_buffer: StepBuffer, *, store: Store, bus: Bus, settings: Settings
@@ -32,6 +39,8 @@ class TurnRun:
         self.turn = turn
         self.step_buffer = step_buffer
         self.done = asyncio.Event()
+        self.settled = asyncio.Event()
+        self.failure: ServiceError | None = None
         self.turn_end: list[Message] = []  # the last messages of the turn, once its end is stored
         self.stored_count = 0  # messages so far
         self._store = store
@@ -55,7 +64,7 @@ class TurnRun:
         self.stored_count += len(batch.messages)
         if batch.turn_end is not None:
             self.turn_end = batch.end
-            self.done.set()
+            self._set_done()
 
     async def run(self) -> None:
         """Run until the turn has ended, was released or was lost to another process."""
@@ -64,7 +73,12 @@ class TurnRun:
             await self._store_batches()
         finally:
             timer.cancel()
-            self.done.set()
+            self._set_done()
+
+    def _set_done(self) -> None:
+        self.failure = None
+        self.done.set()
+        self.settled.set()
 
     def stop(self, error: ServiceError) -> None:
         """End the turn with an error, unless its end is decided; messages added before are stored first."""
@@ -103,19 +117,28 @@ class TurnRun:
                 # The fence check failed: the turn was ended or taken over, so nothing more may be written here.
                 log.warning("turn ended elsewhere", extra={"turn": self.turn.id, "reason": str(error)})
                 return
-            except UnavailableError as error:
+            except (UnavailableError, InsufficientStorageError) as error:
                 failures += 1
                 log.error("turn not stored", exc_info=error, extra={"turn": self.turn.id, "attempts": failures})
                 await self._wait_for_store(batch, error, is_abandoned=failures >= MAX_WRITE_TRIES)
 
-    async def _wait_for_store(self, batch: Batch, error: UnavailableError, *, is_abandoned: bool) -> None:
-        """Keep the batch for the next attempt, or fail the turn without it."""
-        if is_abandoned:
+    async def _wait_for_store(self, batch: Batch, error: ServiceError, *, is_abandoned: bool) -> None:
+        """Keep the batch for the next attempt, or fail the turn without it; an answer that is complete is kept."""
+        if is_abandoned and not self.step_buffer.has_end:
             self.step_buffer.abandon(error)
         else:
             self.step_buffer.put_back(batch)
+        if is_abandoned and self.failure is None:
+            self._report(error)
         await asyncio.sleep(RETRY_SECONDS)
         self.step_buffer.pending.set()
+
+    def _report(self, error: ServiceError) -> None:
+        """Tell those who wait that the turn's end cannot be stored now, in a message that is not stored either."""
+        self.failure = error
+        notice = refusal(error, now=self.step_buffer.now(), query=self.step_buffer.query)
+        self._bus.publish_notice(self.turn.session_id, _ENCODER.encode(notice))
+        self.settled.set()
 
     async def _store_batch(self, batch: Batch) -> None:
         if messages := batch.messages:

@@ -111,6 +111,7 @@ class Turns:
         self.owner = new_id()  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
+        self._asking_keys: dict[str, str] = {}  # by session, for running turns that were asked in this process
         self._tasks: set[asyncio.Task[None]] = set()
         self.is_stopping = False  # queries are refused, running turns may finish
 
@@ -118,6 +119,11 @@ class Turns:
     def running(self) -> list[str]:
         """The ids of the sessions with a running turn."""
         return list(self._runs)
+
+    @property
+    def asking_keys(self) -> dict[str, str]:
+        """The id of the key that asked, by session, of the turns that were asked in this process."""
+        return dict(self._asking_keys)
 
     async def ask(
         self, handle: SessionHandle, query: Message, *, use: TurnUse, local_tools: Sequence[LocalTool] = ()
@@ -128,8 +134,11 @@ class Turns:
 
         Raises:
             UnavailableError: The service is stopping, or the store is out of reach.
+            InsufficientStorageError: The disk is full.
             TurnInProgressError: Another turn of the session is running.
         """
+        if (run := self._runs.get(handle.session.id)) is not None and run.failure is not None:
+            raise run.failure.with_traceback(None)  # its end waits for the store, as this query would
         history, after_seq = self.histories.find(handle.session), handle.session.last_seq
         pending = PendingTurn(handle, query, after_seq=after_seq, history=history, use=use, local_tools=local_tools)
         if tuple(local_tools) != handle.session.local_tools and not handle.session.is_running:
@@ -157,7 +166,7 @@ class Turns:
         )  # few such sessions get a second question
         turn_start, run = await self._admit(pending, partial(handle.store.begin_session, handle.session, exchanges))
         if run is not None:
-            await run.done.wait()
+            await _settled(run)
             if run.turn_end:
                 return run.turn_end
         return await handle.store.turn_messages(await self.wait(handle.store, turn_start.turn))
@@ -225,10 +234,11 @@ class Turns:
 
         Raises:
             TurnCancelledError: The session was deleted.
-            UnavailableError: The service stops before the turn's end.
+            UnavailableError: The service stops before the turn's end, or the store is out of reach.
+            InsufficientStorageError: The disk is full.
         """
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
-            await run.done.wait()
+            await _settled(run)
         now = await store.turn(turn.session_id, turn.id)
         if now is None:
             raise TurnCancelledError("the session was deleted while the turn ran")
@@ -244,10 +254,16 @@ class Turns:
         if run is None or (turn_id and run.turn.id != turn_id):
             return False
         run.stop(error)
-        await run.done.wait()
+        await run.settled.wait()
         return True
 
-    async def recover(self, store: Store, find: Callable[[str], Awaitable[SessionHandle | None]]) -> None:
+    async def recover(
+        self,
+        store: Store,
+        find: Callable[[str], Awaitable[SessionHandle | None]],
+        *,
+        expiry_time: Callable[[], float],
+    ) -> None:
         """Run the turns of a dead process again; end those without attempts left or with an expired session."""
         for turn in await store.claim_orphans(owner=self.owner):
             handle = await find(turn.session_id)
@@ -258,22 +274,23 @@ class Turns:
             run = self._new_run(pending, turn, self._new_step_buffer(pending))
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
-                await self._end(run, fault)
-            elif self._clock() >= handle.session.expire_time:
-                await self._end(run, SessionExpiredError("the session expired while the turn ran"))
+                await self._end(pending, run, fault)
+            elif expiry_time() >= handle.session.expire_time:
+                await self._end(pending, run, SessionExpiredError("the session expired while the turn ran"))
             else:
                 log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
                 run.step_buffer.add_info(RESTART_NOTICE)
                 self._start(pending, run)
 
-    async def _end(self, run: TurnRun, error: ServiceError) -> None:
+    async def _end(self, pending: PendingTurn, run: TurnRun, error: ServiceError) -> None:
         run.stop(error)
-        await run.run()
+        self._start(pending, run)
+        await run.settled.wait()
 
     async def close(self) -> None:
         """Refuse new turns, give the running ones time to end, release the rest for the next process."""
         self.is_stopping = True
-        waiting = [asyncio.create_task(run.done.wait()) for run in self._runs.values()]
+        waiting = [asyncio.create_task(run.settled.wait()) for run in self._runs.values()]
         if waiting:
             await asyncio.wait(waiting, timeout=self._settings.stop_seconds)
         for task in waiting:
@@ -313,6 +330,8 @@ class Turns:
         run.step_buffer.start(partial(self._open_steps, pending))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
+            if pending.use is not None:
+                self._asking_keys[run.turn.session_id] = pending.use.key_id
             if pending.local_calls is not None:
                 self._local_calls[run.turn.session_id] = pending.local_calls
         task = asyncio.create_task(self._supervise(pending, run))
@@ -335,6 +354,7 @@ class Turns:
         if self._runs.get(run.turn.session_id) is run:
             del self._runs[run.turn.session_id]
             self._local_calls.pop(run.turn.session_id, None)
+            self._asking_keys.pop(run.turn.session_id, None)
         self._update_history_cache(pending, run)
         seconds = self._clock() - pending.query.created_at
         usage = run.step_buffer.usage
@@ -394,6 +414,13 @@ class Turns:
 def _end_use(pending: PendingTurn) -> None:
     if pending.use is not None:
         pending.use.end()
+
+
+async def _settled(run: TurnRun) -> None:
+    """Return once the turn has ended or was released; raises the store's error if its end cannot be stored."""
+    await run.settled.wait()
+    if run.failure is not None:
+        raise run.failure.with_traceback(None)
 
 
 def cancelled() -> TurnCancelledError:

@@ -159,3 +159,14 @@ def test_an_interrupt_cancels_the_turn_and_exits_with_130():
 
         assert (asking.returncode, rest) == (130, "interrupted; the question was cancelled\n")
         assert [m.status_message for m in session.history() if m.message_type == MessageType.ERROR] == ["cancelled"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.parametrize("command", [["rules", "list"], ["serve", "--show-settings"]], ids=lambda words: words[0])
+def test_output_to_a_full_disk_is_one_line_on_stderr(command: list[str]):
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "svc.cli.main", *command], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
+    assert b"No space left on device. Free space" in done.stderr

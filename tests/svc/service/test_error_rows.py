@@ -23,6 +23,7 @@ from svc.errors import CODES, UpstreamError
 from svc.service.access.key_admin import revoke_key
 from svc.service.access.keys import make_key
 from svc.service.settings import Settings
+from svc.service.store.store_errors import storage_full
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, opened, read, register, send, until_closed
 
@@ -171,6 +172,17 @@ def while_the_store_is_held(world: World) -> httpx2.Response:
             connection.execute("ROLLBACK")
 
 
+def while_the_disk_is_full(world: World) -> httpx2.Response:
+    with pytest.MonkeyPatch.context() as patch:
+        space = world.service.running.service.space
+        patch.setattr(space, "_measure", lambda: storage_full("0 bytes are free"))
+        patch.setattr(space, "_measured", float("-inf"))
+        try:
+            return generate(world, world.own, "x")
+        finally:
+            patch.setattr(space, "_found", None)
+
+
 def chat(world: World, **fields: object) -> httpx2.Response:
     asked = {"model": "stable", "messages": [{"role": "user", "content": "x"}]}
     return post(world, "/chat/completions", **(asked | fields))
@@ -295,6 +307,9 @@ ROWS = {
     ),
     "stopping": Row(503, "unavailable", while_stopping, ("stopping", "again")),
     "no store": Row(503, "unavailable", while_the_store_is_held, ("unavailable", "locked", "again")),
+    "a full disk": Row(
+        507, "insufficient_storage", while_the_disk_is_full, ("nothing was stored", "full", "0 bytes", "Free space")
+    ),
 }
 
 
@@ -309,7 +324,7 @@ def check(row: Row, status: int, headers: dict[str, str], body: bytes) -> None:
     assert (status, error["code"], error["type"], error["param"]) == (
         row.status,
         row.code,
-        TYPES[row.status],
+        "server_error" if row.code == "insufficient_storage" else TYPES[row.status],
         row.param,
     )
     assert [pattern for pattern in row.says if not re.search(pattern, error["message"])] == [], error["message"]

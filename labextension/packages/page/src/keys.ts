@@ -1,5 +1,7 @@
 // HTTP client for the user's API keys. Source: docs/wire.md, "API keys". Has no user interface.
 
+import { Proofs, UnprovenError } from "svc";
+
 /** A key as the service returns it. Times are seconds since the epoch; 0 means never. */
 export interface Key {
   readonly id: string;
@@ -29,13 +31,13 @@ export class RefusedError extends Error {
 
 /** The key operations, authorized by one key. `baseUrl` has no trailing slash. */
 export class Keys {
-  readonly #apiKey: string;
+  readonly #proofs: Proofs;
 
   constructor(
     readonly baseUrl: string,
     apiKey: string,
   ) {
-    this.#apiKey = apiKey;
+    this.#proofs = new Proofs(apiKey, { isBrowser: true });
   }
 
   /** The ID of the key's user. */
@@ -59,21 +61,22 @@ export class Keys {
   }
 
   async #call(method: "GET" | "POST", path: string, body: unknown, signal: AbortSignal): Promise<unknown> {
-    const request: RequestInit = {
-      method,
-      signal,
-      cache: "no-store",
-      credentials: "omit",
-      headers: { Authorization: `Bearer ${this.#apiKey}`, "Content-Type": "application/json" },
-    };
+    const request: RequestInit = { method, signal, cache: "no-store", credentials: "omit" };
     if (body !== undefined) request.body = JSON.stringify(body);
-    const reply = await fetch(this.baseUrl + path, request).catch((error: unknown) => {
+    const reply = await this.#send(path, method, request, signal).catch((error: unknown) => {
       if (signal.aborted) throw error;
+      if (error instanceof UnprovenError) throw new RefusedError(error.isKeyUnknown ? 401 : 0, `${error.message}.`);
       throw new RefusedError(0, "The service cannot be reached. Is it running? `svc open` starts a local one.");
     });
     const read: unknown = await reply.json().catch(() => null);
     if (!reply.ok) throw new RefusedError(reply.status, messageOf(read) ?? `The service answered ${reply.status}.`);
     return read;
+  }
+
+  async #send(path: string, method: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
+    const authorization = await this.#proofs.authorization(this.baseUrl, method, path, signal);
+    const headers = { Authorization: authorization, "Content-Type": "application/json" };
+    return fetch(this.baseUrl + path, { ...request, headers });
   }
 }
 

@@ -22,13 +22,15 @@ export class Config {
     apiKey: string,
     readonly baseUrl: string,
     readonly wsUrl: string,
+    /** The numeric address that the service itself listens on, if baseUrl is a tunnel's end on this machine. */
+    readonly tunnelTo = "",
   ) {
     this.#apiKey = apiKey;
   }
 
-  /** The value of the `Authorization` header. */
-  authorization(): string {
-    return `Bearer ${this.#apiKey}`;
+  /** The key; a method, so that nothing prints it. */
+  apiKey(): string {
+    return this.#apiKey;
   }
 }
 
@@ -57,7 +59,7 @@ export function resolve(
   }
   const baseUrl = address(base || DEFAULT_BASE_URL, "baseUrl", HTTP);
   const wsUrl = stream ? address(stream, "wsUrl", WS) : baseUrl.replace(/^http/i, "ws");
-  return new Config(checkedKey(key, baseUrl), baseUrl, wsUrl);
+  return new Config(checkedKey(key, baseUrl), baseUrl, wsUrl, environ["SVC_TUNNEL_TO"]);
 }
 
 /** Whether `host` is this machine: a loopback address, `localhost`, or a subdomain of it (RFC 6761). */

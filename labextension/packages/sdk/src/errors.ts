@@ -24,7 +24,8 @@
  *         ├── InternalServiceError        500
  *         ├── UpstreamError               502
  *         ├── UnavailableError            503  `retryAfter` in seconds
- *         └── QuotaExceededError          507
+ *         ├── QuotaExceededError          507
+ *         └── InsufficientStorageError    507
  *
  * A call ended by an AbortSignal rejects with the signal's reason, which is none of these.
  */
@@ -210,6 +211,13 @@ export class QuotaExceededError extends ServiceError {
   static override readonly defaultCode = "quota_exceeded";
 }
 
+/** The service cannot store anything, because its disk is full; ask again once space is free. */
+export class InsufficientStorageError extends ServiceError {
+  override name = "InsufficientStorageError";
+  static override readonly defaultStatus = 507;
+  static override readonly defaultCode = "insufficient_storage";
+}
+
 const CLASSES = new Map<string, typeof ServiceError>(
   [
     InvalidRequestError,
@@ -231,6 +239,7 @@ const CLASSES = new Map<string, typeof ServiceError>(
     UpstreamError,
     UnavailableError,
     QuotaExceededError,
+    InsufficientStorageError,
   ].map((cls) => [cls.defaultCode, cls]),
 );
 

@@ -39,6 +39,7 @@ export {
   type Vendor,
 } from "./messages.js";
 export type { UploadProgress } from "./platform.js";
+export { Proofs, UnprovenError } from "./proof.js";
 export { type AttachOptions, type FileContent, InteractiveSession, type SessionChanges } from "./session.js";
 export { Streamer, type StreamerOptions, type StreamState } from "./streamer.js";
 export type { AbortOptions } from "./transport.js";

@@ -2,12 +2,20 @@
  * HTTP calls and websocket connections: the only module that uses the network; it translates network errors.
  *
  * `requests` decides what is sent and how replies read, `retry` what is retried, `protocol` what a frame means. The key
- * is sent in headers only; in browsers, which cannot set a websocket's headers, a ticket opens the stream.
+ * is sent in headers only, over plain http as a text that only the service can read (`proof`); in browsers, which cannot
+ * set a websocket's headers, a ticket opens the stream.
  */
 import { PLATFORM } from "#platform";
 
 import type { Config } from "./config.js";
-import { InvalidApiKeyError, ProtocolError, ServiceError, SessionExpiredError, UnreachableError } from "./errors.js";
+import {
+  InvalidApiKeyError,
+  ProtocolError,
+  ServiceError,
+  SessionExpiredError,
+  SvcError,
+  UnreachableError,
+} from "./errors.js";
 import {
   type FileBody,
   UpgradeRefusedError,
@@ -15,6 +23,7 @@ import {
   type SocketRequest,
   type UploadProgress,
 } from "./platform.js";
+import { Proofs, UnprovenError } from "./proof.js";
 import { type Call, parseRetryAfter, pathOf, readError, readReply, type Reply, ticket } from "./requests.js";
 import { CALL_LIMIT_SECONDS, closeMeaning, isRetriedStatus, Backoff } from "./retry.js";
 import { limited, pause, TimeLimitError } from "./waiting.js";
@@ -25,6 +34,8 @@ const REPLY_SECONDS = 60;
 /** Node's error codes if no connection was made, so nothing was sent. Browsers do not say. */
 const NOTHING_SENT = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|ENETUNREACH|EHOSTUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
 const UNTRUSTED = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY/;
+
+type HeaderFields = Record<string, string>;
 
 /**
  * A connection could not be opened or was lost; retrying may help.
@@ -49,7 +60,11 @@ export interface AbortOptions {
 
 /** One service, over HTTP and websocket. Keeps no open connection. */
 export class Transport {
-  constructor(readonly config: Config) {}
+  readonly #proofs: Proofs;
+
+  constructor(readonly config: Config) {
+    this.#proofs = new Proofs(config.apiKey(), { tunnelTo: config.tunnelTo, isBrowser: PLATFORM.needsTicket });
+  }
 
   /** Send, retry if allowed, and read the reply. Rejects with ServiceError, UnreachableError or ProtocolError. */
   call<T>(call: Call<T>, { signal }: AbortOptions = {}): Promise<T> {
@@ -62,10 +77,10 @@ export class Transport {
     body: FileBody,
     { signal, onprogress }: AbortOptions & { onprogress?: ((progress: UploadProgress) => void) | undefined },
   ): Promise<T> {
-    const send = (ownSignal: AbortSignal, touch: () => void): Promise<Reply> =>
+    const send = async (ownSignal: AbortSignal, touch: () => void): Promise<Reply> =>
       PLATFORM.upload({
         address: this.config.baseUrl + call.target,
-        headers: this.#headers(call),
+        headers: await this.#headers(call, ownSignal),
         body,
         onprogress: (progress) => {
           touch();
@@ -86,20 +101,40 @@ export class Transport {
     const { wsUrl } = this.config;
     const query = new URLSearchParams({ session_id: sessionId, after: String(after) });
     const protocols = PLATFORM.needsTicket ? ["svc", `svc.ticket.${await this.#ticket(sessionId, signal)}`] : [];
+    const target = `/stream?${query.toString()}`;
     try {
+      const authorized = PLATFORM.needsTicket ? {} : await this.#authorized(wsUrl, "GET", target, signal);
       return await PLATFORM.openSocket({
-        address: `${wsUrl}/stream?${query.toString()}`,
+        address: wsUrl + target,
         protocols,
-        headers: PLATFORM.needsTicket ? {} : { Authorization: this.config.authorization() },
+        headers: authorized,
         openSeconds: CONNECT_SECONDS,
         ...handlers,
         signal,
       });
     } catch (error) {
       signal.throwIfAborted();
+      if (error instanceof SvcError) throw error;
       if (error instanceof UpgradeRefusedError) throw refusedStream(error.reply, wsUrl);
       if (UNTRUSTED.test(codeOf(error))) throw untrusted(wsUrl, error);
       throw new LostConnectionError(unreachable(wsUrl, error));
+    }
+  }
+
+  /** The key's header. What goes wrong before anything was sent may always be retried. */
+  async #authorized(address: string, method: string, target: string, signal: AbortSignal): Promise<HeaderFields> {
+    try {
+      const httpAddress = address.replace(/^ws/i, "http");
+      return { Authorization: await this.#proofs.authorization(httpAddress, method, target, signal) };
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!(error instanceof UnprovenError)) throw new LostConnectionError(unreachable(address, error));
+      const text = `${address}: ${error.message}. Neither your key nor your question was sent.`;
+      if (error.isPassing) throw new LostConnectionError(text);
+      if (error.isKeyUnknown) {
+        throw new InvalidApiKeyError(`${text} Set a key that this service knows (\`svc keys create\` creates one).`);
+      }
+      throw new UnreachableError(`${text} Check the address, and whether the service is older than this client.`);
     }
   }
 
@@ -134,7 +169,7 @@ export class Transport {
     return this.#translated(call, signal, async (ownSignal) => {
       const response = await fetch(this.config.baseUrl + call.target, {
         method: call.method,
-        headers: this.#headers(call),
+        headers: await this.#headers(call, ownSignal),
         body: call.body,
         cache: "no-store",
         credentials: "omit",
@@ -158,6 +193,7 @@ export class Transport {
       return await limited(REPLY_SECONDS, signal, send);
     } catch (error) {
       signal?.throwIfAborted();
+      if (error instanceof SvcError) throw error;
       if (UNTRUSTED.test(codeOf(error))) throw untrusted(baseUrl, error);
       if (call.isRepeatable || NOTHING_SENT.test(codeOf(error))) {
         throw new LostConnectionError(unreachable(baseUrl, error));
@@ -169,8 +205,8 @@ export class Transport {
     }
   }
 
-  #headers(call: Call<unknown>): Record<string, string> {
-    const authorization = { Authorization: this.config.authorization() };
+  async #headers(call: Call<unknown>, signal: AbortSignal): Promise<HeaderFields> {
+    const authorization = await this.#authorized(this.config.baseUrl, call.method, call.target, signal);
     return call.method === "POST" ? { ...authorization, "Content-Type": call.contentType } : authorization;
   }
 }

@@ -17,11 +17,11 @@ test.each<[string, ConnectionOptions, Record<string, string>, string, string]>([
 ])("the service is resolved: %s", (_, given, environ, baseUrl, wsUrl) => {
   const config = resolve({ apiKey: KEY, ...given }, environ);
 
-  expect([config.baseUrl, config.wsUrl, config.authorization()]).toEqual([baseUrl, wsUrl, `Bearer ${KEY}`]);
+  expect([config.baseUrl, config.wsUrl, config.apiKey()]).toEqual([baseUrl, wsUrl, KEY]);
 });
 
 test("a key may come from the environment, and whitespace is trimmed", () => {
-  expect(resolve({}, { SVC_API_KEY: ` ${KEY}\n` }).authorization()).toBe(`Bearer ${KEY}`);
+  expect(resolve({}, { SVC_API_KEY: ` ${KEY}\n` }).apiKey()).toBe(KEY);
 });
 
 test.each([

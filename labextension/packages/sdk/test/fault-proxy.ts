@@ -1,5 +1,6 @@
 /** A TCP proxy in front of a real service, whose connections can be cut or silenced. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+import process from "node:process";
 
 export class FaultProxy {
   readonly #server: Server;
@@ -21,6 +22,7 @@ export class FaultProxy {
 
   static async start(target: string): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
+    process.env["SVC_TUNNEL_TO"] = new URL(target).host; // the proxy is a tunnel to the service
     await new Promise<void>((resolve) => proxy.#server.listen(0, "127.0.0.1", resolve));
     return proxy;
   }
@@ -34,6 +36,7 @@ export class FaultProxy {
   }
 
   close(): void {
+    delete process.env["SVC_TUNNEL_TO"];
     this.cutAll();
     this.#server.close();
   }

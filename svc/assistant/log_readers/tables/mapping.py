@@ -19,7 +19,7 @@ _VAGUE = frozenset(
 )  # fmt: skip
 """Names that mean something as a whole, but not as the last part of a nested name."""
 _HOST_FOR = {"source_address": "source_host", "destination_address": "destination_host"}
-_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.)+[A-Za-z][\w-]{1,62}\.?|localhost")
+_DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,20}[A-Za-z][\w-]{1,62}\.?|localhost")
 _METHODS = frozenset(["get", "post", "head", "put", "delete", "options", "connect", "patch", "trace", "propfind"])
 _URL = re.compile(r"/|https?://|(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|CONNECT|PATCH) ", re.IGNORECASE)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")

@@ -108,7 +108,7 @@ SECTION = Section(
         ),
         labels=frozenset({"zip", "tar", "jar", "apk", "epub", "sevenzip", "rar", "cab", "iso"}) | PACKED_LABELS,
         claims=frozenset({"zip", "tar", "jar", "apk", "sevenzip", "rar", "cab", "iso"}),
-        file_names=words(r".*\.(?:tar\.(?:gz|bz2|xz|zst)|tgz|tbz2?|txz)"),
+        file_names=words(r".{0,255}\.(?:tar\.(?:gz|bz2|xz|zst)|tgz|tbz2?|txz)"),
     ),
     verdict=verdict,
     body=body,

@@ -100,7 +100,7 @@ def _disguises(name: str, label: str, parts: list[str], table: _NameTable) -> li
     last = parts[0] if parts else ""
     if len(parts) > 1 and parts[1] in table.harmless and last in runs | table.disk_image | table.web_page:
         found.append(Danger("double_ending", f"double extension .{parts[1]}.{last}", Severity.HIGH))
-    if re.search(r"\s{6,}\.\w+\s*$", name):
+    if re.search(r"\s{6,24}\.\w{1,100}\s*$", name):
         found.append(Danger("double_ending", "spaces hide its real extension", Severity.HIGH))
     if _BIDIRECTIONAL.search(name):
         found.append(Danger("disguise", "a bidirectional control character disguises its name", Severity.HIGH))

@@ -123,7 +123,7 @@ SECTION = Section(
         labels=READABLE_LABELS - RECORD_LABELS - {"eml"},
         claims=frozenset({"python"}),
         file_names=words(
-            r"sshd?_config(?:\.\w+)?|(?:[\w.-]+\.)?Dockerfile|Containerfile|\.env(?:\.\w+)?|nginx\.conf|httpd\.conf"
+            r"sshd?_config(?:\.\w+)?|(?:[\w.-]{1,255}\.)?Dockerfile|Containerfile|\.env(?:\.\w+)?|nginx\.conf|httpd\.conf"
             r"|apache2\.conf|\.htaccess|php\.ini|my\.cnf|redis\.conf|sudoers|smb\.conf|vsftpd\.conf"
         ),
     ),

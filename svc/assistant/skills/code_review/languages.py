@@ -176,8 +176,8 @@ def _is_documentation(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-_HASH = re.compile(r"\s*#(?!include|define|!)")
-_SLASHES = re.compile(r"\s*(?://|/\*|\*(?:\s|/|$))")
+_HASH = re.compile(r"\A\s*+#(?!include|define|!)")
+_SLASHES = re.compile(r"\A\s*+(?://|/\*|\*(?:\s|/|$))")
 _COMMENTS = {
     "python": _HASH, "ruby": _HASH, "shell": _HASH, "env": _HASH, "sshd": _HASH, "nginx": _HASH, "apache": _HASH,
     "dockerfile": _HASH, "compose": _HASH, "kubernetes": _HASH, "terraform": _HASH,

@@ -38,8 +38,10 @@ _SANITISED = re.compile(
 )
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _ASSIGNED = re.compile(
-    r"\s*(?:(?:export|final|static|public|private|const|let|var|my|auto|int|char\s*\*|[A-Z]\w*(?:<[^>=]{0,60}>)?(?:\[\])?)\s+){0,3}"
-    r"([$@]?[A-Za-z_]\w*)(?:\s*,\s*\w+)*\s*(?::\s*[\w\[\]., |]+?)?\s*:?=(?![=>])"
+    r"\s*+(?:(?:export|final|static|public|private|const|let|var|my|auto|int|char\s{0,20}\*"
+    r"|[A-Z]\w{0,100}(?:<[^>=]{0,60}>)?(?:\[\])?)\s{1,20}){0,3}"
+    r"([$@]?[A-Za-z_]\w{0,100})(?:\s{0,20},\s{0,20}\w{1,100}){0,16}\s{0,20}"
+    r"(?::\s{0,20}[\w\[\]., |]{1,100}?)?\s{0,20}:?=(?![=>])"
 )
 _QUESTION = re.compile(
     r"\s*(?:please |can you |could you )?(?:review|check|audit|look|is|are|what|find|analy[sz]e|inspect|any)\b",

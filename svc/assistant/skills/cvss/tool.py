@@ -32,8 +32,8 @@ _VECTOR = re.compile(
     rf"|(?<![A-Za-z0-9:/.])(?P<bare>{_FIELD}(?:[ \t]?/{{1,2}}[ \t]?{_FIELD}){{2,60}})",
     re.IGNORECASE,
 )
-_VERSION_IN_PREFIX = re.compile(r"CVSS[ \t:]*v?(\d(?:\.\d{1,2})?)", re.IGNORECASE)
-_VERSION_BEFORE = re.compile(r"CVSS[ \t:]*(?:v|version)?[ \t]*([234]\.\d)(?![^/\n]*/)", re.IGNORECASE)
+_VERSION_IN_PREFIX = re.compile(r"CVSS[ \t:]{0,8}v?(\d(?:\.\d{1,2})?)", re.IGNORECASE)
+_VERSION_BEFORE = re.compile(r"CVSS[ \t:]{0,8}(?:v|version)?[ \t]{0,8}([234]\.\d)(?![^/\n]{0,60}/)", re.IGNORECASE)
 LOOK_BACK_CHARS = 60  # where "CVSS v3.0 vector:" may stand before a vector without prefix
 
 VERSIONS = ("3.1", "4.0", "2.0", "3.0")  # in the order in which a tie is decided

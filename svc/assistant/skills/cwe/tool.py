@@ -104,7 +104,7 @@ def _blocks(text: str) -> Iterator[tuple[int, str]]:
     lines: list[str] = []
     start = 1
     for number, line in enumerate([*text.split("\n"), ""], start=1):
-        is_new = re.match(r"\s*[-*•]?\s*CVE-\d{4}-\d+", line) is not None
+        is_new = re.match(r"\s{0,20}[-*•]?\s{0,20}CVE-\d{4}-\d+", line) is not None
         if lines and (not line.strip() or is_new):
             yield start, " ".join(lines)[:MAX_BLOCK_CHARS]
             lines = []
@@ -152,7 +152,9 @@ def _normalised(text: str) -> str:
 @cache
 def _normalised_names() -> list[tuple[int, str]]:
     """Return the names of three words or more, which no sentence contains by chance, without parts in brackets."""
-    names = [(entry.id, _normalised(re.sub(r"\(.*?\)", "", entry.name)).strip()) for entry in _table().weaknesses]
+    names = [
+        (entry.id, _normalised(re.sub(r"\([^)\n]{0,200}\)", "", entry.name)).strip()) for entry in _table().weaknesses
+    ]
     return [(number, name) for number, name in names if name.count(" ") >= 2 and number not in NAME_IGNORED]
 
 

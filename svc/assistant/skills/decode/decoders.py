@@ -72,7 +72,7 @@ _CHAR_LIST = re.compile(
     re.IGNORECASE,
 )
 _OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
-_OCTAL = re.compile(r"[0-3]?[0-7]{2,3}(?:[\s,][0-3]?[0-7]{2,3}){2,}")
+_OCTAL = re.compile(r"(?:[0-3][0-7]{3}|[0-7]{2,3})(?:[\s,](?:[0-3][0-7]{3}|[0-7]{2,3})){2,}+")
 _BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{10,}")
 _ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)
@@ -199,7 +199,7 @@ def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
     calls = _CHAR_CALL.findall(text)
     if len(calls) >= 3:
         whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
-        yield Reading("character codes", _encoded(re.sub(r"\0\s*[+&.]?\s*\0|\0", "", whole)))
+        yield Reading("character codes", _encoded(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
     if _CHAR_LIST.search(text):
         joined = "".join(
             _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))

@@ -67,9 +67,9 @@ _FILE_NAMES = {
 _FILE_LABELS = tuple(_FILE_NAMES)
 _MEANINGFUL = re.compile(
     r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
-    r"|home)/|[\w.+-]+@[\w-]+\.[a-z]{2,}"
-    r"|\b\w+\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w+[^<>]*>|\$\w+\s?=|\w+\([^()]*\)"
-    r"|\"\w+\"\s?:|\b[a-z]\w{1,9}\{[\w!?@$.-]{4,}\}|\w+=\w+&",
+    r"|home)/|[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,63}"
+    r"|\b\w{1,80}\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w{1,40}[^<>]{0,300}>|\$\w{1,40}\s?=|\w{1,40}\([^()]{0,300}\)"
+    r"|\"\w{1,80}\"\s?:|\b[a-z]\w{1,9}\{[\w!?@$.-]{4,200}\}|\w{1,40}=\w{1,80}&",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[A-Za-z]+")

@@ -374,11 +374,14 @@ def _priority(node: SearchNode) -> float | None:
 
 
 _SUSPICIOUS_CODE = (
-    ("a PowerShell download cradle", re.compile(r"(?=.*\b(?:iex|invoke-expression))(?=.*\bdownload(?:string|file))")),
+    (
+        "a PowerShell download cradle",
+        re.compile(r"(?m)^(?=.*\b(?:iex|invoke-expression))(?=.*\bdownload(?:string|file))"),
+    ),
     ("Mimikatz", re.compile(r"mimikatz|sekurlsa")),
     ("a shellcode loader", re.compile(r"virtualalloc|createremotethread")),
-    ("a reverse shell", re.compile(r"/dev/tcp/|\bnc\b.*\s-e\b")),
-    ("a download piped into a shell", re.compile(r"\b(?:curl|wget)\b.*\|")),
+    ("a reverse shell", re.compile(r"/dev/tcp/|\bnc\b.{0,300}\s-e\b")),
+    ("a download piped into a shell", re.compile(r"\b(?:curl|wget)\b.{0,300}\|")),
 )
 """Names of what ``_RISKY`` finds, searched in all that it found together."""
 
@@ -405,9 +408,7 @@ def _part_findings(
     yield _result(steps, chain, evidence)
     text = text_of(steps[-1].data)
     if text:
-        for event in indicators.inspect(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}"):
-            if isinstance(event, Finding):
-                yield event
+        yield from indicators.indicators_of(text[0][:MAX_INDICATOR_CHARS], source=f"last layer of part {chain}")
 
 
 def _encoding_name(step: Reading) -> str:

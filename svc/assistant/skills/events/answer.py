@@ -331,7 +331,7 @@ SECTION = Section(
         also=frozenset({"authlog"}),
         defers_to=frozenset({"auth_log"}),
         file_names=words(
-            r"(?:.*[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d+)(?:[._-].*)?\.(?:gz|bz2|xz|zst)"
+            r"(?:.{0,255}[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d{1,20})(?:[._-].{0,255})?\.(?:gz|bz2|xz|zst)"
         ),
         takes=frozenset({"after", "before"}),
         covers=frozenset({"indicators", "behaviours"}),

@@ -20,7 +20,10 @@ MAX_LISTED = 200
 MAX_COMMANDS = 20_000
 MAX_MESSAGE_CHARS = 2_000  # searched in one line
 _USER_CREATED = "user created"
-_SUDO = re.compile(r"^\s*(\S+) : (?:.*?; )??TTY=(\S+) ; PWD=(.*?) ; USER=(\S+) ;.*?COMMAND=(.*)$")
+_SUDO = re.compile(
+    r"^\s{0,20}(\S{1,300}) : (?:.{0,300}?; )??TTY=(\S{1,300}) ; PWD=(.{0,300}?) ; USER=(\S{1,300}) ;"
+    r".{0,300}?COMMAND=(.*)$"
+)
 _REFUSED = re.compile(r"^\s*(\S+) : (.*?(?:NOT in sudoers|not allowed|incorrect password)[^;]*);.*?COMMAND=(.*)$")
 _MESSAGES = (
     (re.compile(r"^new user: name=([^,]+)(?:, UID=0\b)?"), _USER_CREATED, Severity.MEDIUM, ("T1136.001",)),

@@ -63,8 +63,8 @@ SECTION = Section(
         weak=words(r"\bkind of hash\b"),
         content=words(r"\b[0-9a-f]{32,128}\b", r"\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$"),
         looks=words(
-            r"\A\s*(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\s*\??\s*\Z",
-            r"\A\s*\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$\S+\s*\Z",
+            r"\A\s*+(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{56}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128})\s*+\??\s*+\Z",
+            r"\A\s*+\$(?:2[aby]|1|5|6|y|7|apr1|argon2\w*)\$\S++\s*+\Z",
         ),
     ),
     verdict=verdict,

@@ -51,3 +51,14 @@ class IndicatorFacts(Facts, frozen=True, kw_only=True, tag="indicator"):
     was_defanged: bool
     """Whether the text had it defanged."""
     within: Within
+
+
+class XmlAttack(Facts, frozen=True, kw_only=True, tag="xml_attack"):
+    """What the document type of an XML, SVG or HTML text declares to attack its parser; nothing is expanded."""
+
+    attack: str
+    """expansion (billion laughs), recursion, external_entity (XXE) or external_dtd"""
+    value: str
+    """The entity that expands most, or the addresses that a parser would open."""
+    line: int
+    """Of the declaration, from 1."""

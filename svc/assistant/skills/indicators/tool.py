@@ -21,14 +21,16 @@ from urllib.parse import unquote
 import msgspec
 
 from svc.assistant.file_types.text_shape import readable_lines
-from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress
+from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, ToolEvent, with_facts
 from svc.assistant.skills.indicators import patterns as looks
 from svc.assistant.skills.indicators.context import EvidenceLines, lines_of
-from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within
+from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within, XmlAttack
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
+from svc.assistant.skills.xml_entities import entity_dangers
 from svc.untrusted.defang import DOT, defang, plain, refang
 
 MAX_INDICATORS = 2_500_000  # different ones of one text: what fits into a worker's memory
+EXCERPT_CHARS = 240  # of what shows an attack on an XML parser
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
 
@@ -118,7 +120,7 @@ def _folded(kind: str, value: str) -> str:
     return value
 
 
-def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[IndicatorFacts] | Gap | Coverage]:
+def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     """Yield an IndicatorFacts for each indicator, by type and then by first line; then a Gap for each reason to leave
     something out.
 
@@ -131,6 +133,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
     fanged = refang(content)
     words = _unique_words(fanged)
     yield Progress(text=f"{len(words.counts):,} different words in {len(original):,} lines")
+    yield from _xml_attacks(content, source)
     ledger = _Ledger()
     _find_in_lines(fanged, ledger)
     rest = _find_hosts(words, ledger, _versions(fanged))
@@ -148,6 +151,24 @@ def inspect(content: str, /, *, source: str) -> Iterator[Progress | Finding[Indi
         yield Gap(text=f"{unread:,} of {coverage.total:,} lines are not readable text: binary, or in another encoding")
     yield from _gaps(ledger)
     yield coverage
+
+
+def indicators_of(content: str, /, *, source: str) -> Iterator[Finding[IndicatorFacts]]:
+    """Yield the indicators alone, for tools that look for them in a text that they found."""
+    for item in inspect(content, source=source):
+        if isinstance(item, Finding):
+            yield from with_facts((item,), IndicatorFacts)
+
+
+def _xml_attacks(content: str, source: str) -> Iterator[Finding[XmlAttack]]:
+    for danger in entity_dangers(content):
+        yield Finding(
+            title=danger.title,
+            severity=danger.severity,
+            why=danger.why,
+            evidence=(Evidence(source=source, excerpt=danger.value[:EXCERPT_CHARS], line=danger.line),),
+            facts=XmlAttack(attack=danger.attack, value=danger.value, line=danger.line),
+        )
 
 
 def _coverage(content: str) -> Coverage:

@@ -67,14 +67,14 @@ class LoginEvent(msgspec.Struct, frozen=True):
 
 
 _HEADER = re.compile(
-    r"\s*(?:(?P<host>\S+)\s+)??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]*)\]?"
-    r"(?:\((?P<module>pam_\w+)\))?(?:\[(?P<pid>\d+)\])?:\s+"
+    r"\s{0,20}(?:(?P<host>\S{1,300})\s{1,20})??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]{0,100})\]?"
+    r"(?:\((?P<module>pam_\w{1,100})\))?(?:\[(?P<pid>\d{1,20})\])?:\s+"
 )
 _HEADER_5424 = re.compile(
     r"\s*(?P<host>\S+) (?P<program>[\w./-]+) (?P<pid>\d+|-) \S+ (?:-|\[.*?\]) (?:\ufeff)?(?P<module>)"
 )
 _HEADER_VSFTPD = re.compile(r"\s*(?P<host>)\[(?P<program>)pid (?P<pid>\d+)\]\s+(?P<module>)")
-_REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*?)\]?\s*$")
+_REPEATED = re.compile(r"message repeated (\d{1,9}) times: \[ ?(.*)$")
 _LAST_REPEATED = re.compile(r"\s*(?:(?P<host>\S+)\s+)??last message repeated (?P<times>\d{1,9}) times?")
 
 _FAILED = re.compile(
@@ -88,7 +88,7 @@ _MAXIMUM = re.compile(
 )
 _ENDED = re.compile(
     r"(?:Connection (?:closed|reset) by|Disconnected from|Disconnecting) "
-    r"(?:authenticating|invalid) user (.*) (\S+) port (\d+)\b[^\[]*(?:\[preauth\])?\s*$"
+    r"(?:authenticating|invalid) user (.{0,300}) (\S{1,300}) port (\d{1,20})\b[^\[]{0,300}(?:\[preauth\])?\s*$"
 )
 _UNNAMED = re.compile(
     r"(?:Connection (?:closed|reset) by|Disconnected from|Did not receive identification string from"
@@ -176,7 +176,7 @@ def _parse_line(line: str, stamp: Stamp | None, end: int) -> LoginEvent | None:
 def _parse_with_header(message: str, header: re.Match[str], stamp: Stamp | None) -> LoginEvent | None:
     times = 1
     if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
-        times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2]
+        times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2].rstrip().removesuffix("]")
     is_login = header.re is _HEADER and header["login"]  # login renames itself to the user: "-- root[77]: ROOT LOGIN"
     service = "login" if is_login else _service(header["program"])
     event = _parse_message(message.rstrip(), service, header["module"] or "")

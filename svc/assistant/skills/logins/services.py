@@ -30,8 +30,8 @@ class ServiceMessage(msgspec.Struct, frozen=True):
 
 _ADDRESS = r"(?P<source>[0-9A-Fa-f:.]{3,45}?)"
 _USER = r"(?P<user>[^\]'>)]{0,256}?)"
-_SAMBA_USER = rf"Auth: \[[^\]]*\] user \[[^\]]*\]\\\[{_USER}\].*?"
-_SAMBA_HOST = rf".*?remote host \[ipv[46]:{_ADDRESS}:(?P<port>\d+)\]"
+_SAMBA_USER = rf"Auth: \[[^\]]{{0,256}}\] user \[[^\]]{{0,256}}\]\\\[{_USER}\].{{0,300}}?"
+_SAMBA_HOST = rf".{{0,300}}?remote host \[ipv[46]:{_ADDRESS}:(?P<port>\d+)\]"
 _PROFTPD = rf"\[{_ADDRESS}\]\)[: -]+USER (?P<user>.{{0,256}}?)"
 _MAILER = r"sasl_username=(?P<user>[^,\s]{1,256})"
 PATTERNS: tuple[ServiceMessage, ...] = tuple(

@@ -289,7 +289,7 @@ SECTION = Section(
         weak=words(r"\b(?:e-?mails?|mbox|mailbox)\b"),
         content=words(r"(?m:^(?:Received|Return-Path|Authentication-Results|DKIM-Signature|Message-ID): )"),
         looks=words(
-            r"\A\s*(?=(?:.*\n){0,40}?(?:From|Received|Return-Path): )(?=(?:.*\n){0,60}?(?:Subject|Message-ID): )"
+            r"\A\s*+(?=(?:.*\n){0,40}?(?:From|Received|Return-Path): )(?=(?:.*\n){0,60}?(?:Subject|Message-ID): )"
             r"[A-Za-z][\w-]{1,60}: "
         ),
         labels=frozenset({"eml", "txt", "log", "unknown"}) | PACKED_LABELS,

@@ -33,7 +33,7 @@ def knows_recipient(text: str, recipients: Sequence[tuple[str, str]]) -> bool:
         text: The mail's own text.
         recipients: Names and addresses, as in To and Cc.
     """
-    words = set(re.findall(r"[a-z]+", re.sub(r"\S+@\S+", " ", text)))
+    words = set(re.findall(r"[a-z]+", re.sub(r"\S{1,300}@\S+", " ", text)))
     for name, address in recipients:
         local, _, domain = address.partition("@")
         own = {part for part in re.findall(r"[a-z]+", folded(f"{name} {local}")) if len(part) >= 3}

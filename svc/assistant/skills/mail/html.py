@@ -82,7 +82,7 @@ def read_page(html: str) -> Page:
 
 
 def _flowed(pieces: list[str]) -> str:
-    return re.sub(r"[ \t\xa0]+", " ", re.sub(r"\s*\n\s*", "\n", "".join(pieces))).strip()
+    return re.sub(r"[ \t\xa0]+", " ", re.sub(r"(?<![^\S\n])[^\S\n]*+\n\s*+", "\n", "".join(pieces))).strip()
 
 
 class _Open(msgspec.Struct):

@@ -264,7 +264,7 @@ _COMPROMISED = re.compile(
     r"/(?:wp-(?:includes|content|admin)|\.[a-z][\w-]+/|images/[\w/.-]+\.(?:php|html?)|~\w+/)", re.IGNORECASE
 )
 _BRAND_PATH = re.compile(
-    r"/[^?#]*?(paypal|ebay|amazon|apple|microsoft|office365|outlook|netflix|chase|wellsfargo|dhl|docusign|onedrive|sharepoint"
+    r"/[^?#]{0,300}?(paypal|ebay|amazon|apple|microsoft|office365|outlook|netflix|chase|wellsfargo|dhl|docusign|onedrive|sharepoint"
     r"|facebook|bankofamerica|citibank|usaa|barclays|hsbc|natwest|lloyds|halifax|wamu|dropbox)",
     re.IGNORECASE,
 )
@@ -291,7 +291,7 @@ def _signs_of_path(rest: str, org: str, recipients: frozenset[str]) -> Iterator[
 
 
 _SHOWN_HOST = re.compile(
-    r"(?:https?://|\b(?=[\w-]+\.))((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?![\w@.-]*@)\b", re.IGNORECASE
+    r"(?:https?://|\b(?=[\w-]{1,100}\.))((?:[a-z0-9-]{1,63}\.){1,5}[a-z]{2,12})(?![\w@.-]{0,100}@)\b", re.IGNORECASE
 )
 
 

@@ -26,8 +26,14 @@ _DATE_MINUTES = 24 * 60
 _FROM = re.compile(r"\bfrom\s+(\S+)", re.IGNORECASE)
 _BY = re.compile(r"\bby\s+([\w.:\[\]-]+)", re.IGNORECASE)
 _WITH = re.compile(r"\bwith\s+([A-Za-z0-9-]+)", re.IGNORECASE)
-_RDNS = re.compile(r"\(\s*(?:HELO\s+\S+\s*|EHLO\s+\S+\s*)?([A-Za-z0-9][\w.-]*\.[A-Za-z]{2,})\s*[\[(.]", re.IGNORECASE)
-_IP = re.compile(r"\[?(?:IPv6:)?((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*)\]?", re.IGNORECASE)
+_RDNS = re.compile(
+    r"\(\s{0,20}(?:HELO\s{1,20}\S{1,300}\s{0,20}|EHLO\s{1,20}\S{1,300}\s{0,20})?([A-Za-z0-9][\w.-]{0,100}\.[A-Za-z]{2,100})\s{0,20}[\[(.]",
+    re.IGNORECASE,
+)
+_IP = re.compile(
+    r"\[?(?:IPv6:)?((?:\d{1,3}\.){3}\d{1,3}|[0-9A-Fa-f]{0,100}:[0-9A-Fa-f:.]{0,100}:[0-9A-Fa-f:.]{0,100})\]?",
+    re.IGNORECASE,
+)
 
 
 class Hop(msgspec.Struct, frozen=True, kw_only=True):
@@ -141,7 +147,10 @@ _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 _PLAIN = re.compile(r'[^"(]+')
 _INSIDE_COMMENT = re.compile(r"\\.|[()]", re.DOTALL)
 _CLAUSE = re.compile(r'(?:"(?:[^"\\]|\\.)*+"|[^;])+', re.DOTALL)
-_PAIR = re.compile(r'([A-Za-z][\w.-]*)\s*(?:/\s*\d+\s*)?=\s*((?:"(?:[^"\\]|\\.)*+"|[^\s";])*)', re.DOTALL)
+_PAIR = re.compile(
+    r'([A-Za-z][\w.-]{0,100})\s{0,20}(?:/\s{0,20}\d{1,20}\s{0,20})?=\s{0,20}((?:"(?:[^"\\]|\\.)*+"|[^\s";])*+)',
+    re.DOTALL,
+)
 _SPF_FIELD = re.compile(r"\s*(pass|fail|softfail|neutral|none|temperror|permerror|error)\b(.*)", re.IGNORECASE)
 _SPF_DOMAIN = re.compile(
     r"(?:domain of (?:transitioning )?|envelope-from=\"?<?|domain of\s+)([^\s\"<>;]+)", re.IGNORECASE

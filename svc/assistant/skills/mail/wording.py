@@ -27,8 +27,10 @@ _ZERO_WIDTH = re.compile(r"\w[\u200b-\u200d\u2060\ufeff]+\w")
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _LIKE_LATIN = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\uff21-\uff5a]|[\U0001d400-\U0001d7ff]")
 _REPLY_HEAD = re.compile(
-    r"^\s*(?:-{3,} ?(?:original message|urspr\w+ nachricht|message d'origine|mensaje original|mensagem original) ?-{3,}"
-    r"|on .{5,120} wrote:\s*$|am .{5,120} schrieb.{0,80}:\s*$|le .{5,120} a .crit\s*:\s*$|_{20,}\s*$)",
+    r"^[^\S\n]*+(?:-{3,} ?(?:original message|urspr\w+ nachricht|message d'origine|mensaje original"
+    r"|mensagem original) ?-{3,}"
+    r"|on .{5,120} wrote:[^\S\n]*+$|am .{5,120} schrieb.{0,80}:[^\S\n]*+$"
+    r"|le .{5,120} a .crit\s{0,8}:[^\S\n]*+$|_{20,200}[^\S\n]*+$)",
     re.IGNORECASE | re.MULTILINE,
 )
 

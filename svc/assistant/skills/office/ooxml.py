@@ -29,6 +29,7 @@ from svc.assistant.skills.office.traits import (
     relationship_traits,
 )
 from svc.assistant.skills.office.vba import VbaModule
+from svc.assistant.skills.xml_entities import entity_dangers
 
 MAX_MEMBERS = 4_000
 MAX_MEMBER_BYTES = 24 * 1024 * 1024  # unpacked, of one member
@@ -49,14 +50,14 @@ _ARCHIVE = "ZIP archive"
 _DOCUMENT_MEMBERS = frozenset({"[Content_Types].xml", "mimetype", "_rels/.rels"})
 """Members that an Office document has, whatever the folder of its parts is called."""
 _RELATION = re.compile(r"<(?:\w+:)?Relationship\b([^>]{0,8000})>")
-_ATTRIBUTE = re.compile(r"\b([\w:]+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_ATTRIBUTE = re.compile(r"\b([\w:]{1,100})\s{0,20}=\s{0,20}(?:\"([^\"]*)\"|'([^']*)')")
 _FIELD_PIECE = re.compile(
     r"<w:instrText\b[^>]*>([^<]*)</w:instrText>|w:fldCharType=\"(begin|end|separate)\"|w:instr=\"([^\"]*)\""
 )
 _FORMULA = re.compile(r"<f\b[^>]*>([^<]+)</f>|<definedName\b([^>]*)>([^<]*)</definedName>")
 _DDE_LINK = re.compile(r"<(?:\w+:)?ddeLink\b([^>]*)>")
 _SHEET = re.compile(r"<sheet\b([^>]*)/?>")
-_TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]*)?>([^<]{1,4000})<")
+_TEXT = re.compile(r"<(?:w:t|t|a:t|text:p|text:span)(?: [^>]{0,300})?>([^<]{1,4000})<")
 _PROPERTIES = {
     "dc:creator": "author",
     "cp:lastModifiedBy": "last_author",
@@ -199,6 +200,8 @@ def _embedded(name: str, content: bytes, inspection: Inspection, document: Offic
 
 def _member(name: str, content: bytes, inspection: Inspection, document: OfficeDocument) -> Iterator[ToolEvent]:
     lower = name.lower()
+    if lower.endswith((".xml", ".rels", ".vml")):
+        yield from _entity_traits(name, _decoded(content), inspection)
     if lower.endswith("vbaproject.bin") or (describe(content) == "OLE document" and lower.endswith(".bin")):
         yield from objects_of(content, inspection, document, where=name)
     elif lower.startswith("docprops/") or lower == "meta.xml":
@@ -211,6 +214,18 @@ def _member(name: str, content: bytes, inspection: Inspection, document: OfficeD
         yield from _xml(lower, _decoded(content), inspection, document)
     elif describe(content) in ("Windows program", "ELF program"):
         yield from embedded_file(inspection, name, content, where="the archive")
+
+
+def _entity_traits(name: str, text: str, inspection: Inspection) -> Iterator[ToolEvent]:
+    """Document types, which Office never writes; nothing is expanded."""
+    for danger in entity_dangers(text):
+        yield from inspection.trait(
+            f"xml_{danger.attack}",
+            f"{danger.title} in {name}",
+            severity=danger.severity,
+            why=danger.why,
+            value=danger.value,
+        )
 
 
 def _properties(text: str) -> dict[str, str]:

@@ -112,8 +112,8 @@ def _reader(data: bytes) -> Reader | None:
 def _indicators(document: OfficeDocument, source: str) -> Iterator[Finding[IndicatorFacts] | Gap]:
     text = "\n".join(document.texts)[:MAX_TEXT_CHARS]
     kept = 0
-    for item in indicators.inspect(text, source=source) if text.strip() else ():
-        if not isinstance(item, Finding) or item.facts.type not in _TYPES:
+    for item in indicators.indicators_of(text, source=source) if text.strip() else ():
+        if item.facts.type not in _TYPES:
             continue
         if item.facts.scope in _QUIET or item.facts.within:
             continue

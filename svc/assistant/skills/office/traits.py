@@ -72,9 +72,10 @@ def _table() -> _OfficeTable:
 @cache
 def _starts() -> re.Pattern[str]:
     table = _table()
-    names = "|".join([*table.starts, *(rf"\w+{ending}" for ending in table.start_endings)])
+    names = "|".join([*table.starts, *(rf"\w{{1,60}}{ending}" for ending in table.start_endings)])
     return re.compile(
-        rf"^\s*(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s+({names})\b", re.IGNORECASE | re.MULTILINE
+        rf"^[^\S\n]*+(?:Public |Private |Friend )?(?:Static )?(?:Sub|Function)\s{{1,20}}({names})\b",
+        re.IGNORECASE | re.MULTILINE,
     )
 
 

@@ -340,7 +340,7 @@ SECTION = Section(
         ),
         labels=_LABELS | PACKED_LABELS,
         claims=_LABELS,
-        file_names=words(r".*\.p?cap(?:ng)?\.(?:gz|bz2|xz|zst)"),
+        file_names=words(r".{0,255}\.p?cap(?:ng)?\.(?:gz|bz2|xz|zst)"),
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,

@@ -34,7 +34,7 @@ def masked(secret: str) -> str:
 
 
 _GREETINGS = (
-    (re.compile(rb"220[ -][^\r\n]*(?:SMTP|[Mm]ail|Postfix|Exim|Sendmail)"), "SMTP"),
+    (re.compile(rb"220[ -][^\r\n]{0,200}(?:SMTP|[Mm]ail|Postfix|Exim|Sendmail)"), "SMTP"),
     (re.compile(rb"220[ -]"), "FTP"),
     (re.compile(rb"\+OK\b"), "POP3"),
     (re.compile(rb"\* (?:OK|PREAUTH)\b"), "IMAP"),

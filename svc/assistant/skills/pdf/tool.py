@@ -100,11 +100,6 @@ def _facts(data: bytes, names: NameScan, document: PdfDocument) -> PdfFacts:
 
 def _indicators(document: PdfDocument, source: str) -> Iterator[Finding[IndicatorFacts]]:
     text = "\n".join(document.texts)[:MAX_TEXT_CHARS]
-    for item in indicators.inspect(text, source=source) if text else ():
-        if (
-            isinstance(item, Finding)
-            and item.facts.type in _TYPES
-            and item.facts.scope not in _QUIET
-            and not item.facts.within
-        ):
+    for item in indicators.indicators_of(text, source=source) if text else ():
+        if item.facts.type in _TYPES and item.facts.scope not in _QUIET and not item.facts.within:
             yield item

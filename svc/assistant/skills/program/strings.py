@@ -76,8 +76,8 @@ def indicators_in(strings: ProgramStrings, *, source: str) -> Iterator[ToolEvent
     """Yield the relevant indicators among the strings with their offsets; at most MAX_INDICATORS."""
     kept = 0
     lines = strings.text.split("\n")
-    for item in indicators.inspect(strings.text, source=source):
-        if not isinstance(item, Finding) or not _is_relevant(item, lines):
+    for item in indicators.indicators_of(strings.text, source=source):
+        if not _is_relevant(item, lines):
             continue
         kept += 1
         if kept > MAX_INDICATORS:

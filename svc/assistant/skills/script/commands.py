@@ -7,9 +7,11 @@ Windows command shell and Visual Basic are split by their separators. Nothing is
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,9 +20,11 @@ from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.skills.script.language import Language
 
 if TYPE_CHECKING:
-    from tree_sitter import Node, Parser
+    from tree_sitter import Node, Parser, Tree
 
 MAX_PARSED_CHARS = 300_000  # of a script that is parsed; the rest is split line by line
+MAX_PARSE_SECONDS = 3.0  # of processor time for one text; ordinary ones of this size take less than 0.3
+PARSED_PIECE = 65_536  # bytes that the parser asks for at once
 MAX_PART_CHARS = 4_000  # of the text of one command
 MAX_NODES = 400_000  # of a syntax tree
 
@@ -34,19 +38,40 @@ class Command(msgspec.Struct, frozen=True):
     line: int
 
 
-def parts_of(text: str, language: Language) -> Iterator[Command]:
-    """Yield the commands and calls of ``text`` in its order."""
+class ScriptParts(msgspec.Struct, frozen=True):
+    """The commands and calls of a text in its order; ``is_parsed``: its grammar could be used in time."""
+
+    commands: Iterator[Command]
+    is_parsed: bool
+
+
+def parts_of(text: str, language: Language) -> ScriptParts:
+    """Return the commands and calls of ``text``; if parsing takes too long, it is split line by line."""
     reader = _READERS.get(language)
     if reader is None:
-        yield from _by_lines(text, language, 1)
-        return
+        return ScriptParts(_by_lines(text, language, 1), is_parsed=True)
     head = text[:MAX_PARSED_CHARS]
     if len(text) > MAX_PARSED_CHARS:
         head = head[: head.rfind("\n") + 1] or head
-    tree = _parser(language).parse(head.encode("utf-8", "replace"))
-    yield from reader(tree.root_node)
-    if len(head) < len(text):
-        yield from _by_lines(text[len(head) :], language, 1 + head.count("\n"))
+    tree = _parsed(head.encode("utf-8", "replace"), language)
+    if tree is None:
+        return ScriptParts(_by_lines(text, language, 1), is_parsed=False)
+    rest = _by_lines(text[len(head) :], language, 1 + head.count("\n")) if len(head) < len(text) else ()
+    return ScriptParts(chain(reader(tree.root_node), rest), is_parsed=True)
+
+
+def _parsed(data: bytes, language: Language) -> Tree | None:
+    """The syntax tree, or None: on some malformed texts the grammars take time that grows with the square of a text."""
+    end = time.process_time() + MAX_PARSE_SECONDS
+    parser = _parser(language)
+    try:
+        return parser.parse(
+            lambda offset, _: data[offset : offset + PARSED_PIECE],
+            progress_callback=lambda _offset, _has_error: time.process_time() > end,
+        )
+    except ValueError:  # the callback stopped it
+        parser.reset()
+        return None
 
 
 @cache
@@ -135,16 +160,16 @@ _READERS: dict[Language, Callable[[Node], Iterator[Command]]] = {
 }
 
 _CONTINUED = re.compile(r"(?:\^|(?<=\s)_|`|\\)[ \t]*\r?\n")
-_BATCH_SPLIT = re.compile(r"\s*(?:&&|\|\||&|\|)\s*(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)")
+_BATCH_SEPARATOR = re.compile(r"&&|\|\||&|\|")
 _NOT_COMMAND = re.compile(r"\s*(?:::|rem\b|:\w|#|')", re.IGNORECASE)
 _WORD = re.compile(r"\"[^\"]*\"|[^\s,;=]+=?")
-_SURROUNDINGS = re.compile(r"^[\s@(]+|[\s)]+$")
+_BEFORE_COMMAND, _AFTER_COMMAND = " \t\r\n\f\v@(", " \t\r\n\f\v)"
 _CONDITION = re.compile(
     r"(?:if (?:/i )?(?:not )?(?:exist \S+|errorlevel \d+|defined \w+|\S+?\s*==\s*\S+)|else|"
     r"for /?\w? ?.{0,200}? do|call)\s+",
     re.IGNORECASE,
 )
-_VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]*?)(\.?\w+)?\s*(?:\(|(?=\s+\"))")
+_VBA_CALL = re.compile(r"(?<![\w.])(\.?[A-Za-z_][\w.]{0,100}?)(\.?\w{1,100})?\s{0,20}(?:\(|(?=\s{1,20}\"))")
 MAX_LINE_CHARS = 20_000
 
 
@@ -162,11 +187,28 @@ def _joined_lines(text: str) -> Iterator[str]:
     yield from split_lines(_CONTINUED.sub("\0", text.replace("\0", " ")))
 
 
+def _without_surroundings(command: str) -> str:
+    return command.lstrip(_BEFORE_COMMAND).rstrip(_AFTER_COMMAND)
+
+
+def _split_batch(line: str) -> Iterator[str]:
+    """The commands of a line; a separator with an odd number of quotes behind it is part of a text."""
+    start = counted = 0
+    quotes_left = line.count('"')
+    for separator in _BATCH_SEPARATOR.finditer(line):
+        quotes_left -= line.count('"', counted, separator.start())
+        counted = separator.start()
+        if quotes_left % 2 == 0:
+            yield line[start : separator.start()]
+            start = separator.end()
+    yield line[start:]
+
+
 def _batch(line: str, number: int) -> Iterator[Command]:
-    for command in _BATCH_SPLIT.split(line):
-        plain = _SURROUNDINGS.sub("", command)
+    for command in _split_batch(line):
+        plain = _without_surroundings(command)
         while (condition := _CONDITION.match(plain)) is not None:
-            plain = _SURROUNDINGS.sub("", plain[condition.end() :])
+            plain = _without_surroundings(plain[condition.end() :])
         words = _WORD.findall(plain)
         if words:
             yield Command(

@@ -16,7 +16,6 @@ from svc.assistant.skills.script.commands import Command
 
 MAX_VALUE_CHARS = 80  # of an option's value
 MAX_OPTIONS = 8
-_PATH = re.compile(r".*[\\/]")
 _PLACE = re.compile(r"%\w+%|\$env:\w+|\$(?:home|pshome)\b|/dev/(?:shm|null|tcp)\b", re.IGNORECASE)
 
 
@@ -55,7 +54,7 @@ def _by_name() -> dict[str, CommandHelp]:
 def program_of(part: Command) -> str:
     """Return the name of the program or call in the form of the table: no directory, no ``.exe``, lower case."""
     name = part.name.strip("&@(\"' ").lower()
-    return re.sub(r"\.exe$", "", name if name.startswith(".") else _PATH.sub("", name) or name)
+    return re.sub(r"\.exe$", "", name if name.startswith(".") else name[max(map(name.rfind, "/\\")) + 1 :] or name)
 
 
 def words_for(part: Command) -> str:

@@ -104,7 +104,7 @@ def _part_of(value: str, start: int, length: int | None) -> str:
 _ANSI = re.compile(r"\$'((?=[^']*\\(?:x[0-9A-Fa-f]|[0-7]{2}))(?:[^'\\]|\\.)*)'")
 _ANSI_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{1,2})|u([0-9A-Fa-f]{4})|([0-7]{1,3})|(.))", re.DOTALL)
 _PRINTED = re.compile(
-    r"(?:\$\(|`)\s*(?:printf|echo\s+-n?e)\s+[\"']?((?:\\x[0-9A-Fa-f]{2}|\\0?[0-7]{3}|[\w/.-])+)[\"']?\s*(?:\)|`)"
+    r"(?:\$\(|`)\s*(?:printf|echo\s+-n?e)\s+[\"']?((?:\\x[0-9A-Fa-f]{2}|\\0?[0-7]{3}|[\w/.-])++)[\"']?\s*(?:\)|`)"
 )
 _PIPED = re.compile(
     r"(?P<writer>echo|printf)\s+(?P<options>-\w+\s+)?(?:'(?P<raw>[^'\n]{2,})'|\"(?P<quoted>[^\"$`\n]{2,})\"|(?P<bare>[^\s\"'|;&`$()]{2,}))"

@@ -7,6 +7,7 @@ behaviours and the verdict: ``behaviours.py``; techniques: ``techniques.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -94,7 +95,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     if len(stages) >= MAX_STAGES:
         yield Gap(text=f"stopped after {MAX_STAGES} stages")
     behaviours = list(_behaviours(stages))
-    parts, is_cut = _parts(stages, source, first_line)
+    parts, is_cut, unparsed = _parts(stages, source, first_line)
     yield Progress(text=f"commands and calls: {len(parts):,}, behaviours: {len(behaviours):,}")
     yield _summary_finding(stages, behaviours, len(parts), source, first_line)
     yield from (_behaviour_finding(one, source, first_line) for one in behaviours)
@@ -102,6 +103,8 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     yield from parts
     if is_cut:
         yield Gap(text=f"only the first {MAX_PARTS} commands and calls are explained")
+    for number in unparsed:
+        yield Gap(text=f"stage {number} took too long to parse: its commands were split line by line")
     yield from _indicators(stages)
     yield _coverage(_KINDS[language], read, total)
 
@@ -228,7 +231,7 @@ def _searched_texts(stages: Sequence[Stage]) -> Iterator[str]:
         if len(stage.text) <= MAX_COMMAND_CHARS // 4:
             yield stage.text
             continue
-        for part in parts_of(stage.text, stage.language):
+        for part in parts_of(stage.text, stage.language).commands:
             if left <= 0:
                 return
             left -= 1
@@ -279,19 +282,30 @@ def _stage_finding(stage: Stage, index: int, source: str) -> Finding[ScriptStage
     )
 
 
-def _parts(stages: Sequence[Stage], source: str, first_line: int) -> tuple[list[Finding[ScriptPart]], bool]:
-    """Return the commands and calls of all stages, in order, and whether there are more than MAX_PARTS."""
+class _Parts(NamedTuple):
+    """The commands and calls of all stages, in order; whether there are more than MAX_PARTS; stages split by lines."""
+
+    found: list[Finding[ScriptPart]]
+    is_cut: bool
+    unparsed: list[int]
+
+
+def _parts(stages: Sequence[Stage], source: str, first_line: int) -> _Parts:
     found: list[Finding[ScriptPart]] = []
+    unparsed: list[int] = []
     seen: set[str] = set()
     rewritten = {stage.parent for stage in stages if stage.undone}
     for number, stage in enumerate(stages, start=1):
         if number - 1 in rewritten:
             continue
-        for part in parts_of(stage.text, stage.language):
+        parts = parts_of(stage.text, stage.language)
+        if not parts.is_parsed:
+            unparsed.append(number)
+        for part in parts.commands:
             if part.text in seen:
                 continue
             if len(found) >= MAX_PARTS:
-                return found, True
+                return _Parts(found, is_cut=True, unparsed=unparsed)
             seen.add(part.text)
             location, line = _location(source, number, part.line, first_line)
             techniques = [one.behaviour.id for one in shown_by(part.text[:MAX_RANKED_CHARS]) if one.is_strong][:3]
@@ -304,7 +318,7 @@ def _parts(stages: Sequence[Stage], source: str, first_line: int) -> tuple[list[
                     facts=ScriptPart(stage=number, program=program, words=words_for(part), ranked=techniques),
                 )
             )
-    return found, False
+    return _Parts(found, is_cut=False, unparsed=unparsed)
 
 
 def _indicators(stages: Sequence[Stage]) -> Iterator[Finding[IndicatorFacts]]:
@@ -314,7 +328,7 @@ def _indicators(stages: Sequence[Stage]) -> Iterator[Finding[IndicatorFacts]]:
     for index, stage in enumerate(stages):
         if index in parents or not stage.text:
             continue
-        for event in indicators.inspect(stage.text, source=f"stage {index + 1}"):
-            if isinstance(event, Finding) and (key := (event.facts.type, event.facts.value)) not in seen:
+        for event in indicators.indicators_of(stage.text, source=f"stage {index + 1}"):
+            if (key := (event.facts.type, event.facts.value)) not in seen:
                 seen.add(key)
                 yield event

@@ -148,7 +148,7 @@ def _long_name(item: bytes) -> str:
     at = item.find(_LONG_NAME)
     if at < 4:
         return ""
-    wide = re.findall(rb"((?:[^\x00].|.[^\x00]){2,260})\x00\x00", item[at + 14 :], re.DOTALL)
+    wide = re.findall(rb"((?:(?!\x00\x00)..){2,260}+)\x00\x00", item[at + 14 :], re.DOTALL)
     names = [one.decode("utf-16-le", errors="replace") for one in wide if len(one) % 2 == 0]
     return next((name for name in names if name.isprintable() and ("." in name or name.isascii())), "")
 

@@ -256,6 +256,6 @@ def _technique_traits(command: str, inspection: Inspection) -> Iterator[ToolEven
 
 
 def _indicators(texts: list[str], source: str) -> Iterator[Finding[IndicatorFacts]]:
-    for item in indicators.inspect("\n".join(texts), source=source):
-        if isinstance(item, Finding) and item.facts.type in ("url", "ipv4", "domain", "email"):
+    for item in indicators.indicators_of("\n".join(texts), source=source):
+        if item.facts.type in ("url", "ipv4", "domain", "email"):
             yield item

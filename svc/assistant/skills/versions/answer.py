@@ -87,14 +87,15 @@ SECTION = Section(
         strong=words(
             r"\b(?:affected|vulnerable|impacted)\b[^.?!\n]{0,60}\bversions?\b",
             r"\bversions?\b[^?!\n]{0,60}\b(?:affected|vulnerable|impacted)\b",
-            r"(?<!\w)v?\d+\.\d[\w.+~-]*[^?!\n]{0,40}\b(?:affected|vulnerable|impacted)\b",
+            r"(?<![\w.])v?\d{1,10}\.\d[\w.+~-]{0,40}+[^?!\n]{0,40}\b(?:affected|vulnerable|impacted)\b",
             r"\b(?:affected|vulnerable|impacted)\b[^?!\n]{0,60}(?:[<>]=?|before|through|prior to|up to) ?v?\d",
-            r"\b\d+(?:\.\d+)+[\w.+-]* (?:in|within|covered by) (?:the range )?[<>=^~]{1,2} ?v?\d",
+            r"(?<![\w.])\d{1,10}(?:\.\d{1,10}){1,6}+[\w.+-]{0,40}+ (?:in|within|covered by) (?:the range )?"
+            r"[<>=^~]{1,2} ?v?\d",
             r"\b(?:version )?ranges?\b[^?!\n]{0,60}\d+\.\d",
             r"\bvers:[a-z]+/",
         ),
         content=words(
-            r"[<>]=?\s*v?\d+(?:\.\d+)+",
+            r"[<>]=?\s{0,8}v?\d{1,20}(?:\.\d+)+",
             r"\bvers:[a-z]+/",
             r"[\[(]\d[\w.-]*,\s*\d[\w.-]*[\])]",
             r"\"introduced\"|versionEnd",

@@ -16,7 +16,9 @@ from svc.assistant.skills.file_traits import DAMAGE
 from svc.assistant.skills.versions.order import GENERIC, compare, ecosystem_of
 
 MAX_RANGES = 200
-_V = r"(?>(?:v(?=\d))?(?:\d+:)?\d+(?:[.]\d+)*(?:[-+~._]?[0-9A-Za-z]+)*(?:[.][xX*])?)"
+_V = (  # bounded, because phrases with it are tried at every digit
+    r"(?>(?:v(?=\d))?(?:\d{1,10}:)?\d{1,20}(?:[.]\d{1,16}){0,6}(?:[-+~._]?[0-9A-Za-z]{1,40}){0,4}(?:[.][xX*])?)"
+)
 VERSION = re.compile(rf"(?<![\w.@/:-]){_V}(?![\w])")
 _OPERATOR = r"(?:>=|=>|<=|=<|==|!=|>|<|≥|≤|~>|~=|\^|~|=)"
 _COMPARED = re.compile(rf"({_OPERATOR})\s*+({_V})")

@@ -35,16 +35,16 @@ MAX_READING_CHARS = 500
 _PURL = re.compile(r"\bpkg:([a-z.]+)/(\S+?)@([\w.+~:-]+)")
 _LONG_WORD = re.compile(r"\S{300,}")  # longer than any version or range
 _ADVISORY_ID = re.compile(r"\b(?:CVE|CWE|GHSA|RHSA|DSA|USN|TEMP)-[\w-]+", re.IGNORECASE)
-_AT = re.compile(r"(?<![\w@/])(@?[\w.-]+(?:/[\w.-]+)*)@(v?\d[\w.+~:-]*)")
+_AT = re.compile(r"(?<![\w@/.-])(@?[\w.-]{1,100}(?:/[\w.-]{1,100}){0,8})@(v?\d[\w.+~:-]*)")
 _PINNED = re.compile(r"(?<![\w.-])([A-Za-z][\w.-]*)(?:\[[\w,]+\])?\s?={2,3}\s?(v?\d[\w.+!-]*)")
 _COORDINATE = re.compile(r"(?<![\w.:/-])([\w.-]+:[\w.-]+):(v?\d[\w.-]*)")
-_NAME = r"(@?[A-Za-z][\w+-]*(?:[./:][\w+-]+)*)"
+_NAME = r"(@?[A-Za-z][\w+-]{0,60}(?:[./:][\w+-]{1,60}){0,6})"
 _VERSION_OF = re.compile(
     rf"\b(?:version|release)\s+(v?\d[\w.+~:-]*)\s+of\s+(?:the\s+)?(?:package\s+)?{_NAME}", re.IGNORECASE
 )
 _NAME_AT_END = re.compile(
-    rf"{_NAME}[\s/:,(]{{1,3}}(?:(?:package|library|module|in|at|with|is|on|running|our)\s+)*"
-    r"(?:versions?|release|ver\.?|v\.?)?\s*$",
+    rf"{_NAME}[\s/:,(]{{1,3}}(?:(?:package|library|module|in|at|with|is|on|running|our)\s{{1,8}}){{0,6}}"
+    r"(?:versions?|release|ver\.?|v\.?)?\s{0,8}$",
     re.IGNORECASE,
 )
 _NOT_A_NAME = re.compile(

@@ -28,7 +28,7 @@ async def opened(*chunks, pause=0.0):
     async def close():
         seen.append("closed")
 
-    response = SimpleNamespace(aiter_bytes=read, aclose=close)
+    response = SimpleNamespace(aiter_bytes=read, aclose=close, status_code=200, headers={})
     await end_with_last_event(response)
     return response, seen
 
@@ -77,7 +77,7 @@ async def test_a_body_may_close_its_response_at_its_end():
         closed.append(True)
 
     closed = []
-    response = SimpleNamespace(aiter_bytes=read, aclose=close)
+    response = SimpleNamespace(aiter_bytes=read, aclose=close, status_code=200, headers={})
     await end_with_last_event(response)
     assert b"".join([chunk async for chunk in response.aiter_bytes()]) == b"data: 1\n\n"
     assert closed == [True]

@@ -34,7 +34,9 @@ def status(service: ThreadService, key: str) -> int:
 def page_key(service: ThreadService, key: str) -> str:
     with service.http(key) as http:
         code = http.post("/page/code").json()["code"]
-        page = http.post("/", data={"code": code})
+        asked = http.post("/", data={"code": code}).text
+        confirmation = asked.partition('name="confirmation" value="')[2].partition('"')[0]
+        page = http.post("/", data={"confirmation": confirmation}, headers={"origin": service.base_url})
     return page.text.partition('"api_key":"')[2].partition('"')[0]
 
 

@@ -38,6 +38,7 @@ CHECKS = [
 ]
 TABLE = {
     ("GET", "/health"),
+    ("GET", "/proof"),
     ("GET", "/user/info"),
     ("POST", "/session/register"),
     ("GET", "/session/get"),
@@ -65,7 +66,7 @@ TABLE = {
     ("GET", "/metrics"),
     ("GET", "/openapi.json"),
 }
-OPEN = {"/health", "/", "/openapi.json", *(path for _, path in TABLE if path.startswith("/dist/"))}
+OPEN = {"/health", "/proof", "/", "/openapi.json", *(path for _, path in TABLE if path.startswith("/dist/"))}
 
 
 @pytest.fixture(scope="module")

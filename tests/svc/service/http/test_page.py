@@ -11,6 +11,8 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from svc.service.access.sign_in_codes import MAX_CODES
+from svc.service.access.user_keys import MAX_PAGES
 from svc.service.http import page
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
@@ -33,8 +35,25 @@ def code_of(service: ThreadService) -> str:
     return reply.json()["code"]
 
 
+def post(service: ThreadService, headers: dict[str, str], **form: str) -> httpx2.Response:
+    return httpx2.post(f"{service.base_url}/", data=form, headers=headers, trust_env=False)
+
+
+def confirmation_in(text: str) -> str:
+    """What the button of the page that asks would post."""
+    found = re.search(r'name="confirmation" value="([\w-]+)"', text)
+    assert found, text
+    return found[1]
+
+
 def enter(service: ThreadService, code: str, **headers: str) -> httpx2.Response:
-    return httpx2.post(f"{service.base_url}/", data={"code": code}, headers=headers, trust_env=False)
+    """Post a code as the file of ``svc open`` does and, if the page asks, click its button."""
+    asked = post(service, headers, code=code)
+    if "confirmation" not in asked.text:
+        return asked
+    assert "svc_" not in asked.text
+    own = {"origin": service.base_url, "sec-fetch-site": "same-origin"}
+    return post(service, own, confirmation=confirmation_in(asked.text))
 
 
 @pytest.fixture
@@ -103,6 +122,78 @@ def test_a_form_of_another_origin_is_rejected_and_null_is_accepted_only_here(ser
     headers = {**service.headers, "origin": "null"}
     assert httpx2.post(f"{service.base_url}/page/code", headers=headers, trust_env=False).status_code == 400
     assert enter(service, code, origin="null").status_code == 200  # it was not used up
+
+
+def test_a_code_alone_signs_nobody_in_and_names_the_user(service: ThreadService):
+    """A page of the attacker posts the attacker's code: the victim must not end in the attacker's account."""
+    _, key = service.make_key("mallory<b>")
+    with service.http(key) as http:
+        code = http.post("/page/code").json()["code"]
+
+    asked = post(service, {"origin": "null", "sec-fetch-site": "cross-site"}, code=code)
+
+    assert asked.status_code == 200
+    assert "Sign in as <strong>mallory&lt;b&gt;</strong>?" in asked.text
+    assert "svc_" not in asked.text
+    assert "<script" not in asked.text
+    with service.http(key) as http:
+        assert [row for row in http.get("/key/list").json()["keys"] if row["is_page"]] == []
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({}, id="no-origin"),
+        pytest.param({"origin": "null"}, id="null"),
+        pytest.param({"origin": "null", "sec-fetch-site": "same-origin"}, id="null-that-says-same"),
+        pytest.param({"origin": "https://elsewhere.example"}, id="elsewhere"),
+        pytest.param({"origin": "OWN", "sec-fetch-site": "cross-site"}, id="own-but-cross-site"),
+        pytest.param({"origin": "OWN", "sec-fetch-site": "same-site"}, id="own-but-another-port"),
+        pytest.param({"origin": "OWN.elsewhere.example"}, id="a-longer-name"),
+        pytest.param({"origin": "http://"}, id="no-host"),
+    ],
+)
+def test_a_confirmation_counts_only_from_the_services_own_page(service: ThreadService, headers: dict[str, str]):
+    asked = post(service, {"origin": "null"}, code=code_of(service))
+    confirmation = confirmation_in(asked.text)
+    sent = {name: value.replace("OWN", service.base_url) for name, value in headers.items()}
+
+    refused = post(service, sent, confirmation=confirmation)
+
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "Origin")
+    assert post(service, {"origin": service.base_url}, confirmation=confirmation).status_code == 200
+    assert post(service, {"origin": service.base_url}, confirmation=confirmation).status_code == 401
+
+
+def test_a_code_is_not_a_confirmation_and_a_confirmation_is_not_a_code(service: ThreadService):
+    code = code_of(service)
+    assert post(service, {"origin": service.base_url}, confirmation=code).status_code == 401
+    confirmation = confirmation_in(post(service, {"origin": "null"}, code=code).text)
+    assert post(service, {"origin": "null"}, code=confirmation).status_code == 401
+    assert "svc_" in post(service, {"origin": service.base_url}, confirmation=confirmation).text
+
+
+def test_the_page_that_asks_cannot_be_framed_and_posts_only_to_the_service(service: ThreadService):
+    reply = post(service, {"origin": "null"}, code=code_of(service))
+    policy = reply.headers["content-security-policy"]
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self'" in policy
+    assert "script-src" not in policy
+    assert policy.startswith("default-src 'none'")
+    assert reply.headers["x-frame-options"] == "DENY"
+    assert reply.headers["referrer-policy"] == "same-origin"  # otherwise the form's origin is "null"
+
+
+def test_a_user_has_a_limited_number_of_signed_in_pages_and_codes(service: ThreadService):
+    keys = [start_of(enter(service, code_of(service)).text)["api_key"] for _ in range(MAX_PAGES + 1)]
+    valid = []
+    for key in keys:
+        with service.http(key) as http:
+            valid.append(http.get("/user/info").status_code)
+    codes = [code_of(service) for _ in range(MAX_CODES + 1)]
+
+    assert valid == [401] + [200] * MAX_PAGES
+    assert [enter(service, code).status_code for code in (codes[0], codes[1], codes[-1])] == [401, 200, 200]
 
 
 @pytest.mark.parametrize("body", [b"\xff\xfe" * 200, b"&=&=;%%%", b"x" * 2_000], ids=["binary", "odd", "long"])

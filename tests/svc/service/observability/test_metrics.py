@@ -30,6 +30,14 @@ def test_metrics_need_a_key(start_service: StartService):
         assert http.get("/metrics").status_code == 401
 
 
+def test_metrics_are_for_the_users_that_the_operator_names(start_service: StartService):
+    service = start_service(Echo, metrics=True, metrics_users=("ops",))
+    _, operator = service.make_key("ops")
+    for key, status in ((operator, 200), (service.key, 404), (service.make_key("ann")[1], 404)):
+        with service.http(key) as http:
+            assert http.get("/metrics").status_code == status
+
+
 async def test_requests_streams_and_turns_are_counted(start_service: StartService):
     service = start_service(Echo, metrics=True)
     session_id = register(service)

@@ -230,6 +230,23 @@ async def test_a_request_head_just_over_its_limit_gets_the_reason(strict: Thread
     writer.close()
 
 
+@pytest.mark.parametrize("over", [1, 4_096, 40_000])
+async def test_a_complete_request_head_over_its_limit_is_refused_too(strict: ThreadService, over: int):
+    reader, writer = await connected(strict)
+    writer.write(HEAD + b"X-A: " + b"a" * (4_096 + over) + b"\r\n\r\n")
+    reply = await until_end(reader)
+    assert error_of(reply) == (400, "invalid_request")
+    assert b"4,096 bytes" in reply
+    writer.close()
+
+
+async def test_a_complete_request_head_within_its_limit_is_answered(strict: ThreadService):
+    reader, writer = await connected(strict)
+    writer.write(HEAD + b"X-A: " + b"a" * 3_900 + b"\r\nConnection: close\r\n\r\n")
+    assert b"4,096 bytes" not in await until_end(reader)
+    writer.close()
+
+
 NO_HTTP = {"noise": b"\x16\x03\x01\x02\x00\x01\x00", "a word": b"HELLO\r\n\r\n", "two lengths": HEAD
            + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n"}  # fmt: skip
 

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sqlite3
 from collections.abc import AsyncIterator
+from importlib import resources
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from svc.errors import ConfigError, InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
+from svc.errors import (
+    ConfigError,
+    InsufficientStorageError,
+    InvalidRequestError,
+    SessionNotFoundError,
+    TurnInProgressError,
+    UnavailableError,
+)
 from svc.messages import Message, MessageType, Usage
 from svc.service.sessions.models import STABLE
 from svc.service.store.records import (
@@ -222,12 +231,12 @@ async def test_data_accepted_before_close_is_kept(tmp_path: Path):
     await again.close()
 
 
-async def test_a_full_disk_is_unavailable_and_stored_data_is_kept(tmp_path: Path):
+async def test_a_full_disk_has_its_own_error_and_stored_data_is_kept(tmp_path: Path):
     store = SqliteStore(tmp_path / "a.db")
     await store.open()
     turn = await begun(store)
     await store._write(lambda c: c.execute("PRAGMA max_page_count = 60").fetchone())
-    with pytest.raises(UnavailableError, match="full"):
+    with pytest.raises(InsufficientStorageError, match=r"full.*Free space.*no restart"):
         await fill(store, turn)
     kept = await store.messages_after("s", 0)
     assert [stored.seq for stored in kept] == list(range(1, len(kept) + 1))
@@ -329,10 +338,11 @@ async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
     await first.close()
     with sqlite3.connect(path) as connection:
         for name in ("session_inserted", "session_changed", "session_deleted", "file_inserted", "file_deleted",
-                     "feedback_inserted"):  # fmt: skip
+                     "feedback_inserted", "file_attached", "file_detached"):  # fmt: skip
             connection.execute(f"DROP TRIGGER {name}")
         connection.executescript(
-            "DROP TABLE users; DROP INDEX live_sessions_of_user; ALTER TABLE sessions DROP COLUMN bytes;"
+            "DROP TABLE users; DROP TABLE meta; DROP TABLE file_journal;"
+            "DROP INDEX live_sessions_of_user; ALTER TABLE sessions DROP COLUMN bytes;"
             "PRAGMA user_version = 3;"
         )
     connection.close()
@@ -340,3 +350,22 @@ async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
     await again.open()
     assert await kept(again) == before > 1_500
     await again.close()
+
+
+def test_migrations_are_numbered_from_one_without_gaps_or_doubles():
+    folder = resources.files("svc.service.store") / "migrations"
+    numbers = sorted(entry.name[:4] for entry in folder.iterdir() if entry.name.endswith(".sql"))
+    assert numbers == [f"{number:04}" for number in range(1, len(numbers) + 1)]
+
+
+async def test_a_database_of_the_previous_version_keeps_its_files(tmp_path: Path):
+    """Before there was a journal, every file of the folder belonged to a session."""
+    folder = resources.files("svc.service.store") / "migrations"
+    with contextlib.closing(sqlite3.connect(tmp_path / "a.db")) as old:
+        for name in ("0001_first.sql", "0002_messages_by_id.sql", "0003_local_tools.sql"):
+            old.executescript((folder / name).read_text("utf-8"))
+        old.execute("PRAGMA user_version = 3")
+    store = SqliteStore(tmp_path / "a.db")
+    await store.open()
+    assert (await store.journaled_files(), await store.meta("clock")) == ({}, None)
+    await store.close()

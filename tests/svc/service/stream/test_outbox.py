@@ -119,3 +119,12 @@ def step(box: Outbox, stored: int) -> list[int]:
     else:
         assert box.try_live()
     return page or step(box, stored)
+
+
+def test_a_message_that_is_not_stored_is_sent_after_those_that_are_and_once():
+    box = live(2)
+    box.notify(b"cannot be stored")
+    box.offer(batch(3))
+    assert box.has_queued
+    assert (box.pop(99), box.pop_notices(), box.pop_notices()) == (batch(3), [b"cannot be stored"], [])
+    assert (box.position, box.has_queued) == (3, False)

@@ -85,7 +85,7 @@ async def test_nothing_of_a_turn_is_published_if_its_query_cannot_be_stored(star
         await service.limit_pages(1_000_000)
         frames = await ask(socket, "two")
 
-    assert (refusal["status_message"], refusal["seq"]) == ("unavailable", 0)
+    assert (refusal["status_message"], refusal["seq"]) == ("insufficient_storage", 0)
     assert seqs(frames) == [5, 6, 7, 8]
     assert service.assistant.begun == service.assistant.ended == ["one", "waitxxxxxx", "two"]
 

@@ -36,9 +36,12 @@ async def test_a_turn_waits_for_a_full_disk_and_ends_exactly_once(
         await service.limit_pages(1_000_000)
         frames = first + await read_turn(socket)
 
+    notices = [(frame["status_code"], frame["status_message"]) for frame in frames if frame["seq"] == 0]
+    frames = [frame for frame in frames if frame["seq"]]
     assert seqs(frames) == list(range(1, len(frames) + 1))
+    assert notices == [(507, "insufficient_storage")] * is_given_up
     if is_given_up:
-        assert (frames[-1]["message_type"], frames[-1]["status_message"]) == ("error", "unavailable")
+        assert (frames[-1]["message_type"], frames[-1]["status_message"]) == ("error", "insufficient_storage")
         assert len(frames) < STEPS
     else:
         assert kinds(frames) == ["query", *["info"] * STEPS, "result", "info"]
@@ -55,7 +58,7 @@ async def test_a_query_to_a_full_disk_gets_an_error_and_the_stream_stays_open(se
         await send(socket, message_type="query", content="again")
         assert (await read(socket))["seq"] == 1
 
-    assert (refusal["status_code"], refusal["status_message"], refusal["seq"]) == (503, "unavailable", 0)
+    assert (refusal["status_code"], refusal["status_message"], refusal["seq"]) == (507, "insufficient_storage", 0)
 
 
 async def test_a_stopping_service_rejects_queries_and_lets_a_turn_finish(start_service):

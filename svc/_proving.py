@@ -1,0 +1,300 @@
+"""Connections over plain http to a service on this machine that are used only after the service has proved itself.
+
+The proof (``_proof.py``) is requested on the connection itself, as its first request, because a port can change hands
+between two connections. So httpx2's connections are opened by a backend of our own, and a websocket gets a socket on
+which the proof was given. Nothing is sent before: no key, no question, no path.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import time
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import httpcore2
+import httpx2
+
+from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, socket_address
+from svc._retry import is_retried_status
+from svc.config import Config
+
+MAX_ANSWER_BYTES = 16_384
+_UNPROVEN = "the program that listens there did not prove that it is your service"
+
+
+class UnprovenError(Exception):
+    """No proof came, so the connection was closed and nothing was sent on it. The text says why.
+
+    ``is_key_unknown``: the other side says that it does not know the key. ``is_passing``: it gave no proof now, but may
+    later, such as a service that is stopping.
+    """
+
+    def __init__(self, reason: str, *, is_key_unknown: bool = False, is_passing: bool = False) -> None:
+        super().__init__(reason)
+        self.is_key_unknown = is_key_unknown
+        self.is_passing = is_passing
+
+
+class Exchange:
+    """One request for a proof, without I/O: send ``request``, then feed what arrives until ``feed`` returns True."""
+
+    def __init__(self, config: Config, url: str, peer: tuple[str, int]) -> None:
+        parts = urlsplit(url)
+        self._digest = key_digest(config.api_key)
+        self._nonce = secrets.token_hex(NONCE_BYTES)
+        self._address = config.tunnel_to or socket_address(*peer[:2])
+        self._received = b""
+        target = f"{parts.path}/proof?key={key_name(self._digest)}&nonce={self._nonce}"
+        self.request = f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n".encode()
+
+    def feed(self, data: bytes) -> bool:
+        """Whether the proof is complete and right; raises UnprovenError if it is wrong or does not come."""
+        if not data:
+            raise UnprovenError(f"{_UNPROVEN}: it closed the connection", is_passing=True)
+        self._received += data
+        if len(self._received) > MAX_ANSWER_BYTES:
+            raise UnprovenError(f"{_UNPROVEN}: its answer is too long")
+        head, separator, body = self._received.partition(b"\r\n\r\n")
+        if not separator:
+            return False
+        status, length = _parse_head(head)
+        if len(body) < length:
+            return False
+        self._check(status, body, length)
+        return True
+
+    def _check(self, status: int, body: bytes, length: int) -> None:
+        if status == 401:
+            raise UnprovenError(f"{_UNPROVEN}: it does not know the key", is_key_unknown=True)
+        if status != 200:
+            is_passing = is_retried_status(status, is_repeatable=True)
+            raise UnprovenError(f"{_UNPROVEN}: it answered HTTP {status}", is_passing=is_passing)
+        if len(body) > length or not is_proven(_proof_in(body), self._digest, self._nonce, self._address):
+            raise UnprovenError(f"{_UNPROVEN}: its proof is wrong")
+
+
+def _parse_head(head: bytes) -> tuple[int, int]:
+    """Status and Content-Length of an answer's head."""
+    first, *lines = head.split(b"\r\n")
+    words = first.split(b" ")
+    lengths = {value.strip() for name, _, value in (line.partition(b":") for line in lines) if _is_length(name)}
+    length = lengths.pop() if len(lengths) == 1 else b""
+    if words[0] != b"HTTP/1.1" or len(words) < 2 or not words[1].isdigit() or not 0 < len(length) < 8:
+        raise UnprovenError(f"{_UNPROVEN}: its answer is not the proof of a service")
+    if not length.isdigit():
+        raise UnprovenError(f"{_UNPROVEN}: its answer is not the proof of a service")
+    return int(words[1][:3]), int(length)
+
+
+def _is_length(name: bytes) -> bool:
+    return name.strip().lower() == b"content-length"
+
+
+def _proof_in(body: bytes) -> str:
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        return ""
+    proof = found.get("proof") if isinstance(found, dict) else None
+    return proof if isinstance(proof, str) else ""
+
+
+def proven_socket(config: Config, url: str, seconds: float) -> socket.socket:
+    """Connect to ``url`` and have the service prove itself; blocks.
+
+    Raises UnprovenError, OSError if there is no connection, TimeoutError after ``seconds`` altogether.
+    """
+    parts = urlsplit(url)
+    deadline = time.monotonic() + seconds
+    connection = socket.create_connection((parts.hostname or "", parts.port or 80), timeout=seconds)
+    try:
+        exchange = Exchange(config, url, connection.getpeername())
+        connection.sendall(exchange.request)
+        while not exchange.feed(connection.recv(4_096)):
+            connection.settimeout(_left(deadline))
+        connection.settimeout(0)  # for the event loop
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _left(deadline: float) -> float:
+    if (left := deadline - time.monotonic()) <= 0:
+        raise TimeoutError("the proof of the service did not come in time")
+    return left
+
+
+class _ProvingBackend(httpcore2.NetworkBackend):
+    """Opens a connection and has the service prove itself on it."""
+
+    def __init__(self, config: Config, seconds: float) -> None:
+        self._config = config
+        self._seconds = seconds
+
+    def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.NetworkStream:
+        deadline = time.monotonic() + self._seconds
+        stream = httpcore2.SyncBackend().connect_tcp(host, port, self._seconds, local_address, socket_options or ())
+        try:
+            exchange = Exchange(self._config, self._config.base_url, stream.get_extra_info("server_addr"))
+            stream.write(exchange.request, self._seconds)
+            while not exchange.feed(stream.read(4_096, _time_left(deadline))):
+                pass
+        except BaseException:
+            stream.close()
+            raise
+        return stream
+
+
+class _AsyncProvingBackend(httpcore2.AsyncNetworkBackend):
+    """The same in an event loop."""
+
+    def __init__(self, config: Config, seconds: float) -> None:
+        self._config = config
+        self._seconds = seconds
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,  # noqa: ASYNC109  # httpcore2's own signature
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
+    ) -> httpcore2.AsyncNetworkStream:
+        deadline = time.monotonic() + self._seconds
+        backend = httpcore2.AnyIOBackend()
+        stream = await backend.connect_tcp(host, port, self._seconds, local_address, socket_options or ())
+        try:
+            exchange = Exchange(self._config, self._config.base_url, stream.get_extra_info("server_addr"))
+            await stream.write(exchange.request, self._seconds)
+            while not exchange.feed(await stream.read(4_096, _time_left(deadline))):
+                pass
+        except BaseException:
+            await stream.aclose()
+            raise
+        return stream
+
+
+def _time_left(deadline: float) -> float:
+    try:
+        return _left(deadline)
+    except TimeoutError as error:
+        raise httpcore2.ConnectTimeout(str(error)) from error
+
+
+class ProvenTransport(httpx2.BaseTransport):
+    """httpx2's transport over connections on which the service has proved itself."""
+
+    def __init__(self, config: Config, seconds: float) -> None:
+        self._pool = httpcore2.ConnectionPool(
+            max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0,
+            network_backend=_ProvingBackend(config, seconds),
+        )  # fmt: skip
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and return the response, whose body is read as it is used."""
+        assert isinstance(request.stream, httpx2.SyncByteStream)
+        with _httpx_errors():
+            response = self._pool.handle_request(_core_request(request, request.stream))
+        assert isinstance(response.stream, Iterable)
+        stream = _Body(response.stream, getattr(response.stream, "close", None))
+        return httpx2.Response(response.status, headers=response.headers, stream=stream, extensions=response.extensions)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+
+class AsyncProvenTransport(httpx2.AsyncBaseTransport):
+    """The same in an event loop."""
+
+    def __init__(self, config: Config, seconds: float) -> None:
+        self._pool = httpcore2.AsyncConnectionPool(
+            max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0,
+            network_backend=_AsyncProvingBackend(config, seconds),
+        )  # fmt: skip
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request and return the response, whose body is read as it is used."""
+        assert isinstance(request.stream, httpx2.AsyncByteStream)
+        with _httpx_errors():
+            response = await self._pool.handle_async_request(_core_request(request, request.stream))
+        assert isinstance(response.stream, AsyncIterable)
+        stream = _AsyncBody(response.stream, getattr(response.stream, "aclose", None))
+        return httpx2.Response(response.status, headers=response.headers, stream=stream, extensions=response.extensions)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._pool.aclose()
+
+
+class _Body(httpx2.SyncByteStream):
+    def __init__(self, parts: Iterable[bytes], close: Callable[[], None] | None) -> None:
+        self._parts = parts
+        self._close = close
+
+    def __iter__(self) -> Iterator[bytes]:
+        with _httpx_errors():
+            yield from self._parts
+
+    def close(self) -> None:
+        if self._close is not None:
+            self._close()
+
+
+class _AsyncBody(httpx2.AsyncByteStream):
+    def __init__(self, parts: AsyncIterable[bytes], close: Callable[[], Awaitable[None]] | None) -> None:
+        self._parts = parts
+        self._close = close
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        with _httpx_errors():
+            async for part in self._parts:
+                yield part
+
+    async def aclose(self) -> None:
+        if self._close is not None:
+            await self._close()
+
+
+def _core_request(request: httpx2.Request, stream: Iterable[bytes] | AsyncIterable[bytes]) -> httpcore2.Request:
+    url = httpcore2.URL(
+        scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
+    )
+    return httpcore2.Request(
+        request.method, url, headers=request.headers.raw, content=stream, extensions=request.extensions
+    )
+
+
+@contextmanager
+def _httpx_errors() -> Iterator[None]:
+    """Raise httpx2's error for httpcore2's of the same name."""
+    try:
+        yield
+    except (httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError) as error:
+        raise _HTTPX_ERRORS.get(type(error), httpx2.TransportError)(str(error)) from error
+
+
+_HTTPX_ERRORS: dict[type[Exception], type[httpx2.TransportError]] = {
+    httpcore2.ConnectError: httpx2.ConnectError,
+    httpcore2.ConnectTimeout: httpx2.ConnectTimeout,
+    httpcore2.LocalProtocolError: httpx2.LocalProtocolError,
+    httpcore2.PoolTimeout: httpx2.PoolTimeout,
+    httpcore2.ReadError: httpx2.ReadError,
+    httpcore2.ReadTimeout: httpx2.ReadTimeout,
+    httpcore2.RemoteProtocolError: httpx2.RemoteProtocolError,
+    httpcore2.WriteError: httpx2.WriteError,
+    httpcore2.WriteTimeout: httpx2.WriteTimeout,
+}

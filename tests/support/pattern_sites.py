@@ -1,0 +1,226 @@
+"""Every regular expression of the product: recorded while it is compiled, evaluated, or loaded from a table.
+
+Run inside a fresh interpreter (``pattern_times``), because a pattern can only be recorded when it is compiled.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import pkgutil
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("svc", "svc_jupyter")
+METHODS = ("compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
+ANCHORED = {"match", "fullmatch"}
+_NOT_IMPORTED = re.compile(r"\.__main__$")
+# Functions that put a pattern together at run time: an expression, in their module, for all of its values or examples.
+RUN_TIME = {
+    "analyst/asked_values.py:_word": r"[r'(?:^|_)count(?=_|$)']",
+    "analyst/choices.py:_has_words": r"[r'(?<!\w)aa(?!\w)']",
+    "analyst/format_reading.py:_xml": r"[r'<answer>([^<>\n]{1,80})</']",
+    "analyst/format_reading.py:_form": r"[r'\bjson\b(?! file| object in)', r'\bjson\b']",
+    "analyst/particulars.py:_mentions": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",
+    "analyst/structured_answer.py:_short_prose": r"[rf'\b{name}\b' for name in TYPES]",
+    "analyst/translation.py:glossed": (
+        "[one for table in _words().questions.values() for one in table] + list(_words().interrogatives.values())"
+    ),
+    "collections/layouts.py:layouts_of": "[one for layout in _table().layouts for one in layout.patterns]",
+    "knowledge/network.py:_compiled": (
+        "[pattern for kind in ('names', 'phrases', 'agents', 'requests') for pattern, _ in _compiled(kind)]"
+    ),
+    "log_readers/tables/row_events.py:__init__": (
+        "[rule.matches for kind in module('svc.assistant.log_readers.tables.kinds')._table().kinds"
+        " for rule in kind.when]"
+    ),
+    "model/evidence.py:_mark_missing": (
+        "['|'.join(map(_display_pattern, ('http://aa.example/a', '10.0.0.1', 'a' * 64)))]"
+    ),
+    "model/local_toolset.py:_without_arguments": "['aaaa']",
+    "response_format.py:_pattern": "['a{0,200}b*c*']",
+    "skills/attack/tool.py:_named_in": r"[r'(?<![\w&])a a(?![\w&])']",
+    "skills/attack/tool.py:_tactics_in": r"[r'(?<!\w)a a(?!\w)']",
+    "skills/certificate/checks.py:_known_names": "[mark.pattern for mark in _marks().marks]",
+    "skills/code_review/http_headers.py:header_findings": (
+        "[bad.pattern for bad in module('svc.assistant.skills.code_review.tool')._table().headers.bad]"
+    ),
+    "skills/code_review/languages.py:detect_language": "[known.pattern for known in _table().names]",
+    "skills/mail/html_tags.py:_raw": "['a a']",
+    "skills/mail/sender.py:_reader_notes": r"[r'(?<![\w@.])aa(?!\w)']",
+    "skills/office/ooxml.py:_properties": r"[r'<(?:\w+:)?title\b[^>]*>([^<]{1,300})<']",
+    "skills/office/traits.py:_compiled": (
+        "[one for which in ('words', 'formulas', 'fields') for _, one in _compiled(which)]"
+    ),
+    "skills/script/literals.py:_from_text_codes": "['[ab]']",
+    "skills/script/literals.py:_known_values": (
+        "[f'(?i:(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern}))' for pattern, _ in _KNOWN]"
+    ),
+    "skills/script/shell_words.py:put_in": "['aa']",
+    "skills/script/techniques.py:_compiled": "[_compiled(one.pattern) for one in _patterns()]",
+    "workers/mentions.py:_pattern": r"[rb'(?<![\w.-])aa(?![\w-]|\.\w)']",
+    "svc_jupyter/magics/commands.py:_pattern": "[_pattern(form) for form in FORMS]",
+}
+
+USED_BY = {"svc_jupyter/magics/commands.py:_pattern": "fullmatch"}
+"""The method by which such patterns are used, if it is known."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place in the source that compiles or uses a pattern by ``re``."""
+
+    path: str
+    first: int
+    last: int
+    method: str
+    function: str
+
+
+@dataclass
+class Known:
+    """A pattern with the places that compile it and the methods by which it is used."""
+
+    pattern: str | bytes
+    flags: int
+    places: set[str] = field(default_factory=set)
+    methods: set[str] = field(default_factory=set)
+
+
+class Recorder:
+    """Notes each pattern that code of the product compiles, with the line that does."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str | bytes, int], Known] = {}
+        self.lines: set[tuple[str, int]] = set()
+        self._compile = re._compile  # type: ignore[attr-defined]
+
+    def install(self) -> None:
+        re._compile = self._record  # type: ignore[attr-defined]
+
+    def _record(self, pattern: Any, flags: Any) -> Any:
+        compiled = self._compile(pattern, flags)
+        frame = sys._getframe(2)
+        name = frame.f_code.co_filename
+        if name.startswith(str(ROOT)) and "/tests/" not in name:
+            path = str(Path(name).relative_to(ROOT))
+            self.lines.add((path, frame.f_lineno))
+            self.add(compiled, f"{path}:{frame.f_lineno}", sys._getframe(1).f_code.co_name)
+        return compiled
+
+    def add(self, pattern: re.Pattern[Any], place: str, method: str) -> None:
+        known = self.known.setdefault((pattern.pattern, pattern.flags), Known(pattern.pattern, pattern.flags))
+        known.places.add(place)
+        if method != "compile":
+            known.methods.add(method)
+
+
+def modules() -> Iterator[ModuleType]:
+    """Import every module of the product."""
+    for package in PACKAGES:
+        top = importlib.import_module(package)
+        yield top
+        for found in pkgutil.walk_packages(top.__path__, f"{package}."):
+            if not _NOT_IMPORTED.search(found.name):
+                yield importlib.import_module(found.name)
+
+
+def load_tables(loaded: list[ModuleType]) -> None:
+    """Call each cached function without parameters: the tables with patterns are read by such."""
+    for module in loaded:
+        for value in list(vars(module).values()):
+            if getattr(value, "__module__", "") != module.__name__ or not hasattr(value, "cache_info"):
+                continue
+            code = value.__wrapped__.__code__
+            if code.co_argcount == code.co_kwonlyargcount == 0:
+                value()
+
+
+def sites(path: Path) -> Iterator[tuple[Site, ast.Call]]:
+    """The calls of ``re`` in a file, by any name that the file gives the module."""
+    tree = ast.parse(path.read_text())
+    names = {"re"}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module in {"re", "regex"}:
+            raise AssertionError(f"{path}: import the module re, so that its patterns are found")
+        if isinstance(node, ast.Import):
+            names |= {alias.asname or alias.name for alias in node.names if alias.name in {"re", "regex"}}
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if (
+                name in names and method in METHODS
+            ):
+                around = [one for one in functions if one.lineno <= node.lineno <= (one.end_lineno or 0)]
+                function = max(around, key=lambda one: one.lineno).name if around else ""
+                yield Site(str(path.relative_to(ROOT)), node.lineno, node.end_lineno or 0, method, function), node
+
+
+def evaluated(node: ast.Call, module: ModuleType) -> tuple[Any, int] | None:
+    """The pattern and flags of a call whose arguments are known when the module is."""
+    flags = [one.value for one in node.keywords if one.arg == "flags"] + node.args[
+        {"compile": 1, "search": 2, "match": 2, "fullmatch": 2, "findall": 2, "finditer": 2}.get(
+            getattr(node.func, "attr", ""), 9
+        ) :
+    ]
+    try:
+        pattern = eval(compile(ast.Expression(node.args[0]), "<site>", "eval"), vars(module))
+        value = eval(compile(ast.Expression(flags[0]), "<site>", "eval"), vars(module)) if flags else 0
+    except NameError:
+        return None
+    return pattern, value
+
+
+def method_uses(loaded: list[ModuleType]) -> Iterator[tuple[re.Pattern[Any], set[str]]]:
+    """Each pattern that a global name holds, with the methods called on it; other uses count as ``finditer``."""
+    for module in loaded:
+        held = {name: value for name, value in vars(module).items() if isinstance(value, re.Pattern)}
+        if not held or module.__file__ is None:
+            continue
+        tree = ast.parse(Path(module.__file__).read_text())
+        called = {
+            id(node.func.value): node.func.attr
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        }
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in held:
+                method = called.get(id(node), "finditer")
+                yield held[node.id], {method} & set(METHODS)
+
+
+def all_patterns() -> tuple[list[Known], list[str]]:
+    """Every pattern of the product, and the places whose patterns are not known."""
+    recorder = Recorder()
+    recorder.install()
+    re.purge()
+    loaded = list(modules())
+    load_tables(loaded)
+    by_path = {str(Path(one.__file__).relative_to(ROOT)): one for one in loaded if one.__file__}
+    missed: list[str] = []
+    used: set[str] = set()
+    for site, node in (found for path in by_path for found in sites(ROOT / path)):
+        place = f"{site.path.removeprefix('svc/assistant/')}:{site.function}"
+        module = by_path[site.path]
+        found: list[Any] = []
+        if place in RUN_TIME:
+            used.add(place)
+            found = eval(RUN_TIME[place], vars(module) | {"module": importlib.import_module})
+        elif any((site.path, line) in recorder.lines for line in range(site.first, site.last + 1)):
+            continue
+        elif (pair := evaluated(node, module)) is not None:
+            found = [re.compile(*pair)]
+        else:
+            missed.append(place)
+        for one in found:
+            recorder.add(re.compile(one), f"{site.path}:{site.first}", USED_BY.get(place, site.method))
+    for pattern, methods in method_uses(loaded):
+        if (known := recorder.known.get((pattern.pattern, pattern.flags))) is not None:
+            known.methods |= methods
+    return list(recorder.known.values()), missed + [f"not in the source: {one}" for one in RUN_TIME.keys() - used]

@@ -1,0 +1,60 @@
+"""Every regular expression of the product takes linear time on hostile text."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.pattern_sites import ROOT
+
+LIMIT_SECONDS = 1_500  # an interpreter that hangs is killed
+
+
+def measured(share: int, of: int, size: int, *more: str) -> list[dict]:
+    """What ``pattern_times`` prints; a pattern that holds the interpreter ends it."""
+    command = [sys.executable, "-m", "tests.support.pattern_times", str(share), str(of), str(size), *more]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    return [json.loads(line) for line in run.stdout.splitlines()]
+
+
+def described(lines: Sequence[dict]) -> list[str]:
+    return [
+        f"{', '.join(one['places'])}: {one['pattern'][:200]!r} grows {one['ratio']:.0f} times on {one['input']!r}"
+        for one in lines
+        if "pattern" in one
+    ]
+
+
+def test_no_pattern_is_super_linear():
+    lines = measured(0, 1, 1_000, "--short")
+    assert [one["missed"] for one in lines if "missed" in one] == []
+    assert described(lines) == []
+    assert lines[-1]["measured"] > 3_000
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", range(4))
+def test_no_pattern_is_super_linear_on_more_and_longer_texts(share: int):
+    assert described(measured(share, 4, 4_000)) == []
+
+
+@pytest.mark.parametrize(
+    ("pattern", "is_linear"),
+    [
+        (r"\s+x", False),
+        (r"(?:a|aa)+b", False),
+        (r"\w+@\w+", False),
+        (r"<.*?>", False),
+        (r"\d+(?:\.\d+)*(?:-\w+)*z", False),
+        (r"\b\w+\s+\w+\s*:", True),
+        (r"(?<!\s)\s++x", True),
+        (r"\w{1,40}@\w", True),
+        (r"x|y|z", True),
+    ],
+)
+def test_the_measure_tells_linear_patterns_from_others(pattern: str, is_linear: bool):
+    lines = measured(0, 1, 1_000, "--pattern", pattern)
+    assert (described(lines) == []) == is_linear
