@@ -55,20 +55,21 @@ const MAY = {
 };
 
 test.each([
-  ["Allow for this session", true],
-  ["Deny", false],
-])("a tool call waits for %s, and its arguments are shown as text", async (label, isAllowed) => {
+  ["Allow this call", "once"],
+  ["Allow all calls of owner_of in this session, with any arguments", "session"],
+  ["Deny", "deny"],
+])("a tool call waits for %s, and its arguments are shown as text", async (label, decision) => {
   const chat = await show();
   await ask(chat, "who?");
   chat.transport.say(message(1, "query", { content: "who?" }), message(2, "confirmation_request", MAY));
   await frames();
   const asked = chat.find(".asked");
   expect(asked.textContent).toContain("The model wants to run your tool owner_of with:");
-  expect(asked.textContent).toContain("<img src=x>⟦U+202E⟧web1");
+  expect(asked.textContent).toContain('host = "<img src=x>\\u202eweb1"');
   expect(asked.querySelector("img")).toBeNull();
 
   [...asked.querySelectorAll("button")].find((button) => button.textContent.trim() === label)?.click();
-  expect(chat.transport.confirmed).toEqual([["m2", isAllowed]]);
+  expect(chat.transport.confirmed).toEqual([["m2", decision]]);
   chat.transport.say(message(3, "confirmation_response", { parent_id: "m2", content: "{}" }));
   await frames();
   expect(chat.all(".asked")).toHaveLength(0);
@@ -164,7 +165,7 @@ test("an indicator is inert; only its dialog shows the full address and opens it
   expect(chat.all(".chip-dialog a")).toEqual([]);
 });
 
-test("copying gives the refanged indicator, a table as CSV, code unchanged", async () => {
+test("copying gives the refanged indicator, a table as CSV, code unchanged, the answer as safe Markdown", async () => {
   const copied: string[] = [];
   vi.spyOn(navigator.clipboard, "writeText").mockImplementation((text) => {
     copied.push(text);
@@ -181,7 +182,7 @@ test("copying gives the refanged indicator, a table as CSV, code unchanged", asy
   await frames();
 
   expect(copied.slice(0, 3)).toEqual(["evil.com", "a,b\r\n1,x", "ls -l"]);
-  expect(copied[3]).toMatch(/^evil.com/);
+  expect(copied[3]).toBe("`evil[.]com`\n\n| a | b |\n| --- | --- |\n| 1 | x |\n\n```text\nls -l\n```"); // safe elsewhere
   vi.restoreAllMocks();
 });
 

@@ -57,7 +57,8 @@ export class Chat {
   isStopping = false;
   readonly #lifetime = new AbortController();
   #sending = new AbortController();
-  #opening: Promise<ChatSession> | null = null;
+  /** The session that is being opened: questions and files wait for it. */
+  #opening: Promise<unknown> | null = null;
   #lastDetach = Promise.resolve(true);
 
   constructor(
@@ -97,8 +98,7 @@ export class Chat {
     const id = this.request.id;
     this.#setPhase("opening");
     try {
-      this.user = (await this.transport.user?.(this.#lifetime.signal)) ?? null;
-      if (id) await this.switchTo(id);
+      await (id ? this.#openOnce(this.#openRequested(id)) : this.#readUser());
       this.#setPhase("ready");
     } catch (error) {
       this.#fail(error);
@@ -115,13 +115,7 @@ export class Chat {
   async switchTo(id: string): Promise<void> {
     this.#reset();
     this.hooks.changed();
-    try {
-      await this.#open({ ...this.request, id });
-    } catch (error) {
-      if (!GONE.has(codeOf(error))) throw error;
-      this.#notify(fill(this.hooks.strings.sessionGone, id));
-      await this.#open(withoutId(this.request));
-    }
+    await this.#openOnce(this.#resume(id));
   }
 
   /** Clears the chat; the next question or file creates the session. */
@@ -244,25 +238,47 @@ export class Chat {
     this.#opening = null;
   }
 
-  #ensureSession(): Promise<ChatSession> {
-    if (this.session) return Promise.resolve(this.session);
-    this.#opening ??= this.#open(withoutId(this.request)).finally(() => {
-      this.#opening = null;
-    });
-    return this.#opening;
+  async #readUser(): Promise<void> {
+    this.user = (await this.transport.user?.(this.#lifetime.signal)) ?? null;
   }
 
-  async #open(request: SessionRequest): Promise<ChatSession> {
+  async #openRequested(id: string): Promise<void> {
+    const { conversation } = this;
+    await this.#readUser();
+    if (this.conversation === conversation) await this.#resume(id); // else another session was chosen meanwhile
+  }
+
+  async #resume(id: string): Promise<void> {
+    try {
+      await this.#open({ ...this.request, id });
+    } catch (error) {
+      if (!GONE.has(codeOf(error))) throw error;
+      this.#notify(fill(this.hooks.strings.sessionGone, id));
+      await this.#open(withoutId(this.request));
+    }
+  }
+
+  async #ensureSession(): Promise<void> {
+    if (!this.session) await (this.#opening ?? this.#openOnce(this.#open(withoutId(this.request))));
+  }
+
+  #openOnce(session: Promise<unknown>): Promise<unknown> {
+    const opening = session.finally(() => {
+      if (this.#opening === opening) this.#opening = null;
+    });
+    return (this.#opening = opening);
+  }
+
+  async #open(request: SessionRequest): Promise<void> {
     const conversation = this.conversation;
     const { session, messages } = await this.transport.open(request, this.#lifetime.signal);
-    if (this.conversation !== conversation) return session; // another session was opened meanwhile
+    if (this.conversation !== conversation) return; // another session was opened meanwhile
     this.session = session;
     this.files = [...session.files];
     if (request.id === undefined) conversation.after = 0; // the turns on screen belong to a session that has ended
     if (messages.length) this.conversation = withHistory(messages, conversation);
     this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
-    return session;
   }
 
   #receive(message: ChatMessage): void {

@@ -75,11 +75,11 @@ export interface UploadOptions {
   onProgress(share: number): void;
 }
 
-/** The element hides features whose optional methods are missing. Rejections are errors with a message for users and, if
- * there is one, the wire's `code`. */
 /** Allow this call, all calls of the tool in the session with any arguments, or none in this turn. */
 export type Decision = "once" | "session" | "deny";
 
+/** The element hides features whose optional methods are missing. Rejections are errors with a message for users and, if
+ * there is one, the wire's `code`. */
 export interface Transport {
   /** A question may be sent while another client's turn runs: it waits for the end of that turn. */
   readonly isQueueing?: boolean;

@@ -17,6 +17,12 @@ beforeEach(() => {
 });
 
 async function chatWith(request: SessionRequest = {}): Promise<Chat> {
+  const chat = newChat(request);
+  await chat.start();
+  return chat;
+}
+
+function newChat(request: SessionRequest = {}): Chat {
   const hooks: ChatHooks = {
     strings: ENGLISH,
     changed: () => undefined,
@@ -25,9 +31,7 @@ async function chatWith(request: SessionRequest = {}): Promise<Chat> {
     ended: () => undefined,
     failed: (code) => failed.push(code),
   };
-  const chat = new Chat(transport, request, hooks);
-  await chat.start();
-  return chat;
+  return new Chat(transport, request, hooks);
 }
 
 test("viewing a page creates no session; the first question does", async () => {
@@ -163,6 +167,81 @@ test("a question is not sent to a session that was selected later", async () => 
   chat.startNewSession({});
   await asking;
   expect(transport.asked).toEqual([]);
+});
+
+const asks = async (chat: Chat) => {
+  await chat.ask("and when?");
+  return transport.asked;
+};
+const attaches = async (chat: Chat) => {
+  const attaching = chat.attach([new File(["x"], "a.log")]);
+  await vi.waitUntil(() => transport.uploads.length);
+  transport.uploads[0]?.done({ name: "a.log", size: 1, id: "f1" } as never);
+  await attaching;
+  return chat.files.map(({ name }) => name);
+};
+
+test.each([
+  ["a question", asks, "and when?"],
+  ["a file", attaches, "a.log"],
+])("%s waits for the requested session while it is being opened", async (_, act, expected) => {
+  transport.history = turn(0, "who?", "Two.");
+  for (const call of ["user", "open"] as const) {
+    transport.requests = [];
+    transport.asked = [];
+    transport.uploads = [];
+    const held = transport.hold(call);
+    const chat = newChat({ id: "s1" });
+    const starting = chat.start();
+    await held.reached;
+    const acting = act(chat);
+    await Promise.resolve();
+    held.release();
+    expect(await acting).toEqual([expected]);
+    await starting;
+    expect(transport.requests).toEqual([{ id: "s1" }]);
+    expect(chat.session?.id).toBe("s1");
+    expect(chat.conversation.turns[0]?.answer).toBe("Two.");
+  }
+});
+
+test("a question waits for the session that is being switched to", async () => {
+  const chat = await chatWith({ id: "s1" });
+  const switching = chat.switchTo("s2");
+  await Promise.all([chat.ask("who?"), switching]);
+  expect(transport.requests.map(({ id }) => id)).toEqual(["s1", "s2"]);
+  expect([chat.session?.id, transport.asked]).toEqual(["s2", ["who?"]]);
+});
+
+test("a question asked while a session that is gone is being opened is asked in the new one", async () => {
+  transport.refusals.open = new WireError("session_not_found");
+  const chat = newChat({ id: "s1" });
+  const starting = chat.start();
+  await Promise.all([chat.ask("who?"), starting]);
+  expect(transport.requests).toEqual([{ id: "s1" }, {}]);
+  expect([chat.session?.id, transport.asked]).toEqual(["made1", ["who?"]]);
+});
+
+test("a question asked while a session cannot be opened fails with the reason", async () => {
+  transport.refusals.open = new WireError("unreachable", "the service is out of reach");
+  const chat = newChat({ id: "s1" });
+  const starting = chat.start();
+  await Promise.all([chat.ask("who?"), starting]);
+  expect(transport.asked).toEqual([]);
+  expect(chat.conversation.turns[0]?.failure?.text).toBe("the service is out of reach");
+});
+
+test("a new session that is started before the requested one is opened remains", async () => {
+  const held = transport.hold("user");
+  const chat = newChat({ id: "s1" });
+  const starting = chat.start();
+  await held.reached;
+  chat.startNewSession({});
+  held.release();
+  await starting;
+  await chat.ask("who?");
+  expect(transport.requests).toEqual([{}]);
+  expect(chat.session?.id).toBe("made1");
 });
 
 test("a failed upload shows the reason and can be dismissed", async () => {

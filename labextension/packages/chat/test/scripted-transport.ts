@@ -36,8 +36,17 @@ export class ScriptedTransport implements Transport {
   /** The error with which the next such call is refused. */
   refusals: { [call in "user" | "open" | "send" | "attach" | "detach"]?: Error | undefined } = {};
   uploads: { file: File; options: UploadOptions; done: (file: ChatFile) => void }[] = [];
+  #held: { call: string; reached: () => void; released: Promise<void> } | undefined;
   #made = 0;
   #session: ChatSession | undefined;
+
+  /** The next such call is answered only after `release`. */
+  hold(call: keyof typeof this.refusals): { reached: Promise<void>; release: () => void } {
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const reached = new Promise<void>((resolve) => (this.#held = { call, reached: resolve, released }));
+    return { reached, release };
+  }
 
   say(...messages: ChatMessage[]): void {
     for (const message of messages) this.listener?.onMessage(message);
@@ -112,9 +121,16 @@ export class ScriptedTransport implements Transport {
     return Promise.resolve();
   }
 
-  #answer<T>(call: keyof typeof this.refusals, value: T): Promise<T> {
+  async #answer<T>(call: keyof typeof this.refusals, value: T): Promise<T> {
     const refusal = this.refusals[call];
     this.refusals = { ...this.refusals, [call]: undefined };
-    return refusal ? Promise.reject(refusal) : Promise.resolve(value);
+    if (this.#held?.call === call) {
+      const { reached, released } = this.#held;
+      this.#held = undefined;
+      reached();
+      await released;
+    }
+    if (refusal) throw refusal;
+    return value;
   }
 }
