@@ -82,7 +82,8 @@ def lab(browser: Browser, jupyter: JupyterServer) -> Iterator[tuple[Workbench, W
 def judge(place: Locator) -> None:
     """Nothing of it is alive."""
     expect(place.first).to_be_attached()
-    assert live_in(place) == []
+    found = live_in(place)
+    assert found == [], "\n".join(found)
 
 
 def assert_nothing_was_asked(watched: Watched) -> None:

@@ -130,5 +130,3 @@ def _with_token(row: str, number: int, payload: str) -> str:
         return row
     tokens[number] += payload
     return separator.join(tokens)
-
-
