@@ -6,13 +6,16 @@ HTML in a notebook, so everything hidden in it is made visible.
 
 from __future__ import annotations
 
-from svc.untrusted.characters import printable
+from svc_jupyter.trusted_imports import trusted
 
 
 class AskError(Exception):
     """The question was not answered. The text says why and what to do."""
 
     def __init__(self, text: str) -> None:
+        with trusted():
+            from svc.untrusted.characters import printable  # with the first error: loading the extension stays light
+
         super().__init__(printable(text))
 
     def _render_traceback_(self) -> list[str]:

@@ -93,8 +93,9 @@ class TrustedFinder:
     It says "not found" as every finder does, since libraries look for optional modules without importing them.
     """
 
-    find_distributions = staticmethod(PathFinder.find_distributions)
-    invalidate_caches = staticmethod(PathFinder.invalidate_caches)
+    def __getattr__(self, name: str) -> object:
+        """Have what ``PathFinder`` has at this moment: ``importlib_metadata`` takes its ``find_distributions`` away."""
+        return getattr(PathFinder, name)
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: object = None) -> ModuleSpec | None:
         """See ``importlib.abc.MetaPathFinder``."""

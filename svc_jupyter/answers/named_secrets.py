@@ -5,14 +5,14 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable
 
 _values: list[str] = []
 
 
-def remember(values: str) -> None:
-    """Set the secrets, a JSON list of strings; replaces earlier ones."""
-    _values[:] = [str(value) for value in json.loads(values)]
+def remember(values: Iterable[str]) -> None:
+    """Set the secrets; replaces earlier ones."""
+    _values[:] = values
 
 
 def known() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from jupyter_client.blocking import BlockingKernelClient
 from jupyter_client.manager import KernelManager
 
 from svc_jupyter import trusted_imports
+from svc_jupyter.report.kernels import _SET_SECRETS
 from svc_jupyter.trusted_imports import Places, as_usual, install, trusted
 from tests.support.kernels import ipc
 from tests.support.local_services import stop_local_service
@@ -238,3 +240,29 @@ def test_trust_is_of_the_block_only(monkeypatch: pytest.MonkeyPatch, tmp_path: P
             __import__("only_here_k13")
     del sys.modules["only_here_k13"]
     __import__("only_here_k13")
+
+
+TAKEN_AWAY = "from importlib.machinery import PathFinder; del PathFinder.find_distributions"
+INSTALL = "from svc_jupyter.trusted_imports import install, FINDER; install()"
+
+
+@pytest.mark.parametrize("steps", [(TAKEN_AWAY, INSTALL), (INSTALL, TAKEN_AWAY), (INSTALL,)])
+def test_the_finder_has_what_the_import_system_has(steps: tuple[str, ...]):
+    """``importlib_metadata``, which dask imports, takes ``find_distributions`` away from the import system's finder."""
+    seen = "import importlib; importlib.invalidate_caches(); print(hasattr(FINDER, 'find_distributions'))"
+
+    done = subprocess.run([sys.executable, "-c", "\n".join([*steps, seen])], capture_output=True, text=True, timeout=60)
+
+    assert (done.stdout.strip(), done.stderr) == (str(TAKEN_AWAY not in steps), "")
+
+
+def test_the_secrets_of_a_report_reach_what_stores_answers(tmp_path: Path):
+    secrets = ["hush-1234", "'\"\\\n"]
+    code = _SET_SECRETS.format(script=SCRIPT, values=secrets)
+    seen = "import json; from svc_jupyter.answers.named_secrets import known; print(json.dumps(known()))"
+
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{seen}"], capture_output=True, text=True, timeout=60, cwd=tmp_path
+    )
+
+    assert json.loads(done.stdout or done.stderr) == secrets

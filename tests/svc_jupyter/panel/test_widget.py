@@ -127,7 +127,8 @@ def message(kind: str, content: str, turn: str = "t", **fields: object) -> Messa
         pytest.param([message("query", "q"), message("result", "**a**")], "**a**", id="answered"),
         pytest.param([message("query", "q"), message("error", "too long")], "No answer: too long", id="failed"),
         pytest.param([message("query", "q"), message("result", "![x](https://e.example/p.png)")], "hxxps", id="image"),
-        pytest.param([message("query", "a ```` b\n</pre>")], "`````text\na ```` b", id="fence"),
+        pytest.param([message("query", "a ```` b\n< c")], "`````text\na ```` b\n< c\n`````", id="fence"),
+        pytest.param([message("query", "a ```` b\n</pre>")], "\n`a ```` b`  \n`</pre>`\n", id="markup"),
         pytest.param(
             [message("query", "q"), message("result", "x" * 200_000)], "100,000 more characters omitted", id="long"
         ),
