@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Protocol
 
 from svc import SvcError, UnavailableError, UnreachableError
+from svc.untrusted.defang import break_links
 from svc_jupyter.errors import AskError, AskInterrupted, ServiceUnreachableError
 
 _CANCELLED = "the turn was cancelled on the service; the session continues."
@@ -41,10 +42,16 @@ def reporting_outcome(area: OutcomeArea) -> Iterator[None]:
     except asyncio.CancelledError:
         area.finish("interrupted")
         raise AskCancelled(_CANCELLED) from None
-    except (UnavailableError, UnreachableError) as error:
+    except UnreachableError as error:
         area.finish("failed")
         raise ServiceUnreachableError(str(error)) from None
-    except (SvcError, OSError) as error:
+    except UnavailableError as error:
+        area.finish("failed")
+        raise ServiceUnreachableError(break_links(str(error))) from None
+    except SvcError as error:
+        area.finish("failed")
+        raise AskError(break_links(str(error))) from None  # the service's words: JupyterLab links addresses in an error
+    except OSError as error:
         area.finish("failed")
         raise AskError(str(error)) from None
     except BaseException:

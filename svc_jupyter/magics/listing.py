@@ -11,6 +11,7 @@ from svc.untrusted.characters import one_line
 from svc.untrusted.defang import defang_word
 
 CELL_CHARS = 100
+NO_FORMULAS = "mathjax_ignore tex2jax_ignore"  # classes of HTML in which MathJax 4, and 2 and 3, look for no TeX
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class Listing:
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in self.header)
         body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in self.rows)
         table = f"<table>{f'<thead><tr>{head}</tr></thead>' if head else ''}<tbody>{body}</tbody></table>"
-        return f"<p>{html.escape(_safe(self.title))}</p>{table if self.rows else ''}"
+        title = f"<p>{html.escape(_safe(self.title))}</p>"
+        return f'<div class="{NO_FORMULAS}">{title}{table if self.rows else ""}</div>'
 
 
 def _cell(text: str) -> str:

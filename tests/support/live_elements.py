@@ -15,8 +15,9 @@ FIND_LIVE = r"""root => {
       if (/^on/i.test(name)) say("handler");
       if (/^data-commandlinker|^data-jp-(suggestion|cell)|^jp-/i.test(name)) say("command");
       if (/^(src|srcset|poster|data|action|formaction|background|ping|srcdoc|manifest|cite|longdesc|xlink:href)$/i
-          .test(name) && !/^(data:image\/(png|jpeg|gif|webp)[;,]|blob:)/i.test(value) && !(one.matches("img") && /^data:image\/svg\+xml[;,]/.test(value))) say("address");
-      if (name === "href" && !/^(#|hxxps?:)/.test(value)) say("link");
+          .test(name) && !/^(data:image\/(png|jpeg|gif|webp)[;,]|blob:)/i.test(value)
+          && !(one.matches("img") && /^data:image\/svg\+xml[;,]/.test(value))) say("address");
+      if (name === "href" && !/^(#|hxxps?:|$)/.test(value)) say("link");
       if (name === "style" && /url\(|expression|@import/i.test(value)) say("style");
     }
     if (one.localName === "style" && /url\(|@import/i.test(one.textContent) && !OURS(one)) say("style sheet");
