@@ -31,7 +31,7 @@ OPEN = {
     "HTML": ("<!DOCTYPE html><html></html>", set()),
     "a name": ('<!DOCTYPE a [<!ENTITY co "Example Ltd">]><a>&co; and &co;</a>', set()),
 }
-# Written before the reader was, and looked at only once.
+# Written after the reader, before any of them was run.
 HELD = {
     "parameter entities": (laughs(9, 12, reference="%", declaration="% "), {"expansion"}),
     "declared backwards": (
