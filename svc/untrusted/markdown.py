@@ -29,6 +29,8 @@ from svc.untrusted.defang import break_links, defang_word
 from svc.untrusted.gfm import is_inert
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
 
@@ -281,7 +283,10 @@ class _Writer:
 
     def _inline(self, block: SyntaxTreeNode, *, one_line: bool = False, in_cell: bool = False) -> str:
         nodes = [node for child in block.children for node in child.children]
-        written = self._write(_merged(_flat(_parts(nodes))), in_cell=in_cell)
+        parts = _merged(_flat(_parts(nodes)))
+        written = self._write(parts, in_cell=in_cell)
+        if not self._plain and "``" in written:  # marked looks for the end of emphasis in code that has backticks
+            written = self._write(_merged(_unstyled(parts)), in_cell=in_cell)
         return _BREAKS.sub(" ", written).strip() if one_line else written
 
     def _write(self, parts: list[_Part], *, in_cell: bool) -> str:
@@ -426,6 +431,11 @@ def _merged(parts: list[_Part]) -> list[_Part]:
         else:
             merged.append(part)
     return merged
+
+
+def _unstyled(parts: Iterable[_Part]) -> list[_Part]:
+    """The parts without emphasis."""
+    return [inner for part in parts for inner in (_unstyled(part.parts) if isinstance(part, _Styled) else [part])]
 
 
 def _code_span(text: str) -> str:

@@ -76,7 +76,7 @@ def _is_quiet(part: MarkdownPart, before: str) -> bool:
             text = html.unescape(part.text)
             return break_links(text) == text and _ACTIVE.search(part.text) is None
         case PartKind.SPAN:
-            return "\n" not in part.text
+            return "\n" not in part.text and part.text.count("`") == 2  # marked reads more backticks in its own way
         case PartKind.BLOCK:
             return before.endswith("\n\n") and _PLAIN_BLOCK.fullmatch(part.text) is not None
 

@@ -65,6 +65,9 @@ OPEN = {
     "form": f"<form action={ADDRESS}><button>x</button></form>",
     "style": f"<style>@import '{ADDRESS}'</style><p style='background:url({ADDRESS})'>",
     "markup that was cut": f"<img src=x onerror={RUN} ",
+    "emphasis before code with backticks": f"``$$$ (www._{{onclick={RUN}}} $_w__&*__w.zz._<div onclick={RUN}>_",
+    "emphasis around code with backticks": f"> ```*\\<img src=x onerror={RUN}\\>*`x_<a href={ADDRESS}>`",
+    "a link that ends in code": f"[x``](x)# ![x]({ADDRESS})~~``~~*_x*",
     "declaration": f"<!DOCTYPE x [<!ENTITY y SYSTEM '{ADDRESS}'>]><?x {RUN}?><![CDATA[{_IMAGE}]]>",
 }
 """The half that fixes are developed with."""
