@@ -7,7 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Protocol
 
-from svc import SvcError, UnavailableError, UnreachableError
+from svc.errors import (
+    InvalidApiKeyError,
+    ProtocolError,
+    ServiceError,
+    SvcError,
+    UnavailableError,
+    UnreachableError,
+)
 from svc.untrusted.defang import break_links
 from svc_jupyter.errors import AskError, AskInterrupted, ServiceUnreachableError
 
@@ -45,13 +52,16 @@ def reporting_outcome(area: OutcomeArea) -> Iterator[None]:
     except UnreachableError as error:
         area.finish("failed")
         raise ServiceUnreachableError(str(error)) from None
+    except InvalidApiKeyError as error:  # names the configured address, which the user may want to open
+        area.finish("failed")
+        raise AskError(str(error)) from None
     except UnavailableError as error:
         area.finish("failed")
         raise ServiceUnreachableError(break_links(str(error))) from None
-    except SvcError as error:
+    except (ServiceError, ProtocolError) as error:
         area.finish("failed")
         raise AskError(break_links(str(error))) from None  # the service's words: JupyterLab links addresses in an error
-    except OSError as error:
+    except (SvcError, OSError) as error:
         area.finish("failed")
         raise AskError(str(error)) from None
     except BaseException:

@@ -4,6 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -51,7 +52,8 @@ def oddly_refused() -> None:
 
 
 @pytest.fixture
-async def functions() -> AsyncIterator[FunctionProcesses]:
+async def functions(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FunctionProcesses]:
+    monkeypatch.syspath_prepend(Path(__file__).parents[4])  # the processes import this module for its functions
     processes = FunctionProcesses(cpu_seconds=CPU_SECONDS)
     yield processes
     await processes.close()
