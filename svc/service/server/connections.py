@@ -117,7 +117,7 @@ class ConnectionLimits:
                 self._cut_first("max_keyless_connections", keyless)
 
     def _really_keyless(self, connections: list[LimitedConnection]) -> list[LimitedConnection]:
-        """Return those without a key, and stop counting the others as such: a stream's key is known before we are told."""
+        """Return those without a key, and count the others right: a stream's key is known before we are told."""
         for connection in connections:
             if connection.account:
                 self.has_key(connection)
