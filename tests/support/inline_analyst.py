@@ -98,6 +98,10 @@ async def ask(
         model=model,
         use_experimental=use_experimental,
     )
-    steps = [step async for step in Analyst(InlineWorkers()).answer(turn)]
+    analyst = Analyst(InlineWorkers())
+    try:
+        steps = [step async for step in analyst.answer(turn)]
+    finally:
+        await analyst.close()  # the processes that plan
     assert isinstance(steps[-1], Answer)
     return Asked(steps[-1], [step for step in steps[:-1] if isinstance(step, Step)])

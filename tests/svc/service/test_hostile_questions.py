@@ -5,6 +5,7 @@ import json
 import re
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import httpx2
 import pytest
@@ -42,6 +43,7 @@ async def ask(socket: ClientConnection, content: str) -> list[dict[str, object]]
 async def test_hostile_questions_hold_nobody_else(
     start_service: Callable[..., ThreadService], monkeypatch: pytest.MonkeyPatch
 ):
+    monkeypatch.syspath_prepend(Path(__file__).parents[3])  # the processes import this module for its function
     monkeypatch.setattr(analyst, "requested_format", slow_requested_format)
     service = start_service(Analyst)
     _, hostile_key = service.make_key("hostile")

@@ -67,7 +67,10 @@ async def _ask(analyst: Analyst, case: Case) -> Told:
 
 async def _ask_all() -> dict[str, list[Told]]:
     analyst = Analyst(InProcess())
-    return {half: [await _ask(analyst, case) for case in cases] for half, cases in (("open", OPEN), ("held", HELD))}
+    try:
+        return {half: [await _ask(analyst, case) for case in cases] for half, cases in (("open", OPEN), ("held", HELD))}
+    finally:
+        await analyst.close()  # the processes that plan
 
 
 @pytest.fixture(scope="module")
