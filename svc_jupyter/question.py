@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from svc import Message
+from svc import Message, TaskProgress
 from svc_jupyter.kernel_tools.tools import NO_CONSENT, Consent, ToolRequest
 
 
@@ -42,6 +42,12 @@ class ProgressArea(Protocol):
     def add(self, text: str) -> None:
         """Add a step, or a remark about the session."""
 
+    def update(self, who: str, progress: TaskProgress) -> None:
+        """Show how far a task of ``who`` is, in the task's line."""
+
+    def end_tasks(self, who: str) -> None:
+        """Remove the lines of what ``who`` did."""
+
     def tick(self) -> None:
         """Redraw if necessary; called often."""
 
@@ -63,4 +69,12 @@ class QuestionSent:
     """Whether the session may be stored."""
 
 
-TurnEvent = StatusNote | QuestionSent | ToolRequest | Message
+@dataclass(frozen=True)
+class TaskReport:
+    """How far the kernel is with its own work: converting a variable, sending a file."""
+
+    who: str
+    progress: TaskProgress
+
+
+TurnEvent = StatusNote | TaskReport | QuestionSent | ToolRequest | Message
