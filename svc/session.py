@@ -276,7 +276,12 @@ class AsyncSession(BaseSession):
         return await self._transport.run(self._attach(name, _content_body(content, on_progress), mime_type_hint))
 
     async def attach_file_from_disk(
-        self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
+        self,
+        path: str | Path,
+        name: str | None = None,
+        mime_type_hint: str | None = None,
+        *,
+        on_progress: OnProgress | None = None,
     ) -> SessionFile:
         """Attach a file or a folder from disk, under its own name or ``name``. It is read in threads and streamed.
 

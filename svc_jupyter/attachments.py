@@ -280,7 +280,7 @@ def _csv(name: str, table: Table) -> bytes:
     return _text(text.getvalue())
 
 
-def _shape(table: Table) -> str:
+def _shape(table: Table | Sliceable) -> str:
     rows, *columns = table.shape
     return f"{rows:,} rows, {columns[0]:,} columns" if columns else f"{rows:,} rows"
 

@@ -36,8 +36,15 @@ class AskOptions:
     )
 
 
+NOTHING_ASKED = "nothing was asked; the session continues."
+CANCELLED = "the turn was cancelled on the service; the session continues."
+UNCONFIRMED = "the service has not confirmed yet that the turn is cancelled; the next question makes sure of it."
+
+
 class ProgressArea(Protocol):
-    """Shows the progress of a turn."""
+    """Shows the progress of a turn. ``if_interrupted`` says what an interrupt means by now."""
+
+    if_interrupted: str
 
     def add(self, text: str) -> None:
         """Add a step, or a remark about the session."""

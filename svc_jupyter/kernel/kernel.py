@@ -41,7 +41,16 @@ from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
 from svc_jupyter.kernel_tools.consent import TurnTools
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
-from svc_jupyter.question import AskOptions, ProgressArea, QuestionSent, StatusNote, TaskReport, TurnEvent
+from svc_jupyter.question import (
+    CANCELLED,
+    UNCONFIRMED,
+    AskOptions,
+    ProgressArea,
+    QuestionSent,
+    StatusNote,
+    TaskReport,
+    TurnEvent,
+)
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _STEPS = (MessageType.INFO, MessageType.THINKING)
@@ -97,9 +106,12 @@ class KernelSession:
         follower = _TurnFollower(
             area, timeout_seconds, partial(self.tools.handle, consent=ask_options.consent, area=area)
         )
-        self._loop.follow(
-            self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
-        )
+        try:
+            self._loop.follow(
+                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+            )
+        finally:
+            follower.leave(self._session)
         return follower.answer(self._client)
 
     async def ask_async(
@@ -114,9 +126,12 @@ class KernelSession:
         follower = _TurnFollower(
             area, timeout_seconds, partial(self.tools.handle, consent=ask_options.consent, area=area)
         )
-        await self._loop.follow_async(
-            self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
-        )
+        try:
+            await self._loop.follow_async(
+                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+            )
+        finally:
+            follower.leave(self._session)
         return follower.answer(self._client)
 
     def ask_in_background(
@@ -427,6 +442,12 @@ class _TurnFollower:
                 f"no answer within {self._timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
                 "or ask a smaller question."
             )
+
+    def leave(self, session: InteractiveSession | None) -> None:
+        """Tell the area what it means if the turn was left before its end."""
+        if self._sent.session_id:
+            is_running = session is not None and session.state == State.RUNNING_AGENT
+            self._area.if_interrupted = UNCONFIRMED if is_running else CANCELLED
 
     def answer(self, client: Svc | None) -> Answer:
         """Return the answer, whose files are read with ``client`` when they are needed."""

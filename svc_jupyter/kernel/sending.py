@@ -13,7 +13,7 @@ from typing import Generic, TypeVar
 
 from svc import InteractiveSession
 from svc.progress import Meter
-from svc_jupyter.attachments import Attached, Attachment, LargeValue
+from svc_jupyter.attachments import Attached, Attachment
 from svc_jupyter.question import StatusNote, TaskReport
 
 T = TypeVar("T")

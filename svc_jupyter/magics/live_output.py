@@ -21,6 +21,7 @@ from svc import TaskProgress
 from svc.progress import progress_line
 from svc.untrusted.characters import one_line
 from svc.untrusted.status_line import StatusLine
+from svc_jupyter.question import NOTHING_ASKED
 
 REDRAW_SECONDS = 0.1  # Jupyter Server drops messages above 1,000/s, and nobody reads faster
 CLOCK_SECONDS = 1.0  # between redraws that only update the clock
@@ -222,6 +223,7 @@ class LiveArea:
         self._drawn = float("-inf")
         self._is_stale = True
         self._steps = Steps()
+        self.if_interrupted = NOTHING_ASKED
 
     def add(self, text: str) -> None:
         """Add a step; the next ``tick`` that may redraw shows it."""
