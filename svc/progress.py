@@ -38,6 +38,9 @@ class RemainingTime:
             weight = max(1 - math.exp(-step / SMOOTHING_SECONDS), step / elapsed)  # at first, the average
             self._pace += weight * ((done - self._done) / step - self._pace)
             self._seen, self._done = now, done
+        if done >= total:
+            self._left = 0.0
+            return self._left
         if elapsed < FIRST_SECONDS or self._pace <= 0:
             return self._left
         left = min(max(0.0, total - done) / self._pace, LONGEST_SECONDS)
