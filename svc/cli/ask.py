@@ -158,11 +158,15 @@ async def _follow(session: AsyncSession, question: str, status: StatusLine) -> l
             async for message in turn:
                 messages.append(message)
                 if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                    if message.progress:
-                        status.show(f"... {progress_line(message.actor, message.progress)}")
-                        continue
-                    status.clear()
-                    echo(f"... {message.content}", err=True)
+                    _show(message, status)
     finally:
         status.clear()
     return messages
+
+
+def _show(info: Message, status: StatusLine) -> None:
+    if info.progress:
+        status.show(f"... {progress_line(info.actor, info.progress)}")
+        return
+    status.clear()
+    echo(f"... {info.content}", err=True)
