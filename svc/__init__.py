@@ -20,7 +20,7 @@ The public names:
     clients     Svc, AsyncSvc
     sessions    InteractiveSession, AsyncSession, Watch
     answers     SessionResponse, AnswerStatus, AnswerCoverage, InputCoverage, ClauseCoverage,
-                Message, MessageType, MimeType, Role, State, Usage
+                Message, MessageType, MimeType, Role, State, TaskProgress, Usage
     listings    Session, SessionFile, UserInfo, User, UserType
     models      ModelInfo, ModelInfoInput, Toolset, Vendor
     own tools   LocalTool, LocalToolCall, ConfirmationRequest
@@ -81,6 +81,7 @@ from svc.messages import (
     SessionFile,
     SessionResponse,
     State,
+    TaskProgress,
     Toolset,
     Usage,
     User,
@@ -140,6 +141,7 @@ __all__ = [
     "StreamUnsupportedError",
     "Svc",
     "SvcError",
+    "TaskProgress",
     "TooLargeError",
     "Toolset",
     "TurnCancelledError",

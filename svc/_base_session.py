@@ -330,9 +330,12 @@ class BaseSession:
             self._note_end(protocol)
 
     def _note_end(self, protocol: TurnProtocol) -> None:
-        self._take_messages(protocol)
+        """Forget an ended turn before its end is counted as known: a stream that another thread starts in between must
+        not wait for an end that it will not see.
+        """
         if protocol.is_over and self._earlier is not None and self._earlier.turn == protocol.turn:
             self._earlier = None
+        self._take_messages(protocol)
         if protocol.is_over and self._running is protocol:
             self._running = None
 

@@ -41,6 +41,8 @@ def session_tree(session: Session, messages: Sequence[Message]) -> Tree:
     for number, turn in enumerate(_turns(messages), start=1):
         branch = tree.add(_turn_label(number, turn))
         for message in turn:
+            if message.progress:  # was one line that changed
+                continue
             branch.add(_message_label(message, turn[0].created_at))
     if not messages:
         tree.add(Text("no messages yet", style="dim"))

@@ -156,11 +156,25 @@ class Usage(msgspec.Struct, kw_only=True):
         return Usage(**{name: getattr(self, name) + getattr(other, name) for name in self.__struct_fields__})
 
 
+class TaskProgress(msgspec.Struct, frozen=True, kw_only=True):
+    """How far one piece of work of a turn is: ``done`` of ``total`` units. It replaces the one before of this ``task``.
+
+    ``seconds_left`` is an estimate; None if there is none yet. If ``done`` equals ``total``, the work is over.
+    """
+
+    task: str
+    done: int
+    total: int
+    unit: str = "byte"
+    seconds_left: int | None = None
+
+
 class Message(msgspec.Struct, kw_only=True):
     """One message of a session. ``seq`` counts from 1 without gaps; it is 0 in messages that are not stored.
 
     ``content`` is text for ``text/*`` and ``application/json``, base64 for all other types; ``get_content`` decodes it.
-    ``answer_status`` is set on a ``result``, unless its assistant does not know it.
+    ``answer_status`` is set on a ``result``, unless its assistant does not know it. An ``info`` with ``progress`` takes
+    the place of the one before of the same actor and task; all other messages are without it, also on the wire.
     """
 
     message_type: MessageType
@@ -181,6 +195,7 @@ class Message(msgspec.Struct, kw_only=True):
     status_message: str = "OK"
     usage: Usage | None = None
     answer_status: AnswerStatus | None = None
+    progress: TaskProgress | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if not self.timestamp:

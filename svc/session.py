@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import math
 import threading
 import time
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
 
 from svc import _requests
 from svc._base_session import CANCEL_SECONDS, BaseSession, turn_timeout
-from svc._folder_stream import archive_name, open_path
+from svc._counted_body import OnProgress, counted
+from svc._folder_stream import archive_name, open_path, size_of_path
 from svc._transport import AsyncTransport, Transport
 from svc._turn_reader import LEAVE_SECONDS
 from svc.messages import Message, Session, SessionFile, SessionResponse
@@ -97,25 +99,40 @@ class InteractiveSession(BaseSession):
         """Change the session; what is omitted stays as it is. ``ttl`` is in seconds from now."""
         self._transport.run(self._update(name, description, ttl))
 
-    def attach_file(self, name: str, content: bytes | str, mime_type_hint: str | None = None) -> SessionFile:
+    def attach_file(
+        self,
+        name: str,
+        content: bytes | str,
+        mime_type_hint: str | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> SessionFile:
         """Attach content as a file.
 
         Args:
             name: The file name by which questions refer to it.
             content: Bytes, or text, which is encoded as UTF-8.
             mime_type_hint: Such as ``text/csv``. The type is detected from the content; the hint helps.
+            on_progress: Called with the bytes sent and the bytes of all, in the thread that sends. An exception that
+                it raises ends the upload.
 
         Raises:
             TooLargeError: The file or the number of files is over its limit.
         """
-        return self._transport.run(self._attach(name, _encoded(content), mime_type_hint))
+        return self._transport.run(self._attach(name, _content_body(content, on_progress), mime_type_hint))
 
     def attach_file_from_disk(
-        self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
+        self,
+        path: str | Path,
+        name: str | None = None,
+        mime_type_hint: str | None = None,
+        *,
+        on_progress: OnProgress | None = None,
     ) -> SessionFile:
         """Attach a file or a folder from disk, under its own name or ``name``. It is streamed.
 
         A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
+        ``on_progress`` is as for ``attach_file``.
 
         Raises:
             OSError: The file cannot be read.
@@ -124,7 +141,7 @@ class InteractiveSession(BaseSession):
         """
         file = Path(path).expanduser()
         name = name or (archive_name(file) if file.is_dir() else file.name)
-        return self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
+        return self._transport.run(self._attach(name, _file_body(file, on_progress), mime_type_hint))
 
     def read_file(self, file: SessionFile | str) -> bytes:
         """Fetch the content of a file of the session: one that was attached, or one that the service made.
@@ -236,25 +253,40 @@ class AsyncSession(BaseSession):
         """Change the session; what is omitted stays as it is. ``ttl`` is in seconds from now."""
         await self._transport.run(self._update(name, description, ttl))
 
-    async def attach_file(self, name: str, content: bytes | str, mime_type_hint: str | None = None) -> SessionFile:
+    async def attach_file(
+        self,
+        name: str,
+        content: bytes | str,
+        mime_type_hint: str | None = None,
+        *,
+        on_progress: OnProgress | None = None,
+    ) -> SessionFile:
         """Attach content as a file.
 
         Args:
             name: The file name by which questions refer to it.
             content: Bytes, or text, which is encoded as UTF-8.
             mime_type_hint: Such as ``text/csv``. The type is detected from the content; the hint helps.
+            on_progress: Called with the bytes sent and the bytes of all, in the thread that sends. An exception that
+                it raises ends the upload.
 
         Raises:
             TooLargeError: The file or the number of files is over its limit.
         """
-        return await self._transport.run(self._attach(name, _encoded(content), mime_type_hint))
+        return await self._transport.run(self._attach(name, _content_body(content, on_progress), mime_type_hint))
 
     async def attach_file_from_disk(
-        self, path: str | Path, name: str | None = None, mime_type_hint: str | None = None
+        self,
+        path: str | Path,
+        name: str | None = None,
+        mime_type_hint: str | None = None,
+        *,
+        on_progress: OnProgress | None = None,
     ) -> SessionFile:
         """Attach a file or a folder from disk, under its own name or ``name``. It is read in threads and streamed.
 
         A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
+        ``on_progress`` is as for ``attach_file``.
 
         Raises:
             OSError: The file cannot be read.
@@ -263,7 +295,7 @@ class AsyncSession(BaseSession):
         """
         file = await asyncio.to_thread(Path(path).expanduser)
         name = name or (archive_name(file) if await asyncio.to_thread(file.is_dir) else file.name)
-        return await self._transport.run(self._attach(name, lambda: open_path(file), mime_type_hint))
+        return await self._transport.run(self._attach(name, _file_body(file, on_progress), mime_type_hint))
 
     async def read_file(self, file: SessionFile | str) -> bytes:
         """Fetch the content of a file of the session: one that was attached, or one that the service made.
@@ -309,6 +341,19 @@ class AsyncSession(BaseSession):
 
 def _encoded(content: bytes | str) -> bytes:
     return content.encode("utf-8", errors="replace") if isinstance(content, str) else bytes(content)
+
+
+def _content_body(content: bytes | str, on_progress: OnProgress | None) -> bytes | Callable[[], BinaryIO]:
+    data = _encoded(content)
+    if on_progress is None:
+        return data
+    return lambda: counted(lambda: io.BytesIO(data), lambda: len(data), on_progress)
+
+
+def _file_body(file: Path, on_progress: OnProgress | None) -> Callable[[], BinaryIO]:
+    if on_progress is None:
+        return lambda: open_path(file)
+    return lambda: counted(lambda: open_path(file), lambda: size_of_path(file), on_progress)
 
 
 def _print_tree(session: Session, console: Console | None) -> None:

@@ -8,22 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import io
+import math
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 import msgspec
 
-from svc._folder_stream import archive_name, open_path
+from svc._folder_stream import archive_name, open_path, size_of_path
 from svc.untrusted.characters import one_line
 from svc_jupyter.errors import AskError
 
 MAX_VARIABLE_BYTES = 100_000_000  # built in the kernel's memory, and copied once for sending; files are streamed
+LARGE_CELLS = 200_000  # of a table, from which on it is converted in pieces: some 0.1 s
+LARGE_ITEMS = 20_000  # of a list of records
+PANDAS_PIECE_CELLS = 100_000  # that DataFrame.to_csv converts at once
+PIECE_ITEMS = 5_000
 PREVIEW_CHARS = 100
 _PIECE_BYTES = 1024 * 1024
 
@@ -49,15 +54,51 @@ class Attachment:
         size = f"{self.name}: {self.kind}, {len(self.content):,} bytes"
         return f"{size}, begins {one_line(beginning, limit=PREVIEW_CHARS)}" if beginning else size
 
-    def sha256(self) -> str:
-        """Return the hex digest of the current content. Raises OSError if a file cannot be read."""
+    @property
+    def size(self) -> int:
+        """The bytes to send; of a folder, about. Raises OSError if a file cannot be read."""
+        return len(self.content) if isinstance(self.content, bytes) else size_of_path(self.content)
+
+    def sha256(self, on_read: Callable[[int], None] | None = None) -> str:
+        """Return the hex digest of the current content. Raises OSError if a file cannot be read.
+
+        ``on_read`` is called with the number of bytes of each piece; an exception that it raises ends the reading.
+        """
         if isinstance(self.content, bytes):
             return hashlib.sha256(self.content).hexdigest()
         digest = hashlib.sha256()
         with open_path(self.content) as file:
             while piece := file.read(_PIECE_BYTES):
                 digest.update(piece)
+                if on_read is not None:
+                    on_read(len(piece))
         return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class LargeValue:
+    """A variable's value that is converted piece by piece, because that takes a while; ``total`` in ``unit``."""
+
+    name: str
+    kind: str
+    variable: str
+    total: int
+    unit: str
+    value: object = field(compare=False)
+    identity: int = 0
+
+    def pieces(self) -> Iterator[tuple[int, bytes]]:
+        """Yield how much is done, with the next bytes. Raises AskError if it cannot be sent."""
+        size = 0
+        for done, piece in _pieces_of(self.variable, self.value):
+            size += len(piece)
+            if size > MAX_VARIABLE_BYTES:
+                raise AskError(_too_large(self.variable, f"more than that, {self.kind}"))
+            yield done, piece
+
+    def converted(self, pieces: Sequence[bytes]) -> Attachment:
+        """Return the attachment of all pieces."""
+        return Attachment(self.name, b"".join(pieces), self.kind)
 
 
 @runtime_checkable
@@ -71,8 +112,31 @@ class Table(Protocol):
         """Write the table as CSV."""
 
 
-def find(values: Sequence[str], names: Mapping[str, object]) -> list[Attachment]:
-    """Resolve the values of ``--attach``, in order. Raises AskError if one does not exist or cannot be sent."""
+class _Part(Protocol):
+    def to_csv(self, path: io.StringIO, *, index: bool, header: bool) -> None: ...
+
+
+class _Rows(Protocol):
+    def __getitem__(self, rows: slice, /) -> _Part: ...
+
+
+@runtime_checkable
+class Sliceable(Protocol):
+    """A Table whose rows can be taken in pieces."""
+
+    index: object
+    shape: tuple[int, ...]
+    iloc: _Rows
+
+
+Attached = Attachment | LargeValue
+
+
+def find(values: Sequence[str], names: Mapping[str, object]) -> list[Attached]:
+    """Resolve the values of ``--attach``, in order. Raises AskError if one does not exist or cannot be sent.
+
+    What takes a while to convert is returned as a LargeValue.
+    """
     found = [_from_variable(value, names) if value.startswith("{") else _from_path(value) for value in values]
     twice = {name for name, count in Counter(item.name for item in found).items() if count > 1}
     return [_with_folder_name(item) if item.name in twice else item for item in dict.fromkeys(found)]
@@ -91,14 +155,54 @@ def _from_path(value: str) -> Attachment:
     raise AskError(f"no such file: {path} (in {Path.cwd()}).{hint} To attach a variable, write {{name}}.")
 
 
-def _from_variable(value: str, names: Mapping[str, object]) -> Attachment:
+def _from_variable(value: str, names: Mapping[str, object]) -> Attached:
     match = _VARIABLE.fullmatch(value)
     if match is None:
         raise AskError(f"--attach {value}: braces may only contain the name of a variable.")
     name = match[1]
     if name not in names:
         raise AskError(_no_variable(name, names))
-    return from_value(name, names[name])
+    return from_variable(name, names[name])
+
+
+def from_variable(name: str, value: object) -> Attached:
+    """Like ``from_value``, but leave the conversion of a large value to the caller."""
+    match value:
+        case Table() if _cells(value) >= LARGE_CELLS and isinstance(value, Sliceable):
+            kind = f"{type(value).__name__} of {_shape(value)}"
+            return LargeValue(f"{name}.csv", kind, name, value.shape[0], "row", value, id(value))
+        case [Mapping(), *_] if len(value) >= LARGE_ITEMS and all(isinstance(item, Mapping) for item in value):
+            kind = f"list of {_counted(value, 'record')}"
+            return LargeValue(f"{name}.jsonl", kind, name, len(value), "record", value, id(value))
+    return from_value(name, value)
+
+
+def _cells(table: Table) -> int:
+    return math.prod(table.shape)
+
+
+def _pieces_of(name: str, value: object) -> Iterator[tuple[int, bytes]]:
+    if isinstance(value, Sliceable):
+        yield from _csv_pieces(name, value)
+        return
+    records = cast("Sequence[Mapping[str, object]]", value)
+    for start in range(0, len(records), PIECE_ITEMS):
+        piece = records[start : start + PIECE_ITEMS]
+        yield start + len(piece), b"".join(_json(name, item) + b"\n" for item in piece)
+
+
+def _csv_pieces(name: str, table: Sliceable) -> Iterator[tuple[int, bytes]]:
+    """The CSV in the same pieces in which pandas converts it, because pandas chooses the form of dates by piece."""
+    rows, *columns = table.shape
+    step = max(1, PANDAS_PIECE_CELLS // max(1, *columns, 1))
+    is_numbered = type(table.index).__name__ == "RangeIndex"
+    for start in range(0, rows, step):
+        text = _Bounded()
+        try:
+            table.iloc[start : start + step].to_csv(text, index=not is_numbered, header=start == 0)
+        except OverflowError:
+            raise AskError(_too_large(name, f"more than that as CSV ({_shape(table)})")) from None
+        yield min(rows, start + step), _text(text.getvalue())
 
 
 def from_value(name: str, value: object) -> Attachment:
@@ -176,7 +280,7 @@ def _csv(name: str, table: Table) -> bytes:
     return _text(text.getvalue())
 
 
-def _shape(table: Table) -> str:
+def _shape(table: Table | Sliceable) -> str:
     rows, *columns = table.shape
     return f"{rows:,} rows, {columns[0]:,} columns" if columns else f"{rows:,} rows"
 
@@ -214,9 +318,9 @@ def _too_large(name: str, size: str) -> str:
     )
 
 
-def _with_folder_name(item: Attachment) -> Attachment:
+def _with_folder_name(item: Attached) -> Attached:
     """Add the folder's name, to distinguish files of the same name."""
-    if isinstance(item.content, bytes):
+    if isinstance(item, LargeValue) or isinstance(item.content, bytes):
         return item
     return replace(item, name=f"{item.content.parent.name}-{item.name}")  # names must not contain a slash
 

@@ -71,9 +71,9 @@ class NotebookSession:
             return await magics.kernel.ask_async(question, files, ask_options, area, limit)
 
 
-def _files(attach: Attached) -> list[attachments.Attachment]:
+def _files(attach: Attached) -> list[attachments.Attached]:
     if isinstance(attach, Mapping):
-        return [attachments.from_value(name, value) for name, value in attach.items()]
+        return [attachments.from_variable(name, value) for name, value in attach.items()]
     if isinstance(attach, str):
         raise AskError(
             f"attach takes a list or a dict: attach=[{attach!r}] for a file, attach={{'name': value}} for a value."

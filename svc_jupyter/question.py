@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from svc import Message
+from svc import Message, TaskProgress
 from svc_jupyter.kernel_tools.tools import NO_CONSENT, Consent, ToolRequest
 
 
@@ -36,11 +36,24 @@ class AskOptions:
     )
 
 
+NOTHING_ASKED = "nothing was asked; the session continues."
+CANCELLED = "the turn was cancelled on the service; the session continues."
+UNCONFIRMED = "the service has not confirmed yet that the turn is cancelled; the next question makes sure of it."
+
+
 class ProgressArea(Protocol):
-    """Shows the progress of a turn."""
+    """Shows the progress of a turn. ``if_interrupted`` says what an interrupt means by now."""
+
+    if_interrupted: str
 
     def add(self, text: str) -> None:
         """Add a step, or a remark about the session."""
+
+    def update(self, who: str, progress: TaskProgress) -> None:
+        """Show how far a task of ``who`` is, in the task's line."""
+
+    def end_tasks(self, who: str) -> None:
+        """Remove the lines of what ``who`` did."""
 
     def tick(self) -> None:
         """Redraw if necessary; called often."""
@@ -63,4 +76,12 @@ class QuestionSent:
     """Whether the session may be stored."""
 
 
-TurnEvent = StatusNote | QuestionSent | ToolRequest | Message
+@dataclass(frozen=True)
+class TaskReport:
+    """How far the kernel is with its own work: converting a variable, sending a file."""
+
+    who: str
+    progress: TaskProgress
+
+
+TurnEvent = StatusNote | TaskReport | QuestionSent | ToolRequest | Message

@@ -18,8 +18,6 @@ from svc.errors import (
 from svc.untrusted.defang import break_links
 from svc_jupyter.errors import AskError, AskInterrupted, ServiceUnreachableError
 
-_CANCELLED = "the turn was cancelled on the service; the session continues."
-
 
 class AskCancelled(asyncio.CancelledError):
     """The cell was interrupted while it awaited the question, or its task was cancelled.
@@ -32,7 +30,9 @@ class AskCancelled(asyncio.CancelledError):
 
 
 class OutcomeArea(Protocol):
-    """Shows how a turn ended."""
+    """Shows how a turn ended. ``if_interrupted`` says what an interrupt meant."""
+
+    if_interrupted: str
 
     def finish(self, outcome: str = "") -> None:
         """Draw the final state; ``outcome`` is empty if there is an answer."""
@@ -45,10 +45,10 @@ def reporting_outcome(area: OutcomeArea) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         area.finish("interrupted")
-        raise AskInterrupted(_CANCELLED) from None
+        raise AskInterrupted(area.if_interrupted) from None
     except asyncio.CancelledError:
         area.finish("interrupted")
-        raise AskCancelled(_CANCELLED) from None
+        raise AskCancelled(area.if_interrupted) from None
     except UnreachableError as error:
         area.finish("failed")
         raise ServiceUnreachableError(str(error)) from None

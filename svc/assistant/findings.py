@@ -18,6 +18,8 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
+from svc.messages import TaskProgress
+
 
 class Severity(StrEnum):
     """How much a finding matters, in CVSS's words; INFO is a fact without a judgement."""
@@ -92,9 +94,19 @@ class Finding(msgspec.Struct, Generic[FactsT_co], frozen=True, kw_only=True, tag
 
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True, tag="progress"):
-    """What the tool has done so far, with figures in it."""
+    """What the tool has done so far: a text with figures in it, or a count of what ``text`` names, "" for its work.
 
-    text: str
+    A tool need not count what it reads: the worker counts the bytes of the file. A tool that reads its whole input
+    first and works afterwards says how far that work is: ``of``.
+    """
+
+    text: str = ""
+    counted: TaskProgress | None = None
+
+    @classmethod
+    def of(cls, source: str, done: int, total: int, unit: str, *, work: str = "") -> Progress:
+        """Return that ``done`` of ``total`` units of the input are done; reported if the work takes long."""
+        return cls(text=work, counted=TaskProgress(task=source, done=done, total=total, unit=unit))
 
 
 class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):

@@ -12,7 +12,7 @@ from typing import Protocol
 import msgspec
 
 from svc.local_tools import LocalTool, LocalToolResult
-from svc.messages import AnswerStatus, MessageType, MimeType, State, Toolset, Usage
+from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset, Usage
 
 
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -100,7 +100,8 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     """Progress while the turn runs: ``info``, ``thinking``, ``source`` or ``debug``; ``actor`` names who speaks.
 
     ``file`` is stored among the session's files before the message is sent, whose content names it by its SHA-256.
-    Later turns have it in ``Turn.made_files``.
+    Later turns have it in ``Turn.made_files``. ``progress`` says how far one piece of work is; clients show the last
+    one of each actor and task.
     """
 
     content: str
@@ -110,6 +111,7 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     actor: str = "analyst"
     title: str | None = None
     file: StepFile | None = None
+    progress: TaskProgress | None = None
 
 
 class Answer(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import aclosing
@@ -16,12 +17,16 @@ from svc._folder_stream import archive_name
 from svc.cli.stdin_file import stdin_file
 from svc.errors import TurnTimeoutError
 from svc.messages import AnswerStatus, Message, MessageType, State, status_of
+from svc.progress import Meter, progress_line
+from svc.untrusted.status_line import StatusLine
 from svc.untrusted.terminal import echo, echo_json
 
 if TYPE_CHECKING:
+    from svc._counted_body import OnProgress
     from svc.session import AsyncSession
 
 UNANSWERED_EXIT_CODE = 3
+SEND_SECONDS = 0.2  # between two reports on a file that is sent
 _NOTES = {
     AnswerStatus.PARTLY_ANSWERED: "Partly answered: the answer says what is missing.",
     AnswerStatus.NOT_ANSWERED: "Not answered: this is not a negative result.",
@@ -119,11 +124,13 @@ async def _ask(
 
     async with AsyncSvc() as client:
         session = await (client.resume_session(session_id) if session_id else client.create_session())
+        status = StatusLine(sys.stderr, time.monotonic)
         for file, name in named(files):
-            await session.attach_file_from_disk(file, name)
+            await session.attach_file_from_disk(file, name, on_progress=_reporting(name, status))
+            status.clear()
         try:
             async with asyncio.timeout(timeout_seconds):
-                messages = await _follow(session, question)
+                messages = await _follow(session, question, status)
         except TimeoutError as error:
             raise TurnTimeoutError(
                 f"no answer within {timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
@@ -132,12 +139,34 @@ async def _ask(
     return session.session_id, messages
 
 
-async def _follow(session: AsyncSession, question: str) -> list[Message]:
-    """The turn's messages; INFOs are printed as they come."""
+def _reporting(name: str, status: StatusLine) -> OnProgress:
+    """A callback that shows how much of a file was sent."""
+    meter = Meter(name, "byte", clock=time.monotonic, every_seconds=SEND_SECONDS)
+
+    def report(done: int, total: int) -> None:
+        if (due := meter.report(done, total)) is not None:
+            status.show(f"... {progress_line('sending', due)}")
+
+    return report
+
+
+async def _follow(session: AsyncSession, question: str, status: StatusLine) -> list[Message]:
+    """The turn's messages; INFOs are printed as they come, how far a task is in one line that changes."""
     messages = []
-    async with aclosing(session.stream(question)) as turn:
-        async for message in turn:
-            messages.append(message)
-            if message.message_type == MessageType.INFO and message.state != State.END and message.content:
-                echo(f"... {message.content}", err=True)
+    try:
+        async with aclosing(session.stream(question)) as turn:
+            async for message in turn:
+                messages.append(message)
+                if message.message_type == MessageType.INFO and message.state != State.END and message.content:
+                    _show(message, status)
+    finally:
+        status.clear()
     return messages
+
+
+def _show(info: Message, status: StatusLine) -> None:
+    if info.progress:
+        status.show(f"... {progress_line(info.actor, info.progress)}")
+        return
+    status.clear()
+    echo(f"... {info.content}", err=True)

@@ -144,6 +144,11 @@ class Answer:
         Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind. Many
         findings are fetched from the session when they are first needed.
 
+        Times are datetime64: in UTC if the evidence states the zone, otherwise without one; ``findings.attrs["zones"]``
+        says which ("UTC", "not stated", "mixed"). In a column that mixes such times, or has times without a year, they
+        are single Timestamps or texts. Counts are integers, also if some are missing. Lists and tables in a cell are
+        lists and lists of dicts, whose times are texts.
+
         Raises:
             AskError: They cannot be fetched, for example because the session has expired.
         """

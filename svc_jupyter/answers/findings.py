@@ -2,8 +2,8 @@
 
 If a message cannot hold all findings, they are made into a table from the session's findings file.
 
-A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). Source messages of other assistants, in
-other forms, have no rows.
+A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md); in a DataFrame they are typed
+(``columns.py``). Source messages of other assistants, in other forms, have no rows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import msgspec
 
 from svc import InputCoverage
 from svc.findings_file import FACTS, Block, Reference, members, reference
+from svc_jupyter.answers.columns import typed_frame
 
 if TYPE_CHECKING:
     import pandas
@@ -65,7 +66,10 @@ def frame_of(rows: list[Row], columns: Sequence[str]) -> pandas.DataFrame | list
         import pandas
     except ImportError:
         return rows
-    return pandas.DataFrame(rows) if rows else pandas.DataFrame(columns=list(columns))
+    if not rows:
+        return pandas.DataFrame(columns=list(columns))
+    names = dict.fromkeys(name for row in rows for name in row)
+    return typed_frame({name: [row.get(name, nan) for row in rows] for name in names})
 
 
 def reference_in(messages: Iterable[Message]) -> Reference | None:
@@ -82,7 +86,7 @@ def frame_of_file(content: bytes, kind: str = "") -> pandas.DataFrame | list[Row
     """
     blocks = (block for _, block in members(content) if not kind or block.kind == kind)
     try:
-        import pandas
+        import pandas  # noqa: F401 - typed_frame needs it
     except ImportError:
         tables = map(_columns, blocks)
         return [dict(zip(table, row, strict=True)) for table in tables for row in zip(*table.values(), strict=True)]
@@ -96,7 +100,7 @@ def frame_of_file(content: bytes, kind: str = "") -> pandas.DataFrame | list[Row
         for name, values in columns.items():
             values.extend(_shared(new[name], memos.setdefault(name, {})) if name in new else [nan] * block.count)
         count += block.count
-    return pandas.DataFrame(columns)
+    return typed_frame(columns)
 
 
 def _columns(block: Block) -> dict[str, Sequence[object]]:

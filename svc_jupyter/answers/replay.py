@@ -241,7 +241,7 @@ class _Recorder:
                 self.is_logged = is_logged
             case StatusNote(note):
                 self._notes.append(note)
-            case Message():
+            case Message(progress=msgspec.UNSET):  # how far a task was depends on the run
                 self._messages.append(item)
 
     def entry(self, question: _StoredQuestion, *, key: str, before: str, asked_model: str) -> Entry:

@@ -35,13 +35,22 @@ from svc import (
 )
 from svc_jupyter.answers.answer import Answer, Origin
 from svc_jupyter.answers.replay import AnswerCache
-from svc_jupyter.attachments import Attachment
-from svc_jupyter.kernel import service_key, session_file
+from svc_jupyter.attachments import Attached, Attachment
+from svc_jupyter.kernel import sending, service_key, session_file
 from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
 from svc_jupyter.kernel_tools.consent import TurnTools
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
-from svc_jupyter.question import AskOptions, ProgressArea, QuestionSent, StatusNote, TurnEvent
+from svc_jupyter.question import (
+    CANCELLED,
+    UNCONFIRMED,
+    AskOptions,
+    ProgressArea,
+    QuestionSent,
+    StatusNote,
+    TaskReport,
+    TurnEvent,
+)
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _STEPS = (MessageType.INFO, MessageType.THINKING)
@@ -81,7 +90,7 @@ class KernelSession:
     def ask(
         self,
         question: str,
-        files: Sequence[Attachment],
+        files: Sequence[Attached],
         ask_options: AskOptions,
         area: ProgressArea,
         timeout_seconds: float | None,
@@ -97,15 +106,18 @@ class KernelSession:
         follower = _TurnFollower(
             area, timeout_seconds, partial(self.tools.handle, consent=ask_options.consent, area=area)
         )
-        self._loop.follow(
-            self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
-        )
+        try:
+            self._loop.follow(
+                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+            )
+        finally:
+            follower.leave(self._session)
         return follower.answer(self._client)
 
     async def ask_async(
         self,
         question: str,
-        files: Sequence[Attachment],
+        files: Sequence[Attached],
         ask_options: AskOptions,
         area: ProgressArea,
         timeout_seconds: float | None,
@@ -114,9 +126,12 @@ class KernelSession:
         follower = _TurnFollower(
             area, timeout_seconds, partial(self.tools.handle, consent=ask_options.consent, area=area)
         )
-        await self._loop.follow_async(
-            self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
-        )
+        try:
+            await self._loop.follow_async(
+                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+            )
+        finally:
+            follower.leave(self._session)
         return follower.answer(self._client)
 
     def ask_in_background(
@@ -219,9 +234,16 @@ class KernelSession:
                     session_file.forget(state_folder(), owner)
 
     async def _ask_in_turn(
-        self, question: str, files: Sequence[Attachment], ask_options: AskOptions
+        self, question: str, attached: Sequence[Attached], ask_options: AskOptions
     ) -> AsyncGenerator[TurnEvent | Origin, None]:
-        """Wait for the turn, then answer from the service or from stored answers."""
+        """Convert large values and wait for the turn, then answer from the service or from stored answers."""
+        files: list[Attachment] = []
+        async with aclosing(sending.convert(attached)) as reports:
+            async for report in reports:
+                if isinstance(report, list):
+                    files = report
+                else:
+                    yield report
         if self._turn.locked():
             running = "panel's" if self._running_caller == PANEL else "previous"
             yield StatusNote(f"waiting for the {running} question to finish")
@@ -397,10 +419,20 @@ class _TurnFollower:
                 began = time.monotonic()
                 self._answer_tool(item)
                 self._deadline += time.monotonic() - began  # the user's decision and the tool's run do not count
+            case TaskReport(who, progress):
+                self._area.update(who, progress)
             case Message():
                 self._messages.append(item)
                 if item.message_type in _STEPS and item.state != State.END:
-                    self._area.add(str(item.get_content()))
+                    self._show(item)
+
+    def _show(self, message: Message) -> None:
+        if message.progress:
+            self._area.update(message.actor, message.progress)
+            return
+        if message.state == State.TOOL_RESULT:
+            self._area.end_tasks(message.actor)
+        self._area.add(str(message.get_content()))
 
     def tick(self) -> None:
         """Redraw. Raises TurnTimeoutError at the time limit, which cancels the turn."""
@@ -410,6 +442,12 @@ class _TurnFollower:
                 f"no answer within {self._timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
                 "or ask a smaller question."
             )
+
+    def leave(self, session: InteractiveSession | None) -> None:
+        """Tell the area what it means if the turn was left before its end."""
+        if self._sent.session_id:
+            is_running = session is not None and session.state == State.RUNNING_AGENT
+            self._area.if_interrupted = UNCONFIRMED if is_running else CANCELLED
 
     def answer(self, client: Svc | None) -> Answer:
         """Return the answer, whose files are read with ``client`` when they are needed."""
@@ -432,16 +470,9 @@ async def _attempt(
 ) -> AsyncGenerator[TurnEvent, None]:
     """Attach the files that the session does not have, then ask. A file whose content changed replaces the old one."""
     for file in files:
-        replaced = [old for old in session.files if old.name == file.name]
-        digest = await asyncio.to_thread(file.sha256)
-        if any(old.sha256 == digest for old in replaced):
-            continue
-        if isinstance(file.content, bytes):
-            yield StatusNote(f"sending {file.preview()}")
-        await asyncio.to_thread(_attach, session, file)
-        for old in replaced:
-            await asyncio.to_thread(session.detach_file, old)
-            yield StatusNote(f"{file.name} changed since it was attached; using the new version")
+        async with aclosing(sending.send(session, file)) as steps:
+            async for step in steps:
+                yield step
     yield QuestionSent(session.session_id, session.model.model_string, session.log_session)
     async with aclosing(session.stream(question, local_tools=tools.offers())) as turn:
         async for message in turn:
@@ -472,13 +503,6 @@ def _connect(base_url: str | None, service: str | None, key: service_key.Key) ->
             f"{service} needs an API key. Enter it with `%svc key`, or set SVC_API_KEY before the kernel starts."
         )
     return Svc(key.text, base_url)
-
-
-def _attach(session: InteractiveSession, file: Attachment) -> None:
-    if isinstance(file.content, bytes):
-        session.attach_file(file.name, file.content)
-    else:
-        session.attach_file_from_disk(file.content, file.name)
 
 
 def _answers_as(session: InteractiveSession, model: str, asked_for: str | None) -> bool:

@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 POLL_SECONDS = 0.1  # how often the caller may redraw
 ASYNC_POLL_SECONDS = 0.02  # Jupyter's interrupt does not wake a running loop; it is noticed at the next wake-up
-CLOSE_SECONDS = 2.0  # for a cancelled stream to tell the service
+CLOSE_SECONDS = 0.9  # for a cancelled stream to tell the service
 
 
 class LoopThread:

@@ -1,23 +1,32 @@
 """The live area: a turn's progress in one display, redrawn at a limited rate.
 
 ``Steps`` builds the content; a screen shows it: in one display of a notebook, only at the end in a batch run, as lines
-in a terminal. All calls come from the cell's thread. Why: docs/notebook.md, "Live area".
+in a terminal, where the last one changes. All calls come from the cell's thread. Why: docs/notebook.md, "Live area".
 """
 
 from __future__ import annotations
 
 import html
+import math
+import sys
 import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
+
+from svc import TaskProgress
+from svc.progress import progress_line
 from svc.untrusted.characters import one_line
+from svc.untrusted.status_line import StatusLine
+from svc_jupyter.question import NOTHING_ASKED
 
 REDRAW_SECONDS = 0.1  # Jupyter Server drops messages above 1,000/s, and nobody reads faster
 CLOCK_SECONDS = 1.0  # between redraws that only update the clock
 KEPT_LINES = 100  # in a finished area, when unfolded
+MAX_TASKS = 8  # shown at the same time: the latest
 Bundle = dict[str, str]
 
 
@@ -27,12 +36,46 @@ class _Line:
     text: str
 
 
+@dataclass(frozen=True)
+class _Task:
+    who: str
+    progress: TaskProgress
+    seconds: float
+
+    def line(self, now: float | None = None) -> str:
+        """The line at a time; without one, what was done when the work was stopped."""
+        if now is None or self.progress.seconds_left is None:
+            return one_line(progress_line(self.who, self.progress, is_running=now is not None))
+        left = max(0, math.ceil(self.progress.seconds_left - (now - self.seconds)))
+        return one_line(progress_line(self.who, msgspec.structs.replace(self.progress, seconds_left=left)))
+
+
 class Steps:
-    """The steps of one turn: the text of the last ones, and the number of all."""
+    """The steps of one turn: the text of the last ones, the number of all, and how far long tasks are.
+
+    A task has one line, which changes; it is no step, so that the number of steps is the same in each run.
+    """
 
     def __init__(self) -> None:
         self.count = 0
         self._kept: deque[_Line] = deque(maxlen=KEPT_LINES)
+        self._tasks: dict[tuple[str, str], _Task] = {}
+
+    def update(self, who: str, progress: TaskProgress, seconds: float) -> str:
+        """Replace the line of a task, or remove it if the task is done; return the line."""
+        key = (who, progress.task)
+        task = _Task(who, progress, seconds)
+        if progress.done >= progress.total:
+            self._tasks.pop(key, None)
+        else:
+            self._tasks[key] = task
+            while len(self._tasks) > MAX_TASKS:
+                self._tasks.pop(next(iter(self._tasks)))
+        return task.line(seconds)
+
+    def end_tasks(self, who: str) -> None:
+        """Remove the lines of what ``who`` did."""
+        self._tasks = {key: task for key, task in self._tasks.items() if task.who != who}
 
     def add(self, text: str, seconds: float) -> str:
         """Add a step that came ``seconds`` after the question; return it as one safe line."""
@@ -43,7 +86,8 @@ class Steps:
 
     def running(self, seconds: float, *, max_lines: int) -> Bundle:
         """Build the area of a running turn."""
-        return _bundle(f"working, {seconds:.0f} s", self._shown(max_lines, timed=True), is_folded=False)
+        tasks = [task.line(seconds) for task in self._tasks.values()]
+        return _bundle(f"working, {seconds:.0f} s", self._shown(max_lines, timed=True) + tasks, is_folded=False)
 
     def finished(self, outcome: str, seconds: float | None) -> Bundle:
         """Build the final area.
@@ -55,6 +99,8 @@ class Steps:
         title = f"{self.count:,} step{'' if self.count == 1 else 's'}"
         title = f"{title}, {seconds:.1f} s" if seconds is not None else title
         lines = self._shown(KEPT_LINES, timed=seconds is not None)
+        if outcome and seconds is not None:  # how far it came
+            lines += [task.line() for task in self._tasks.values()]
         return _bundle(f"{outcome} after {title}" if outcome else title, lines, is_folded=not outcome, is_final=True)
 
     def _shown(self, max_lines: int, *, timed: bool) -> list[str]:
@@ -84,6 +130,9 @@ class Screen(Protocol):
     def step(self, line: str) -> None:
         """Show a step as soon as it comes."""
 
+    def task(self, line: str) -> None:
+        """Show how far a task is."""
+
     def finish(self, bundle: Bundle) -> None:
         """Show the final state."""
 
@@ -108,6 +157,9 @@ class NotebookScreen:
     def step(self, line: str) -> None:
         """Do nothing: the next ``draw`` shows it."""
 
+    def task(self, line: str) -> None:
+        """Do nothing: the next ``draw`` shows it."""
+
     def finish(self, bundle: Bundle) -> None:
         """Update the display."""
         self.draw(bundle)
@@ -124,6 +176,9 @@ class BatchScreen:
     def step(self, line: str) -> None:
         """Do nothing: only the final state is shown."""
 
+    def task(self, line: str) -> None:
+        """Do nothing: only the final state is shown."""
+
     def finish(self, bundle: Bundle) -> None:
         """Display the final state."""
         from IPython.display import display
@@ -136,15 +191,24 @@ class TerminalScreen:
 
     is_timed = True
 
+    def __init__(self) -> None:
+        self._status = StatusLine(sys.stdout)
+
     def draw(self, bundle: Bundle) -> None:
         """Do nothing: the lines are already printed."""
 
     def step(self, line: str) -> None:
         """Print the step."""
+        self._status.clear()
         print(f"  {line}", flush=True)
+
+    def task(self, line: str) -> None:
+        """Rewrite the terminal's last line."""
+        self._status.show(f"  {line}")
 
     def finish(self, bundle: Bundle) -> None:
         """Print the number of steps."""
+        self._status.clear()
         print(bundle["text/plain"], flush=True)
 
 
@@ -159,6 +223,7 @@ class LiveArea:
         self._drawn = float("-inf")
         self._is_stale = True
         self._steps = Steps()
+        self.if_interrupted = NOTHING_ASKED
 
     def add(self, text: str) -> None:
         """Add a step; the next ``tick`` that may redraw shows it."""
@@ -166,6 +231,16 @@ class LiveArea:
         self._is_stale = True
         if self._steps.count == 1:
             self._drawn = float("-inf")  # draw the first step at once, to show that work has begun
+
+    def update(self, who: str, progress: TaskProgress) -> None:
+        """Show how far a task of ``who`` is, in the task's line."""
+        self._screen.task(self._steps.update(who, progress, self._clock() - self._started))
+        self._is_stale = True
+
+    def end_tasks(self, who: str) -> None:
+        """Remove the lines of what ``who`` did."""
+        self._steps.end_tasks(who)
+        self._is_stale = True
 
     def tick(self) -> None:
         """Redraw if something changed and enough time has passed."""

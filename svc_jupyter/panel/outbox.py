@@ -35,6 +35,7 @@ _DEFAULTS = {
     "status_code": 200,
     "status_message": "OK",
     "answer_status": None,
+    "progress": None,
 }
 _SENT = ("id", "turn", "seq", "actor", "created_at", "message_type", *_DEFAULTS)
 _SENT_OF_STEPS = tuple(name for name in _SENT if name not in ("parent_id", "group"))
@@ -75,8 +76,13 @@ class _Waiting:
 def compact(message: Message) -> Json:
     """Return the fields of a message that pages read, without those that have their default."""
     names = _SENT_OF_STEPS if is_step(message) else _SENT
-    values = {name: msgspec.to_builtins(getattr(message, name)) for name in names}
+    values = {name: msgspec.to_builtins(_field(message, name)) for name in names}
     return {name: value for name, value in values.items() if name not in _DEFAULTS or value != _DEFAULTS[name]}
+
+
+def _field(message: Message, name: str) -> object:
+    value = getattr(message, name)
+    return None if value is msgspec.UNSET else value
 
 
 class Outbox:

@@ -26,6 +26,7 @@ GOLDEN = Path(__file__).parents[1] / "wire"
 FORM = ("POST", "/")  # of the service's page: on the page, but no operation for programs
 SECTIONS = {
     "ErrorBody": "Errors", "ErrorDetail": "Errors", "Message": "Message", "MessageInput": "Message",
+    "TaskProgress": "Progress", "TaskProgressInput": "Progress",
     "Usage": "Message", "UsageInput": "Message", "Session": "Session", "SessionFile": "Session",
     "User": "Service and user", "UserInfo": "Service and user", "Health": "Service and user",
     "Proof": "Service and user",

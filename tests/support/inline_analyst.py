@@ -42,7 +42,7 @@ class InlineWorkers(Workers):
             looks_for_instructions=job.looks_for_instructions,
             is_prompt=job.is_prompt,
         )
-        for item in worker_process._events(tool, request, content):
+        for item in worker_process._events(tool, request, content, lambda _: None):
             yield item
 
 

@@ -45,7 +45,8 @@ from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.assistant.workers.mentions import mentioning_lines
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
-from svc.messages import AnswerStatus, MessageType, MimeType, State
+from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress
+from svc.progress import progress_line
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
@@ -54,6 +55,7 @@ __all__ = ["Analyst", "coverage_step", "picture_step"]
 COVERAGE_TITLE = "coverage"
 _PRELOAD = (__name__, *(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
 _NOTHING_EXPANDED = ExpandedFiles(files=())
+_UNPACKING = "unpacking"  # the actor of progress
 _TASK_INPUTS = 5  # named for each task
 _DETAILED_CALLS = 20  # of one skill, up to which each tool's own progress is shown
 
@@ -114,6 +116,10 @@ class Analyst(Assistant):
                 async for item in progress:
                     if isinstance(item, ExpandedFiles):
                         expanded = within_limit(item)
+                    elif isinstance(item, TaskProgress):
+                        counted = msgspec.structs.replace(item, task=on_one_line(item.task))
+                        text = progress_line(_UNPACKING, counted)
+                        yield _info(text, State.RETRIEVING, actor=_UNPACKING, progress=counted)
                     else:
                         yield _info(on_one_line(item), State.RETRIEVING)
             turn = msgspec.structs.replace(turn, files=(*earlier, *expanded.files))
@@ -215,8 +221,15 @@ class Analyst(Assistant):
                         started += 1
                         text = f"{skill.name}: reading {on_one_line(name)}"
                         text += f" ({started:,} of {len(planned.calls):,})" if is_long else ""
-                        yield _info(text, State.CALLING_TOOL, actor=skill.name)
-                    case Progress(text=text) if not is_long:  # else the members themselves are the progress
+                        counted = _inputs(started - 1, len(planned.calls)) if is_long else None
+                        yield _info(text, State.CALLING_TOOL, actor=skill.name, progress=counted)
+                    case Progress() if is_long:  # the inputs themselves are the progress
+                        pass
+                    case Progress(text=text, counted=TaskProgress() as counted):
+                        counted = msgspec.structs.replace(counted, task=on_one_line(counted.task))
+                        text = progress_line(text or skill.name, counted)
+                        yield _info(text, State.RUNNING_AGENT, actor=skill.name, progress=counted)
+                    case Progress(text=text):
                         yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
                     case Gap(text=text, in_headline=in_headline):
                         (left_out if in_headline else gaps).append((name, text))
@@ -440,8 +453,12 @@ def picture_step(picture: Picture) -> Step:
     )
 
 
-def _info(text: str, state: State, actor: str = "analyst") -> Step:
-    return Step(content=text, state=state, actor=actor)
+def _info(text: str, state: State, actor: str = "analyst", progress: TaskProgress | None = None) -> Step:
+    return Step(content=text, state=state, actor=actor, progress=progress)
+
+
+def _inputs(done: int, total: int) -> TaskProgress:
+    return TaskProgress(task=f"{total:,} inputs", done=done, total=total, unit="input")
 
 
 def _describe(plan: Plan, turn: Turn) -> str:

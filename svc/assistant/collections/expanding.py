@@ -31,6 +31,7 @@ from svc.assistant.turn import TurnFile
 from svc.assistant.workers.frames import ArchiveEnd, MemberEnd, MemberPiece
 from svc.assistant.workers.pool import Job, Workers
 from svc.errors import UnavailableError
+from svc.messages import TaskProgress
 
 FLUSH_BYTES = 8 * 1024 * 1024  # of members in memory, before they are written
 FLUSH_MEMBERS = 256
@@ -72,8 +73,8 @@ class Expansion:
         if self._spool is not None:
             await self._spool.close()
 
-    async def expand(self, files: Sequence[TurnFile]) -> AsyncGenerator[str | ExpandedFiles, None]:
-        """Yield progress as text, then the result."""
+    async def expand(self, files: Sequence[TurnFile]) -> AsyncGenerator[str | TaskProgress | ExpandedFiles, None]:
+        """Yield progress as text or as a count, then the result."""
         expanded: list[TurnFile] = []
         for file in files:
             if not is_collection(file):
@@ -98,7 +99,7 @@ class Expansion:
             for name, count in self._with_password.items()
         ]
 
-    async def _archive(self, file: TurnFile, found: list[TurnFile]) -> AsyncGenerator[str, None]:
+    async def _archive(self, file: TurnFile, found: list[TurnFile]) -> AsyncGenerator[str | TaskProgress, None]:
         """Fill ``found`` with the archive, relabelled as such, and its members; with the file alone if it is none."""
         names: list[str] = []
         members: list[TurnFile] = []
@@ -224,7 +225,7 @@ class _MemberReader:
         self.notes: list[str] = []
         self.with_password = 0
 
-    async def read(self) -> AsyncGenerator[str, None]:
+    async def read(self) -> AsyncGenerator[str | TaskProgress, None]:
         """Yield progress; the attributes hold the result."""
         problem = "it could not be read"
         async with aclosing(self._expansion.workers.unpack(self._expansion.job(self._archive))) as items:
@@ -237,6 +238,8 @@ class _MemberReader:
                     case ArchiveEnd():
                         self.form, problem = item.form, item.unfinished
                         self.notes += item.notes
+                    case Progress(counted=TaskProgress() as counted):
+                        yield counted
                     case Progress(text=text):
                         yield text
                     case Finding(facts=ToolFailure(reason=reason)):

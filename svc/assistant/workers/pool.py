@@ -13,6 +13,7 @@ import multiprocessing.context
 import os
 import signal
 import socket
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from functools import lru_cache
@@ -43,6 +44,8 @@ from svc.assistant.workers.job_limits import is_small, limits_for, size_of
 from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
+from svc.messages import TaskProgress
+from svc.progress import Meter
 from svc.untrusted.markup import plural
 
 __all__ = ["Job", "Limits", "Workers"]
@@ -143,6 +146,23 @@ class _Worker:
             return await exit_code(self.process, REAP_SECONDS)
         finally:
             self._writer.close()
+
+
+class _Counts:
+    """The counted progress of one job: what is reported of it, and when."""
+
+    def __init__(self) -> None:
+        self._meters: dict[tuple[str, str], Meter] = {}
+
+    def report(self, progress: Progress) -> Progress | None:
+        counted = progress.counted
+        if counted is None:
+            return progress
+        key = (progress.text, counted.unit)
+        if key not in self._meters:
+            self._meters[key] = Meter(counted.task, counted.unit, clock=time.monotonic)
+        due = self._meters[key].report(counted.done, counted.total)
+        return None if due is None else Progress(text=progress.text, counted=due)
 
 
 class Workers:
@@ -294,6 +314,7 @@ class Workers:
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
+        counts = _Counts()
         decoder = _decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
@@ -316,6 +337,10 @@ class Workers:
                         if findings > limits.findings:
                             yield _findings_limit_gap(job, limits)
                             return
+                    case Progress(counted=TaskProgress()):
+                        if (due := counts.report(frame)) is not None:
+                            yield due
+                        continue
                 yield frame
         except TimeoutError:
             yield _failure(job, f"the parser was stopped after {limits.wall_seconds:g} s")

@@ -21,9 +21,10 @@ import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -34,6 +35,7 @@ from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
+from svc.assistant.workers.counted_file import open_counted
 from svc.assistant.workers.frames import MemberFrame
 from svc.process_safety import forbid_core_dumps
 
@@ -47,6 +49,8 @@ MAX_BINARY_BYTES = 256 * 1024 * 1024  # of a compressed file read as bytes: a qu
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024  # of a compressed log
 MAX_LINE_BYTES = 64 * 1024  # the rest of a longer line is skipped
 MAX_ERROR_CHARS = 300
+COUNT_SECONDS = 0.5  # between two counts of the bytes read
+INSTRUCTION_SEARCH = "instruction search"
 _GC_OBJECTS = 100_000
 _PARENT_GONE = 3  # exit status if the other end of the socket is closed
 
@@ -188,10 +192,14 @@ def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> Non
     if request.knowledge is not None:
         knowledge.use(Path(request.knowledge))
     tool = _load(request.tool)
-    for item in _events(tool, request, content):
+
+    def send(item: ToolEvent | MemberFrame) -> None:
         outgoing.write(pack(item))
         if isinstance(item, Progress):
             outgoing.flush()
+
+    for item in _events(tool, request, content, send):
+        send(item)
 
 
 def _load(name: str) -> _Tool:
@@ -200,11 +208,13 @@ def _load(name: str) -> _Tool:
     return tool
 
 
-def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEvent | MemberFrame]:
+def _events(
+    tool: _Tool, request: JobRequest, content: bytes, send: Callable[[Progress], None]
+) -> Iterator[ToolEvent | MemberFrame]:
     scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
     if scanner is not None:  # before the tool, which may crash or be stopped
-        yield from _instruction_texts(scanner, request, content)
-    with _open_input(request, content) as stream:
+        yield from _instruction_texts(scanner, request, content, send)
+    with _open_input(request, content, send) as stream:
         source = _InputFile(stream)
         for item in tool(source.content(request.input), source=request.name, **request.options):
             yield source.complete(item) if isinstance(item, Coverage) else item
@@ -215,10 +225,12 @@ def _events(tool: _Tool, request: JobRequest, content: bytes) -> Iterator[ToolEv
         yield from scanner.last_findings()
 
 
-def _instruction_texts(scanner: Scanner, request: JobRequest, content: bytes) -> Iterator[ToolEvent]:
+def _instruction_texts(
+    scanner: Scanner, request: JobRequest, content: bytes, send: Callable[[Progress], None]
+) -> Iterator[ToolEvent]:
     """What the input itself contains; damage is the tool's to report."""
     try:
-        with _open_input(request, content) as stream:
+        with _open_input(request, content, send, work=INSTRUCTION_SEARCH) as stream:
             source = _InputFile(stream)
             scanner.read(source.pieces())
             if not source.is_packed:
@@ -229,8 +241,17 @@ def _instruction_texts(scanner: Scanner, request: JobRequest, content: bytes) ->
     yield from scanner.findings()
 
 
-def _open_input(request: JobRequest, content: bytes) -> BinaryIO:
-    return io.BytesIO(content) if request.path is None else open(request.path, "rb")  # noqa: PTH123
+def _open_input(request: JobRequest, content: bytes, send: Callable[[Progress], None], *, work: str = "") -> BinaryIO:
+    """The input; what is read of it is sent as progress, every ``COUNT_SECONDS`` and, after that, at its end."""
+    sent_at, is_reported = time.monotonic(), False
+
+    def on_read(done: int, total: int) -> None:
+        nonlocal sent_at, is_reported
+        if time.monotonic() - sent_at >= COUNT_SECONDS or (is_reported and done == total):
+            send(Progress.of(request.name, done, total, "byte", work=work))
+            sent_at, is_reported = time.monotonic(), done < total
+
+    return open_counted(request.path, content, on_read)
 
 
 _COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open), ("zst", zstd.open))

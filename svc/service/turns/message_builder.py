@@ -58,6 +58,8 @@ class MessageBuilder:
         message = self._message(step.message_type, role, step.actor, state, content, now)
         message.title = step.title
         message.mime_type = step.mime_type
+        if step.progress is not None:
+            message.progress = step.progress
         return message
 
     def info(self, content: str, now: float) -> Message:

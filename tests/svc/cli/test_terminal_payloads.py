@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,9 +15,10 @@ import nbformat
 import pytest
 from click.testing import CliRunner
 
-from svc import Message, MessageType, SvcError
+from svc import Message, MessageType, SvcError, TaskProgress
 from svc.cli import ask as ask_module
 from svc.cli.main import main
+from svc.untrusted.status_line import StatusLine
 from svc.untrusted.terminal import print_exception, visible_json
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.store import Entry
@@ -114,12 +117,14 @@ def test_an_error_that_quotes_the_command_line_is_visible(name: str, payload: st
 
 def test_a_service_reaches_the_terminal_with_no_field(payload: str, work: Path, monkeypatch: pytest.MonkeyPatch):
     async def answers(*_: object) -> tuple[str, list[Message]]:
-        await ask_module._follow(Session(), "q")
+        await ask_module._follow(Session(), "q", StatusLine(sys.stderr, time.monotonic))
         return payload, [Message(message_type=MessageType.RESULT, content=payload, title=payload, turn=payload)]
 
     class Session:
         async def stream(self, question: str):
             yield Message(message_type=MessageType.INFO, content=payload)
+            progress = TaskProgress(task=payload, done=1, total=2)
+            yield Message(message_type=MessageType.INFO, content=payload, actor=payload, progress=progress)
 
     monkeypatch.setattr(ask_module, "_ask", answers)
 

@@ -6,7 +6,8 @@ from itertools import pairwise
 
 import pytest
 
-from svc_jupyter.magics.live_output import Bundle, LiveArea, Screen, Steps, TerminalScreen
+from svc import TaskProgress
+from svc_jupyter.magics.live_output import BatchScreen, Bundle, LiveArea, Screen, Steps, TerminalScreen
 
 
 class Clock:
@@ -30,6 +31,9 @@ class Memory:
         self.drawn.append((self.clock.now, bundle))
 
     def step(self, line: str) -> None:
+        pass
+
+    def task(self, line: str) -> None:
         pass
 
     def finish(self, bundle: Bundle) -> None:
@@ -141,3 +145,83 @@ def test_a_terminal_gets_lines(capsys: pytest.CaptureFixture[str]):
     area.finish()
 
     assert capsys.readouterr().out == "  one\n1 step, 0.5 s\n"
+
+
+def progress(done: int, *, task: str = "auth.log", left: int | None = None) -> TaskProgress:
+    return TaskProgress(task=task, done=done, total=100, seconds_left=left)
+
+
+def test_a_task_has_one_line_that_changes_and_is_no_step():
+    clock = Clock()
+    screen = Memory(clock)
+    area = area_on(screen, clock)
+    area.add("2 tasks")
+    for done in range(0, 100, 10):
+        area.update("events", progress(done, left=100 - done))
+        area.update("logins", progress(done, left=100 - done))
+        clock.now += 1
+        area.tick()
+        lines = screen.drawn[-1][1]["text/plain"].splitlines()
+        assert lines[2:] == [
+            f"{who}: {done} % of auth.log, {left}"
+            for who in ("events", "logins")
+            for left in [lines[2].rpartition(", ")[2]]
+        ]
+    area.update("events", progress(100))
+    area.end_tasks("logins")
+    area.finish()
+
+    assert screen.final[0]["text/plain"] == "1 step, 10.0 s"
+    assert "%" not in screen.final[0]["text/html"]
+
+
+def test_the_remaining_time_counts_down_between_two_reports():
+    clock = Clock()
+    screen = Memory(clock)
+    area = area_on(screen, clock)
+    area.update("events", progress(43, left=5))
+    seen = []
+    for _ in range(8):
+        area.tick()
+        clock.now += 1
+        seen.append(screen.drawn[-1][1]["text/plain"].rpartition("about ")[2])
+
+    assert seen == ["5 s left", "4 s left", "3 s left", "2 s left", *["1 s left"] * 4]
+
+
+@pytest.mark.parametrize("outcome", ["interrupted", "failed"])
+def test_what_was_stopped_says_how_far_it_came(outcome: str):
+    clock = Clock()
+    screen = Memory(clock)
+    area = area_on(screen, clock)
+    area.update("events", progress(43, left=5))
+    area.finish(outcome)
+
+    assert "events: 43 % of auth.log</pre>" in screen.final[0]["text/html"]
+
+
+def test_a_batch_run_shows_nothing_that_depends_on_the_time(capsys: pytest.CaptureFixture[str]):
+    clock = Clock()
+    area = area_on(BatchScreen(), clock)
+    area.add("one")
+    area.update("events", progress(43, left=5))
+    area.finish("failed")
+
+    assert "%" not in capsys.readouterr().out
+
+
+def test_updates_are_drawn_ten_times_a_second_and_hostile_tasks_are_few_lines_of_text():
+    clock = Clock()
+    screen = Memory(clock)
+    area = area_on(screen, clock)
+    for number in range(5_000):
+        clock.now += 1 / 5_000
+        area.update("<b>\x1b[31m", progress(number % 100, task=f"{number}\n<img>\u202e"))
+        area.tick()
+
+    assert len(screen.drawn) <= 11
+    last = screen.drawn[-1][1]
+    assert len(last["text/plain"].splitlines()) <= 9
+    assert "\x1b" not in last["text/plain"]
+    assert "\u202e" not in last["text/plain"]
+    assert "<img>" not in last["text/html"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -292,3 +293,31 @@ def test_in_batch_a_failed_question_fails_the_run(scripted_local: Path, tmp_path
 
     assert notebook.cells[1].outputs[-1].ename == "AskError"
     assert notebook.cells[2].outputs == []
+
+
+FRAME = (
+    "import pandas\nframe = pandas.DataFrame({'n': range(600_000), 'text': 'x'})\n"
+    "from svc_jupyter import session\n"
+    "import svc._counted_body, time\n_read = svc._counted_body._CountedBody.read\n"
+    "def _slow(self, size=-1):\n    time.sleep(0.1)\n    return _read(self, size)\n"
+    "svc._counted_body._CountedBody.read = _slow"
+)
+ASKED_NOTHING = "Interrupted: nothing was asked; the session continues."
+
+
+@pytest.mark.parametrize("call", ["%svc --attach {frame} files", "await session.ask('files', attach={'frame': frame})"])
+@pytest.mark.parametrize("phase", ["converting", "sending"])
+def test_an_interrupt_before_the_question_is_sent_says_that_nothing_was_asked(
+    shared_kernel: Kernel, call: str, phase: str
+):
+    shared_kernel.run(FRAME)
+    shared_kernel.run("%svc --new echo a")
+
+    seen = shared_kernel.run(call, when=lambda seen: f"{phase}: " in seen.shown(), then=shared_kernel.interrupt)
+
+    assert seen.error == ASKED_NOTHING
+    last = seen.displays[0]["data"]
+    assert last["text/plain"].startswith("interrupted after ")
+    assert re.search(rf"{phase}: \d+ % of frame\.csv</pre>", last["text/html"])
+    assert "0 files attached" in shared_kernel.run("%svc files").shown()
+    assert "echo next (after 1)" in shared_kernel.run("%svc echo next").shown()

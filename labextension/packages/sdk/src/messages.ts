@@ -114,6 +114,19 @@ export interface Usage {
   tool_use_prompt_token_count: number;
 }
 
+/**
+ * How far one piece of work is: `done` of `total` units. It replaces the one before of the same actor and task; the work
+ * is over if `done` equals `total`.
+ */
+export interface TaskProgress {
+  task: string;
+  done: number;
+  total: number;
+  unit: string;
+  /** An estimate; null if there is none yet. */
+  seconds_left: number | null;
+}
+
 /** One message of a session. `seq` counts from 1 without gaps; it is 0 if the message is not stored. */
 export interface Message {
   message_type: MessageType;
@@ -136,6 +149,8 @@ export interface Message {
   usage: Usage | null;
   /** On a `result`; null if it is unknown. With "not_answered" and "not_examined" it is not a negative result. */
   answer_status: AnswerStatus | null;
+  /** Only on an `info` that says how far a piece of work is. */
+  progress?: TaskProgress;
 }
 
 /** The vendor of a toolset. */

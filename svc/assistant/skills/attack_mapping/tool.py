@@ -69,6 +69,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     for number, (line, sentence) in enumerate(sentences, start=1):
         if number % PROGRESS_SENTENCES == 0:
             yield Progress(text=f"sentences read: {number:,} of {len(sentences):,}; techniques: {len(found)}")
+            yield Progress.of(source, number, len(sentences), "sentence")
         ranked = [one for one in candidates(sentence) if one.score >= least]
         if not ranked:
             continue

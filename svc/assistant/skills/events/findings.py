@@ -146,6 +146,8 @@ class RuleHit(Facts, frozen=True, kw_only=True, tag="rule_hit"):
     last: str | None
     hosts: list[str]
     event_ids: list[int]
+    event_names: list[str] = msgspec.field(default_factory=list)
+    """What each of ``event_ids`` means, in the same order; "" if that is not known."""
 
 
 class LogGap(Facts, frozen=True, kw_only=True, tag="log_gap"):

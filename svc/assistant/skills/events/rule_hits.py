@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from svc.assistant.findings import Finding, Severity
+from svc.assistant.log_readers.windows import words_for
 from svc.assistant.sigma.engine import Hit, Rule
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
@@ -72,6 +73,8 @@ class RuleHits:
         ranked = sorted(self._by_rule.values(), key=lambda one: (RANK[one.severity], one.span.first))
         for matched in ranked:
             rule, span = matched.rule, matched.span
+            named = {event.event_id: words_for(event.service, event.event_id) for event in span.events}
+            ids = sorted(event_id for event_id in named if event_id is not None)
             yield Finding(
                 title=rule.title,
                 severity=matched.severity,
@@ -89,6 +92,7 @@ class RuleHits:
                     first=span.first or None,
                     last=span.last or None,
                     hosts=sorted(matched.hosts),
-                    event_ids=sorted({event.event_id for event in span.events if event.event_id is not None}),
+                    event_ids=ids,
+                    event_names=[named[event_id] for event_id in ids],
                 ),
             )

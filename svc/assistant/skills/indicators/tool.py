@@ -30,6 +30,7 @@ from svc.assistant.skills.xml_entities import entity_dangers
 from svc.untrusted.defang import DOT, defang, plain, refang
 
 MAX_INDICATORS = 2_500_000  # different ones of one text: what fits into a worker's memory
+STEPS = 5  # of reading a text, for the progress
 EXCERPT_CHARS = 240  # of what shows an attack on an XML parser
 IBM_AS_400 = 400  # a computer, not an autonomous system
 
@@ -131,13 +132,17 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     original = EvidenceLines(content)
     yield Progress(text=f"reading {len(original):,} lines, {len(content):,} characters of {source}")
     fanged = refang(content)
+    yield Progress.of(source, 1, STEPS, "step")
     words = _unique_words(fanged)
+    yield Progress.of(source, 2, STEPS, "step")
     yield Progress(text=f"{len(words.counts):,} different words in {len(original):,} lines")
     yield from _xml_attacks(content, source)
     ledger = _Ledger()
     _find_in_lines(fanged, ledger)
+    yield Progress.of(source, 3, STEPS, "step")
     rest = _find_hosts(words, ledger, _versions(fanged))
     yield Progress(text=f"{ledger.count:,} addresses, hosts and paths so far; hashes and identifiers next")
+    yield Progress.of(source, 4, STEPS, "step")
     _find_identifiers(words, ledger)
     _find_file_names(words, rest, ledger)
     del fanged, words, rest  # as large as the text, and no longer needed

@@ -61,7 +61,7 @@ def events_of(file):
             options=planned.calls[0].options,
             looks_for_instructions=number == 0,
         )
-        events += process._events(process._load(request.tool), request, file.source)
+        events += process._events(process._load(request.tool), request, file.source, lambda _: None)
     return [item for item in events if isinstance(item, Finding)]
 
 
