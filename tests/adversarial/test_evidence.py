@@ -49,6 +49,7 @@ async def judged(placed_in: Iterator[tuple[str, str, str, bytes]]) -> tuple[int,
     return count, alive
 
 
+@pytest.mark.slow
 async def test_a_payload_in_a_field_of_evidence_is_dead_in_the_answer():
     count, alive = await judged(itertools.islice(placements(itertools.cycle(PAYLOADS)), 0, None, STEP))
 

@@ -101,6 +101,7 @@ def test_the_outputs_of_cells_are_dead(lab: tuple[Workbench, Watched]):
     assert_nothing_was_asked(watched)
 
 
+@pytest.mark.slow
 def test_markdown_cells_with_an_answer_are_dead(lab: tuple[Workbench, Watched]):
     bench, watched = lab
     judge(bench.markdown())
@@ -117,7 +118,9 @@ def test_the_chat_is_dead(lab: tuple[Workbench, Watched], place: str):
     assert_nothing_was_asked(watched)
 
 
-@pytest.mark.parametrize("is_trusted", [True, False], ids=["trusted", "not trusted"])
+@pytest.mark.parametrize(
+    "is_trusted", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["trusted", "not trusted"]
+)
 def test_the_notebook_opened_again_is_dead(lab: tuple[Workbench, Watched], is_trusted: bool):
     bench, watched = lab
     path = bench.jupyter.root / "asked.ipynb"

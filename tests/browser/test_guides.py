@@ -87,6 +87,7 @@ def bundle(folder: Path, entry: str, source: str, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_react_in_the_browser(open_page: OpenPage, site: Host, service: ThreadService, react: Path):
     source = """import { createRoot } from "react-dom/client"; import { Chat } from "./chat.jsx";
         createRoot(document.getElementById("root")).render(<><Chat ticket="A" /><Chat ticket="B" theme="dark" /></>);"""
@@ -101,6 +102,7 @@ def test_react_in_the_browser(open_page: OpenPage, site: Host, service: ThreadSe
     assert [line for line in watched.said if line.startswith("error")] == []
 
 
+@pytest.mark.slow
 def test_the_react_component_renders_on_a_server(react: Path, service: ThreadService):
     source = """import { renderToString } from "react-dom/server"; import { Chat } from "./chat.jsx";
         process.stdout.write(renderToString(<Chat ticket="4711" />));"""
@@ -111,6 +113,7 @@ def test_the_react_component_renders_on_a_server(react: Path, service: ThreadSer
     assert done.stdout == f'<svc-chat base-url="{service.base_url}" session-name="4711" theme="light"></svc-chat>'
 
 
+@pytest.mark.slow
 def test_a_page_that_a_server_renders(
     open_page: OpenPage, start_service: StartService, monkeypatch: pytest.MonkeyPatch
 ):
@@ -137,6 +140,7 @@ def test_a_page_that_a_server_renders(
         listener.close()
 
 
+@pytest.mark.slow
 def test_content_filters(open_page: OpenPage, site: Host, service: ThreadService):
     name, _, policy = block("http", service).strip().partition(": ")
     assert name == "Content-Security-Policy"

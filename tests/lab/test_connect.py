@@ -71,6 +71,7 @@ def test_a_cell_that_the_user_ran_connects_the_chat(lab: Workbench):
     expect(lab.question).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_report_imports_nothing_from_the_folder(lab: Workbench):
     folder = lab.jupyter.root / "nightly"
     plant(folder)

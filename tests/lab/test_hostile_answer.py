@@ -77,6 +77,7 @@ def check(page: Page, asked: list[str]) -> None:
 
 
 @pytest.mark.timeout(240)
+@pytest.mark.slow
 def test_a_quoted_log_line_neither_runs_nor_loads_now_or_when_reopened(browser: Browser, jupyter: JupyterServer):
     jupyter.write("first.ipynb", "%load_ext svc_jupyter", "%%svc\nwho?", "%svc panel", "%%svc --cell\nwho again?")
     context = browser.new_context(viewport={"width": 1_400, "height": 900})
@@ -104,6 +105,7 @@ def test_a_quoted_log_line_neither_runs_nor_loads_now_or_when_reopened(browser: 
     context.close()
 
 
+@pytest.mark.slow
 def test_the_test_sees_what_is_live(browser: Browser, jupyter: JupyterServer):
     hostile = (
         f"from IPython.display import Markdown\nMarkdown('www.z\\\\<img src=/{CANARY} onerror=\"window.svcHit=1\">')"

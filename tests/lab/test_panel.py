@@ -100,6 +100,7 @@ def test_a_panel_question_waits_for_a_cell_and_stop_cancels_them_in_turn(bench: 
     expect(bench.output(1).last).to_contain_text("cancelled")
 
 
+@pytest.mark.slow
 def test_a_cell_waits_for_the_question_of_the_panel(bench: Workbench):
     chat = show(bench, "cell_waits.ipynb", "%svc echo after it")
     ask(chat, "wait")
@@ -181,6 +182,7 @@ def test_the_key_is_nowhere_on_the_page(bench: Workbench, jupyter: JupyterServer
     assert [line for line in errors if of_ipywidgets not in line] == []
 
 
+@pytest.mark.slow
 def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path):
     jupyter.write("seven.ipynb", SHOW, "%svc echo from a cell")
     bench = Workbench(page, jupyter)
@@ -193,6 +195,7 @@ def test_it_works_in_notebook_7(page: Page, jupyter: JupyterServer, shots: Path)
     page.screenshot(path=shots / "panel-notebook7.png")
 
 
+@pytest.mark.slow
 def test_the_transcript_is_shown_without_a_kernel(bench: Workbench, shots: Path):
     chat = show(bench, "reopened.ipynb")
     ask(chat, "echo what was found")

@@ -61,6 +61,7 @@ def test_the_chat_and_cells_share_a_session(lab: Workbench):
     expect(lab.answers).to_have_text(["echo from the chat (after 0)", "count 3 20 (after 1)"])
 
 
+@pytest.mark.slow
 def test_the_chat_follows_the_notebook_and_each_notebook_keeps_its_own(lab: Workbench):
     lab.open("left.ipynb", "1")
     lab.open_chat()
@@ -155,6 +156,7 @@ def asked_about(lab: Workbench) -> Workbench:
     return lab
 
 
+@pytest.mark.slow
 def test_a_long_output_is_attached_as_a_file(lab: Workbench):
     lab.open("long.ipynb", "for i in range(2_000): print(i)")
     lab.run(0)
@@ -195,6 +197,7 @@ def test_an_answer_that_examined_nothing_is_marked_in_the_chat_the_cell_and_the_
     expect(lab.markdown()).to_contain_text(["⚠ Not examined."])
 
 
+@pytest.mark.slow
 def test_sessions_are_created_resumed_and_extended_by_commands(lab: Workbench):
     lab.open("sessions.ipynb", LOAD, "%svc session new first-one", "%svc echo in the first", "%svc session")
     for number in range(3):
@@ -218,6 +221,7 @@ def test_sessions_are_created_resumed_and_extended_by_commands(lab: Workbench):
     lab.page.locator(".jp-Notification-Status").click()
 
 
+@pytest.mark.slow
 def test_a_file_dragged_from_the_browser_is_attached_from_the_notebooks_folder_and_from_elsewhere(lab: Workbench):
     lab.open("sub/drag.ipynb", "1")
     (lab.jupyter.root / "sub" / "near.txt").write_text("near")
@@ -246,6 +250,7 @@ def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
     lab.page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_the_panel_says_how_to_install_a_missing_svc_jupyter(lab: Workbench, bare_kernel: str):
     lab.open("bare.ipynb", "1", kernel=bare_kernel)
     lab.command("svc:open")
@@ -309,6 +314,7 @@ def test_a_chat_opened_while_the_first_cell_runs_connects_at_once(lab: Workbench
     expect(prompt).to_have_text("[1]:")
 
 
+@pytest.mark.slow
 def test_a_notebook_is_run_again_as_a_report_and_the_page_is_shown(lab: Workbench):
     lab.open("nightly.ipynb", "print('from a fresh kernel', 6 * 7)")
     lab.command("svc:run-report")

@@ -9,10 +9,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.support.jupyter_server import JupyterServer
+from tests.support.sampling import sampled
 from tests.support.workbench import SHOWN, Workbench
 
 DEFINE = """%load_ext svc_jupyter
 import svc_jupyter
+from tests.support.sampling import sampled
 ran = []
 
 @svc_jupyter.tool
@@ -70,7 +72,7 @@ def test_the_cell_asks_and_the_tool_runs_when_it_is_allowed(bench: Workbench):
     expect(bench.output(2).last).to_contain_text("['web1']")
 
 
-@pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
+@pytest.mark.parametrize("theme", sampled(["JupyterLab Light", "JupyterLab Dark"], 1))
 def test_the_panel_asks_for_its_own_question(bench: Workbench, theme: str):
     bench.command("apputils:change-theme", theme=theme)
     opened(bench, f"panel-{theme.split()[1]}.ipynb", "%svc panel", "ran")
@@ -90,6 +92,7 @@ def test_the_panel_asks_for_its_own_question(bench: Workbench, theme: str):
     expect(bench.output(2).last).to_contain_text("['web1']")
 
 
+@pytest.mark.slow
 def test_a_tool_refused_in_the_panel_does_not_run(bench: Workbench):
     opened(bench, "refused.ipynb", "%svc panel", "ran")
     bench.run(1)

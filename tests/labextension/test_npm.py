@@ -23,7 +23,8 @@ def scripts_of(*names: str) -> list[Script]:
 
 
 IN_BROWSERS = scripts_of(BROWSER)
-OTHERS = [("lint",), *scripts_of("test", "typecheck")]
+UNITS = scripts_of("test")
+OTHERS = [("lint",), *scripts_of("typecheck")]
 
 
 @pytest.fixture(scope="module")
@@ -45,12 +46,20 @@ def running(request: pytest.FixtureRequest) -> Iterator[dict[Script, Future[None
         lanes.shutdown(cancel_futures=True)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("script", IN_BROWSERS, ids=" ".join)
 def test_the_tests_in_a_browser_pass(chromium: str, running: dict[Script, Future[None]], script: Script):
     running[script].result()
 
 
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("script", UNITS, ids=" ".join)
+def test_the_unit_tests_pass(running: dict[Script, Future[None]], script: Script):
+    running[script].result()
+
+
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("script", OTHERS, ids=" ".join)
 def test_the_script_passes(running: dict[Script, Future[None]], script: Script):

@@ -10,6 +10,7 @@ import pytest
 
 from tests.support.attacks import ANALYST, ATTACKS, ask_meanwhile
 from tests.support.live import ProcessService, live_process
+from tests.support.sampling import sampled
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::pytest.PytestUnraisableExceptionWarning"  # the attacker's connections, cut in their handshake
@@ -22,7 +23,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ProcessService
         yield service
 
 
-@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("attack", sampled(ATTACKS, 4))
 async def test_another_key_is_answered_during_an_attack(service: ProcessService, attack: str):
     seconds = await ask_meanwhile(service, attack, questions=2, pause=0.0, warm_up=0.5, limit=60.0)
     assert len(seconds) == 2

@@ -21,6 +21,7 @@ from svc_jupyter.report import export, options, sanitize
 from svc_jupyter.report.page import build
 from svc_jupyter.report.record import answers_of, verdict_of
 from svc_jupyter.report.repair import repair
+from tests.support.sampling import sampled
 
 TOKENS = {
     "open": [
@@ -85,7 +86,7 @@ def assert_dead(page: str) -> None:
 
 
 @pytest.mark.timeout(400)
-@pytest.mark.parametrize("kind", TOKENS)
+@pytest.mark.parametrize("kind", sampled(TOKENS, 3))
 def test_no_fragment_ends_the_export_or_is_live(kind: str):
     output = export.Format(names=("html", "md", "ipynb"), template="svc", secrets=())
     for text in fragments(kind):
@@ -98,7 +99,7 @@ def test_no_fragment_ends_the_export_or_is_live(kind: str):
         nbformat.validate(nbformat.reads(files[".ipynb"].decode(), as_version=4))
 
 
-@pytest.mark.parametrize("template", ["svc", "brief", "lab", "classic"])
+@pytest.mark.parametrize("template", sampled(["svc", "brief", "lab", "classic"], 2))
 def test_every_template_takes_a_section_of_sgml(template: str):
     text = "<div>\n<![foo[x]]>\n# h <?<![#\n</div>"
 
@@ -125,7 +126,7 @@ SLOW = {
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("name", SLOW)
+@pytest.mark.parametrize("name", sampled(SLOW, 3))
 def test_html_of_any_size_is_cleaned_in_seconds(name: str):
     started = time.process_time()
 
@@ -175,7 +176,7 @@ OUTPUTS: list[object] = [
 ]
 
 
-@pytest.mark.parametrize("output", OUTPUTS)
+@pytest.mark.parametrize("output", sampled(OUTPUTS, 4))
 def test_an_output_of_any_type_is_exported(output: dict[str, object]):
     cell = NotebookNode(cell_type="code", source=["1", "2"], outputs=[output, 5, None], metadata=None, id=3)
     other = NotebookNode(cell_type="what", source=None, attachments={"a": 1}, metadata={"tags": "x"})

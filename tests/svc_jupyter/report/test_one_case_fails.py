@@ -21,6 +21,7 @@ from svc_jupyter.report.folder import ReportFolder
 from svc_jupyter.report.kernels import KernelMissingError, KernelStartError
 from svc_jupyter.report.outcome import Run, Status
 from tests.support.reports import cases_in, save_notebook
+from tests.support.sampling import sampled
 
 BAD = "1"  # the case that fails
 
@@ -119,7 +120,7 @@ def stage(name: str, monkeypatch: pytest.MonkeyPatch, error: Callable[[], BaseEx
             monkeypatch.setattr(sweep, "_describe", describe)
 
 
-@pytest.mark.parametrize("error", ERRORS)
+@pytest.mark.parametrize("error", sampled(ERRORS, 2))
 @pytest.mark.parametrize("where", ["execute", "read the answers", "prepare", "export", "write"])
 def test_the_other_cases_run_and_the_row_says_what_failed(
     where: str, error: str, run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -199,7 +200,7 @@ PARAMETERS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("row", PARAMETERS)
+@pytest.mark.parametrize("row", sampled(PARAMETERS, 4))
 def test_values_that_a_record_cannot_hold_do_not_end_the_run(row: str, run, tmp_path: Path):
     (tmp_path / "cases.jsonl").write_text(f'{{"n": 0}}\n{row}\n{{"n": 2}}\n')
 

@@ -112,6 +112,7 @@ def test_on_paper_no_column_is_squeezed_and_nothing_is_wider_than_the_page(page:
     assert max(wide) <= 680
 
 
+@pytest.mark.slow
 def test_a_printed_report_has_its_title_its_pages_numbered_and_links_to_its_parts(chromium: str):
     notebook = nbformat.read(NOTEBOOKS / NIGHTLY, as_version=4)
 
