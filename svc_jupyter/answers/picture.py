@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 KINDS = ("image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp")
 MARK = "application/vnd.svc.picture+json"
 """The extension renders outputs with this type; the picture itself is in ``text/html``, once."""
+FULL_WIDTH = "100%"
 _CHART = re.compile(rb'<svg xmlns="http://www\.w3\.org/2000/svg" class="svc-chart" width="100%" height="(\d{1,4})"')
 
 
@@ -30,6 +31,6 @@ class Picture:
         encoded = b64encode(self.content).decode()
         title = html.escape(self.title, quote=True)
         chart = _CHART.match(self.content)
-        size = f'width="100%" height="{chart[1].decode()}"' if chart else 'width="900"'
+        size = f'width="{FULL_WIDTH}" height="{chart[1].decode()}"' if chart else 'width="900"'
         image = f'<img alt="{title}" title="{title}" src="data:{self.mime_type};base64,{encoded}" {size}>'
         return {MARK: {}, "text/html": image, "text/plain": f"[picture: {self.title}]"}

@@ -115,7 +115,10 @@ function interactive(svg: SVGElement, texts: ChartTexts, actions: ChartActions):
     if (!isNew) return;
     const name = document.createElement("bdi");
     name.textContent = value;
-    chosen.append(name, button(texts.copy, () => actions.copy(value)));
+    chosen.append(
+      name,
+      button(texts.copy, () => actions.copy(value)),
+    );
     if (question) chosen.append(button(texts.askAbout, () => actions.write(question), question));
   };
   const focus = (mark: SVGGElement | undefined) => {

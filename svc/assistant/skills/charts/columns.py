@@ -190,7 +190,7 @@ def _events(events: Sequence[Event], axis: TimeAxis, top: float, bottom: float) 
 def _event_label(label: str, share: float, y: float, others: Sequence[float]) -> str:
     """The label right or left of its dot, on the side with more room up to the next dot."""
     right = min((other for other in others if other > share + CLOSE), default=1.0) - share
-    left = share - max((other for other in others if other < share - CLOSE), default=0.0)
+    left = share - max((other for other in others if other < share - CLOSE), default=_GUTTER)
     is_right = right >= left
     free = max(right, left) - 0.02
     place = percent(share + (0.02 if is_right else -0.02))

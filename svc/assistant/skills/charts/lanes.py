@@ -29,7 +29,6 @@ LEAST_MARKS = 6  # fewer are faster to read in a table
 MAX_LANES = 8  # fit one screen; the table has all
 _LANE = 32
 _AXIS = 40
-_COUNT_ROOM = 52  # pixels, for the number of events at the right
 _RADIUS = {Severity.CRITICAL: 6.0, Severity.HIGH: 5.5}
 _RANK = list(Severity)
 
@@ -44,10 +43,12 @@ class ChartMark(msgspec.Struct, frozen=True, kw_only=True):
     ask: str = ""
 
 
-def lanes(title: str, marks: Sequence[ChartMark], *, zone: str = "", least: int = LEAST_MARKS) -> list[Picture]:
+def lanes(
+    title: str, marks: Sequence[ChartMark], *, zone: str = "", note: str = "", least: int = LEAST_MARKS
+) -> list[Picture]:
     """Draw events as dots over time; the lanes with the most severe events, in the order of their first event.
 
-    Nothing for fewer than ``least`` events or a single moment.
+    Nothing for fewer than ``least`` events or a single moment. ``note`` says which events are not among the marks.
     """
     if len(marks) < least or min(one.time for one in marks) == max(one.time for one in marks):
         return []
@@ -60,7 +61,7 @@ def lanes(title: str, marks: Sequence[ChartMark], *, zone: str = "", least: int 
     first, last = (wall_clock(pick(one.time for one in drawn_marks)) for pick in (min, max))
     axis = TimeAxis(first, last)
     dates = " · ".join(filter(None, (range_words(first, last), zone)))
-    lines = [dates, rest_words(len(by_lane), len(shown), "kinds, the most severe")]
+    lines = [dates, note, rest_words(len(by_lane), len(shown), "kinds, the most severe")]
     head = Head(title, lines, severity_legend(one.severity for one in drawn_marks))
     bottom = head.height + len(shown) * _LANE + 4
     drawn = [axis.drawn(head.height + 4, bottom)]
@@ -72,12 +73,8 @@ def lanes(title: str, marks: Sequence[ChartMark], *, zone: str = "", least: int 
 
 def _lane(name: str, events: Sequence[ChartMark], axis: TimeAxis, top: float) -> str:
     middle = top + 24
-    count = f"{len(events):,}"
-    tip = (
-        f"{name}: {count} from {clock_words(wall_clock(events[0].time))} to {clock_words(wall_clock(events[-1].time))}"
-    )
-    label = text(f"{LEFT}%", top + 13, name, room=(WIDE - _COUNT_ROOM, NARROW - _COUNT_ROOM))
-    label += text(f"{RIGHT}%", top + 13, count, room=(_COUNT_ROOM, _COUNT_ROOM), classes="dim", anchor="end")
+    tip = f"{name}: {clock_words(wall_clock(events[0].time))} to {clock_words(wall_clock(events[-1].time))}"
+    label = text(f"{LEFT}%", top + 13, name, room=(WIDE, NARROW))
     drawn = mark(tip, label, value=name, ask=events[0].ask)
     drawn += f'<line x1="{LEFT}%" x2="{RIGHT}%" y1="{middle:g}" y2="{middle:g}" class="grid"/>'
     groups = _close_together(events, axis)

@@ -35,8 +35,10 @@ def _timeline(timeline: Timeline) -> list[Picture]:
     """The moments that share a clock: all in UTC, or all without a zone; of both kinds only those in UTC."""
     placed = [(one, time) for one in timeline.moments if (time := moment(one.time)) is not None]
     in_utc = [(one, time) for one, time in placed if one.time.endswith(("Z", "+00:00"))]
+    missing = timeline.left_out + len(timeline.moments) - len(in_utc or placed)
+    note = f"{plural(missing, 'less severe or undated moment')} not drawn" if missing else ""
     marks = [_mark(one, time) for one, time in in_utc or placed]
-    return lanes("Most severe moments", marks, zone="UTC" if in_utc else "zone not stated")
+    return lanes("Most severe moments", marks, zone="UTC" if in_utc else "zone not stated", note=note)
 
 
 def _mark(one: TimelineMoment, time: datetime) -> ChartMark:

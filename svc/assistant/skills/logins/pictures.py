@@ -28,7 +28,7 @@ def _over_time(summary: AuthSummary, logins: Sequence[Finding[AuthSuccess]]) -> 
     if start is None:
         return []
     zone = zone_words([summary.zone]) or summary.zone
-    periods = Periods(start=start, seconds=summary.activity_seconds, unit="log lines about failures", zone=zone)
+    periods = Periods(start=start, seconds=summary.activity_seconds, unit="failures logged", zone=zone)
     series = [
         Series(label=one.source, counts=one.counts, ask=_question(one.source)) for one in summary.activity_by_source
     ]

@@ -20,10 +20,11 @@ def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
 
 def _bar(hop: MailHop) -> Bar:
     client = hop.ip or hop.reverse or hop.sender or "not stated"
+    first = "first server" if hop.number == 1 else "not stated"
     return Bar(
         label=f"{hop.number}. {hop.by or 'server not stated'} from {client}",
         value=max(0, hop.delay_seconds or 0),
-        note="not stated" if hop.delay_seconds is None else f"{hop.delay_seconds:,} s",
+        note=first if hop.delay_seconds is None else f"{hop.delay_seconds:,} s",
         severity=Severity.MEDIUM if hop.notes else Severity.INFO,
         ask=f"What is known about {client}?",
     )

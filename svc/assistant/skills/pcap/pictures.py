@@ -28,7 +28,7 @@ _LEAST = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     """Beacons and other detections over time, without any the bytes over time; and the hosts with the most traffic."""
     marks = [mark for finding in findings if finding.severity in _LEAST for mark in _marks(finding)]
-    drawn = lanes("When suspicious traffic was seen", marks, zone="UTC", least=3)
+    drawn = lanes("Suspicious traffic over time", marks, zone="UTC", least=3)
     return (drawn or _volume(findings)) + bars(
         "Hosts with the most traffic", _talkers(findings), unit="bytes sent and received"
     )

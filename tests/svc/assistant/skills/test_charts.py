@@ -1,6 +1,7 @@
 """Charts are well-formed, hold no script, show labels as text, and are left out if a table reads faster."""
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from svc.assistant.findings import Severity
 from svc.assistant.skills.charts import Bar, Branch, ChartMark, Event, Periods, Series, bars, columns, lanes, tree
 from svc.assistant.skills.charts.drawing import MAX_ASK
-from svc.assistant.skills.charts.palette import CARD, DIM, INK, MARKS, STYLE
+from svc.assistant.skills.charts.palette import CARD, DIM, GRID, INK, MARKS, STYLE
 from svc.assistant.skills.charts.tree import MAX_NODES
 
 NOW = datetime(2026, 11, 20, 3, tzinfo=UTC)
@@ -169,3 +170,11 @@ def test_a_question_that_would_be_cut_is_not_offered():
     (shown,) = bars("x", [Bar(label=name, value=1, ask=f"What did {name} do?")] * 3)
     assert "data-ask" not in shown.svg
     assert "data-value" in shown.svg
+
+
+def test_the_page_colours_a_chart_as_the_image_does():
+    css = (Path(__file__).parents[4] / "labextension" / "packages" / "chat" / "src" / "chart.css").read_text()
+    colours = {**{f".{name}": colour for name, colour in MARKS.items()}, "text": INK, ".dim": DIM, ".grid": GRID}
+    for name, colour in {**colours, ".axis": DIM, ".track": GRID}.items():
+        _, _, rule = css.partition(f".svc-chart {name}")
+        assert f": light-dark({colour.light}, {colour.dark});" in rule.partition("}")[0], name
