@@ -53,7 +53,8 @@ class PictureView extends Widget implements IRenderMime.IRenderer {
   }
 
   renderModel(model: IRenderMime.IMimeModel): Promise<void> {
-    const image = imageIn(String(model.data["text/html"] ?? ""));
+    const html = model.data["text/html"];
+    const image = typeof html === "string" ? imageIn(html) : null;
     const drawn = image && chart(svgOf(image.src), this.texts, this.actions);
     this.node.replaceChildren(...(drawn ? [drawn] : image ? [image] : []));
     return Promise.resolve();
