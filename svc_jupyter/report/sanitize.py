@@ -15,6 +15,8 @@ from itertools import chain, islice
 
 import nh3
 
+from svc_jupyter.answers.picture import FULL_WIDTH
+
 MAX_ELEMENTS = 200_000  # of one output; a table of 10,000 rows and 10 columns has 110,000
 MAX_REFERENCES = 50_000  # characters of one output that are written as "&lt;" and the like, without "&amp;"
 MAX_NESTING = 200  # browsers stop at 512 with everything around it; parsers take quadratic time on deep trees
@@ -98,6 +100,8 @@ def _allowed_value(tag: str, name: str, value: str) -> str | None:
     """The value, or None to drop the attribute: an image must carry its bytes, a link must be http, https or local."""
     if tag == "img" and name == "src":
         return value if value.startswith(_IMAGES) else None
+    if name == "width":
+        return value if value == FULL_WIDTH else None
     if tag == "a" and name == "href":
         return value if value.startswith(("#", "https://", "http://")) else None
     return value
@@ -107,7 +111,7 @@ def _cleaner(tags: tuple[str, ...], attributes: tuple[str, ...], prefixes: set[s
     return nh3.Cleaner(
         tags=set(tags),
         clean_content_tags=set(_REMOVED),
-        attributes={"*": set(attributes), "a": {"href"}, "img": {"src"}},
+        attributes={"*": set(attributes), "a": {"href"}, "img": {"src", "width"}},
         generic_attribute_prefixes=prefixes,
         attribute_filter=_allowed_value,
         url_schemes={"http", "https", "data"},

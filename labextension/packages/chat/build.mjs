@@ -8,7 +8,7 @@ import { asGlobal, bundling, withoutBreaks } from "./bundling.mjs";
 
 process.chdir(import.meta.dirname);
 
-const LIMIT_BYTES = 60_000; // gzipped; the peers' scripts are 111,000 to 141,000
+const LIMIT_BYTES = 62_000; // gzipped; the peers' scripts are 111,000 to 141,000
 const NOTICES =
   "/*! svc-chat, Apache-2.0; lit-html (c) Google LLC, BSD-3-Clause; marked (c) MarkedJS, Christopher Jeffrey, MIT; DOMPurify (c) Cure53, Apache-2.0 or MPL-2.0 */\n";
 

@@ -1,43 +1,114 @@
-"""Count moments by the minute and return the counts of a few equal spans of time, in bounded memory."""
+"""Count moments by source in equal periods of a round length, in bounded memory.
+
+The periods grow while the log is read: from a second to as many hours or days as it takes for at most MAX_BINS.
+"""
 
 from __future__ import annotations
 
-BINS = 60
-MAX_MINUTES = 200_000  # more than 138 days of events in every minute; later minutes of such a log are not counted
-_MINUTE = 60
+from collections import Counter, defaultdict
+from datetime import datetime, timedelta
+
+import msgspec
+
+from svc.assistant.log_readers.timestamps import Stamp
+
+MAX_BINS = 60
+MAX_CELLS = 50_000  # pairs of period and source
+MAX_SOURCES = 5_000  # told apart; later ones are counted together
+MAX_SERIES = 3  # sources in a result; the others are in the total
+_LENGTHS = (1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400)  # each divides the next
+
+
+class ActivitySeries(msgspec.Struct, frozen=True):
+    """What one source did in each period."""
+
+    source: str
+    counts: list[int]
+
+
+class Histogram(msgspec.Struct, frozen=True, kw_only=True):
+    """Counts in equal periods. ``start`` is when the first begins, as the log writes times; "" without any."""
+
+    start: str = ""
+    seconds: int = 0
+    total: list[int] = []
+    by_source: list[ActivitySeries] = []
 
 
 class Activity:
-    """Counts moments, given in seconds from any origin and as the text that the log has for them."""
+    """Counts moments by source."""
 
     def __init__(self) -> None:
-        self._minutes: dict[int, int] = {}
-        self._first: tuple[float, str] | None = None
-        self._last: tuple[float, str] | None = None
+        self._cells: Counter[tuple[int, str]] = Counter()
+        self._sources: set[str] = set()
+        self._seconds = _LENGTHS[0]
+        self._first: Stamp | None = None
+        self._midnight = 0.0  # of the first stamp's day, on the log's clock
 
-    def add(self, seconds: float, text: str, count: int = 1) -> None:
-        """Count ``count`` events at a moment; ``text`` is the moment as the log states it."""
-        minute = int(seconds // _MINUTE)
-        if minute not in self._minutes and len(self._minutes) >= MAX_MINUTES:
-            return
-        self._minutes[minute] = self._minutes.get(minute, 0) + count
-        if self._first is None or seconds < self._first[0]:
-            self._first = (seconds, text)
-        if self._last is None or seconds > self._last[0]:
-            self._last = (seconds, text)
+    def add(self, stamp: Stamp, source: str, count: int = 1) -> None:
+        """Count ``count`` moments of a source."""
+        if self._first is None:
+            self._first = stamp
+            self._midnight = stamp.seconds - stamp.of_day
+        if source not in self._sources:
+            if len(self._sources) < MAX_SOURCES:
+                self._sources.add(source)
+            else:
+                source = ""
+        self._cells[int((stamp.seconds - self._midnight) // self._seconds), source] += count
+        if len(self._cells) > MAX_CELLS:
+            self._coarsen(MAX_CELLS // 2)
 
-    @property
-    def ends(self) -> tuple[str, str]:
-        """The first and the last moment as the log states them; "" if nothing was counted."""
-        return (self._first[1] if self._first else "", self._last[1] if self._last else "")
+    def _coarsen(self, most: int) -> None:
+        """Lengthen the periods until at most ``most`` cells are left, or only one period."""
+        while len(self._cells) > most and self._span() > 1:
+            self._lengthen()
 
-    def spans(self) -> list[int]:
-        """Return the counts of at most BINS equal spans from the first to the last minute; empty without any."""
-        if not self._minutes:
-            return []
-        first, last = min(self._minutes), max(self._minutes)
-        width = (last - first) // BINS + 1
-        counts = [0] * ((last - first) // width + 1)
-        for minute, count in self._minutes.items():
-            counts[(minute - first) // width] += count
+    def _lengthen(self) -> None:
+        longer = next((length for length in _LENGTHS if length > self._seconds), self._seconds * 2)
+        self._cells = self._joined(longer // self._seconds)
+        self._seconds = longer
+
+    def _span(self) -> int:
+        bins = [number for number, _ in self._cells]
+        return max(bins) - min(bins) + 1
+
+    def _joined(self, factor: int) -> Counter[tuple[int, str]]:
+        joined: Counter[tuple[int, str]] = Counter()
+        for (number, source), count in self._cells.items():
+            joined[number // factor, source] += count
+        return joined
+
+    def histogram(self) -> Histogram:
+        """Return the counts of at most MAX_BINS periods, and those of the sources with the most."""
+        if self._first is None:
+            return Histogram()
+        while self._span() > MAX_BINS:
+            self._lengthen()
+        first = min(number for number, _ in self._cells)
+        totals: Counter[str] = Counter()
+        for (_, source), count in self._cells.items():
+            totals[source] += count
+        named = [source for source, _ in totals.most_common(MAX_SERIES + 1) if source][:MAX_SERIES]
+        counts = self._counts(first)
+        return Histogram(
+            start=self._as_written(first * self._seconds),
+            seconds=self._seconds,
+            total=[sum(column) for column in zip(*counts.values(), strict=True)],
+            by_source=[ActivitySeries(source, counts[source]) for source in named],
+        )
+
+    def _counts(self, first: int) -> dict[str, list[int]]:
+        span = self._span()
+        counts: defaultdict[str, list[int]] = defaultdict(lambda: [0] * span)
+        for (number, source), count in self._cells.items():
+            counts[source][number - first] += count
         return counts
+
+    def _as_written(self, after_midnight: int) -> str:
+        """The time so many seconds after the first day's midnight, in the notation of the log's times."""
+        text = self._first.text if self._first else ""
+        is_yearless = text.startswith("--")
+        day = datetime.fromisoformat(f"0004{text[1:7]}" if is_yearless else text[:10])
+        written = (day + timedelta(seconds=after_midnight)).isoformat()
+        return f"-{written[4:]}" if is_yearless else written

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 
 from svc import Message, MessageType, MimeType, Role
+from svc.assistant.skills.charts import Bar, bars
 from svc_jupyter.answers.answer import MIME_TYPE, Answer
+from svc_jupyter.report.sanitize import clean
 
 
 def answer(session_id: str = "s1", created_at: float = 1.0) -> Answer:
@@ -60,10 +63,21 @@ def test_a_picture_is_an_image_and_never_markup_of_the_page():
     (picture,) = drawn(MimeType.SVG, HOSTILE, 'a "<b>" title').pictures
 
     assert picture._repr_mimebundle_() == {
+        "application/vnd.svc.picture+json": {},
         "text/html": '<img alt="a &quot;&lt;b&gt;&quot; title" title="a &quot;&lt;b&gt;&quot; title" '
         f'src="data:image/svg+xml;base64,{b64encode(HOSTILE).decode()}" width="900">',
         "text/plain": '[picture: a "<b>" title]',
     }
+
+
+def test_a_chart_fills_the_width_and_keeps_its_height():
+    (drawing,) = bars("Sources", [Bar(label="10.0.0.1", value=1)] * 3)
+    (picture,) = drawn(MimeType.SVG, drawing.svg.encode()).pictures
+
+    shown = picture._repr_mimebundle_()["text/html"]
+    height = re.search(r'height="(\d+)"', drawing.svg)[1]
+    assert shown.endswith(f' width="100%" height="{height}">')
+    assert "width" in clean(shown)
 
 
 def test_a_page_is_no_picture():

@@ -96,6 +96,9 @@ const PLACES: Record<string, Place> = {
     tell(shown, payloads, (payload) =>
       picture("x", `<svg xmlns="http://www.w3.org/2000/svg" onload="${HIT}">${payload}</svg>`),
     ),
+  "chart content": (shown, payloads) =>
+    tell(shown, payloads, (payload) => picture("x", chart(`<text>x</text>${payload}`))),
+  "chart text": (shown, payloads) => tell(shown, payloads, (payload) => picture("x", chart(inText(payload)))),
   "picture's base64": (shown, payloads) =>
     tell(shown, payloads, (content) => message(2, "source", { mime_type: "image/png", content })),
   error: (shown, payloads) =>
@@ -129,6 +132,16 @@ const PLACES: Record<string, Place> = {
     await expect.poll(() => shown.all(".landing li").length).toBe(payloads.length);
   },
 };
+
+function chart(content: string): string {
+  return `<svg xmlns="http://www.w3.org/2000/svg" class="svc-chart" width="100%" height="9">${content}</svg>`;
+}
+
+/** The payload as a label, a tooltip, a value and a question. */
+function inText(payload: string): string {
+  const text = payload.replace(/[&<>"]/g, (character) => `&#${character.charCodeAt(0)};`);
+  return `<g data-value="${text}" data-ask="${text}"><title>${text}</title><text>${text}</text></g>`;
+}
 
 function picture(title: string, svg: string): ChatMessage {
   const content = btoa(String.fromCharCode(...new TextEncoder().encode(svg)));

@@ -17,6 +17,7 @@ import { safeMarkdown } from "./safe-markdown.js";
 import { markedAnswer, verdictOf } from "./status.js";
 import { ENGLISH, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
+import chartCss from "./chart.css?inline";
 import css from "./styles.css?inline";
 import { Thread } from "./thread.js";
 import { textOf } from "./transport.js";
@@ -92,7 +93,7 @@ export class SvcChat extends Base {
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     sheet ??= new CSSStyleSheet();
     if (!root.adoptedStyleSheets.includes(sheet)) {
-      sheet.replaceSync(css);
+      sheet.replaceSync(css + chartCss);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
       root.addEventListener("click", this.#onClick);
       this.addEventListener("dragover", this.#onDrag);
@@ -370,6 +371,8 @@ export class SvcChat extends Base {
         this.#thread?.edit(null);
         this.#ask(text, turn);
       },
+      copy: (text: string) => void this.#copy(text),
+      write: (question: string) => this.write(question),
       copyAnswer: (turn: Turn) => void this.#copy(safeMarkdown(markedAnswer(turn, this.#strings))),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
       canConfirm: this.#chat?.transport.confirm !== undefined,

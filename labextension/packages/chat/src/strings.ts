@@ -38,6 +38,7 @@ export const ENGLISH = {
   copied: "Copied",
   copyFailed: "Could not copy",
   copyAnswer: "Copy answer",
+  askAbout: "Ask about this",
   copyCsv: "Copy as CSV",
   copyRefanged: "Copy refanged",
   copyDefanged: "Copy as shown",

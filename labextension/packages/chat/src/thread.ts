@@ -4,6 +4,7 @@
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { keyed } from "lit/directives/keyed.js";
+import { chart } from "./chart.js";
 import { decorate } from "./chips.js";
 import type { Confirmation, Conversation, Picture, Step, Turn } from "./conversation.js";
 import { icon } from "./icons.js";
@@ -21,6 +22,9 @@ export interface ThreadActions {
   editing(turn: Turn | null): void;
   resend(turn: Turn, text: string): void;
   copyAnswer(turn: Turn): void;
+  copy(text: string): void;
+  /** Writes a question into the composer. */
+  write(question: string): void;
   rate(turn: Turn, score: number): void;
   readonly canRate: boolean;
   confirm(asked: Confirmation, decision: Decision): void;
@@ -156,7 +160,7 @@ function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
   return html`${traceTemplate(turn, strings)} ${confirmationTemplate(turn, actions)} ${statusTemplate(turn, strings)}
     <div class="answer" dir="auto"></div>
-    ${turn.pictures.map((picture) => pictureTemplate(picture, strings))} ${failureTemplate(turn, strings)}
+    ${turn.pictures.map((picture) => pictureTemplate(picture, actions))} ${failureTemplate(turn, strings)}
     ${turn.isOpen ? nothing : actionsTemplate(turn, actions)}`;
 }
 
@@ -227,9 +231,31 @@ function confirmationTemplate(turn: Turn, actions: ThreadActions): TemplateResul
   return html`${keyed(confirmation.id, asked)}`; // a new request never takes over the buttons of an earlier one
 }
 
-/** Shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
-function pictureTemplate(picture: Picture, strings: Strings): TemplateResult {
-  const title = oneLine(picture.title) || strings.picture;
+const charts = new WeakMap<Picture, HTMLElement | null>();
+
+/** A chart is drawn into the page, once; its selection outlives the rendering of the turn. */
+function chartOf(picture: Picture, actions: ThreadActions): HTMLElement | null {
+  let drawn = charts.get(picture);
+  if (drawn === undefined) {
+    drawn = picture.mimeType === "image/svg+xml" ? chart(textOf(picture), actions.strings, actions) : null;
+    charts.set(picture, drawn);
+  }
+  return drawn;
+}
+
+function textOf({ base64 }: Picture): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(base64), (character) => character.charCodeAt(0)));
+  } catch {
+    return ""; // not base64: shown as a broken image
+  }
+}
+
+/** What is no chart is shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
+function pictureTemplate(picture: Picture, actions: ThreadActions): TemplateResult {
+  const drawn = chartOf(picture, actions);
+  if (drawn) return html`<figure>${drawn}</figure>`;
+  const title = oneLine(picture.title) || actions.strings.picture;
   const address = `data:${picture.mimeType};base64,${picture.base64.replace(/[^A-Za-z0-9+/=]/g, "")}`;
   return html`<figure>
     <img src=${address} alt=${title} />

@@ -1,6 +1,7 @@
 // The plugins. Each can be disabled by its ID: `jupyter labextension disable svc-jupyterlab:highlight`.
 import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { cellBelowPlugin } from "./cell-below.js";
+import { chartsPlugin } from "./charts-plugin.js";
 import { commandsPlugin } from "./commands-plugin.js";
 import { highlightPlugin } from "./highlight.js";
 import { panelPlugin } from "./panel-plugin.js";
@@ -11,6 +12,7 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   commandsPlugin,
   statusPlugin,
   cellBelowPlugin,
+  chartsPlugin,
   highlightPlugin,
 ];
 

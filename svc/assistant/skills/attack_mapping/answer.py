@@ -8,6 +8,7 @@ from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, w
 from svc.assistant.knowledge.attack_names import parent_of
 from svc.assistant.skills.attack.wording import NO_LOOKUP, technique_label
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
+from svc.assistant.skills.attack_mapping.pictures import pictures
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
 
@@ -131,4 +132,5 @@ SECTION = Section(
     verdict=verdict,
     body=body,
     next_steps=next_steps,
+    pictures=pictures,
 )

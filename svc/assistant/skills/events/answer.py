@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from datetime import datetime
 
 from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
-from svc.assistant.skills import charts
-from svc.assistant.skills.charts import Bar, Branch, ChartMark
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
     DeniedTraffic,
@@ -46,8 +43,9 @@ from svc.assistant.skills.events.findings import (
     WebSummary,
 )
 from svc.assistant.skills.events.logons import LOCAL, REMOTE_TYPES
+from svc.assistant.skills.events.pictures import pictures
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
-from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
+from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
@@ -238,50 +236,6 @@ def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
         hosts = ", ".join(dict.fromkeys(_name(tree.host) for tree in flagged[:NAMED]))
         steps.append(f"Collect the programs flagged in the process tree from {hosts}, with their hashes.")
     return steps
-
-
-def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
-    """The timeline, the most severe process tree, failed logons by source; each only if there are enough items."""
-    drawn: list[Picture] = []
-    for found in with_facts(findings, Timeline):
-        marks = _marks(found.facts)
-        zone = "UTC" if marks and marks[0].time.tzinfo is not None else "zone not stated"
-        drawn += charts.lanes(f"Most severe moments ({zone})", marks)
-    trees = [finding.facts for finding in with_facts(findings, ProcessTree) if finding.facts.flagged]
-    for tree in trees[:1]:
-        drawn += charts.tree(f"Processes on {tree.host}", _branches(tree))
-    rows = [
-        Bar(label=finding.facts.source, value=finding.facts.failures, severity=finding.severity)
-        for finding in with_facts(findings, LogonSource)
-    ]
-    return drawn + charts.bars("Failed logons by source", rows)
-
-
-def _marks(timeline: Timeline) -> list[ChartMark]:
-    """The moments whose time has a year: all in UTC, or all without a zone; of both kinds only those in UTC."""
-    marks = []
-    for moment in timeline.moments:
-        try:
-            time = datetime.fromisoformat(moment.time)
-        except ValueError:
-            continue
-        marks.append(ChartMark(time=time, lane=moment.what, label=moment.host, severity=moment.severity))
-    in_utc = [mark for mark in marks if mark.time.tzinfo is not None]
-    return in_utc or marks
-
-
-def _branches(tree: ProcessTree) -> list[Branch]:
-    """The tree from its list of depths, built from the end, so that the children of each node are complete."""
-    waiting: dict[int, list[Branch]] = {}
-    for node in reversed(tree.nodes):
-        branch = Branch(
-            label=node.command or node.image,
-            note="; ".join(node.rules),
-            severity=node.severity if node.rules else Severity.INFO,
-            children=tuple(reversed(waiting.pop(node.depth + 1, []))),
-        )
-        waiting.setdefault(node.depth, []).append(branch)
-    return list(reversed(waiting.get(0, [])))
 
 
 _FACTS = (

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, kind_of, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts, XmlAttack
+from svc.assistant.skills.indicators.pictures import pictures
 from svc.assistant.skills.indicators.tables import is_quiet, search_steps, tables_by_type, type_name
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.assistant.spool import facts_values, of_kind
@@ -84,4 +85,5 @@ SECTION = Section(
     verdict=verdict,
     body=body,
     next_steps=search_steps,
+    pictures=pictures,
 )

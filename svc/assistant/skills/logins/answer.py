@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
-from svc.assistant.skills.charts import Bar, bars, histogram
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,
@@ -16,9 +15,10 @@ from svc.assistant.skills.logins.findings import (
     AuthUnusual,
     LoginAccess,
 )
+from svc.assistant.skills.logins.pictures import pictures
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, verdict
-from svc.assistant.skills.skill import Picture, Section, Skill, words
+from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural, table
 
@@ -204,23 +204,6 @@ def _to_confirm(findings: Sequence[AnyFinding]) -> list[str]:
 def _first_names(names: Sequence[str]) -> str:
     shown = ", ".join(code_span(name, limit=60) for name in names[:STEP_NAMES])
     return shown + (f" and {len(names) - STEP_NAMES:,} more" if len(names) > STEP_NAMES else "")
-
-
-def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
-    """Failed logins over time, and the sources with the most."""
-    drawn: list[Picture] = []
-    for summary in with_facts(findings, AuthSummary):
-        zone = zone_words([summary.facts.zone])
-        ends = (time_words(summary.facts.activity_first), zoned(time_words(summary.facts.activity_last), zone))
-        drawn += histogram("Lines about failed logins over time", summary.facts.activity, *ends)
-    return drawn + bars("Failed logins by source", list(_source_bars(with_facts(findings, AuthSource))))
-
-
-def _source_bars(sources: Iterable[Finding[AuthSource]]) -> Iterable[Bar]:
-    for finding in sources:
-        source = finding.facts
-        note = f"{source.failures:,} failures, {plural(source.accounts, 'account')}"
-        yield Bar(label=source.source, value=source.failures, note=note, severity=finding.severity)
 
 
 _LINES = words(r"\bsshd(?:-session)?(?:\[\d+\])?: ", r"\bpam_\w+\([\w.-]+:auth\)", r"\bFailed password for ")

@@ -11,6 +11,7 @@ import msgspec
 
 from svc.assistant.findings import Facts
 from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.skills.histogram import ActivitySeries
 
 
 class LoginAccess(StrEnum):
@@ -178,9 +179,13 @@ class AuthSummary(Facts, frozen=True, kw_only=True, tag="auth_summary"):
     """Start of the time of day that the question asked for."""
     before: str | None
     activity: list[int]
-    """Lines about failures in equal spans of whole minutes."""
-    activity_first: str
-    activity_last: str
+    """Lines about failures in equal periods."""
+    activity_start: str
+    """When the first period begins."""
+    activity_seconds: int
+    """The length of a period."""
+    activity_by_source: list[ActivitySeries]
+    """The counts of the sources with the most."""
     question: LoginQuestion
     """What the question asks."""
     is_yes_no: bool

@@ -41,7 +41,7 @@ from svc.assistant.skills.logins.findings import (
     LoginQuestion,
     SourceFailures,
 )
-from svc.assistant.skills.logins.lines import AuthLines, LoginEvent, LoginEventKind
+from svc.assistant.skills.logins.lines import NO_SOURCE, AuthLines, LoginEvent, LoginEventKind
 from svc.assistant.skills.logins.log_lines import LogLines
 from svc.assistant.skills.logins.questions import asked
 
@@ -75,7 +75,7 @@ def inspect(
         if event is not None and _is_within(event, start, stop):
             counts.add(event, number, line)
             if event.stamp is not None and event.kind in _FAILURES:
-                activity.add(event.stamp.seconds, event.stamp.text, event.count)
+                activity.add(event.stamp, event.source or NO_SOURCE, event.count)
         if done % PROGRESS_EVERY == 0 or done == FIRST_PROGRESS:
             yield Progress(text=_progress(done, counts))
     counts.finish()
@@ -145,7 +145,7 @@ def _summary(
     window: tuple[str | None, str | None],
     question: tuple[LoginQuestion, bool],
 ) -> Finding[AuthSummary]:
-    stamps = reader.stamps
+    stamps, failing = reader.stamps, activity.histogram()
     return Finding(
         title=f"{counts.failures:,} failed logins in {source}",
         facts=AuthSummary(
@@ -171,9 +171,10 @@ def _summary(
             hosts=sorted(counts.hosts)[:MAX_NAMES],
             after=window[0],
             before=window[1],
-            activity=activity.spans(),
-            activity_first=activity.ends[0],
-            activity_last=activity.ends[1],
+            activity=failing.total,
+            activity_start=failing.start,
+            activity_seconds=failing.seconds,
+            activity_by_source=failing.by_source,
             question=question[0],
             is_yes_no=question[1],
         ),

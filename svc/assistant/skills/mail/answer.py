@@ -18,6 +18,7 @@ from svc.assistant.skills.mail.findings import (
     MailUrl,
     MailVerdict,
 )
+from svc.assistant.skills.mail.pictures import pictures
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import bullets, code_span, cut, escape, plural, table
@@ -299,4 +300,5 @@ SECTION = Section(
     verdict=verdict,
     body=body,
     next_steps=next_steps,
+    pictures=pictures,
 )  # fmt: skip

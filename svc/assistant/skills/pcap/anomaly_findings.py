@@ -97,6 +97,7 @@ def _beacon(service: Service, found: Regularity, flows: list[Flow], names: Captu
             jitter=found.jitter,
             first=iso(found.first),
             last=iso(found.last),
+            offsets=found.offsets,
         ),
     )
 
@@ -128,6 +129,7 @@ def _dns_beacons(capture: Capture, names: CaptureNames) -> Iterator[Finding[Pcap
                     jitter=found.jitter,
                     first=iso(found.first),
                     last=iso(found.last),
+                    offsets=found.offsets,
                 ),
             )
 

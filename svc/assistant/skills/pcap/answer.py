@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from datetime import datetime
 
 from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills import charts as picture
-from svc.assistant.skills.charts import Bar, ChartMark
 from svc.assistant.skills.pcap.findings import (
     PcapArp,
     PcapBeacon,
@@ -26,7 +23,8 @@ from svc.assistant.skills.pcap.findings import (
     PcapTls,
     PcapUpload,
 )
-from svc.assistant.skills.skill import PACKED_LABELS, Picture, Section, Skill, words
+from svc.assistant.skills.pcap.pictures import pictures
+from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural, table
 
@@ -289,25 +287,6 @@ def _step(facts: Facts) -> str:
             return f"Find out what {_code(facts.client)} sent to {peer}."
         case _:  # PcapHttp
             return "Extract the bodies of the marked requests from the capture and inspect them as files."
-
-
-def pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
-    """The hosts with the most traffic, and flows over time with a lane for each service."""
-    talkers = [
-        Bar(
-            label=facts.name or facts.address,
-            value=facts.sent + facts.received,
-            note=f"{facts.sent + facts.received:,} bytes",
-            severity=Severity.LOW if facts.is_internal is False else Severity.INFO,
-        )
-        for facts in (finding.facts for finding in with_facts(findings, PcapTalker))
-    ]
-    marks = [
-        ChartMark(time=datetime.fromisoformat(finding.facts.first), lane=finding.facts.service, label=finding.title)
-        for finding in with_facts(findings, PcapFlow)
-        if finding.facts.first
-    ]
-    return picture.bars("Top talkers (all bytes)", talkers) + picture.lanes("The largest flows over time", marks)
 
 
 _LABELS = frozenset({"pcap", "pcapng"})

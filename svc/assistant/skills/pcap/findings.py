@@ -163,6 +163,8 @@ class PcapBeacon(Facts, frozen=True, kw_only=True, tag="pcap_beacon"):
     """Median deviation from the interval, as a share of it."""
     first: str | None
     last: str | None
+    offsets: list[float]
+    """Seconds from the first contact to each one, at most 200: of more, every second, third …"""
 
 
 class PcapTls(Facts, frozen=True, kw_only=True, tag="pcap_tls"):

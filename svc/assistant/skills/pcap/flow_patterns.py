@@ -23,6 +23,7 @@ from svc.assistant.skills.pcap.flows import Flow
 
 BEACON_COUNT = 8  # calls: seven equal pauses are no accident
 BEACON_SECONDS = 2.0  # pauses shorter than that are one burst
+MAX_OFFSETS = 200  # contacts of a beacon that are kept, for a picture
 BEACON_SPREAD = 0.35  # of the median pause, within which BEACON_SHARE of the pauses lie
 BEACON_SHARE = 0.8
 SCAN_COUNT = 15  # ports of one host, or hosts of one port
@@ -107,13 +108,17 @@ def _hub(ends: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
 
 
 class Regularity(msgspec.Struct, frozen=True):
-    """Nearly equal intervals: number of connections, median interval, median deviation as a share of it (jitter)."""
+    """Nearly equal intervals: number of connections, median interval, median deviation as a share of it (jitter).
+
+    ``offsets`` are the seconds from the first connection to at most MAX_OFFSETS of them.
+    """
 
     count: int
     pause_seconds: float
     jitter: float
     first: float
     last: float
+    offsets: list[float]
 
 
 def regularity(times: Iterable[float]) -> Regularity | None:
@@ -130,7 +135,8 @@ def regularity(times: Iterable[float]) -> Regularity | None:
     if near < BEACON_SHARE * len(pauses):
         return None
     jitter = median(abs(pause - middle) for pause in pauses) / middle
-    return Regularity(len(calls), round(middle, 3), round(jitter, 3), calls[0], calls[-1])
+    offsets = [round(moment - calls[0], 1) for moment in calls[:: -(-len(calls) // MAX_OFFSETS)]]
+    return Regularity(len(calls), round(middle, 3), round(jitter, 3), calls[0], calls[-1], offsets)
 
 
 Key = TypeVar("Key", int, bytes)

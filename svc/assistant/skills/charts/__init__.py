@@ -1,0 +1,13 @@
+"""Draw charts as SVG: columns and lanes over time, bars and trees.
+
+Each chart is one SVG document without scripts, links or external references; all text is escaped, and invisible
+characters are made visible. It fills the width of its place and has a light and a dark form. Each answers a question
+that its title asks; few items are left to the tables.
+"""
+
+from svc.assistant.skills.charts.bars import Bar, bars
+from svc.assistant.skills.charts.columns import Event, Periods, Series, columns
+from svc.assistant.skills.charts.lanes import ChartMark, lanes
+from svc.assistant.skills.charts.tree import Branch, tree
+
+__all__ = ["Bar", "Branch", "ChartMark", "Event", "Periods", "Series", "bars", "columns", "lanes", "tree"]
