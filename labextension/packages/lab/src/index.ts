@@ -3,6 +3,7 @@ import type { JupyterFrontEndPlugin } from "@jupyterlab/application";
 import { cellBelowPlugin } from "./cell-below.js";
 import { commandsPlugin } from "./commands-plugin.js";
 import { highlightPlugin } from "./highlight.js";
+import { questionViewPlugin } from "./question-view.js";
 import { panelPlugin } from "./panel-plugin.js";
 import { statusPlugin } from "./status-plugin.js";
 
@@ -12,6 +13,7 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   statusPlugin,
   cellBelowPlugin,
   highlightPlugin,
+  questionViewPlugin,
 ];
 
 export default plugins;
