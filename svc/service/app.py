@@ -315,7 +315,8 @@ def _routes(running: RunningService) -> list[BaseRoute]:
     )  # for the HTML form only, so it is not in the OpenAPI document
     resume = Operation("POST", "/page/resume", public_handler=page.resume)  # for the page's script only
     routes.extend(
-        Route(operation.path, _endpoint(running.service, operation), methods=["POST"]) for operation in (sign_in, resume)
+        Route(operation.path, _endpoint(running.service, operation), methods=["POST"])
+        for operation in (sign_in, resume)
     )
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 

@@ -220,12 +220,12 @@ class PanelChannel:
         if not content.strip():
             raise AskError("the question is empty")
         request_id = request["id"]
-
-        def on_accepted() -> None:
-            self._queue().pop(str(request_id), None)
-            self._outbox.put({"id": request_id, "ok": {}})
-
-        question = _PanelQuestion(content, on_accepted=on_accepted, on_note=self._send_note)
+        question = _PanelQuestion(
+            content,
+            on_sent=lambda: self._queue().pop(str(request_id), None),
+            on_accepted=lambda: self._outbox.put({"id": request_id, "ok": {}}),
+            on_note=self._send_note,
+        )
         self._questions[request_id] = self._queue()[str(request_id)] = question
         ask_options = replace(self._ask_options(), answers="live", caller=PANEL)
         question.future = self._kernel.ask_in_background(content, ask_options, question.on_event)
@@ -318,11 +318,19 @@ class PanelChannel:
 class _PanelQuestion:
     """A question of a page, from its request to the end of its turn."""
 
-    def __init__(self, content: str, *, on_accepted: Callable[[], None], on_note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        content: str,
+        *,
+        on_sent: Callable[[], object],
+        on_accepted: Callable[[], None],
+        on_note: Callable[[str], None],
+    ) -> None:
         self.content = content
         self.future: Future[None] | None = None
         self.is_accepted = False
         self.has_ended = False
+        self._on_sent = on_sent
         self._on_accepted = on_accepted
         self._on_note = on_note
         self._is_sent = False
@@ -334,6 +342,7 @@ class _PanelQuestion:
                 self._on_note(text)
             case QuestionSent():
                 self._is_sent = True
+                self._on_sent()
 
     def on_message(self, message: Message) -> None:
         """Recognise the question's turn: the first query of the session after the question was sent."""

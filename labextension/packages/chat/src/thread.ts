@@ -157,8 +157,8 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
 function questionTemplate(question: string, strings: Strings): TemplateResult {
   const parts = partsOf(printable(question));
   const words = parts.filter(({ isMaterial }) => !isMaterial).map(({ text }) => text);
-  return html`<div class="question">
-    <h2 class="text" dir="auto" data-you="${strings.you}: ">${words.join("\n\n") || strings.pasted}</h2>
+  return html`<div class="question" dir="auto">
+    <h2 class="text" data-you="${strings.you}: ">${words.join("\n\n") || strings.pasted}</h2>
     ${parts.map(({ isMaterial, text }) => (isMaterial ? html`<pre dir="ltr" tabindex="0">${text}</pre>` : nothing))}
   </div>`;
 }
