@@ -158,7 +158,7 @@ function questionTemplate(question: string, strings: Strings): TemplateResult {
   const parts = partsOf(printable(question));
   const words = parts.filter(({ isMaterial }) => !isMaterial).map(({ text }) => text);
   return html`<div class="question" dir="auto">
-    <h2 class="text" data-you="${strings.you}: ">${words.join("\n\n") || strings.pasted}</h2>
+    <h2 class="text" data-you="${strings.you}: ">${words.join("\n\n") || (parts.length ? strings.pasted : "")}</h2>
     ${parts.map(({ isMaterial, text }) => (isMaterial ? html`<pre dir="ltr" tabindex="0">${text}</pre>` : nothing))}
   </div>`;
 }

@@ -38,7 +38,9 @@ void begin();
 async function begin(): Promise<void> {
   const kept = start.apiKey || start.notice ? "" : keptTicket();
   if (kept) main.replaceChildren(make("p", { className: "wait", role: "status", textContent: "Signing in…" }));
-  const { apiKey, ticket, notice } = kept ? await resume(baseUrl, kept).catch(() => ({ ...start, ticket: kept })) : start;
+  const { apiKey, ticket, notice } = kept
+    ? await resume(baseUrl, kept).catch(() => ({ ...start, ticket: kept }))
+    : start;
   keepTicket(ticket);
   if (apiKey) await signIn(apiKey);
   else askForKey(notice);
