@@ -313,7 +313,11 @@ def _routes(running: RunningService) -> list[BaseRoute]:
     sign_in = Operation(
         "POST", SIGN_IN_PATH, public_handler=page.sign_in
     )  # for the HTML form only, so it is not in the OpenAPI document
-    routes.append(Route(SIGN_IN_PATH, _endpoint(running.service, sign_in), methods=["POST"]))
+    resume = Operation("POST", "/page/resume", public_handler=page.resume)  # for the page's script only
+    routes.extend(
+        Route(operation.path, _endpoint(running.service, operation), methods=["POST"])
+        for operation in (sign_in, resume)
+    )
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 
 

@@ -43,6 +43,7 @@ from svc.messages import (
     UserType,
 )
 from svc.service.access.auth import Authenticator
+from svc.service.access.page_tickets import PageTickets
 from svc.service.access.sign_in_codes import SignInCodes
 from svc.service.access.stream_tickets import StreamTickets, offered_ticket
 from svc.service.access.user_keys import UserKeys
@@ -105,6 +106,7 @@ class Service:
         self.tickets = StreamTickets(clock.steady)
         self.user_keys = UserKeys(session_stores.logged, clock.steady)
         self.sign_in_codes = SignInCodes(clock.steady)
+        self.page_tickets = PageTickets(clock.steady)
         self.models = Models(assistant.toolsets)
         self.metrics = Metrics()
         self.quotas = Quotas(settings, self.metrics)

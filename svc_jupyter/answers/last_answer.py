@@ -1,4 +1,4 @@
-"""The last answer of a session, for a front end that inserts it into a notebook.
+"""The last answer of a session, or that of a turn, for a front end that inserts it into a notebook.
 
 It is the same Markdown that ``%%svc`` displays and safe to render anywhere, unlike the RESULT of the service.
 """
@@ -20,14 +20,15 @@ class LastAnswer:
     markdown: str = ""
 
 
-def last_answer(messages: Iterable[Message]) -> LastAnswer:
-    """Return the answer of the last turn that was answered completely."""
+def last_answer(messages: Iterable[Message], turn: str = "") -> LastAnswer:
+    """Return the answer of the last turn that was answered completely, or of this turn if it was."""
     turns: dict[str, list[Message]] = {}
     answered = ""
     for message in messages:
         turns.setdefault(message.turn, []).append(message)
         is_whole = message.ends_turn and message.message_type != MessageType.ERROR
-        if is_whole and any(one.message_type == MessageType.RESULT for one in turns[message.turn]):
+        is_meant = turn in ("", message.turn)
+        if is_meant and is_whole and any(one.message_type == MessageType.RESULT for one in turns[message.turn]):
             answered = message.turn
     if not answered:
         return LastAnswer()

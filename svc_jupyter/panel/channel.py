@@ -17,6 +17,7 @@ from concurrent.futures import CancelledError, Future
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import ipykernel
 
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 MAX_UPLOAD_BYTES = 67_108_864  # 64 MiB: the page and the kernel both hold the file in memory
 MAX_HISTORY_BYTES = 3_000_000  # 5 s at the outbox's rate; above it, the steps of the oldest turns are left out
 IDLE_SECONDS = 5.0  # without requests before the worker thread ends; the next request starts another
+
+_queues: WeakKeyDictionary[KernelSession, dict[str, _PanelQuestion]] = WeakKeyDictionary()
+"""Of each kernel, the questions of its pages, by request ID, until the service has them."""
 
 Send = Callable[[Json], None]
 Configure = Callable[[Json], None]
@@ -162,7 +166,8 @@ class PanelChannel:
                 return [{"model_string": model.model_string, "description": model.description} for model in models]
             case "answer":
                 session = self._kernel.session(self._ask_options(), self._send_note)
-                return asdict(last_answer(session.history() if session else ()))
+                turn = str(request.get("turn") or "")
+                return asdict(last_answer(session.history() if session else (), turn))
             case "settings":
                 self._configure({name: value for name, value in request.items() if name not in ("id", "do")})
                 return {}
@@ -197,13 +202,18 @@ class PanelChannel:
 
     def _state(self, session: InteractiveSession | None) -> Json:
         info = session.info if session is not None else None
+        queued = [{"request": name, "content": one.content} for name, one in self._queue().copy().items()]
         return {
             "session": _session_fields(info),
             "messages": [],
             "model": _model_name(info),
             "is_busy": self._kernel.is_asking,
             "ipykernel": ipykernel.version_info[0],
+            **({"queued": queued} if queued else {}),
         }
+
+    def _queue(self) -> dict[str, _PanelQuestion]:
+        return _queues.setdefault(self._kernel, {})
 
     def _send(self, request: Json) -> None:
         content = str(request.get("content") or "")
@@ -211,9 +221,12 @@ class PanelChannel:
             raise AskError("the question is empty")
         request_id = request["id"]
         question = _PanelQuestion(
-            on_accepted=lambda: self._outbox.put({"id": request_id, "ok": {}}), on_note=self._send_note
+            content,
+            on_sent=lambda: self._queue().pop(str(request_id), None),
+            on_accepted=lambda: self._outbox.put({"id": request_id, "ok": {}}),
+            on_note=self._send_note,
         )
-        self._questions[request_id] = question
+        self._questions[request_id] = self._queue()[str(request_id)] = question
         ask_options = replace(self._ask_options(), answers="live", caller=PANEL)
         question.future = self._kernel.ask_in_background(content, ask_options, question.on_event)
         question.future.add_done_callback(lambda future: self._end_question(request_id, question, future))
@@ -221,6 +234,7 @@ class PanelChannel:
     def _end_question(self, request_id: object, question: _PanelQuestion, future: Future[None]) -> None:
         """Report how the question ended, unless the session's messages did."""
         self._questions.pop(request_id, None)
+        self._queue().pop(str(request_id), None)
         error: BaseException | None
         try:
             error = future.exception()
@@ -236,7 +250,7 @@ class PanelChannel:
 
     def _cancel(self, request: Json) -> Json:
         if "request" in request:
-            question = self._questions.get(request["request"])
+            question = self._questions.get(request["request"]) or self._queue().get(str(request["request"]))
             if question is not None and question.future is not None:
                 question.future.cancel()
         else:
@@ -304,10 +318,19 @@ class PanelChannel:
 class _PanelQuestion:
     """A question of a page, from its request to the end of its turn."""
 
-    def __init__(self, *, on_accepted: Callable[[], None], on_note: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        content: str,
+        *,
+        on_sent: Callable[[], object],
+        on_accepted: Callable[[], None],
+        on_note: Callable[[str], None],
+    ) -> None:
+        self.content = content
         self.future: Future[None] | None = None
         self.is_accepted = False
         self.has_ended = False
+        self._on_sent = on_sent
         self._on_accepted = on_accepted
         self._on_note = on_note
         self._is_sent = False
@@ -319,6 +342,7 @@ class _PanelQuestion:
                 self._on_note(text)
             case QuestionSent():
                 self._is_sent = True
+                self._on_sent()
 
     def on_message(self, message: Message) -> None:
         """Recognise the question's turn: the first query of the session after the question was sent."""

@@ -8,26 +8,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from comm import get_comm_manager
 from IPython.core.getipython import get_ipython
 
 from svc_jupyter.extension import loaded_extension
 from svc_jupyter.panel import front_end_settings
+from svc_jupyter.panel.busy_kernel import BusyKernel
 from svc_jupyter.panel.channel import PanelChannel
 from svc_jupyter.trusted_imports import trusted
 
 if TYPE_CHECKING:
     from comm.base_comm import BaseComm, MessageType
+    from IPython.core.interactiveshell import InteractiveShell
 
     from svc_jupyter.panel.outbox import Json
 
 TARGET = "svc_jupyter"
+_busy_kernels: WeakKeyDictionary[InteractiveShell, BusyKernel] = WeakKeyDictionary()
 
 
 def register() -> None:
     """Load the extension if necessary and register the target. May be repeated."""
-    loaded_extension()
+    busy_kernel()
     get_comm_manager().register_target(TARGET, opened)
 
 
@@ -53,13 +57,23 @@ def route_freely(comm: BaseComm) -> None:
     vars(comm).pop("_reply_subshell_id", None)
 
 
+def busy_kernel() -> BusyKernel:
+    """Return what keeps this kernel shown as busy while a cell runs."""
+    shell = loaded_extension().shell
+    if shell not in _busy_kernels:
+        _busy_kernels[shell] = BusyKernel(shell)
+    return _busy_kernels[shell]
+
+
 def opened(comm: BaseComm, _: MessageType) -> None:
     """Connect a comm that a page opened to a new channel."""
     with trusted():
         opened = channel(partial(publish, comm))
+        busy = busy_kernel()
 
     def receive(message: MessageType) -> None:
         route_freely(comm)
+        busy.message_was_read()
         opened.receive(message["content"]["data"], message.get("buffers") or ())
 
     comm.on_msg(receive)

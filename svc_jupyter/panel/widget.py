@@ -48,6 +48,7 @@ class ChatPanel(anywidget.AnyWidget):
         )
         self._extension = extension
         self._channel = comm_target.channel(self._send_event)
+        self._busy_kernel = comm_target.busy_kernel()
         self.on_msg(self._receive)
         extension.kernel.observers.add(self._transcript)
         comm_target.route_freely(self.comm)
@@ -91,6 +92,7 @@ class ChatPanel(anywidget.AnyWidget):
 
     def _receive(self, _: object, content: Json, buffers: list[memoryview]) -> None:
         comm_target.route_freely(self.comm)
+        self._busy_kernel.message_was_read()
         self._channel.receive(content, buffers)
 
 

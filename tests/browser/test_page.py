@@ -68,10 +68,45 @@ def test_the_pages_key_is_not_the_one_that_opened_it(signed_in: Page, service: T
     assert re.fullmatch(r"svc_\w{49}", key)
 
 
-def test_reloading_forgets_the_key_and_does_not_resend_the_code(signed_in: Page):
+def test_a_reload_keeps_the_tab_signed_in_and_its_session_and_does_not_resend_the_code(signed_in: Page):
+    key = signed_in.locator("svc-chat").get_attribute("api-key")
+    signed_in.get_by_label("Question").fill("who?")
+    signed_in.keyboard.press("Enter")
+    expect(signed_in.locator("article.turn .answer")).to_contain_text("0 files, 0 earlier")
+    for _ in range(2):
+        signed_in.reload()
+        expect(signed_in.locator("article.turn .answer")).to_contain_text("0 files, 0 earlier")
+        assert signed_in.locator("svc-chat").get_attribute("api-key") == key
+    seen = signed_in.evaluate(SECRETS_IN_THE_PAGE)
+    assert key not in seen
+    assert signed_in.context.cookies() == []
+
+    other = signed_in.context.new_page()  # a ticket is its tab's
+    other.goto(signed_in.url)
+    expect(other.get_by_label("Or enter an API key")).to_be_visible()
+
+
+def test_after_signing_out_a_reload_stays_signed_out(signed_in: Page):
+    signed_in.get_by_role("button", name="Sign out").click()
+    expect(signed_in.get_by_role("alert")).to_have_text("You are signed out.")
     signed_in.reload()
     expect(signed_in.get_by_label("Or enter an API key")).to_be_visible()
-    expect(signed_in.locator(".notice")).to_be_empty()
+    assert signed_in.evaluate("() => sessionStorage.length") == 0
+
+
+def test_a_typed_key_is_forgotten_by_a_reload(open_page: OpenPage, service: ThreadService):
+    page = open_page().page
+    sign_in(page, service)
+    expect(page.get_by_role("button", name="API keys")).to_be_visible()
+    page.reload()
+    expect(page.get_by_label("Or enter an API key")).to_be_visible()
+    expect(page.locator(".notice")).to_be_empty()
+
+
+def test_a_ticket_that_has_ended_leads_to_the_sign_in_with_what_to_do(signed_in: Page):
+    signed_in.evaluate("() => sessionStorage.setItem('svc-page-ticket', 'x')")
+    signed_in.reload()
+    expect(signed_in.get_by_role("alert")).to_contain_text("sign-in has ended. Run `svc open` again")
 
 
 def test_a_file_that_was_already_used_is_rejected_with_a_message(

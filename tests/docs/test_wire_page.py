@@ -12,7 +12,7 @@ import pytest
 from svc import _retry, answer_coverage, errors, local_tools
 from svc.messages import ROOT_ID, AnswerStatus, FeedbackType, MessageType, MimeType, Role, State, UserType
 from svc.service import close_codes
-from svc.service.access import service_proofs, sign_in_codes, stream_tickets, user_keys
+from svc.service.access import page_tickets, service_proofs, sign_in_codes, stream_tickets, user_keys
 from svc.service.app import OPERATIONS
 from svc.service.http.openapi import build_document
 from svc.service.observability.metrics import Metrics
@@ -23,7 +23,7 @@ from tests.docs import pages
 
 PAGE = "wire.md"
 GOLDEN = Path(__file__).parents[1] / "wire"
-FORM = ("POST", "/")  # of the service's page: on the page, but no operation for programs
+FORMS = {("POST", "/"), ("POST", "/page/resume")}  # of the service's page: on the page, but no operation for programs
 SECTIONS = {
     "ErrorBody": "Errors", "ErrorDetail": "Errors", "Message": "Message", "MessageInput": "Message",
     "TaskProgress": "Progress", "TaskProgressInput": "Progress",
@@ -62,7 +62,7 @@ def operations_on_the_page() -> list[tuple[str, str]]:
 def test_the_page_has_every_operation_and_no_other():
     described = {(operation.method, operation.path) for operation in OPERATIONS}
 
-    assert set(operations_on_the_page()) == described | {FORM}
+    assert set(operations_on_the_page()) == described | FORMS
 
 
 def errors_by_operation() -> dict[tuple[str, str], set[str]]:
@@ -100,7 +100,7 @@ def test_the_page_says_which_operations_need_no_key():
     paragraphs = [part for part in re.split(r"\n\s*\n", section) if re.search(r"\bneeds? no key\b", part)]
     said = {operation for part in paragraphs for operation in re.findall(r"`(GET|POST) (/[\w./]*)[?`]", part)}
 
-    assert said == {(row.method, row.path) for row in OPERATIONS if row.is_public} | {FORM}
+    assert said == {(row.method, row.path) for row in OPERATIONS if row.is_public} | FORMS
 
 
 def fields() -> dict[str, set[str]]:
@@ -213,6 +213,8 @@ def test_the_fixed_limits_are_on_the_page():
     assert f"{user_keys.PAGE_SECONDS // 3600} hours" in page
     assert f"at most {user_keys.MAX_PAGES} signed-in pages" in page
     assert sign_in_codes.MAX_CODES == user_keys.MAX_PAGES
+    assert f"for {page_tickets.GRACE_SECONDS} s after" in page
+    assert f"at most {page_tickets.MAX_TICKETS} tickets" in page
     assert f"valid for {sign_in_codes.CONFIRMATION_SECONDS} s, which" in page
     assert f"valid for {service_proofs.CHALLENGE_SECONDS} s and" in page
     assert f"{MAX_ARGUMENTS_BYTES:,} bytes of JSON" in page

@@ -76,4 +76,4 @@ def test_every_menu_and_shortcut_command_exists_in_the_script(prefix: Path):
     text = script.read_text("utf-8")
     missing = {command for command in named if command not in text and not command.startswith("svc:ask-")}
     assert missing == set()
-    assert len(named) == 12
+    assert len(named) == 13

@@ -42,19 +42,31 @@ class JupyterServer:
         self.state = Path(environment.get("SVC_STATE_DIR") or folder)
         for plugin, values in SETTINGS.items():
             self.set(plugin, values)
+        self._environment = {
+            **os.environ, "IPYTHONDIR": str(folder / "ipython"), **places, **workspaces, **environment,
+        }  # fmt: skip
+        self.process = self._start()
+
+    def _start(self) -> subprocess.Popen[bytes]:
         with self.log_file.open("ab") as log:
-            self.process = subprocess.Popen(
+            process = self.process = subprocess.Popen(
                 [sys.executable, "-m", "jupyterlab", "--no-browser", f"--port={self.port}",
                  "--ServerApp.port_retries=0", "--LabApp.expose_app_in_browser=True",
                  "--JupyterNotebookApp.expose_app_in_browser=True",
                  f"--IdentityProvider.token={self.token}", f"--ServerApp.root_dir={self.root}", "--allow-root",
                  "--LabApp.extension_manager=readonly", "--LabApp.news_url=None",
                  "--ServerApp.terminals_enabled=True"],
-                env={**os.environ, "IPYTHONDIR": str(folder / "ipython"), **places, **workspaces, **environment},
+                env=self._environment,
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
         wait_until(self._is_up, "JupyterLab to answer", 60)
+        return process
+
+    def restart(self) -> None:
+        """Its kernels end; its files, its address and its token stay."""
+        self.stop()
+        self._start()
 
     @property
     def origin(self) -> str:

@@ -2,7 +2,8 @@
 
 Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST /
 leads to a page that names the user and asks. Its button posts a confirmation, which must come from that page and is
-exchanged for a short-lived key. The key appears only in that response: not in a URL, a cookie or a cache. npm builds
+exchanged for a short-lived key. The key appears only in that response: not in a URL, a cookie, storage or a cache. A
+ticket in the tab's session storage yields it again after a reload. npm builds
 the files into ``static/`` (labextension/ship.mjs).
 """
 
@@ -22,6 +23,7 @@ from starlette.responses import Response
 
 from svc.errors import AddressNotFoundError, InvalidApiKeyError, InvalidRequestError
 from svc.service.http import endpoints as http
+from svc.service.http.replies import reply
 from svc.service.operations import Service
 from svc.service.store.records import KeyRecord
 
@@ -60,9 +62,10 @@ _FILE_HEADERS = {
 
 
 class Start(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the page's script finds in the page: a key, or the reason why there is none."""
+    """What the page's script finds in the page: a key and the ticket for a reload, or why there is none."""
 
     api_key: str = ""
+    ticket: str = ""
     notice: str = ""
 
 
@@ -109,7 +112,17 @@ async def _signed_in(service: Service, key: KeyRecord | None) -> Response:
         page_key = await service.user_keys.open_page(key)
     except InvalidApiKeyError as error:
         return _page(Start(notice=error.message), 401)
-    return _page(Start(api_key=page_key.api_key))
+    return _page(Start(api_key=page_key.api_key, ticket=service.page_tickets.issue(page_key.api_key, key.user_id)))
+
+
+async def resume(service: Service, request: Request) -> Response:
+    """POST /page/resume: the key of a page that was reloaded, for its ticket, and the next ticket."""
+    form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
+    check_own_form(request.headers)
+    found = service.page_tickets.redeem(form.get("ticket", [""])[0])
+    if found is None:
+        raise InvalidApiKeyError("this page's sign-in has ended; run `svc open` again")
+    return reply(Start(api_key=found[0], ticket=found[1]))
 
 
 async def file(service: Service, request: Request) -> Response:

@@ -3,7 +3,7 @@
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
 long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is
 attached; ``call NAME {ARGUMENTS}``: the client's tool of that name, and what came of it; ``status NAME TEXT``: that
-text as an answer of that status, with its coverage.
+text as an answer of that status, with its coverage; ``lines N``: an answer of as many paragraphs, after a while.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ class Scripted(Assistant):
             case "status":
                 yield coverage(turn, rest[0])
                 yield Answer(markdown=turn.prompt.split(maxsplit=2)[2], status=AnswerStatus(rest[0]))
+                return
+            case "lines":
+                async for step in count(5, 0.1):
+                    yield step
+                yield Answer(markdown="\n\n".join(f"paragraph {i}" for i in range(int(rest[0]))))
                 return
             case "files":
                 yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))

@@ -136,6 +136,54 @@ def test_a_question_makes_the_session_and_its_turn_comes_as_events(open_page: Op
     assert {event["session_id"] for event in page.events("messages")} == {page.events("session")[0]["session"]["id"]}
 
 
+def test_a_question_that_waits_is_told_to_a_reloaded_page_which_can_withdraw_it(
+    open_page: OpenPage, kernel: KernelSession
+):
+    page = open_page(Slow)
+    page.post("send", content="first")
+    page.wait_for("query", content="first")
+    waiting = page.post("send", content="second")
+    wait_until(lambda: page.events("waiting"), "the second question to wait")
+    page.channel.close()  # the tab is closed
+
+    reloaded = open_page()
+    state = reloaded.ask("open")
+    assert state["queued"] == [{"request": waiting, "content": "second"}]
+    reloaded.ask("cancel", request=waiting)
+    wait_until(lambda: "queued" not in reloaded.ask("open"), "the question to be withdrawn")
+    reloaded.ask("cancel")
+    wait_until(lambda: not kernel.is_asking, "the first question to end")
+
+
+def test_a_question_of_a_closed_page_is_asked_and_shown_in_the_next(open_page: OpenPage, kernel: KernelSession):
+    page = open_page(Slow)
+    page.post("send", content="first")
+    page.wait_for("query", content="first")
+    page.post("send", content="second")
+    wait_until(lambda: page.events("waiting"), "the second question to wait")
+    page.channel.close()
+
+    reloaded = open_page()
+    reloaded.ask("open")
+    reloaded.ask("cancel")
+    assert reloaded.wait_for("query", content="second")
+    assert "queued" not in reloaded.ask("open")
+    reloaded.ask("cancel")
+    wait_until(lambda: not kernel.is_asking, "the second question to end")
+
+
+def test_the_answer_of_a_turn_can_be_asked_for(open_page: OpenPage):
+    page = open_page()
+    for question in ("first", "second"):
+        page.ask("send", content=question)
+        page.wait_for("query", content=question)
+        wait_until(lambda: page.ask("open", history=False)["is_busy"] is False, "the turn to end")
+    turns = [message["turn"] for message in page.messages if message["message_type"] == "query"]
+    assert [page.ask("answer", turn=turn)["turn"] for turn in turns] == turns
+    assert page.ask("answer")["turn"] == turns[-1]
+    assert page.ask("answer", turn="unknown") == {"turn": "", "markdown": ""}
+
+
 def test_a_cells_question_is_shown_and_the_next_question_has_its_context(open_page: OpenPage, kernel: KernelSession):
     page = open_page()
     ask_in_a_cell(kernel, page, "from a cell")

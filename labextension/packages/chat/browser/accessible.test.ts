@@ -11,6 +11,11 @@ const ANSWER =
   "**Two accounts** were guessed from 203.0.113.9.\n\n## By account\n\n| Account | Failures |\n|---|--:|\n| `root` | 8 |\n\n" +
   '```bash\n# who\ngrep -c "Failed" auth.log\n```\n\n> quoted\n\n- one\n- see <http://evil.example/>';
 
+const FOLDED =
+  "**One account got in.** (high)\n\n- `root` from 203.0.113.9, line 12\n\n" +
+  "<details>\n<summary>64 accounts</summary>\n\n| Account | Failures | First seen | Source address |\n|---|--:|---|---|\n" +
+  "| `root` | 8 | 2026-11-20 03:11:02 | 203.0.113.9 |\n\n</details>\n\n<details>\n<summary>24 lines of evidence</summary>\n\nx\n\n</details>";
+
 async function answered(shown: Page): Promise<void> {
   await ask(shown, "Who was brute-forced?");
   shown.transport.say(...turn(0, "Who was brute-forced?", ANSWER));
@@ -32,6 +37,12 @@ const SCENES: Record<string, (shown: Page) => Promise<void>> = {
   answered,
   "not examined": rated("not_examined"),
   "partly answered": rated("partly_answered"),
+  folded: async (shown) => {
+    await ask(shown, "What is this?\n\n```\nline 1\nline 2\n```");
+    shown.transport.say(...turn(0, "What is this?\n\n```\nline 1\nline 2\n```", FOLDED));
+    await frames();
+    shown.find(".answer summary").click();
+  },
   trace: async (shown) => {
     await answered(shown);
     shown.find(".trace summary").click();

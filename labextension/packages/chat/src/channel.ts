@@ -10,6 +10,7 @@ import type {
   Decision,
   Listener,
   OpenedSession,
+  QueuedQuestion,
   SessionRequest,
   Transport,
   UploadOptions,
@@ -46,6 +47,7 @@ export interface KernelState {
   readonly model: string;
   readonly is_busy: boolean;
   readonly ipykernel: number;
+  readonly queued?: readonly QueuedQuestion[];
 }
 
 export interface RequestOptions {
@@ -133,9 +135,10 @@ export class ChannelTransport implements Transport {
     this.#listener = listener;
     this.#notice = "";
     this.#stateRequest = this.state().then(
-      ({ session, model, is_busy: isBusy }) => {
+      ({ session, model, is_busy: isBusy, queued = [] }) => {
         this.observer.busy?.(isBusy);
         this.#setSession(session, model);
+        if (!session) this.#listener?.onQueued?.(queued);
       },
       () => {
         this.#stateRequest = null; // the next request reports the error
@@ -181,7 +184,7 @@ export class ChannelTransport implements Transport {
     this.#buffered ??= [];
     try {
       if (request.id === undefined && this.#stateRequest) await this.#stateRequest; // the first question may come before the kernel has replied
-      const { session, messages } = await this.#openOrCreate(request, signal);
+      const { session, messages, queued } = await this.#openOrCreate(request, signal);
       if (!session) throw new ChannelError("the kernel has no session");
       this.#sessionId = session.id;
       this.#hadSession = true;
@@ -190,7 +193,7 @@ export class ChannelTransport implements Transport {
       queueMicrotask(() => {
         this.#deliverBuffered();
       });
-      return { session, messages };
+      return { session, messages, ...(queued && { queued }) };
     } catch (error) {
       this.#buffered = undefined;
       throw error;
@@ -221,6 +224,14 @@ export class ChannelTransport implements Transport {
 
   async update(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession> {
     return (await this.request("update", change)) as ChatSession;
+  }
+
+  async answer(turn: string): Promise<string> {
+    return ((await this.request("answer", { turn })) as { markdown: string }).markdown;
+  }
+
+  async withdraw(request: string): Promise<void> {
+    await this.request("cancel", { request });
   }
 
   async feedback(score: number, comment: string, group: string): Promise<void> {

@@ -12,6 +12,7 @@ import type {
   ChatUser,
   Connection,
   Decision,
+  QueuedQuestion,
   SessionRequest,
   Transport,
 } from "./transport.js";
@@ -40,6 +41,8 @@ export interface ChatHooks {
   opened(session: ChatSession, isNew: boolean): void;
   ended(turn: Turn): void;
   failed(code: string, text: string): void;
+  /** These questions did not reach the service and are no longer on screen. */
+  unsent(questions: readonly string[]): void;
 }
 
 const LAST_BYTES = 1_000_000; // with less of an upload left, it may arrive before it can be aborted
@@ -55,6 +58,8 @@ export class Chat {
   files: ChatFile[] = [];
   uploads: Upload[] = [];
   isStopping = false;
+  /** Questions of other pages that wait in the kernel, by their turn. */
+  readonly #queued = new Map<Turn, string>();
   readonly #lifetime = new AbortController();
   #sending = new AbortController();
   /** The session that is being opened: questions and files wait for it. */
@@ -81,6 +86,9 @@ export class Chat {
       onSession: (session) => {
         this.#setSession(session);
       },
+      onQueued: (queued) => {
+        this.#showQueued(queued);
+      },
     });
   }
 
@@ -91,6 +99,11 @@ export class Chat {
   /** Whether no question can be sent now. */
   get isBlocked(): boolean {
     return this.isBusy && (!this.transport.isQueueing || this.conversation.openTurn?.state === "sending");
+  }
+
+  /** Whether something would be lost if the page were closed now. */
+  get isSending(): boolean {
+    return this.#unsent().some(({ state }) => state === "sending") || this.uploads.some(({ error }) => !error);
   }
 
   /** Reads the key's user, and opens the requested session if there is one. */
@@ -106,6 +119,7 @@ export class Chat {
   }
 
   close(): void {
+    this.hooks.unsent(this.#unsent().map(({ question }) => question));
     this.#lifetime.abort();
     for (const upload of this.uploads) upload.controller.abort();
     this.transport.close();
@@ -150,6 +164,11 @@ export class Chat {
   async stop(): Promise<void> {
     const turn = this.conversation.openTurn;
     if (!turn || this.isStopping) return;
+    const queued = this.#queued.get(turn);
+    if (queued !== undefined) {
+      await this.#withdraw(turn, queued);
+      return;
+    }
     if (turn.state === "sending") {
       this.#sending.abort();
       return;
@@ -162,6 +181,13 @@ export class Chat {
       this.isStopping = false;
       this.#notify(textOf(error), true);
     }
+  }
+
+  async #withdraw(turn: Turn, request: string): Promise<void> {
+    await this.#try(async () => {
+      await this.transport.withdraw?.(request);
+      this.conversation.fail(turn, { code: "cancelled", text: "" });
+    });
   }
 
   async attach(files: readonly File[]): Promise<void> {
@@ -233,6 +259,10 @@ export class Chat {
 
   #reset(): void {
     for (const upload of this.uploads) upload.controller.abort();
+    const isKept = ({ state }: Turn) => state === "sending" && this.transport.isQueueing; // the kernel has it
+    const unsent = this.#unsent().filter((turn) => !isKept(turn));
+    this.hooks.unsent(unsent.map(({ question }) => question));
+    this.#queued.clear();
     this.conversation = new Conversation();
     Object.assign(this, { session: null, notice: null, files: [], uploads: [], isStopping: false });
     this.#opening = null;
@@ -271,14 +301,30 @@ export class Chat {
 
   async #open(request: SessionRequest): Promise<void> {
     const conversation = this.conversation;
-    const { session, messages } = await this.transport.open(request, this.#lifetime.signal);
+    const { session, messages, queued = [] } = await this.transport.open(request, this.#lifetime.signal);
     if (this.conversation !== conversation) return; // another session was opened meanwhile
     this.session = session;
     this.files = [...session.files];
     if (request.id === undefined) conversation.after = 0; // the turns on screen belong to a session that has ended
     if (messages.length) this.conversation = withHistory(messages, conversation);
+    this.#showQueued(queued);
     this.hooks.opened(session, request.id === undefined);
     this.hooks.changed();
+  }
+
+  #showQueued(queued: readonly QueuedQuestion[]): void {
+    for (const { request, content } of queued) {
+      const isKnown = this.conversation.turns.some((turn) => turn.state === "sending" && turn.question === content);
+      if (!isKnown) this.#queued.set(this.conversation.ask(content), request);
+    }
+    this.hooks.changed();
+  }
+
+  /** The turns whose questions only this page has. */
+  #unsent(): Turn[] {
+    return this.conversation.turns.filter(
+      (turn) => turn.startedAt === 0 && turn.state !== "stopped" && !this.#queued.has(turn),
+    );
   }
 
   #receive(message: ChatMessage): void {

@@ -4,15 +4,19 @@
 // LitElement itself would add 2.3 kB to the gzipped script and exceed its limit (build.mjs).
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
+import { Announcer } from "./announcer.js";
 import { Chat } from "./chat.js";
 import { indicatorOf } from "./chips.js";
-import { composer, filesOf, setText } from "./composer.js";
+import { composer, setText } from "./composer.js";
 import type { Confirmation, Turn } from "./conversation.js";
-import { save, tableAsCsv } from "./export.js";
+import { DropZone } from "./dropping.js";
+import { copyFrame, save } from "./export.js";
 import type { SvcChatEventMap } from "./events.js";
-import { banner, chipDialog, header, keyForm, landing, sessionsPanel } from "./panels.js";
+import { originOf, showFullscreen } from "./page.js";
+import { banner, chipDialog, header, keyForm, landing } from "./panels.js";
 import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
-import type { AttributeName, Settings } from "./settings.js";
+import type { AttributeName, Example, Settings } from "./settings.js";
+import { SessionsDialog } from "./sessions-dialog.js";
 import { safeMarkdown } from "./safe-markdown.js";
 import { markedAnswer, verdictOf } from "./status.js";
 import { ENGLISH, fill } from "./strings.js";
@@ -21,13 +25,10 @@ import chartCss from "./chart.css?inline";
 import css from "./styles.css?inline";
 import { Thread } from "./thread.js";
 import { textOf } from "./transport.js";
-import type { ChatSession, Decision, SessionRequest, Transport } from "./transport.js";
-import { oneLine } from "./untrusted.js";
+import type { ChatFile, ChatSession, Decision, SessionRequest, Transport } from "./transport.js";
 import { WebsocketTransport } from "./websocket.js";
 
 const TICK_MS = 30_000; // how often the session's time left, in minutes, is updated
-const ANNOUNCE_MS = 1_500; // shortest time between announcements: a screen reader takes that long for a line
-const COPIED_MS = 1_500; // how long a copy button confirms
 
 /** The origin of this script, which is the service's if it serves the element. Known only while the script is loading. */
 const SCRIPT_ORIGIN = originOf(typeof document === "undefined" ? null : document.currentScript);
@@ -46,21 +47,34 @@ const Base = typeof HTMLElement === "undefined" ? (Object as unknown as typeof H
 export class SvcChat extends Base {
   static readonly observedAttributes = OBSERVED_ATTRIBUTES;
 
+  /** The landing screen's examples for the attached files, unless the attribute has some. Set it before connecting. */
+  suggest: ((files: readonly ChatFile[]) => readonly Example[]) | undefined;
+  /** Whether answers have a button that dispatches `svc-insert`. Set it before connecting. */
+  canInsert = false;
   #settings: Settings = readSettings(() => null, SCRIPT_ORIGIN);
   #strings: Strings = ENGLISH;
   #transport: Transport | undefined;
   #typedKey = "";
   #chat: Chat | null = null;
   #thread: Thread | undefined;
-  #sessions: readonly ChatSession[] | null = null;
-  #isSessionsOpen = false;
+  readonly #sessions: SessionsDialog;
   #chip: { indicator: string; opener: HTMLElement } | null = null;
-  #isDropping = false;
   #keyProblem = "";
   #frame = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
-  #status = { text: "", timer: undefined as ReturnType<typeof setTimeout> | undefined };
+  readonly #announcer: Announcer;
+  readonly #dropZone: DropZone;
   #pending = new Set<AttributeName>();
+
+  constructor() {
+    super();
+    const query = (selector: string) => this.shadowRoot?.querySelector<HTMLElement>(selector);
+    this.#announcer = new Announcer(() => query("[role=status]"));
+    this.#sessions = new SessionsDialog(query, () => {
+      if (this.isConnected) this.#performUpdate();
+    });
+    this.#dropZone = new DropZone(this, () => this.#chat?.transport.attach !== undefined, this.#requestUpdate);
+  }
 
   /** The connection to the service. By default, the element opens a websocket. */
   get transport(): Transport | undefined {
@@ -77,8 +91,8 @@ export class SvcChat extends Base {
   }
   set strings(strings: Partial<Strings>) {
     this.#strings = { ...ENGLISH, ...strings };
-    this.#thread = undefined;
-    if (this.isConnected) this.#restart();
+    this.#thread = undefined; // the turns are rendered anew; the connection and what was typed stay
+    this.#requestUpdate();
   }
 
   /** The ID of the session on screen, "" if there is none yet. Setting it sets the attribute. */
@@ -96,10 +110,10 @@ export class SvcChat extends Base {
       sheet.replaceSync(css + chartCss);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
       root.addEventListener("click", this.#onClick);
-      this.addEventListener("dragover", this.#onDrag);
-      this.addEventListener("dragleave", this.#onDrag);
-      this.addEventListener("drop", this.#onDrop);
+      this.addEventListener("keydown", this.#onKey);
     }
+    this.#dropZone.connect();
+    addEventListener("beforeunload", this.#onUnload);
     this.#pending.clear();
     this.#settings = this.#read();
     this.#ticker = setInterval(this.#requestUpdate, TICK_MS);
@@ -108,9 +122,10 @@ export class SvcChat extends Base {
 
   disconnectedCallback(): void {
     clearInterval(this.#ticker);
-    clearTimeout(this.#status.timer);
-    this.#chat?.close();
-    this.#chat = null;
+    this.#announcer.stop();
+    this.#dropZone.disconnect();
+    removeEventListener("beforeunload", this.#onUnload);
+    this.#close();
   }
 
   /** Collects changes, so that attributes set one after the other are applied together. */
@@ -167,10 +182,14 @@ export class SvcChat extends Base {
     return { name, description, logSession: !incognito };
   }
 
-  #restart(): void {
+  #close(): void {
     this.#chat?.close();
     this.#chat = null;
-    this.#isSessionsOpen = false;
+  }
+
+  #restart(): void {
+    this.#close();
+    this.#sessions.isOpen = false;
     const transport = this.#transport ?? this.#ownTransport();
     if (transport) {
       const { sessionId: id } = this.#settings;
@@ -188,11 +207,14 @@ export class SvcChat extends Base {
   }
 
   #hooks() {
+    const strings = () => this.#strings;
     return {
-      strings: this.#strings,
+      get strings() {
+        return strings();
+      },
       changed: this.#requestUpdate,
       announce: (text: string) => {
-        this.#announce(text);
+        this.#announcer.announce(text);
       },
       opened: ({ id, name }: ChatSession, isNew: boolean) => {
         this.#emit("svc-session", { sessionId: id, name, isNew });
@@ -200,6 +222,10 @@ export class SvcChat extends Base {
       },
       ended: (turn: Turn) => {
         this.#ended(turn);
+      },
+      unsent: (questions: readonly string[]) => {
+        const area = this.#area;
+        if (area && questions.length) setText(area, [...questions, area.value].filter(Boolean).join("\n\n"));
       },
       failed: (code: string, message: string) => {
         this.#emit("svc-error", { code, message });
@@ -209,8 +235,8 @@ export class SvcChat extends Base {
   }
 
   #ended(turn: Turn): void {
-    if (turn.answer) this.#announce(fill(this.#strings.answerReady, verdictOf(turn, this.#strings)));
-    else if (turn.failure) this.#announce(turn.failure.text);
+    if (turn.answer) this.#announcer.announce(fill(this.#strings.answerReady, verdictOf(turn, this.#strings)));
+    else if (turn.failure) this.#announcer.announce(turn.failure.text);
     this.#emit("svc-result", { turn: turn.id, state: turn.state, status: turn.status, answer: turn.answer });
   }
 
@@ -228,16 +254,6 @@ export class SvcChat extends Base {
     this.dispatchEvent(new CustomEvent(name, { detail, bubbles: true, composed: true }));
   }
 
-  /** Announces a text to screen readers after a pause; a later text replaces one that is waiting. */
-  #announce(text: string): void {
-    this.#status.text = text;
-    this.#status.timer ??= setTimeout(() => {
-      this.#status.timer = undefined;
-      const region = this.shadowRoot?.querySelector("[role=status]");
-      if (region) region.textContent = oneLine(this.#status.text);
-    }, ANNOUNCE_MS);
-  }
-
   #requestUpdate = (): void => {
     if (this.#frame || !this.isConnected) return;
     const update = () => {
@@ -251,6 +267,7 @@ export class SvcChat extends Base {
     const { shadowRoot: root } = this;
     if (!root) return;
     render(this.#render(), root);
+    if (this.isConnected) showFullscreen(this, this.#settings.isFullscreen);
     this.#updated(root);
   }
 
@@ -264,22 +281,27 @@ export class SvcChat extends Base {
   #render(): TemplateResult {
     const strings = this.#strings;
     const chat = this.#chat;
-    const view = { isSessionsOpen: this.#isSessionsOpen, now: Date.now() / 1000 };
+    const view = { isSessionsOpen: this.#sessions.isOpen, now: Date.now() / 1000 };
     const isEmpty = !chat?.conversation.turns.length;
     return html`<div class="chat" data-theme=${this.#settings.theme}>
       ${header(chat, this.#settings, view, this.#headerActions, strings)}
-      ${this.#isSessionsOpen && chat ? sessionsPanel(chat, this.#sessions, this.#sessionsActions, strings) : nothing}
+      ${this.#sessions.template(chat, this.#sessionsActions, strings)}
       ${chat ? banner(chat, () => this.#restart(), strings) : nothing}
       <div class="scroll" role="log" aria-live="off" aria-label=${strings.conversation} tabindex="0">
         ${chat ? nothing : this.#keyForm()}
-        ${chat?.phase === "ready" && isEmpty ? landing(this.#settings, this.#fillPrompt, strings) : nothing}
+        ${chat?.phase === "ready" && isEmpty ? landing(this.#examples(chat), this.#fillPrompt, strings) : nothing}
         <div class="turns" ?hidden=${!chat}></div>
       </div>
       ${composer(chat, this.#composerActions, strings)}
       ${this.#chip ? chipDialog(this.#chip.indicator, this.#chipActions, strings) : nothing}
-      ${this.#isDropping ? html`<p class="drop">${strings.dropHere}</p>` : nothing}
+      ${this.#dropZone.isVisible ? html`<p class="drop">${strings.dropHere}</p>` : nothing}
       <div class="hidden" role="status"></div>
     </div>`;
+  }
+
+  #examples({ files }: Chat): readonly Example[] {
+    const { examples } = this.#settings;
+    return examples.length ? examples : (this.suggest?.(files) ?? []);
   }
 
   #keyForm(): TemplateResult {
@@ -294,8 +316,8 @@ export class SvcChat extends Base {
 
   readonly #headerActions = {
     toggleSessions: () => {
-      if (this.#isSessionsOpen) this.#closeSessions();
-      else void this.#openSessions();
+      if (this.#sessions.isOpen) this.#sessions.close();
+      else void this.#sessions.open(this.#chat);
     },
     startNewSession: () => {
       this.#startNewSession();
@@ -310,14 +332,17 @@ export class SvcChat extends Base {
 
   readonly #sessionsActions = {
     close: () => {
-      this.#closeSessions();
+      this.#sessions.close();
+    },
+    search: (text: string) => {
+      this.#sessions.search(text);
     },
     rename: (name: string) => {
       void this.#chat?.update({ name });
-      this.#closeSessions();
+      this.#sessions.close();
     },
     switchTo: (id: string) => {
-      this.#closeSessions();
+      this.#sessions.close();
       void this.#switchTo(id);
     },
     startNewSession: () => {
@@ -373,6 +398,7 @@ export class SvcChat extends Base {
       },
       copy: (text: string) => void this.#copy(text),
       write: (question: string) => this.write(question),
+      ...(this.canInsert && { insertAnswer: (turn: Turn) => void this.#insert(turn) }),
       copyAnswer: (turn: Turn) => void this.#copy(safeMarkdown(markedAnswer(turn, this.#strings))),
       rate: (turn: Turn, score: number) => void this.#chat?.rate(turn, score),
       canConfirm: this.#chat?.transport.confirm !== undefined,
@@ -387,6 +413,17 @@ export class SvcChat extends Base {
     this.#area?.focus();
   }
 
+  /** Hands the answer to the page, as Markdown that is safe in any renderer. */
+  async #insert(turn: Turn): Promise<void> {
+    try {
+      const markdown =
+        (await this.#chat?.transport.answer?.(turn.id)) ?? safeMarkdown(markedAnswer(turn, this.#strings));
+      this.#emit("svc-insert", { turn: turn.id, markdown });
+    } catch (error) {
+      this.#announcer.announce(textOf(error));
+    }
+  }
+
   #edit(turn: Turn | null): void {
     this.#thread?.edit(turn);
     if (turn) this.shadowRoot?.querySelector<HTMLElement>(".editor textarea")?.focus();
@@ -399,7 +436,7 @@ export class SvcChat extends Base {
   };
 
   #startNewSession(): void {
-    this.#isSessionsOpen = false;
+    this.#sessions.isOpen = false;
     this.#chat?.startNewSession(this.#sessionRequest());
     this.#prefill(this.#settings.sessionPrompt, "");
     this.#area?.focus();
@@ -414,24 +451,8 @@ export class SvcChat extends Base {
       await this.#chat?.switchTo(id);
     } catch (error) {
       this.#emit("svc-error", { code: "", message: textOf(error) });
-      this.#announce(textOf(error));
+      this.#announcer.announce(textOf(error));
     }
-  }
-
-  async #openSessions(): Promise<void> {
-    const chat = this.#chat;
-    this.#isSessionsOpen = true;
-    this.#sessions = null;
-    this.#performUpdate();
-    this.shadowRoot?.querySelector<HTMLElement>(".sessions input")?.focus();
-    this.#sessions = (await chat?.transport.list?.(AbortSignal.timeout(30_000)).catch(() => [])) ?? [];
-    this.#requestUpdate();
-  }
-
-  #closeSessions(): void {
-    this.#isSessionsOpen = false;
-    this.#performUpdate();
-    this.shadowRoot?.querySelector<HTMLElement>("header .name")?.focus();
   }
 
   /** Fills the input field of a new session, unless the user has typed something. */
@@ -446,7 +467,7 @@ export class SvcChat extends Base {
       () => true,
       () => false,
     );
-    this.#announce(isDone ? this.#strings.copied : this.#strings.copyFailed);
+    this.#announcer.announce(isDone ? this.#strings.copied : this.#strings.copyFailed);
     return isDone;
   }
 
@@ -464,36 +485,18 @@ export class SvcChat extends Base {
       this.#performUpdate();
       this.shadowRoot?.querySelector<HTMLElement>(".chip-dialog .whole")?.focus();
     } else {
-      void this.#copyFrame(target);
+      void copyFrame(target, (text) => this.#copy(text), this.#strings);
     }
   };
 
-  async #copyFrame(button: HTMLElement): Promise<void> {
-    const table = button.parentElement?.querySelector("table");
-    const text = table ? tableAsCsv(table) : (button.parentElement?.querySelector("pre")?.textContent ?? "");
-    const label = button.textContent;
-    button.textContent = (await this.#copy(text)) ? this.#strings.copied : this.#strings.copyFailed;
-    setTimeout(() => {
-      button.textContent = label;
-    }, COPIED_MS);
-  }
-
-  #onDrag = (event: DragEvent): void => {
-    if (!this.#chat?.transport.attach || !event.dataTransfer?.types.includes("Files")) return;
-    event.preventDefault();
-    this.#isDropping = event.type === "dragover";
-    this.#requestUpdate();
+  #onKey = (event: KeyboardEvent): void => {
+    if (event.key !== "Escape" || event.isComposing || !this.#settings.isFullscreen) return;
+    event.stopPropagation();
+    this.#headerActions.toggleFullscreen();
   };
 
-  #onDrop = (event: DragEvent): void => {
-    const files = filesOf(event.dataTransfer);
-    if (!this.#chat?.transport.attach || files.length === 0) return;
-    event.preventDefault();
-    this.#isDropping = false;
-    void this.#chat.attach(files);
+  /** The browser asks before it closes a page whose question or file is not with the service yet. */
+  #onUnload = (event: BeforeUnloadEvent): void => {
+    if (this.#chat?.isSending) event.preventDefault();
   };
-}
-
-function originOf(script: Element | SVGScriptElement | null): string {
-  return script instanceof HTMLScriptElement && script.src ? new URL(script.src).origin : "";
 }

@@ -24,10 +24,18 @@ export interface ErrorDetail {
   readonly message: string;
 }
 
+/** The user wants an answer put into the document around the element. */
+export interface InsertDetail {
+  readonly turn: string;
+  /** Markdown that is safe in any renderer. */
+  readonly markdown: string;
+}
+
 export interface SvcChatEventMap {
   "svc-session": CustomEvent<SessionDetail>;
   "svc-result": CustomEvent<ResultDetail>;
   "svc-error": CustomEvent<ErrorDetail>;
+  "svc-insert": CustomEvent<InsertDetail>;
 }
 
 declare global {

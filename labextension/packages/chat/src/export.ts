@@ -5,6 +5,8 @@ import { markedAnswer } from "./status.js";
 import type { Strings } from "./strings.js";
 import { oneLine } from "./untrusted.js";
 
+const COPIED_MS = 1_500; // how long a copy button confirms
+
 /** CSV as in RFC 4180. Cells that a spreadsheet would run as a formula get a leading apostrophe (OWASP, CSV injection). */
 export function tableAsCsv(table: HTMLTableElement): string {
   return [...table.rows].map((row) => [...row.cells].map((cell) => csvCell(cell.textContent)).join(",")).join("\r\n");
@@ -13,6 +15,21 @@ export function tableAsCsv(table: HTMLTableElement): string {
 function csvCell(text: string): string {
   const safe = /^[=@+\t\r-]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/** Copies the table or the code next to the button, which confirms it for a moment. */
+export async function copyFrame(
+  button: HTMLElement,
+  copy: (text: string) => Promise<boolean>,
+  strings: Strings,
+): Promise<void> {
+  const table = button.parentElement?.querySelector("table");
+  const text = table ? tableAsCsv(table) : (button.parentElement?.querySelector("pre")?.textContent ?? "");
+  const label = button.textContent;
+  button.textContent = (await copy(text)) ? strings.copied : strings.copyFailed;
+  setTimeout(() => {
+    button.textContent = label;
+  }, COPIED_MS);
 }
 
 /** The session as Markdown that is safe in any renderer, for reading or for a ticket. An answer begins with a mark if

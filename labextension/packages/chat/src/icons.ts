@@ -12,6 +12,7 @@ const PATHS = {
   close: "M4 4l8 8M12 4l-8 8",
   down: "M4 6l4 4 4-4",
   copy: "M6 6h7v7H6zM3 10V3h7",
+  insert: "M3 3h10M3 6h10M8 8v5M5.5 10.5 8 13l2.5-2.5",
   retry: "M13 8a5 5 0 1 1-1.5-3.5M13 2.5v3h-3",
   edit: "M3 13l.7-3L10.5 3.2a1.2 1.2 0 0 1 2.3 2.3L6 12.3z",
   good: "M3 8.5 6.5 12 13 4.5",

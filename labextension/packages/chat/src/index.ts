@@ -2,7 +2,7 @@
 import { SvcChat } from "./element.js";
 
 export { SvcChat } from "./element.js";
-export type { ErrorDetail, ResultDetail, SessionDetail } from "./events.js";
+export type { ErrorDetail, InsertDetail, ResultDetail, SessionDetail } from "./events.js";
 export { ENGLISH } from "./strings.js";
 export type { Strings } from "./strings.js";
 export type {

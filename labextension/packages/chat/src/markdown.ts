@@ -4,6 +4,8 @@
 import DOMPurify from "dompurify";
 import { Lexer, Parser, Renderer, Tokenizer } from "marked";
 import type { MarkedOptions, Token, Tokens } from "marked";
+import { splitFolds } from "./folds.js";
+import type { Fold } from "./folds.js";
 import { highlight } from "./highlight.js";
 import { oneLine } from "./untrusted.js";
 
@@ -81,8 +83,21 @@ class SafeRenderer extends Renderer {
 
 const OPTIONS: MarkedOptions = { gfm: true, tokenizer: new SafeTokenizer(), renderer: new SafeRenderer() };
 
+interface FoldToken extends Fold {
+  readonly type: "fold";
+  readonly blocks: readonly Token[];
+}
+
 /** The top-level blocks of printable Markdown; their `raw` texts joined are the input. Never throws. */
 export function blocks(markdown: string): Token[] {
+  return splitFolds(markdown).flatMap<Token>((piece) => {
+    if (typeof piece === "string") return plainBlocks(piece);
+    const fold: FoldToken = { ...piece, type: "fold", blocks: plainBlocks(piece.inside) };
+    return [fold];
+  });
+}
+
+function plainBlocks(markdown: string): Token[] {
   if (TOO_DEEP.test(markdown)) return [codeBlock(markdown)];
   try {
     const lexer = new Lexer(OPTIONS);
@@ -101,7 +116,12 @@ export function blocks(markdown: string): Token[] {
 
 /** Renders a block as sanitized nodes; `isFinal` highlights its code. */
 export function render(block: Token, isFinal: boolean): DocumentFragment {
-  if (block.type === "space") return document.createDocumentFragment();
+  const nothing = document.createDocumentFragment();
+  if (block.type === "space") return nothing;
+  if (block.type === "fold") {
+    nothing.append(renderFold(block as FoldToken, isFinal));
+    return nothing;
+  }
   let html: string;
   try {
     html = new Parser(OPTIONS).parse([block]);
@@ -112,6 +132,15 @@ export function render(block: Token, isFinal: boolean): DocumentFragment {
   const fragment = purify(html);
   if (isFinal) highlightCode(fragment);
   return fragment;
+}
+
+/** Built from nodes: the sanitizer lets no answer make such elements itself. */
+function renderFold({ title, blocks }: FoldToken, isFinal: boolean): HTMLElement {
+  const fold = document.createElement("details");
+  const summary = document.createElement("summary");
+  summary.textContent = title;
+  fold.append(summary, ...blocks.map((block) => render(block, isFinal)));
+  return fold;
 }
 
 let purifier: typeof DOMPurify | undefined; // an own instance: the page may configure the same library differently

@@ -6,7 +6,7 @@ import type { Chat } from "./chat.js";
 import { refang, webAddress } from "./defang.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
-import type { Settings } from "./settings.js";
+import type { Example, Settings } from "./settings.js";
 import { duration, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
 import type { ChatSession } from "./transport.js";
@@ -88,6 +88,7 @@ export function banner(chat: Chat, restart: () => void, strings: Strings): Part 
 
 export interface SessionsActions {
   close(): void;
+  search(text: string): void;
   rename(name: string): void;
   switchTo(id: string): void;
   startNewSession(): void;
@@ -98,6 +99,7 @@ export interface SessionsActions {
 export function sessionsPanel(
   chat: Chat,
   sessions: readonly ChatSession[] | null,
+  search: string,
   actions: SessionsActions,
   strings: Strings,
 ): TemplateResult {
@@ -123,44 +125,76 @@ export function sessionsPanel(
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("md")}>${strings.exportMarkdown}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("json")}>${strings.exportJson}</button>
     </div>
-    ${chat.transport.list ? sessionList(chat, sessions, actions, strings) : nothing}
+    ${chat.transport.list ? sessionList(chat, sessions, search, actions, strings) : nothing}
   </div>`;
 }
 
 function sessionList(
   chat: Chat,
   sessions: readonly ChatSession[] | null,
+  search: string,
   actions: SessionsActions,
   strings: Strings,
 ): TemplateResult {
   if (!sessions) return html`<p class="hint">${strings.connecting}</p>`;
   if (sessions.length === 0) return html`<p class="hint">${strings.noSessions}</p>`;
   const now = Date.now() / 1000;
-  return html`<ul>
-    ${[...sessions].reverse().map(
-      (one) =>
-        html`<li>
-          <button
-            type="button"
-            aria-current=${one.id === chat.session?.id ? "true" : nothing}
-            @click=${() => actions.switchTo(one.id)}
-          >
-            <bdi>${oneLine(one.name, 120)}</bdi>
-            <small>${one.expire_time ? fill(strings.timeLeft, duration(one.expire_time - now)) : ""}</small>
-          </button>
-        </li>`,
-    )}
-  </ul>`;
+  const found = findSessions(sessions, search);
+  return html`<input
+      type="search"
+      dir="auto"
+      aria-label=${strings.search}
+      placeholder=${strings.search}
+      .value=${search}
+      @input=${(event: Event) => actions.search((event.currentTarget as HTMLInputElement).value)}
+    />
+    ${found.length ? nothing : html`<p class="hint">${strings.noneFound}</p>`}
+    <ul>
+      ${found.map(
+        (one) =>
+          html`<li>
+            <button
+              type="button"
+              aria-current=${one.id === chat.session?.id ? "true" : nothing}
+              @click=${() => actions.switchTo(one.id)}
+            >
+              <span
+                ><bdi>${oneLine(one.name, 120)}</bdi>${
+                  one.title && one.title !== one.name
+                    ? html`<small dir="auto">${oneLine(one.title, 120)}</small>`
+                    : nothing
+                }</span
+              >
+              <small>${one.expire_time ? fill(strings.timeLeft, duration(one.expire_time - now)) : ""}</small>
+            </button>
+          </li>`,
+      )}
+    </ul>`;
 }
 
-export function landing(settings: Settings, pick: (prompt: string) => void, strings: Strings): TemplateResult {
+/** Newest first; those that contain every word of the search in their name, title, description or files. */
+export function findSessions(sessions: readonly ChatSession[], search: string): ChatSession[] {
+  const words = search.toLowerCase().split(/\s+/);
+  const textOf = ({ name, title, description, files }: ChatSession) =>
+    [name, title, description, ...files.map((file) => file.name)].join("\n").toLowerCase();
+  return sessions
+    .filter((one) => words.every((word) => textOf(one).includes(word)))
+    .reverse()
+    .sort((one, other) => (other.create_time ?? 0) - (one.create_time ?? 0));
+}
+
+export function landing(
+  examples: readonly Example[],
+  pick: (prompt: string) => void,
+  strings: Strings,
+): TemplateResult {
   return html`<div class="landing">
     <h2>${strings.title}</h2>
     <p>${strings.subtitle}</p>
     ${
-      settings.examples.length > 0
+      examples.length > 0
         ? html`<ul aria-label=${strings.examples}>
-            ${settings.examples.map(
+            ${examples.map(
               ({ title, prompt }) =>
                 html`<li>
                   <button type="button" @click=${() => pick(prompt)}>

@@ -13,6 +13,8 @@ const MARKUP_IN_CODE = /<[A-Za-z/!?]|\][ \t]?[([]|^[ \t]*\[[^\]\n]*\]:/m;
 const OPENING = /^[([{"'<“«]+/;
 const CLOSING = /[)\]}"'>”»,;:!?.]+$/;
 
+let isInFold = false;
+
 /** Markdown that is safe in any renderer. */
 export function safeMarkdown(markdown: string): string {
   const nodes = blocks(printable(markdown)).map((token) => render(token, false));
@@ -22,7 +24,8 @@ export function safeMarkdown(markdown: string): string {
 /** A text as code that is safe in any renderer. */
 export function safeCode(text: string): string {
   const lines = printable(text).split("\n");
-  if (MARKUP_IN_CODE.test(lines.join("\n"))) return lines.map(codeSpan).join("  \n");
+  const whole = lines.join("\n");
+  if (MARKUP_IN_CODE.test(whole) || (isInFold && whole.includes("<"))) return lines.map(codeSpan).join("  \n");
   const fence = "`".repeat(Math.max(2, ...lines.flatMap((line) => runs(line))) + 1);
   return [`${fence}text`, ...lines, fence].join("\n");
 }
@@ -49,6 +52,8 @@ function blockOf(element: Element): string {
       return tableOf(element as HTMLTableElement);
     case "HR":
       return "___";
+    case "DETAILS":
+      return foldOf(element);
     case "H3":
       return `## ${inlineOf(element, " ").trim()}`;
     case "P":
@@ -56,6 +61,18 @@ function blockOf(element: Element): string {
     default: // marks and code that are direct children of a list item
       return startOf(inline(element, "  \n").trim());
   }
+}
+
+/** Some renderers take all of a fold for raw HTML, so that no `<` is left in it, not even in code. */
+function foldOf(fold: Element): string {
+  const [summary, ...nodes] = fold.childNodes;
+  const title = summary?.textContent ?? "";
+  isInFold = true;
+  const inside = blocksOf(nodes).join("\n\n");
+  isInFold = false;
+  if (title.split(" ").some((word) => defang(word) !== null || CODE_ONLY.test(word)))
+    return `${startOf(textOf(title))}\n\n${inside}`;
+  return `<details>\n<summary>${title}</summary>\n\n${inside}\n\n</details>`;
 }
 
 function listOf(list: Element): string {
@@ -152,6 +169,11 @@ function codeOf(text: string): string {
 }
 
 function codeSpan(line: string): string {
+  if (isInFold && line.includes("<"))
+    return line
+      .split("<")
+      .map((piece) => piece && codeSpan(piece))
+      .join("&lt;");
   const text = line.replaceAll("\n", " ") || " ";
   const taken = new Set(runs(text));
   let length = 1;

@@ -10,6 +10,7 @@ import type { Confirmation, Conversation, Picture, Step, Turn } from "./conversa
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
 import { MarkdownView } from "./markdown-view.js";
+import { partsOf } from "./question.js";
 import { statusNote } from "./status.js";
 import { fill } from "./strings.js";
 import type { Strings } from "./strings.js";
@@ -21,6 +22,7 @@ export interface ThreadActions {
   retry(turn: Turn): void;
   editing(turn: Turn | null): void;
   resend(turn: Turn, text: string): void;
+  insertAnswer?(turn: Turn): void;
   copyAnswer(turn: Turn): void;
   copy(text: string): void;
   /** Writes a question into the composer. */
@@ -148,12 +150,21 @@ function turnTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
   const { strings } = actions;
   if (turn.isReplaced) {
     return html`<details class="replaced">
-      <summary><bdi>${oneLine(turn.question, 80)}</bdi> (${strings.replaced})</summary>
+      <summary><bdi>${oneLine(partsOf(turn.question)[0]?.text ?? "", 80)}</bdi> (${strings.replaced})</summary>
       ${bodyTemplate(turn, actions)}
     </details>`;
   }
-  return html`<h2 class="question text" dir="auto" data-you="${strings.you}: ">${printable(turn.question)}</h2>
-    ${bodyTemplate(turn, actions)}`;
+  return html`${questionTemplate(turn.question, strings)} ${bodyTemplate(turn, actions)}`;
+}
+
+/** The material that a question quotes is shown in boxes; the user's words are the turn's heading. */
+function questionTemplate(question: string, strings: Strings): TemplateResult {
+  const parts = partsOf(printable(question));
+  const words = parts.filter(({ isMaterial }) => !isMaterial).map(({ text }) => text);
+  return html`<div class="question" dir="auto">
+    <h2 class="text" data-you="${strings.you}: ">${words.join("\n\n") || (parts.length ? strings.pasted : "")}</h2>
+    ${parts.map(({ isMaterial, text }) => (isMaterial ? html`<pre dir="ltr" tabindex="0">${text}</pre>` : nothing))}
+  </div>`;
 }
 
 function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
@@ -285,6 +296,7 @@ function actionsTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
       ${icon(name)}
     </button>`;
   return html`<div class="actions">
+    ${turn.answer && actions.insertAnswer ? tool("insert", strings.insertAnswer, () => actions.insertAnswer?.(turn)) : nothing}
     ${turn.answer ? tool("copy", strings.copyAnswer, () => actions.copyAnswer(turn)) : nothing}
     ${tool("retry", strings.retry, () => actions.retry(turn))}
     <span class="last-only">${tool("edit", strings.edit, () => actions.editing(turn))}</span>

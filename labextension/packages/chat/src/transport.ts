@@ -28,7 +28,10 @@ export interface ChatFile {
 export interface ChatSession {
   readonly id: string;
   readonly name: string;
+  /** The session's first question, if the service tells it. */
+  readonly title?: string | null;
   readonly description: string;
+  readonly create_time?: number;
   /** Seconds since the epoch; 0 if sessions do not expire. */
   readonly expire_time: number;
   readonly ttl: number;
@@ -52,9 +55,17 @@ export interface SessionRequest {
   readonly logSession?: boolean;
 }
 
+/** A question that the kernel has and the service does not have yet. */
+export interface QueuedQuestion {
+  readonly request: string;
+  readonly content: string;
+}
+
 export interface OpenedSession {
   readonly session: ChatSession;
   readonly messages: readonly ChatMessage[];
+  /** Questions that wait, of a page that was closed or reloaded, too. */
+  readonly queued?: readonly QueuedQuestion[];
 }
 
 export type Connection = "connecting" | "connected" | "reconnecting" | "closed";
@@ -67,6 +78,8 @@ export interface Listener {
   onNotice?(text: string): void;
   /** Another client changed the session or switched to another; null: the next question creates one. */
   onSession?(session: ChatSession | null): void;
+  /** Questions wait in a kernel that has no session yet. */
+  onQueued?(queued: readonly QueuedQuestion[]): void;
 }
 
 export interface UploadOptions {
@@ -97,6 +110,10 @@ export interface Transport {
   update?(change: { name?: string; description?: string; ttl?: number }): Promise<ChatSession>;
   /** Answers a `confirmation_request`. */
   confirm?(messageId: string, decision: Decision): Promise<void> | void;
+  /** The turn's answer as Markdown that is safe in any renderer; by default, the element writes it. */
+  answer?(turn: string): Promise<string>;
+  /** Cancels a question of `OpenedSession.queued`. */
+  withdraw?(request: string): Promise<void>;
   feedback?(score: number, comment: string, group: string): Promise<void>;
 }
 

@@ -2,6 +2,7 @@
 // The kernel's side is svc_jupyter/panel/widget.py.
 import { ChannelTransport } from "./channel.js";
 import type { Channel } from "./channel.js";
+import { examplesFor } from "./examples.js";
 import "./index.js";
 import css from "./widget.css?inline";
 
@@ -23,6 +24,8 @@ function render({ model, el }: { model: Model; el: HTMLElement }): () => void {
   const chat = document.createElement("svc-chat");
   const transport = new ChannelTransport(channelOf(model));
   chat.transport = transport;
+  chat.suggest = examplesFor;
+  chat.canInsert = document.body.dataset["svcInserts"] !== undefined; // JupyterLab's extension is there
   const themes = followTheme(chat);
   const onCommLiveUpdate = () => {
     transport.fail(GONE);

@@ -9,11 +9,13 @@ import { ScriptedTransport, WireError } from "./scripted-transport.js";
 let transport: ScriptedTransport;
 let opened: [string, boolean][];
 let failed: string[];
+let unsent: string[];
 
 beforeEach(() => {
   transport = new ScriptedTransport();
   opened = [];
   failed = [];
+  unsent = [];
 });
 
 async function chatWith(request: SessionRequest = {}): Promise<Chat> {
@@ -30,6 +32,7 @@ function newChat(request: SessionRequest = {}): Chat {
     opened: ({ id }, isNew) => opened.push([id, isNew]),
     ended: () => undefined,
     failed: (code) => failed.push(code),
+    unsent: (questions) => unsent.push(...questions),
   };
   return new Chat(transport, request, hooks);
 }

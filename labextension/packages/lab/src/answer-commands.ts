@@ -1,6 +1,7 @@
 // Commands that insert the last answer into the notebook or copy it. The kernel returns it as Markdown that is safe to
 // render anywhere, as `%%svc` writes it; the page never puts the service's raw output into a cell.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
+import type { InsertDetail } from "svc-chat";
 import { insertMarkdown } from "./cells.js";
 import type { CommandContext } from "./command-context.js";
 
@@ -30,7 +31,21 @@ export function addAnswerCommands(context: CommandContext): string[] {
       });
     },
   });
+  insertOnRequest(context);
   return ["svc:insert-answer", "svc:copy-answer"];
+}
+
+/** Inserts an answer whose button was pressed: below the cell of its panel, or from the sidebar below the active cell. */
+function insertOnRequest(context: CommandContext): void {
+  document.body.dataset.svcInserts = ""; // the panels below cells offer the button
+  document.addEventListener("svc-insert", (event) => {
+    const { target, detail } = event as CustomEvent<InsertDetail>;
+    if (!(target instanceof HTMLElement)) return;
+    const notebook = context.chat.follower.panel?.content;
+    const cell = notebook?.widgets.findIndex(({ node }) => node.contains(target)) ?? -1;
+    if (detail.markdown) insert(detail, context, cell < 0 ? undefined : cell);
+    else Notification.warning(context.trans.__("There is no answer yet."), { autoClose: 5_000 });
+  });
 }
 
 async function withAnswer(
@@ -47,10 +62,10 @@ async function withAnswer(
   }
 }
 
-function insert({ turn, markdown }: SafeAnswer, { chat }: CommandContext): void {
+function insert({ turn, markdown }: SafeAnswer, { chat }: CommandContext, above?: number): void {
   const notebook = chat.follower.panel?.content;
   if (!notebook) return;
-  const index = notebook.activeCellIndex + 1;
+  const index = (above ?? notebook.activeCellIndex) + 1;
   notebook.mode = "command"; // a cell in edit mode is not rendered
   insertMarkdown(notebook, index, markdown, { turn });
   notebook.activeCellIndex = index;

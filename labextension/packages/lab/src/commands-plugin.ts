@@ -30,7 +30,7 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
     const context: CommandContext = { app, chat, trans };
     const names = [
-      addOpenCommand(context),
+      ...addOpenCommands(context),
       ...addAskCommands(context),
       ...addAnswerCommands(context),
       ...addSessionCommands(context),
@@ -41,12 +41,17 @@ export const commandsPlugin: JupyterFrontEndPlugin<void> = {
   },
 };
 
-function addOpenCommand({ app, chat, trans }: CommandContext): string {
+function addOpenCommands({ app, chat, trans }: CommandContext): string[] {
   app.commands.addCommand("svc:open", {
     label: trans.__("Security Analyst"),
     caption: trans.__("Show the chat of this notebook's kernel"),
     icon: analystIcon,
     execute: () => void chat.open(),
   });
-  return "svc:open";
+  app.commands.addCommand("svc:toggle", {
+    label: trans.__("Show or Hide the Security Analyst"),
+    caption: trans.__("Go to the chat, or from the chat back to the notebook"),
+    execute: () => void chat.toggle(),
+  });
+  return ["svc:open", "svc:toggle"];
 }

@@ -25,6 +25,8 @@ export interface FileDrops {
 
 export function acceptDrops(node: HTMLElement, drops: FileDrops): void {
   const mark = (isOver: boolean) => node.classList.toggle("svc-mod-dropping", isOver);
+  node.dataset.drop = drops.trans.__("Drop files to attach them");
+  showDropZone(node, drops);
   for (const name of ["lm-dragenter", "lm-dragover"]) {
     node.addEventListener(name, (event) => {
       const drag = event as Drag.Event;
@@ -51,6 +53,20 @@ export function acceptDrops(node: HTMLElement, drops: FileDrops): void {
       });
     }
   });
+}
+
+/** Marks the chat as a target from the first move of a drag anywhere in JupyterLab to its end. */
+function showDropZone(node: HTMLElement, drops: FileDrops): void {
+  const mark = (isDragged: boolean) => node.classList.toggle("svc-mod-droppable", isDragged);
+  document.addEventListener(
+    "lm-dragenter",
+    (event) => {
+      if ((event as Drag.Event).mimeData.hasData(FILES)) mark(drops.target().view !== null);
+    },
+    true,
+  );
+  for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, () => mark(false), true);
+  window.addEventListener("keydown", ({ key }) => key === "Escape" && mark(false), true);
 }
 
 /** Attaches one file. Rejects with an error message for users. */

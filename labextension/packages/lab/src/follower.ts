@@ -30,7 +30,10 @@ export class Follower {
     tracker.widgetAdded.connect((_, panel) => this.#watch(panel));
     NotebookActions.executionScheduled.connect((_, { notebook, cell }) => {
       const kernel = tracker.find((one) => one.content === notebook)?.sessionContext.session?.kernel;
-      if (kernel && cell.model.type === "code" && cell.model.sharedModel.getSource().trim()) this.#use(kernel.id);
+      const source = cell.model.sharedModel.getSource();
+      if (!kernel || cell.model.type !== "code" || !source.trim()) return;
+      this.#use(kernel.id);
+      if (usesAnalyst(source)) this.#request(kernel); // the status bar shows the first question, too
     });
     NotebookActions.executed.connect((_, { notebook, cell }) => {
       const panel = tracker.find((one) => one.content === notebook);
@@ -47,6 +50,15 @@ export class Follower {
   get view(): KernelView | null {
     const kernel = this.panel?.sessionContext.session?.kernel;
     return kernel ? (this.#views.get(kernel.id) ?? null) : null;
+  }
+
+  /** The open notebooks of the view's kernel. */
+  panelsOf(view: KernelView): NotebookPanel[] {
+    const panels: NotebookPanel[] = [];
+    this.tracker.forEach((panel) => {
+      if (panel.sessionContext.session?.kernel?.id === view.link.kernel.id) panels.push(panel);
+    });
+    return panels;
   }
 
   get views(): Iterable<KernelView> {

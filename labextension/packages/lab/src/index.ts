@@ -4,6 +4,7 @@ import { cellBelowPlugin } from "./cell-below.js";
 import { chartsPlugin } from "./charts-plugin.js";
 import { commandsPlugin } from "./commands-plugin.js";
 import { highlightPlugin } from "./highlight.js";
+import { questionViewPlugin } from "./question-view.js";
 import { panelPlugin } from "./panel-plugin.js";
 import { statusPlugin } from "./status-plugin.js";
 
@@ -14,6 +15,7 @@ const plugins: JupyterFrontEndPlugin<unknown>[] = [
   cellBelowPlugin,
   chartsPlugin,
   highlightPlugin,
+  questionViewPlugin,
 ];
 
 export default plugins;

@@ -12,6 +12,8 @@ export interface KernelChat {
    * may connect it meanwhile.
    */
   open(): Promise<KernelView | null>;
+  /** Shows the chat and puts the cursor into it; if it is there, hides the chat and returns to the notebook. */
+  toggle(): Promise<void>;
 }
 
 export const KernelChatToken = new Token<KernelChat>(

@@ -3,6 +3,7 @@ import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
 import { ChannelTransport } from "svc-chat/src/channel.js";
 import type { Strings, SvcChat } from "svc-chat";
+import { examplesFor } from "svc-chat/src/examples.js";
 import { Activity } from "./activity.js";
 import type { TurnSummary } from "./activity.js";
 import { KernelLink } from "./kernel-link.js";
@@ -36,6 +37,9 @@ export class KernelView {
     this.activity = this.#newActivity();
     this.element = document.createElement("svc-chat");
     this.element.hidden = true;
+    this.element.strings = appearance.strings;
+    this.element.suggest = examplesFor;
+    this.element.canInsert = true;
     this.setAppearance(appearance);
     this.link = new KernelLink(kernel);
     this.link.changed.connect(this.#linkChanged, this);
@@ -45,8 +49,7 @@ export class KernelView {
     return this.#transport !== null;
   }
 
-  setAppearance({ strings, theme, isForced }: Appearance): void {
-    this.element.strings = strings;
+  setAppearance({ theme, isForced }: Appearance): void {
     this.element.setAttribute("theme", theme);
     this.element.classList.toggle("svc-ForcedTheme", isForced);
   }

@@ -35,7 +35,12 @@ export function noticeOf(hasNotebook: boolean, state: LinkState | null, trans: T
       return unavailableNotice(state, trans);
     case "connecting":
       return state.isKernelBusy
-        ? notice(trans.__("The kernel is busy"), trans.__("The chat connects when the running cell has finished."))
+        ? notice(
+            trans.__("The kernel is busy"),
+            trans.__(
+              "The chat connects when the running cell has finished. Questions that wait in the kernel are kept.",
+            ),
+          )
         : notice(trans.__("Connecting…"), "");
     case "off":
       return notice(

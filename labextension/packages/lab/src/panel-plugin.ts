@@ -15,6 +15,8 @@ import { ChatPanel } from "./chat-panel.js";
 import { acceptDrops } from "./file-drop.js";
 import { Follower } from "./follower.js";
 import type { KernelView, Appearance } from "./kernel-view.js";
+import { leaveChat, returnOnEscape } from "./focus.js";
+import { isAnswerInView } from "./sight.js";
 import { notificationOf } from "./notices.js";
 import type { Action } from "./notices.js";
 import { readSettings } from "./settings.js";
@@ -24,6 +26,7 @@ import { KernelChatToken, whenOpen } from "./kernel-chat.js";
 import type { KernelChat } from "./kernel-chat.js";
 
 const ID = "svc-jupyterlab:panel";
+const NOTICE_MS = 10_000; // then it is in the notification centre only
 const MINUTES_FROM = 120; // seconds; shorter times are given in seconds
 const NOTICE_COMMANDS: Readonly<Record<Exclude<Action, "connect" | "try-again">, string>> = {
   "open-notebook": "notebook:create-new",
@@ -59,6 +62,7 @@ function activate(
     else void app.commands.execute(NOTICE_COMMANDS[action]);
   });
   addStyles();
+  returnOnEscape(panel, tracker);
   app.shell.add(panel, "right", { rank: 900, type: "Svc" });
   restorer?.add(panel, panel.id);
   themes?.themeChanged.connect(() => {
@@ -78,6 +82,10 @@ function activate(
       const view = await whenOpen(follower);
       view?.element.focus();
       return view;
+    },
+    toggle: async () => {
+      if (panel.isVisible && panel.node.contains(document.activeElement)) leaveChat(app, tracker);
+      else await chat.open();
     },
   };
   notifyOfLongTurns(chat, trans, () => settings.notifySeconds);
@@ -121,18 +129,19 @@ function addStyles(): void {
   document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];
 }
 
-/** Notifies of answers that took long and arrived while their chat was hidden. */
+/** Notifies of answers that took long and arrived out of sight. */
 function notifyOfLongTurns(chat: KernelChat, trans: TranslationBundle, limitSeconds: () => number): void {
   const { follower, panel } = chat;
   const notify = (view: KernelView, ended: TurnSummary) => {
     const limit = limitSeconds();
-    const isSeen = !document.hidden && panel.isVisible && follower.view === view;
+    const isInChat = !document.hidden && panel.isVisible && follower.view === view;
+    const isSeen = isInChat || follower.panelsOf(view).some(isAnswerInView);
     if (isSeen || limit === 0 || ended.seconds < limit) return;
     const question = oneLine(ended.question, 80);
     const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
     const { text, isGood } = notificationOf(ended, time, question, trans);
     const actions = [{ label: trans.__("Show"), callback: () => void chat.open() }];
-    Notification.emit(text, isGood ? "success" : "warning", { autoClose: false, actions });
+    Notification.emit(text, isGood ? "success" : "warning", { autoClose: NOTICE_MS, actions });
   };
   const watch = (view: KernelView) => view.ended.connect(notify);
   for (const view of follower.views) watch(view);

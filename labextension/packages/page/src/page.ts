@@ -1,31 +1,17 @@
 // The service's web page: the chat, signed in by `svc open` or with an API key, and the user's keys.
-// The key is kept in this script's memory and the element's attribute only: never in a URL, a cookie or storage.
+// The key is kept in this script's memory and the element's attribute only: never in a URL, a cookie or storage. A ticket
+// keeps the tab signed in over a reload (reload.ts).
 
 import type {} from "svc-chat"; // the types of the element and its events; the page loads swc.iife.js
+import { examplesFor } from "svc-chat/src/examples.js";
 import { make } from "./elements.js";
 import { openKeyView } from "./key-view.js";
 import { Keys, RefusedError } from "./keys.js";
+import { keepTicket, keptTicket, resume } from "./reload.js";
 import { readStart } from "./start.js";
 import { nextTheme, savedTheme, saveTheme, type Theme } from "./theme.js";
 
 const INVALID_KEY = "This key is invalid or has expired.";
-const EXAMPLES = [
-  {
-    title: "Who got in?",
-    prompt:
-      "Nov 20 03:11:02 web-3 sshd[811]: Failed password for root from 203.0.113.9 port 40112 ssh2\n" +
-      "Nov 20 03:11:04 web-3 sshd[811]: Failed password for root from 203.0.113.9 port 40116 ssh2\n" +
-      "Nov 20 03:11:09 web-3 sshd[815]: Accepted password for root from 203.0.113.9 port 40120 ssh2\n" +
-      "Was anybody brute-forced, and did they get in?",
-  },
-  {
-    title: "What does this command do?",
-    prompt:
-      "What does this say? powershell -enc SQBFAFgAIAAoAGkAdwByACAAaAB0AHQAcAA6AC8ALwAyADAAMwAuADAALgAxADEAMwAuADkALwBhACkA",
-  },
-  { title: "How bad is it?", prompt: "Score CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H" },
-];
-
 const baseUrl = new URL(".", document.baseURI).href.replace(/\/$/, "");
 const start = readStart(document);
 const main = make("main");
@@ -47,8 +33,18 @@ document.body.append(
   main,
 );
 show(theme);
-if (start.apiKey) void signIn(start.apiKey);
-else askForKey(start.notice);
+void begin();
+
+async function begin(): Promise<void> {
+  const kept = start.apiKey || start.notice ? "" : keptTicket();
+  if (kept) main.replaceChildren(make("p", { className: "wait", role: "status", textContent: "Signing in…" }));
+  const { apiKey, ticket, notice } = kept
+    ? await resume(baseUrl, kept).catch(() => ({ ...start, ticket: kept }))
+    : start;
+  keepTicket(ticket);
+  if (apiKey) await signIn(apiKey);
+  else askForKey(notice);
+}
 
 function show(chosen: Theme): void {
   saveTheme(chosen);
@@ -66,6 +62,7 @@ async function signIn(apiKey: string): Promise<void> {
     user.textContent = await keys.user(leaving.signal);
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error;
+    if (error.status === 401) keepTicket("");
     askForKey(error.status === 401 ? INVALID_KEY : error.message);
     return;
   }
@@ -73,7 +70,7 @@ async function signIn(apiKey: string): Promise<void> {
   chat.setAttribute("base-url", baseUrl);
   chat.setAttribute("api-key", apiKey);
   chat.setAttribute("theme", theme);
-  chat.setAttribute("examples", JSON.stringify(EXAMPLES));
+  chat.suggest = examplesFor;
   if (location.hash.length > 1) chat.setAttribute("session-id", decodeURIComponent(location.hash.slice(1)));
   chat.addEventListener("svc-session", ({ detail }) => {
     rememberSession(detail.sessionId);
@@ -113,6 +110,7 @@ async function endPageKey(keys: Keys): Promise<void> {
 
 function signOut(notice: string): void {
   leaving.abort();
+  keepTicket("");
   history.replaceState(null, "", location.pathname);
   askForKey(notice);
 }

@@ -1,8 +1,10 @@
 // The data that the service wrote into the page: its own key after `svc open`, or why there is none.
 
-/** Both are empty if the page was opened without `svc open`. */
+/** All are empty if the page was opened without `svc open`. */
 export interface StartData {
   readonly apiKey: string;
+  /** With which a reload of the tab stays signed in. */
+  readonly ticket: string;
   readonly notice: string;
 }
 
@@ -11,7 +13,7 @@ export function readStart(document: Document): StartData {
   const block = document.getElementById("start");
   block?.remove();
   const found: unknown = JSON.parse(block?.textContent ?? "{}");
-  return { apiKey: text(found, "api_key"), notice: text(found, "notice") };
+  return { apiKey: text(found, "api_key"), ticket: text(found, "ticket"), notice: text(found, "notice") };
 }
 
 function text(found: unknown, name: string): string {

@@ -11,8 +11,9 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from svc.service.access.page_tickets import GRACE_SECONDS, MAX_TICKETS, TICKET_SECONDS, PageTickets
 from svc.service.access.sign_in_codes import MAX_CODES
-from svc.service.access.user_keys import MAX_PAGES
+from svc.service.access.user_keys import MAX_PAGES, PAGE_SECONDS
 from svc.service.http import page
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
@@ -213,6 +214,80 @@ def test_neither_code_nor_key_is_logged_or_kept(service: ThreadService, caplog: 
     for secret in (code, key):
         assert secret not in logged
         assert secret.encode() not in kept
+
+
+OWN_PAGE = {"sec-fetch-site": "same-origin"}
+
+
+def resume(service: ThreadService, ticket: str, **headers: str) -> httpx2.Response:
+    """What the page's script asks after a reload."""
+    sent = {"origin": service.base_url, **OWN_PAGE, **headers}
+    return httpx2.post(f"{service.base_url}/page/resume", data={"ticket": ticket}, headers=sent, trust_env=False)
+
+
+def test_a_reloaded_page_gets_its_key_for_its_ticket_and_the_next_ticket(service: ThreadService):
+    start = start_of(enter(service, code_of(service)).text)
+    reply = resume(service, start["ticket"])
+    assert (reply.status_code, reply.headers["cache-control"]) == (200, "no-store")
+    assert reply.json()["api_key"] == start["api_key"]  # its turns go on, its end stays
+    assert reply.json()["ticket"] != start["ticket"]
+    assert start["ticket"] not in start["api_key"]
+    assert resume(service, reply.json()["ticket"]).json()["api_key"] == start["api_key"]
+
+
+def test_a_ticket_works_once_but_for_a_reload_that_was_interrupted(start_service: StartService):
+    now = [NOW]
+    service = start_service(Echo, clock=lambda: now[0])
+    ticket = start_of(enter(service, code_of(service)).text)["ticket"]
+    assert [resume(service, ticket).status_code for _ in range(2)] == [200, 200]
+    now[0] += GRACE_SECONDS
+    refused = resume(service, ticket)
+    assert (refused.status_code, refused.json()["error"]["code"]) == (401, "invalid_api_key")
+
+
+def test_a_ticket_ends_with_its_page(start_service: StartService):
+    now = [NOW]
+    service = start_service(Echo, clock=lambda: now[0])
+    start = start_of(enter(service, code_of(service)).text)
+    now[0] += TICKET_SECONDS
+    assert resume(service, start["ticket"]).status_code == 401
+    assert TICKET_SECONDS == PAGE_SECONDS
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        pytest.param({"origin": "https://attacker.example"}, id="another site"),
+        pytest.param({"origin": "null"}, id="a sandbox"),
+        pytest.param({"origin": ""}, id="no origin"),
+        pytest.param({"origin": "http://127.0.0.1:1"}, id="another port"),
+        pytest.param({"sec-fetch-site": "same-site"}, id="same site"),
+        pytest.param({"sec-fetch-site": "cross-site"}, id="cross site"),
+    ],
+)
+def test_a_ticket_counts_only_from_the_services_own_page(service: ThreadService, headers: dict[str, str]):
+    start = start_of(enter(service, code_of(service)).text)
+    refused = resume(service, start["ticket"], **headers)
+    assert refused.status_code == 400
+    assert "svc_" not in refused.text.replace("SVC_", "")
+    assert "access-control-allow-origin" not in refused.headers
+
+
+@pytest.mark.parametrize("ticket", ["", "x" * 43, "%00", "ä", "svc_" + "0" * 49])
+def test_another_ticket_gives_nothing(service: ThreadService, ticket: str):
+    enter(service, code_of(service))
+    assert resume(service, ticket).status_code == 401
+
+
+def test_a_users_tickets_are_limited_and_hold_no_readable_key():
+    tickets = PageTickets(lambda: NOW)
+    issued = [tickets.issue(f"svc_{number}", "ann") for number in range(MAX_TICKETS + 1)]
+    other = tickets.issue("svc_other", "bob")
+    assert tickets.redeem(issued[0]) is None
+    assert tickets.redeem(issued[-1])[0] == f"svc_{MAX_TICKETS}"
+    assert tickets.redeem(other)[0] == "svc_other"
+    assert "svc_" not in repr(vars(tickets))
+    assert issued[-1] not in repr(vars(tickets))
 
 
 def test_a_built_file_has_its_type_and_is_revalidated_by_etag(service: ThreadService, built: Path):
