@@ -298,6 +298,9 @@ def _job(call: Call, *, looks_for_instructions: bool) -> Job:
         facts=skill.facts,
         looks_for_instructions=looks_for_instructions,
         is_prompt=isinstance(call.input, str),
+        content="" if isinstance(call.input, str) else call.input.sha256,
+        results=None if isinstance(call.input, str) else call.input.results,
+        asks=skill.asks,
     )
 
 

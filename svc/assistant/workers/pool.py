@@ -16,7 +16,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -24,23 +23,21 @@ import msgspec
 
 from svc.assistant import knowledge
 from svc.assistant.findings import (
-    Coverage,
-    Facts,
     Finding,
     Gap,
-    InputKind,
     Progress,
     Severity,
     ToolEvent,
     ToolFailure,
-    finding_type,
 )
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
-from svc.assistant.workers.frames import MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame
 from svc.assistant.workers.functions import FunctionProcesses
+from svc.assistant.workers.job import Job, WorkerItem, frame_decoder
 from svc.assistant.workers.job_limits import is_small, limits_for, size_of
+from svc.assistant.workers.kept_runs import kept_run
 from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
@@ -61,30 +58,6 @@ REAP_SECONDS = 5.0
 _PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-@lru_cache
-def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
-    """Return the decoder of frames whose findings hold one of ``facts``."""
-    return msgspec.msgpack.Decoder(Progress | Gap | Coverage | MemberFrame | Done | Crashed | finding_type(facts))
-
-
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one tool.
-
-    ``tool`` is ``module:generator``; ``name`` is what evidence calls the input. ``source`` is a path that the worker
-    reads, or the bytes themselves, which are never written to disk. ``facts`` are the types that the tool's findings
-    may hold. ``looks_for_instructions`` and ``is_prompt``: as in ``JobRequest``.
-    """
-
-    tool: str
-    input: InputKind
-    name: str
-    source: Path | bytes
-    options: dict[str, str] = {}
-    facts: tuple[type[Facts], ...] = ()
-    looks_for_instructions: bool = False
-    is_prompt: bool = False
 
 
 _Items = asyncio.Queue[tuple[int, ToolEvent | None] | Exception | None]
@@ -115,6 +88,7 @@ class _Worker:
             knowledge=os.fspath(knowledge.user_folder()),
             looks_for_instructions=job.looks_for_instructions,
             is_prompt=job.is_prompt,
+            known_texts=job.known_texts,
         )
         self._writer.write(pack(request))
         if isinstance(job.source, bytes):
@@ -222,7 +196,7 @@ class Workers:
         return await self._functions.call(function, *args, **kwargs)
 
     async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
-        """Run a job and yield what the tool yields.
+        """Run a job and yield what the tool yields, or what it yielded for an earlier question about the same file.
 
         If the process dies or is stopped, the last item is a Finding with a ToolFailure. Closing the iterator kills the
         process.
@@ -230,9 +204,10 @@ class Workers:
         Raises:
             UnavailableError: Too many jobs are waiting, or no process can be started.
         """
-        async with contextlib.aclosing(self.unpack(job)) as items:
+        items = self.unpack(job) if job.results is None else kept_run(self, job, job.results)
+        async with contextlib.aclosing(items):
             async for item in items:
-                if not isinstance(item, MemberFrame):
+                if not isinstance(item, MemberFrame | InputSearched | Done):
                     yield item
 
     async def run_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, ToolEvent | None], None]:
@@ -272,7 +247,7 @@ class Workers:
         except Exception as error:  # noqa: BLE001 - raised again by the consumer
             await items.put(error)
 
-    async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+    async def unpack(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """As ``run``, for a job that also sends the members of an archive."""
         size = size_of(job.source)
         account, small = PAYER.get().account, is_small(size)
@@ -309,13 +284,13 @@ class Workers:
             finally:
                 payer.spend(asyncio.get_running_loop().time() - started)
 
-    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[WorkerItem, None]:
         limits = limits_for(self._limits, size, job.source)
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
         counts = _Counts()
-        decoder = _decoder(job.facts)
+        decoder = frame_decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(ConnectionError):  # it died already; the first receive finds out how
@@ -325,6 +300,7 @@ class Workers:
                     frame = await worker.receive(decoder)
                 match frame:
                     case Done():
+                        yield frame
                         return
                     case Crashed(error=error, where=where):
                         yield _failure(job, f"the parser crashed: {error}", where)
