@@ -150,6 +150,9 @@ class Assistant(Protocol):
     toolsets: Sequence[Toolset] = ()
     """Its tool groups, listed with the models; only the experimental model uses those marked experimental."""
 
+    def set_workers(self, count: int) -> None:
+        """Called once before ``start``: how many worker processes the service's settings allow; 0: one per core."""
+
     async def start(self) -> None:
         """Called once before the first turn, in the service's event loop."""
 

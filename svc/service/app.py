@@ -248,6 +248,8 @@ def build(
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
     steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
+    if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
+        set_workers(chosen.workers)
     service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
     return RunningService(service, assistant, disk)
 

@@ -81,6 +81,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 64 * MIB
 
     # turns
+    workers: Annotated[
+        int, Meta(ge=0, le=256, description="processes that read files at the same time; 0: one per processor core")
+    ] = 0
     turn_seconds: Annotated[float, Meta(gt=0, description="time limit of a turn")] = 1_800.0
     max_history_bytes: Annotated[int, Meta(ge=0, description="maximum earlier conversation given to the assistant")] = (
         16 * MIB

@@ -38,6 +38,7 @@ from svc.assistant.workers.functions import FunctionProcesses
 from svc.assistant.workers.job import Job, WorkerItem, frame_decoder
 from svc.assistant.workers.job_limits import is_small, limits_for, size_of
 from svc.assistant.workers.kept_runs import kept_run
+from svc.assistant.workers.machine import processors, share_of_memory
 from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
@@ -47,7 +48,6 @@ from svc.untrusted.markup import plural
 
 __all__ = ["Job", "Limits", "Workers"]
 
-SLOTS = 2  # tools at the same time: the reference machine has two cores
 LANES = 2  # beside the slots, for accounts that have no job running (fair_queue.py)
 QUEUE = 64  # jobs of one account that may wait for a worker; further ones are refused
 QUEUE_OF_ALL = 1_024  # the same of all accounts together
@@ -140,15 +140,17 @@ class _Counts:
 
 
 class Workers:
-    """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time."""
+    """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time.
+
+    ``slots``: as for ``set_count``.
+    """
 
     def __init__(
-        self, *, slots: int = SLOTS, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
+        self, *, slots: int = 0, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
     ) -> None:
-        self._slots = FairQueue(slots, LANES)
-        self._slot_count = slots
         self._queue = queue
-        self._limits = limits or Limits()
+        self._most = limits or Limits()
+        self.set_count(slots)
         self._preload = (worker_process.__name__, *preload)
         self._functions = FunctionProcesses()
         self._launches = 0
@@ -156,6 +158,16 @@ class Workers:
         self._launching = asyncio.Lock()
         self._tasks: set[asyncio.Task[None] | asyncio.Task[int | None]] = set()
         self._is_closed = False
+
+    def set_count(self, slots: int) -> None:
+        """Before ``start``: how many tools run at the same time; 0 is one for each processor.
+
+        The memory of each is limited so that all of them, those in lanes included, fit into the machine's.
+        """
+        self._slot_count = slots or processors()
+        self._slots = FairQueue(self._slot_count, LANES)
+        memory = share_of_memory(self._slot_count + LANES, self._most.memory_bytes)
+        self._limits = msgspec.structs.replace(self._most, memory_bytes=memory)
 
     @property
     def waiting(self) -> int:
