@@ -194,7 +194,7 @@ def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> Non
         knowledge.use(Path(request.knowledge))
     tool = _load(request.tool)
 
-    def send(item: ToolEvent | MemberFrame) -> None:
+    def send(item: ToolEvent | MemberFrame | InputSearched) -> None:
         outgoing.write(pack(item))
         if isinstance(item, Progress):
             outgoing.flush()
