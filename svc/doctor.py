@@ -40,6 +40,7 @@ _TABLE_KINDS = ("*.toml", "*.json")
 _USER_TABLES = ("*.json", "rules/*.json")
 OLD_DAYS = 365  # older knowledge misses current attacks
 KEY_ENDS_SOON_DAYS = 14
+_MIB = 1_048_576
 PROBE_TTL_SECONDS = 300  # the shortest lifetime: a session that could not be deleted expires soon
 
 Status = Literal["ok", "note", "wrong", "skipped"]
@@ -55,12 +56,19 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocalService(msgspec.Struct, frozen=True, kw_only=True):
-    """The files and the process of the local service. ``pid`` and ``age_seconds`` are None if it has never run."""
+    """The files and the process of the local service. ``pid`` and ``age_seconds`` are None if it has never run.
+
+    ``files_bytes`` are attached files, each content of a user once; ``results_bytes`` is what tools found in them, kept
+    for further questions; ``total_bytes`` is the whole folder.
+    """
 
     folder: str
     log: str
     log_bytes: int
     database_bytes: int
+    files_bytes: int
+    results_bytes: int
+    total_bytes: int
     pid: int | None
     age_seconds: int | None
 
@@ -353,10 +361,13 @@ def _check_state_folder(now: float) -> tuple[str, LocalService]:
         log=str(files.log),
         log_bytes=files.log_bytes,
         database_bytes=files.database_bytes,
+        files_bytes=files.files_bytes,
+        results_bytes=files.results_bytes,
+        total_bytes=files.total_bytes,
         pid=files.pid,
         age_seconds=None if files.started is None else max(0, int(now - files.started)),
     )
-    return str(files.folder), found
+    return f"{files.folder}, {files.total_bytes / _MIB:,.1f} MiB", found
 
 
 def _check_knowledge(tables: list[Knowledge]) -> tuple[Status, str]:

@@ -11,6 +11,7 @@ The service is started detached and exits after an hour without requests. ``SVC_
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shlex
@@ -93,13 +94,17 @@ def find_or_start(folder: Path | None = None) -> Config:
 class LocalFiles:
     """The files of the local service. ``pid`` and ``started`` (seconds since the epoch) are those of its last process.
 
-    They are None if it has never run. ``database_bytes`` includes SQLite's write-ahead log.
+    They are None if it has never run. ``database_bytes`` includes SQLite's write-ahead log, ``files_bytes`` is that of
+    attached files, ``results_bytes`` that of what tools found in them, ``total_bytes`` that of the whole folder.
     """
 
     folder: Path
     log: Path
     log_bytes: int
     database_bytes: int
+    files_bytes: int
+    results_bytes: int
+    total_bytes: int
     pid: int | None
     started: float | None
 
@@ -118,11 +123,24 @@ def describe(folder: Path | None = None) -> LocalFiles:
             log=files.log,
             log_bytes=_size(files.log),
             database_bytes=sum(_size(files.database.with_name(files.database.name + end)) for end in ("", "-wal")),
+            files_bytes=_size_of_all(files.database.with_name(f"{files.database.name}.files")),
+            results_bytes=_size_of_all(files.database.with_name(f"{files.database.name}.results")),
+            total_bytes=_size_of_all(files.folder),
             pid=connection.pid if connection else None,
             started=files.connection_file.stat().st_mtime if connection else None,
         )
     except OSError as error:
         raise _unusable(files.folder, error) from error
+
+
+def _size_of_all(folder: Path) -> int:
+    """The sizes of the files in a folder, as far as they are there; files come and go while this counts."""
+    total = 0
+    for file in folder.rglob("*"):
+        with contextlib.suppress(FileNotFoundError):
+            status = file.lstat()
+            total += status.st_size if stat.S_ISREG(status.st_mode) else 0
+    return total
 
 
 def _size(file: Path) -> int:

@@ -15,11 +15,22 @@ from svc.local_tools import LocalTool, LocalToolResult
 from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset, Usage
 
 
+class KeptResults(Protocol):
+    """What tools found in a file, for further questions about it; private to its owner, and erased with the file."""
+
+    async def find(self, name: str) -> bytes | None:
+        """What was kept under this name, unchanged; None if there is nothing."""
+        ...
+
+    async def keep(self, name: str, data: bytes) -> None:
+        """Keep data under a name of 64 hexadecimal digits, if there is room; what was used longest ago makes way."""
+
+
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the session. ``source`` is its path, or its bytes if they may not be on disk.
 
     ``name`` is the user's name for it: data, never a path to open. ``is_new``: not attached yet when an earlier
-    question was asked.
+    question was asked. ``results`` keeps what tools find in it; None if nothing is kept.
     """
 
     name: str
@@ -29,6 +40,7 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     source: Path | bytes
     is_new: bool = True
+    results: KeptResults | None = None
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,6 +149,9 @@ class Assistant(Protocol):
 
     toolsets: Sequence[Toolset] = ()
     """Its tool groups, listed with the models; only the experimental model uses those marked experimental."""
+
+    def set_workers(self, count: int) -> None:
+        """Called once before ``start``: how many worker processes the service's settings allow; 0: one per core."""
 
     async def start(self) -> None:
         """Called once before the first turn, in the service's event loop."""

@@ -73,7 +73,10 @@ def _local_table(local: LocalService) -> Table:
         ("process", "never started" if local.pid is None else f"{local.pid}{age}"),
         ("folder", local.folder),
         ("database", f"{local.database_bytes:,} bytes"),
+        ("attached files", f"{local.files_bytes:,} bytes"),
+        ("kept results", f"{local.results_bytes:,} bytes"),
         ("log", f"{local.log} ({local.log_bytes:,} bytes)"),
+        ("total", f"{local.total_bytes:,} bytes"),
     ):
         table.add_row("", _text(name, "bold"), _text(value))
     return table

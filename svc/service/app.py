@@ -235,7 +235,8 @@ def build(
     clock: Callable[[], float] = time.time,
     elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
-    """Build the service on a SQLite file; attached files go into the folder ``NAME.files`` next to it.
+    """Build the service on a SQLite file; attached files go into the folder ``NAME.files`` next to it, and what tools
+    found in them into ``NAME.results``.
 
     ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really passed.
     """
@@ -243,10 +244,12 @@ def build(
     store = SqliteStore(database)
     folder = database.with_name(f"{database.name}.files")
     space = DiskSpace([database.parent, folder], chosen.min_free_bytes)
-    disk = DiskFiles(folder, store, space)
-    memory = MemoryFiles(chosen.max_memory_file_bytes)
+    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes)
+    memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
     steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
+    if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
+        set_workers(chosen.workers)
     service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
     return RunningService(service, assistant, disk)
 

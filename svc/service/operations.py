@@ -300,19 +300,19 @@ class Service:
         if same:
             await handle.files.remove([file.id])
             return sessions.wire_file(same[0])
-        await self._register_file(handle, file, self.settings.max_session_files)
-        return sessions.wire_file(file)
+        return sessions.wire_file(await self._register_file(handle, file, self.settings.max_session_files))
 
-    async def _register_file(self, handle: SessionHandle, file: FileRecord, limit: int) -> None:
-        is_added = False
+    async def _register_file(self, handle: SessionHandle, file: FileRecord, limit: int) -> FileRecord:
+        stored = None
         try:
-            is_added = await handle.store.add_file(handle.session.id, file, limit=limit)
+            stored = await handle.store.add_file(handle.session.id, file, limit=limit)
         finally:
-            if not is_added:
+            if stored is None:
                 await handle.files.remove([file.id])
-        if not is_added:
+        if stored is None:
             raise self._too_many_files(limit)
-        handle.files.publish(file.id)
+        await handle.files.publish(file.id, stored)
+        return stored
 
     def _check_file_limit(self, handle: SessionHandle, name: str) -> None:
         """Refuse before the upload, unless it may be a retry of a file that is attached."""
@@ -333,7 +333,7 @@ class Service:
             raise SessionFileNotFoundError(
                 f"file_idx is {index}; the session has {len(files)} files, counted from 0", param="file_idx"
             )
-        await handle.store.remove_file(session_id, files[index].id)
+        await handle.store.remove_file(session_id, files[index])
         await handle.files.remove([files[index].id])
 
     async def read_file(self, key: KeyRecord, session_id: str, sha256: str) -> OpenFile:

@@ -66,6 +66,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_memory_message_bytes: Annotated[
         int, Meta(ge=0, description="memory for the messages of all unlogged sessions together")
     ] = 256 * MIB
+    kept_results_bytes: Annotated[
+        int, Meta(ge=0, description="disk space for what tools found in files, for further questions; 0: read again")
+    ] = 512 * MIB
+    kept_results_memory_bytes: Annotated[
+        int, Meta(ge=0, description="memory for the same of unlogged sessions; 0: read their files again")
+    ] = 64 * MIB
     max_file_name_chars: Annotated[
         int, Meta(ge=1, description="maximum length of a file name: the usual limit of file systems")
     ] = 255
@@ -75,6 +81,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     ] = 64 * MIB
 
     # turns
+    workers: Annotated[
+        int, Meta(ge=0, le=256, description="processes that read files at the same time; 0: one per processor core")
+    ] = 0
     turn_seconds: Annotated[float, Meta(gt=0, description="time limit of a turn")] = 1_800.0
     max_history_bytes: Annotated[int, Meta(ge=0, description="maximum earlier conversation given to the assistant")] = (
         16 * MIB

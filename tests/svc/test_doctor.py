@@ -48,6 +48,9 @@ def test_with_nothing_configured_the_local_service_is_started_and_described(scri
     assert found["local"]["pid"] == local_service_pid(scripted_local)
     assert found["local"]["database_bytes"] >= (scripted_local / "service.db").stat().st_size > 0
     assert 0 <= found["local"]["age_seconds"] < 60
+    sizes = [found["local"][name] for name in ("database_bytes", "log_bytes", "files_bytes", "results_bytes")]
+    assert sizes[2:] == [0, 0]
+    assert found["local"]["total_bytes"] >= sum(sizes)
     assert (found["version"], found["service_version"]) == (svc.__version__, svc.__version__)
 
 

@@ -73,6 +73,10 @@ class Analyst(Assistant):
         self._workers = workers or Workers(preload=_PRELOAD)
         self._now = now
 
+    def set_workers(self, count: int) -> None:
+        """How many tools run at the same time."""
+        self._workers.set_count(count)
+
     async def start(self) -> None:
         """Start the workers, so that the first question need not wait for them."""
         await remove_stale(spool_root())
@@ -298,6 +302,9 @@ def _job(call: Call, *, looks_for_instructions: bool) -> Job:
         facts=skill.facts,
         looks_for_instructions=looks_for_instructions,
         is_prompt=isinstance(call.input, str),
+        content="" if isinstance(call.input, str) else call.input.sha256,
+        results=None if isinstance(call.input, str) else call.input.results,
+        asks=skill.asks,
     )
 
 

@@ -305,6 +305,7 @@ class _MemberReader:
                 label=member.label,
                 source=source,
                 is_new=self._archive.is_new,
+                results=self._archive.results,  # so what a worker says about a member stays with its archive
             )
         )
 

@@ -66,6 +66,10 @@ class ModelAssistant(Assistant):
         self._analyst = analyst or Analyst()
         self._now = now
 
+    def set_workers(self, count: int) -> None:
+        """How many tools run at the same time."""
+        self._analyst.set_workers(count)
+
     async def start(self) -> None:
         """Start the analyst's workers; the model is contacted with the first question."""
         if self._configuration.sends_key_unencrypted:

@@ -6,7 +6,7 @@ Each skill defines one ``Section`` in its ``answer`` module; ``catalogue`` lists
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import msgspec
 
@@ -51,7 +51,8 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     ``also`` are file types that another skill claims, but that this one reads, too, if the question is open ("what
     happened?"). ``defers_to`` names skills to which it leaves such files if the same words name both.
     ``reads_question``: the words of a question can be all that it needs ("what is T1003?"); any other skill runs only
-    on a file or on material in the prompt.
+    on a file or on material in the prompt. ``asks`` gives the fields of its findings that depend, for a file, on the
+    option ``question`` alone: what was found for one question then serves the next.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     also: frozenset[str] = frozenset()
     defers_to: frozenset[str] = frozenset()
     reads_question: bool = False
+    asks: Callable[[str], Mapping[str, object]] | None = None
     is_experimental: bool = False  # only the experimental model has it
 
     @property

@@ -5,8 +5,10 @@
 - If every slot is taken, an account without a running job may still start one, in a lane beside the slots: the first
   lane takes any job, the others only small ones. So one account never keeps the others waiting, and a few accounts
   with long jobs do not keep small questions waiting.
+- One small job of each account may use any lane although the account has other jobs running, and does not wait behind
+  its large ones: a question without files is answered while that user's large files are read.
 
-Lanes are never used by an account that has a job running, so that one user alone has exactly the slots.
+Otherwise lanes are not used by an account that has a job running, so that one user alone has the slots and one lane.
 """
 
 from __future__ import annotations
@@ -17,14 +19,8 @@ from collections import Counter, deque
 from collections.abc import AsyncIterator
 from itertools import count
 
-import msgspec
-
-
-class _Waiting(msgspec.Struct, frozen=True, eq=False):
-    """A job that waits: whether it is small, and the future that grants it a slot."""
-
-    is_small: bool
-    granted: asyncio.Future[None]
+_Kind = tuple[str, bool]
+"""An account, and whether its jobs are small: they wait in two queues."""
 
 
 class FairQueue:
@@ -34,7 +30,8 @@ class FairQueue:
         self._slots = slots
         self._lanes = lanes
         self._running: Counter[str] = Counter()
-        self._waiting: dict[str, deque[_Waiting]] = {}
+        self._small: Counter[str] = Counter()  # of those that run
+        self._waiting: dict[_Kind, deque[asyncio.Future[None]]] = {}
         self._served: dict[str, int] = {}  # by account that runs or waits: the number of its last grant
         self._grants = count(1)
 
@@ -50,11 +47,11 @@ class FairQueue:
 
     def waiting_of(self, account: str) -> int:
         """The number of jobs of the account that wait."""
-        return len(self._waiting.get(account, ()))
+        return sum(len(self._waiting.get((account, is_small), ())) for is_small in (True, False))
 
     def is_full_for(self, account: str, *, is_small: bool) -> bool:
         """Whether a job of the account would have to wait."""
-        return account in self._waiting or not self._has_room(account, is_small=is_small)
+        return (account, is_small) in self._waiting or not self._has_room(account, is_small=is_small)
 
     @contextlib.asynccontextmanager
     async def slot(self, account: str, *, is_small: bool) -> AsyncIterator[None]:
@@ -63,62 +60,69 @@ class FairQueue:
         try:
             yield
         finally:
-            self.release(account)
+            self.release(account, is_small=is_small)
 
     async def acquire(self, account: str, *, is_small: bool) -> None:
         """Wait for a slot or lane; ``release`` gives it back."""
         if not self.is_full_for(account, is_small=is_small):
-            self._grant(account)
+            self._grant(account, is_small=is_small)
             return
-        waiting = _Waiting(is_small, asyncio.get_running_loop().create_future())
-        self._waiting.setdefault(account, deque()).append(waiting)
+        granted = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault((account, is_small), deque()).append(granted)
         try:
-            await waiting.granted
+            await granted
         except asyncio.CancelledError:
-            if not waiting.granted.cancelled():  # granted in the same moment
-                self.release(account)
+            if not granted.cancelled():  # granted in the same moment
+                self.release(account, is_small=is_small)
             else:
-                self._start_waiting()  # the next job of the account may be small
+                self._drop_cancelled()
             raise
 
-    def release(self, account: str) -> None:
+    def release(self, account: str, *, is_small: bool) -> None:
         """Give a slot or lane back, and start the jobs that have room now."""
-        self._running[account] -= 1
-        if not self._running[account]:
-            del self._running[account]
+        for running, ended in ((self._running, 1), (self._small, int(is_small))):
+            running[account] -= ended
+            if not running[account]:
+                del running[account]
         self._start_waiting()
-        for gone in self._served.keys() - self._running.keys() - self._waiting.keys():
+        waiting = {account for account, _ in self._waiting}
+        for gone in self._served.keys() - self._running.keys() - waiting:
             del self._served[gone]
 
-    def _grant(self, account: str) -> None:
+    def _grant(self, account: str, *, is_small: bool) -> None:
         self._running[account] += 1
+        self._small[account] += int(is_small)
         self._served[account] = next(self._grants)
 
     def _has_room(self, account: str, *, is_small: bool) -> bool:
-        lanes = min(self._lanes, 1) if not is_small else self._lanes
-        extra = 0 if self._running[account] else lanes
-        return self.running < self._slots + extra
+        lanes = self._lanes if is_small else min(self._lanes, 1)
+        may_use_lane = not (self._small if is_small else self._running)[account]
+        return self.running < self._slots + (lanes if may_use_lane else 0)
 
     def _start_waiting(self) -> None:
         self._drop_cancelled()
-        while (account := self._next_account()) is not None:
-            jobs = self._waiting[account]
-            job = jobs.popleft()
+        while (kind := self._next_kind()) is not None:
+            jobs = self._waiting[kind]
+            granted = jobs.popleft()
             if not jobs:
-                del self._waiting[account]
-            self._grant(account)
-            job.granted.set_result(None)
+                del self._waiting[kind]
+            account, is_small = kind
+            self._grant(account, is_small=is_small)
+            granted.set_result(None)
 
     def _drop_cancelled(self) -> None:
-        for account, jobs in [*self._waiting.items()]:
-            kept = deque(job for job in jobs if not job.granted.cancelled())
+        for kind, jobs in [*self._waiting.items()]:
+            kept = deque(granted for granted in jobs if not granted.cancelled())
             if kept:
-                self._waiting[account] = kept
+                self._waiting[kind] = kept
             else:
-                del self._waiting[account]
+                del self._waiting[kind]
 
-    def _next_account(self) -> str | None:
-        candidates = [
-            account for account, jobs in self._waiting.items() if self._has_room(account, is_small=jobs[0].is_small)
-        ]
-        return min(candidates, key=lambda account: (self._running[account], self._served.get(account, 0)), default=None)
+    def _next_kind(self) -> _Kind | None:
+        """The kind of the next job: that of the account whose turn it is, its small ones first."""
+        candidates = [kind for kind in self._waiting if self._has_room(kind[0], is_small=kind[1])]
+        return min(
+            candidates,
+            key=lambda kind: (self._running[kind[0]], self._served.get(kind[0], 0), not kind[1]),
+            default=None,
+        )

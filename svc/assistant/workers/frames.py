@@ -42,4 +42,8 @@ class ArchiveEnd(msgspec.Struct, frozen=True, kw_only=True, tag="archive"):
     notes: list[str] = []
 
 
+class InputSearched(msgspec.Struct, frozen=True, tag="searched"):
+    """The input was searched for text that addresses an analyst or a model; what follows is the tool's."""
+
+
 MemberFrame = MemberPiece | MemberEnd | ArchiveEnd

@@ -16,7 +16,6 @@ import socket
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import ParamSpec, TypeVar
 
@@ -24,23 +23,22 @@ import msgspec
 
 from svc.assistant import knowledge
 from svc.assistant.findings import (
-    Coverage,
-    Facts,
     Finding,
     Gap,
-    InputKind,
     Progress,
     Severity,
     ToolEvent,
     ToolFailure,
-    finding_type,
 )
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
-from svc.assistant.workers.frames import MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame
 from svc.assistant.workers.functions import FunctionProcesses
+from svc.assistant.workers.job import Job, WorkerItem, frame_decoder
 from svc.assistant.workers.job_limits import is_small, limits_for, size_of
+from svc.assistant.workers.kept_runs import kept_run
+from svc.assistant.workers.machine import processors, share_of_memory
 from svc.assistant.workers.payer import PAYER
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.errors import UnavailableError
@@ -50,7 +48,6 @@ from svc.untrusted.markup import plural
 
 __all__ = ["Job", "Limits", "Workers"]
 
-SLOTS = 2  # tools at the same time: the reference machine has two cores
 LANES = 2  # beside the slots, for accounts that have no job running (fair_queue.py)
 QUEUE = 64  # jobs of one account that may wait for a worker; further ones are refused
 QUEUE_OF_ALL = 1_024  # the same of all accounts together
@@ -61,30 +58,6 @@ REAP_SECONDS = 5.0
 _PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
 T = TypeVar("T")
 P = ParamSpec("P")
-
-
-@lru_cache
-def _decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
-    """Return the decoder of frames whose findings hold one of ``facts``."""
-    return msgspec.msgpack.Decoder(Progress | Gap | Coverage | MemberFrame | Done | Crashed | finding_type(facts))
-
-
-class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of one tool.
-
-    ``tool`` is ``module:generator``; ``name`` is what evidence calls the input. ``source`` is a path that the worker
-    reads, or the bytes themselves, which are never written to disk. ``facts`` are the types that the tool's findings
-    may hold. ``looks_for_instructions`` and ``is_prompt``: as in ``JobRequest``.
-    """
-
-    tool: str
-    input: InputKind
-    name: str
-    source: Path | bytes
-    options: dict[str, str] = {}
-    facts: tuple[type[Facts], ...] = ()
-    looks_for_instructions: bool = False
-    is_prompt: bool = False
 
 
 _Items = asyncio.Queue[tuple[int, ToolEvent | None] | Exception | None]
@@ -115,6 +88,7 @@ class _Worker:
             knowledge=os.fspath(knowledge.user_folder()),
             looks_for_instructions=job.looks_for_instructions,
             is_prompt=job.is_prompt,
+            known_texts=job.known_texts,
         )
         self._writer.write(pack(request))
         if isinstance(job.source, bytes):
@@ -166,15 +140,17 @@ class _Counts:
 
 
 class Workers:
-    """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time."""
+    """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time.
+
+    ``slots``: as for ``set_count``.
+    """
 
     def __init__(
-        self, *, slots: int = SLOTS, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
+        self, *, slots: int = 0, queue: int = QUEUE, limits: Limits | None = None, preload: tuple[str, ...] = ()
     ) -> None:
-        self._slots = FairQueue(slots, LANES)
-        self._slot_count = slots
         self._queue = queue
-        self._limits = limits or Limits()
+        self._most = limits or Limits()
+        self.set_count(slots)
         self._preload = (worker_process.__name__, *preload)
         self._functions = FunctionProcesses()
         self._launches = 0
@@ -182,6 +158,16 @@ class Workers:
         self._launching = asyncio.Lock()
         self._tasks: set[asyncio.Task[None] | asyncio.Task[int | None]] = set()
         self._is_closed = False
+
+    def set_count(self, slots: int) -> None:
+        """Before ``start``: how many tools run at the same time; 0 is one for each processor.
+
+        The memory of each is limited so that all of them, those in lanes included, fit into the machine's.
+        """
+        self._slot_count = slots or processors()
+        self._slots = FairQueue(self._slot_count, LANES)
+        memory = share_of_memory(self._slot_count + LANES, self._most.memory_bytes)
+        self._limits = msgspec.structs.replace(self._most, memory_bytes=memory)
 
     @property
     def waiting(self) -> int:
@@ -222,7 +208,7 @@ class Workers:
         return await self._functions.call(function, *args, **kwargs)
 
     async def run(self, job: Job) -> AsyncGenerator[ToolEvent, None]:
-        """Run a job and yield what the tool yields.
+        """Run a job and yield what the tool yields, or what it yielded for an earlier question about the same file.
 
         If the process dies or is stopped, the last item is a Finding with a ToolFailure. Closing the iterator kills the
         process.
@@ -230,9 +216,10 @@ class Workers:
         Raises:
             UnavailableError: Too many jobs are waiting, or no process can be started.
         """
-        async with contextlib.aclosing(self.unpack(job)) as items:
+        items = self.unpack(job) if job.results is None else kept_run(self, job, job.results)
+        async with contextlib.aclosing(items):
             async for item in items:
-                if not isinstance(item, MemberFrame):
+                if not isinstance(item, MemberFrame | InputSearched | Done):
                     yield item
 
     async def run_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, ToolEvent | None], None]:
@@ -272,7 +259,7 @@ class Workers:
         except Exception as error:  # noqa: BLE001 - raised again by the consumer
             await items.put(error)
 
-    async def unpack(self, job: Job) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+    async def unpack(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """As ``run``, for a job that also sends the members of an archive."""
         size = size_of(job.source)
         account, small = PAYER.get().account, is_small(size)
@@ -309,13 +296,13 @@ class Workers:
             finally:
                 payer.spend(asyncio.get_running_loop().time() - started)
 
-    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[ToolEvent | MemberFrame, None]:
+    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[WorkerItem, None]:
         limits = limits_for(self._limits, size, job.source)
         deadline = asyncio.get_running_loop().time() + limits.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
         counts = _Counts()
-        decoder = _decoder(job.facts)
+        decoder = frame_decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(ConnectionError):  # it died already; the first receive finds out how
@@ -325,6 +312,7 @@ class Workers:
                     frame = await worker.receive(decoder)
                 match frame:
                     case Done():
+                        yield frame
                         return
                     case Crashed(error=error, where=where):
                         yield _failure(job, f"the parser crashed: {error}", where)

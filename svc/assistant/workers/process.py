@@ -36,7 +36,7 @@ from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, 
 from svc.assistant.instruction_text.scan import Scanner
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.workers.counted_file import open_counted
-from svc.assistant.workers.frames import MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame
 from svc.process_safety import forbid_core_dumps
 
 if sys.version_info >= (3, 14):
@@ -69,7 +69,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     ``knowledge`` is the folder of the user's own tables, which take precedence over the shipped ones.
     ``looks_for_instructions``: also look for text that addresses an analyst or a model. ``is_prompt``: the input is the
-    user's question.
+    user's question. ``known_texts``: what that search found in the input earlier, so that it is not searched again.
     """
 
     tool: str
@@ -81,6 +81,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     knowledge: str | None = None
     looks_for_instructions: bool = False
     is_prompt: bool = False
+    known_texts: tuple[str, ...] | None = None
 
 
 class Done(msgspec.Struct, frozen=True, tag="done"):
@@ -94,7 +95,7 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
     where: str
 
 
-Frame = ToolEvent | MemberFrame | Done | Crashed
+Frame = ToolEvent | MemberFrame | InputSearched | Done | Crashed
 """What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
 
@@ -193,7 +194,7 @@ def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> Non
         knowledge.use(Path(request.knowledge))
     tool = _load(request.tool)
 
-    def send(item: ToolEvent | MemberFrame) -> None:
+    def send(item: ToolEvent | MemberFrame | InputSearched) -> None:
         outgoing.write(pack(item))
         if isinstance(item, Progress):
             outgoing.flush()
@@ -210,10 +211,13 @@ def _load(name: str) -> _Tool:
 
 def _events(
     tool: _Tool, request: JobRequest, content: bytes, send: Callable[[Progress], None]
-) -> Iterator[ToolEvent | MemberFrame]:
+) -> Iterator[ToolEvent | MemberFrame | InputSearched]:
     scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
-    if scanner is not None:  # before the tool, which may crash or be stopped
+    if scanner is not None and request.known_texts is not None:
+        scanner.know(request.known_texts)
+    elif scanner is not None:  # before the tool, which may crash or be stopped
         yield from _instruction_texts(scanner, request, content, send)
+        yield InputSearched()
     with _open_input(request, content, send) as stream:
         source = _InputFile(stream)
         for item in tool(source.content(request.input), source=request.name, **request.options):

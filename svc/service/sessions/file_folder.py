@@ -9,6 +9,7 @@ else in the folder is somebody else's and is left alone.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import os
 import re
@@ -21,7 +22,7 @@ from pathlib import Path
 import msgspec
 
 from svc.errors import ConfigError
-from svc.service.store.records import FileState
+from svc.service.store.records import FileRecord, FileState
 
 if sys.platform != "win32":  # where the lock of the database has to do
     import fcntl
@@ -55,6 +56,25 @@ class FileFolder:
     def part(self, file_id: str) -> Path:
         """The path of a file that is being received."""
         return self.path / f"{file_id}{_PART}"
+
+    def has(self, file_id: str) -> bool:
+        """Whether the file is here, complete or not."""
+        return self._exists(file_id) or os.path.lexists(self.part(file_id))
+
+    def has_size(self, file: FileRecord) -> bool:
+        """Whether the file is here in its full size."""
+        try:
+            return self.file(file.id).stat().st_size == file.size
+        except OSError:
+            return False
+
+    def is_whole(self, file: FileRecord) -> bool:
+        """Whether the file is here with its own content."""
+        try:
+            with self.file(file.id).open("rb") as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest() == file.sha256
+        except OSError:
+            return False
 
     def open(self) -> None:
         """Create the folder and take its lock; raises ConfigError if it cannot be used, or another service uses it."""

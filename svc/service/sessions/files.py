@@ -11,12 +11,13 @@ import contextlib
 import hashlib
 import io
 import os
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
 import msgspec
 
+from svc.assistant.turn import KeptResults
 from svc.errors import (
     InsufficientStorageError,
     ServiceError,
@@ -27,9 +28,10 @@ from svc.errors import (
 from svc.messages import new_id
 from svc.service.sessions.file_folder import FILE_NAME, FileFolder, Manifest, delete
 from svc.service.sessions.file_type import HEAD_BYTES
+from svc.service.sessions.kept_results import DiskResults, MemoryResults
 from svc.service.settings import MIB
 from svc.service.store.disk_space import FULL_ERRNOS, DiskSpace
-from svc.service.store.records import FileState
+from svc.service.store.records import FileRecord, FileState
 from svc.service.store.store_errors import storage_full
 
 CHUNK_BYTES = MIB  # per write, which runs in a thread
@@ -62,6 +64,17 @@ class FileJournal(Protocol):
         """The files that are being received or removed."""
         ...
 
+    async def attached(self, file_ids: Iterable[str]) -> set[str]:
+        """Those of the files that a session has."""
+        ...
+
+    async def duplicates(self) -> list[Sequence[FileRecord]]:
+        """Files of one user with the same content that do not share it."""
+        ...
+
+    async def share_file(self, file_id: str, shared_id: str) -> None:
+        """Let the records of a file share another with the same content."""
+
     async def begin_file(self, file_id: str) -> None:
         """Record that a file is being received."""
 
@@ -70,17 +83,20 @@ class FileJournal(Protocol):
 
 
 class DiskFiles:
-    """Files of logged sessions, in a folder of mode 0700.
+    """Files of logged sessions, in a folder of mode 0700, each content of a user once.
 
-    A file is received under a name of its own (``.part``), attached in the database, and then renamed. The journal in
-    the database names what is between these steps, so that nothing else is ever deleted.
+    A file is received under a name of its own (``.part``), attached in the database, and then renamed. If the user has
+    its content already, the database names that file, and what was received is dropped. The journal in the database
+    names what is between these steps, so that nothing else is ever deleted. A file that no session has any more is
+    erased with its results, which have a folder of their own.
     """
 
-    def __init__(self, folder: Path, journal: FileJournal, space: DiskSpace) -> None:
+    def __init__(self, folder: Path, journal: FileJournal, space: DiskSpace, *, results_bytes: int = 0) -> None:
         self._folder = FileFolder(folder)
         self._journal = journal
         self._space = space
         self._received: set[str] = set()  # complete, not renamed yet
+        self._results = DiskResults(folder.with_suffix(".results"), results_bytes, self._folder.has, space)
 
     async def open(self) -> None:
         """Lock the folder and compare it with the database; raises ConfigError if it cannot be used."""
@@ -88,6 +104,20 @@ class DiskFiles:
         known = Manifest(frozenset(await self._journal.file_ids()), await self._journal.journaled_files())
         if settled := await asyncio.to_thread(self._folder.reconcile, known):
             await self._journal.forget_files(settled)
+        await self._share_duplicates()
+        await asyncio.to_thread(self._results.open)
+
+    async def _share_duplicates(self) -> None:
+        """Keep one of the files with the same content, if it is whole, and remove the others."""
+        for files in await self._journal.duplicates():
+            whole = await asyncio.to_thread(self._first_whole, files)
+            if whole is not None:
+                for file in files:
+                    await self._journal.share_file(file.id, whole)
+                await self.remove(file.id for file in files)
+
+    def _first_whole(self, files: Sequence[FileRecord]) -> str | None:
+        return next((file.id for file in files if self._folder.is_whole(file)), None)
 
     def close(self) -> None:
         """Let another service use the folder."""
@@ -122,11 +152,23 @@ class DiskFiles:
         self._received.add(file_id)
         return received
 
-    def publish(self, file_id: str) -> None:
-        """Give an attached file its name; if that fails, the next start does it."""
-        with contextlib.suppress(OSError):
-            self._folder.part(file_id).rename(self._folder.file(file_id))
-            self._received.discard(file_id)
+    async def publish(self, received_id: str, stored: FileRecord) -> None:
+        """Give an attached file its name, or drop it if its record shares another file."""
+        if stored.id == received_id:
+            self._rename(received_id)
+            return
+        self._rename(stored.id)
+        if not self._folder.has_size(stored):  # lost or cut; what was received is the same content
+            with contextlib.suppress(OSError):
+                self._folder.part(received_id).replace(self._folder.file(stored.id))
+        await self.remove([received_id, stored.id])  # the latter if it was detached meanwhile
+
+    def _rename(self, file_id: str) -> None:
+        """Give a complete file its name; if that fails, the next start does it."""
+        if file_id in self._received:
+            with contextlib.suppress(OSError):
+                self._folder.part(file_id).rename(self._folder.file(file_id))
+                self._received.discard(file_id)
 
     async def open_file(self, file_id: str, size: int) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
@@ -140,13 +182,21 @@ class DiskFiles:
 
     def source(self, file_id: str) -> Path:
         """The path of an attached file."""
-        if file_id in self._received:  # its session names it already
-            self.publish(file_id)
+        self._rename(file_id)  # its session names it already
         return self._folder.part(file_id) if file_id in self._received else self._folder.file(file_id)
 
+    def results(self, file_id: str) -> KeptResults | None:
+        """What tools found in the file; None if nothing is kept."""
+        return self._results.of(file_id)
+
     async def remove(self, file_ids: Iterable[str]) -> None:
-        """Delete the files; what cannot be deleted now is deleted at the next start."""
+        """Delete those of the files that no session has; what cannot be deleted now is deleted at the next start."""
         removed = [file_id for file_id in file_ids if FILE_NAME.fullmatch(file_id)]
+        try:
+            attached = await self._journal.attached(removed) if removed else set()
+        except (InsufficientStorageError, UnavailableError):  # it is in the journal
+            return
+        removed = [file_id for file_id in removed if file_id not in attached]
         if not removed:
             return
         self._received.difference_update(removed)
@@ -155,8 +205,10 @@ class DiskFiles:
         with contextlib.suppress(InsufficientStorageError, UnavailableError):
             await self._journal.forget_files(gone)
 
-    def _unlink(self, file_ids: Iterable[str]) -> list[str]:
-        return [id_ for id_ in file_ids if delete((self._folder.part(id_), self._folder.file(id_)))]
+    def _unlink(self, file_ids: Sequence[str]) -> list[str]:
+        gone = [id_ for id_ in file_ids if delete((self._folder.part(id_), self._folder.file(id_)))]
+        self._results.erase(file_ids)
+        return gone
 
 
 def _write_error(error: OSError) -> ServiceError:
@@ -198,9 +250,10 @@ def _write(sink: IO[bytes], digest: hashlib._Hash, data: bytes) -> None:
 class MemoryFiles:
     """Files of sessions that may not be logged, in memory, with one limit for all of them."""
 
-    def __init__(self, limit_bytes: int) -> None:
+    def __init__(self, limit_bytes: int, *, results_bytes: int = 0) -> None:
         self._limit_bytes = limit_bytes
         self._files: dict[str, bytes] = {}
+        self._results = MemoryResults(results_bytes, self._files.__contains__)
         self._used = 0
 
     @property
@@ -231,8 +284,14 @@ class MemoryFiles:
                 f"{self._limit_bytes:,} for all of them. Detach some, or use a logged session"
             )
 
-    def publish(self, file_id: str) -> None:
-        """A received file is complete."""
+    async def publish(self, received_id: str, stored: FileRecord) -> None:
+        """Drop a received file if its session had the same one already."""
+        if stored.id != received_id:
+            await self.remove([received_id])
+
+    def results(self, file_id: str) -> KeptResults | None:
+        """What tools found in the file; None if nothing is kept."""
+        return self._results.of(file_id)
 
     async def open_file(self, file_id: str, size: int) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
@@ -246,8 +305,10 @@ class MemoryFiles:
 
     async def remove(self, file_ids: Iterable[str]) -> None:
         """Delete the files."""
-        for file_id in file_ids:
+        erased = [*file_ids]
+        for file_id in erased:
             self._used -= len(self._files.pop(file_id, b""))
+        self._results.erase(erased)
 
 
 async def _chunks_of_file(file: IO[bytes]) -> AsyncGenerator[bytes, None]:

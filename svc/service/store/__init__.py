@@ -168,11 +168,16 @@ class Store(Protocol):
     async def release(self, turn: TurnRecord) -> None:
         """Give up the lease of an unfinished turn; this run does not count as an attempt."""
 
-    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
-        """Store the record of a file; False if the session already has ``limit`` files."""
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:
+        """Store the record of a file; None if the session already has ``limit`` files.
+
+        Returns:
+            The record as it is stored. If the user has the same content already, it has the ``id`` of that file, whose
+            bytes both share; the session's own file of this name, type and content is not stored again.
+        """
         ...
 
-    async def remove_file(self, session_id: str, file_id: str) -> None:
+    async def remove_file(self, session_id: str, file: FileRecord) -> None:
         """Delete the record of a file."""
 
     async def add_feedback(self, feedback: FeedbackRecord) -> None:
@@ -181,6 +186,17 @@ class Store(Protocol):
     async def file_ids(self) -> set[str]:
         """The ids of all files of all sessions."""
         ...
+
+    async def attached(self, file_ids: Iterable[str]) -> set[str]:
+        """Those of the files that a session has. One that no session has is never attached again."""
+        ...
+
+    async def duplicates(self) -> list[Sequence[FileRecord]]:
+        """Files of one user that have the same content, but not the same id: an older version stored each."""
+        ...
+
+    async def share_file(self, file_id: str, shared_id: str) -> None:
+        """Let the records of a file share the bytes of another with the same content."""
 
     async def begin_file(self, file_id: str) -> None:
         """Record that a file with this id is being received; ``add_file`` removes the record."""

@@ -79,13 +79,6 @@ def _model(text: str) -> ModelInfo:
     return _MODEL_DECODER.decode(text)
 
 
-def files_of(connection: sqlite3.Connection, condition: str, value: float) -> list[str]:
-    """The ids of the files of the sessions that meet an SQL condition."""
-    numbers = f"(SELECT number FROM sessions WHERE {condition})"  # noqa: S608
-    rows = connection.execute(f"SELECT id FROM files WHERE session_number IN {numbers}", [value])  # noqa: S608
-    return [row[0] for row in rows]
-
-
 def session_values(session: SessionRecord) -> dict[str, str | int | float]:
     """The columns of a new session."""
     return {

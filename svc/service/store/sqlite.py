@@ -22,7 +22,7 @@ import msgspec
 from svc.errors import ConfigError, ServiceError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
-from svc.service.store import turn_rows
+from svc.service.store import file_rows, turn_rows
 from svc.service.store.connection import check_integrity, connect, create_file, migrate, recovery
 from svc.service.store.records import (
     FeedbackRecord,
@@ -43,7 +43,6 @@ from svc.service.store.rows import (
     KEY_DECODER,
     MESSAGE_DECODER,
     TURN_COLUMNS,
-    files_of,
     session_number,
     session_row,
     session_values,
@@ -56,7 +55,8 @@ T = TypeVar("T")
 BUSY_MILLISECONDS = 5_000
 READERS = 2  # threads: reads are short, and the tools need the cores
 _PROBE_BYTES = 262_144  # more than small transactions find room for on a full disk
-_NO_FILE_JOURNAL = "DROP TRIGGER file_attached; DROP TRIGGER file_detached;"  # files in memory end with the process
+_NO_FILE_JOURNAL = "".join(f"DROP TRIGGER file_{event};" for event in ("attached", "detached", "replaced"))
+"""For files in memory, which end with the process."""
 log = logging.getLogger("svc.store")
 
 
@@ -252,7 +252,7 @@ class SqliteStore:
 
         def operation(connection: sqlite3.Connection) -> tuple[int, list[str]]:
             ended = "expire_time <= ?"
-            files = files_of(connection, ended, ended_before)
+            files = file_rows.ids_of(connection, ended, ended_before)
             count = connection.execute(f"DELETE FROM sessions WHERE {ended}", [ended_before]).rowcount  # noqa: S608
             return count, files
 
@@ -269,7 +269,7 @@ class SqliteStore:
 
         def operation(connection: sqlite3.Connection) -> list[str]:
             ended = "expire_time <= ? AND last_seq >= 0"
-            files = files_of(connection, ended, ended_before)
+            files = file_rows.ids_of(connection, ended, ended_before)
             numbers = f"(SELECT number FROM sessions WHERE {ended})"  # noqa: S608
             connection.execute(f"DELETE FROM turns WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(f"DELETE FROM files WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
@@ -391,27 +391,14 @@ class SqliteStore:
 
     # files
 
-    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> bool:
-        """Store the record of a file; False if the session already has ``limit`` files."""
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:
+        """Store the record of a file, or of a share in one; None if the session already has ``limit`` files."""
+        may_share = self._path is not None  # files in memory are not shared
+        return await self._write(lambda c: file_rows.add(c, session_id, file, limit=limit, may_share=may_share))
 
-        def operation(connection: sqlite3.Connection) -> bool:
-            if (number := session_number(connection, session_id)) is None:
-                raise SessionNotFoundError(f"no such session: {session_id} (it was deleted)")
-            count = connection.execute("SELECT count(*) FROM files WHERE session_number = ?", [number]).fetchone()[0]
-            if count >= limit:
-                return False
-            connection.execute(
-                "INSERT INTO files (session_number, id, record) VALUES (?, ?, ?)",
-                [number, file.id, msgspec.json.encode(file).decode()],
-            )
-            return True
-
-        return await self._write(operation)
-
-    async def remove_file(self, session_id: str, file_id: str) -> None:
+    async def remove_file(self, session_id: str, file: FileRecord) -> None:
         """Delete the record of a file."""
-        sql = "DELETE FROM files WHERE id = ? AND session_number = (SELECT number FROM sessions WHERE id = ?)"
-        await self._write(lambda c: c.execute(sql, [file_id, session_id]).rowcount)
+        await self._write(lambda c: file_rows.remove(c, session_id, file))
 
     async def add_feedback(self, feedback: FeedbackRecord) -> None:
         """Store feedback with its session."""
@@ -429,8 +416,23 @@ class SqliteStore:
 
     async def file_ids(self) -> set[str]:
         """The ids of all files of all sessions."""
-        rows = await self._read(lambda c: c.execute("SELECT id FROM files").fetchall())
+        rows = await self._read(lambda c: c.execute("SELECT DISTINCT id FROM files").fetchall())
         return {row[0] for row in rows}
+
+    async def attached(self, file_ids: Iterable[str]) -> set[str]:
+        """Those of the files that a session has."""
+        ids = msgspec.json.encode(list(file_ids)).decode()
+        sql = "SELECT DISTINCT id FROM files WHERE id IN (SELECT value FROM json_each(?))"
+        return {row[0] for row in await self._read(lambda c: c.execute(sql, [ids]).fetchall())}
+
+    async def duplicates(self) -> list[Sequence[FileRecord]]:
+        """Files of one user that have the same content, but not the same id."""
+        return await self._read(file_rows.duplicates)
+
+    async def share_file(self, file_id: str, shared_id: str) -> None:
+        """Let the records of a file share the bytes of another with the same content."""
+        sql = "UPDATE files SET id = :new, record = json_set(record, '$.id', :new) WHERE id = :old AND id <> :new"
+        await self._write(lambda c: c.execute(sql, {"old": file_id, "new": shared_id}).rowcount)
 
     async def begin_file(self, file_id: str) -> None:
         """Record that a file with this id is being received; ``add_file`` removes the record."""

@@ -393,6 +393,7 @@ class Turns:
                 label=file.label,
                 source=handle.files.source(file.id),
                 is_new=file.attached > history.last_query_time,
+                results=handle.files.results(file.id),
             )
             for file in session.files
         ]

@@ -15,8 +15,7 @@ from svc.assistant.skills.logins.findings import (
     AuthUnusual,
     LoginAccess,
 )
-from svc.assistant.skills.logins.pictures import pictures
-from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
+from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS, asked_fields
 from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, verdict
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.defang import defang_text
@@ -214,6 +213,7 @@ SECTION = Section(
         also=frozenset({"syslog", "journal", "log"}),
         file_names=words(r"(?:auth|secure|sshd?)\b.*", r".{0,255}\b(?:auth|secure)\.log.*"),
         takes=frozenset({"after", "before", "question"}),
+        asks=asked_fields,
         tool="svc.assistant.skills.logins.tool:inspect",
         input=InputKind.LINES,
         title="Logins",

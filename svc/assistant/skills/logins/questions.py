@@ -69,6 +69,12 @@ _KINDS = tuple(
 )
 
 
+def asked_fields(question: str) -> dict[str, object]:
+    """What a question asks, as fields of ``AuthSummary``."""
+    kind, is_yes_no = asked(question)
+    return {"question": kind, "is_yes_no": is_yes_no}
+
+
 def asked(question: str) -> tuple[LoginQuestion, bool]:
     """Return what a question asks about logins, and whether it asks for yes or no.
 

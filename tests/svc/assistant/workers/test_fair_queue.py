@@ -16,6 +16,7 @@ class Desk:
     def __init__(self, *, slots: int = 2, lanes: int = 2) -> None:
         self.queue = FairQueue(slots, lanes)
         self.started: list[str] = []
+        self.small: list[tuple[str, bool]] = []  # as they started
         self.tasks: list[asyncio.Task[None]] = []
 
     async def ask(self, *accounts: str, is_small: bool = False) -> None:
@@ -26,10 +27,13 @@ class Desk:
     async def _start(self, account: str, *, is_small: bool) -> None:
         await self.queue.acquire(account, is_small=is_small)
         self.started.append(account)
+        self.small.append((account, is_small))
 
     async def end(self, *accounts: str) -> None:
         for account in accounts:
-            self.queue.release(account)
+            is_small = next(is_small for started, is_small in self.small if started == account)
+            self.small.remove((account, is_small))
+            self.queue.release(account, is_small=is_small)
             await asyncio.sleep(0)
 
 
@@ -58,6 +62,31 @@ async def test_a_lane_is_for_accounts_that_have_no_job():
     desk = Desk()
     await desk.ask("a", "a", "b", "b", "b", is_small=True)
     assert desk.started == ["a", "a", "b"]
+
+
+async def test_a_small_job_does_not_wait_for_the_large_ones_of_its_own_account():
+    desk = Desk()
+    await desk.ask("a", "a", "a", "a")
+    await desk.ask("a", is_small=True)
+    assert desk.small == [("a", False), ("a", False), ("a", True)]
+    assert desk.queue.is_full_for("a", is_small=True), "one small job at a time uses a lane"
+    await desk.end("a")
+    assert desk.small == [("a", False), ("a", True)], "the slots are still full: the large jobs wait"
+
+
+async def test_a_small_job_goes_before_the_large_ones_of_its_account_that_wait():
+    desk = Desk(slots=1, lanes=0)
+    await desk.ask("a", "a", "a")
+    await desk.ask("a", is_small=True)
+    await desk.end("a")
+    assert desk.small == [("a", True)]
+
+
+async def test_small_jobs_of_one_account_leave_a_lane_to_another():
+    desk = Desk()
+    await desk.ask("a", "a")
+    await desk.ask("a", "a", "b", is_small=True)
+    assert desk.small[2:] == [("a", True), ("b", True)]
 
 
 async def test_accounts_take_turns_however_many_jobs_each_has():
@@ -89,7 +118,7 @@ async def test_a_cancelled_job_does_not_keep_its_place():
 async def test_a_job_that_is_cancelled_as_it_is_granted_gives_its_slot_on():
     desk = Desk(slots=1, lanes=0)
     await desk.ask("a", "b", "c")
-    desk.queue.release("a")  # grants b's, whose task has not run yet
+    desk.queue.release("a", is_small=False)  # grants b's, whose task has not run yet
     desk.tasks[1].cancel()
     await asyncio.gather(desk.tasks[1], return_exceptions=True)
     await asyncio.sleep(0)
@@ -100,12 +129,12 @@ async def test_a_job_that_is_cancelled_as_it_is_granted_gives_its_slot_on():
 async def test_any_order_of_events_keeps_the_promises(seed: int):
     choose = random.Random(seed)
     queue = FairQueue(2, 2)
-    running: list[str] = []
+    running: list[tuple[str, bool]] = []
     waiting: dict[asyncio.Task[None], str] = {}
 
     async def start(account: str, *, is_small: bool) -> None:
         await queue.acquire(account, is_small=is_small)
-        running.append(account)
+        running.append((account, is_small))
 
     for _ in range(300):
         event = choose.random()
@@ -113,7 +142,8 @@ async def test_any_order_of_events_keeps_the_promises(seed: int):
             account = choose.choice("abcde")
             waiting[asyncio.create_task(start(account, is_small=choose.random() < 0.5))] = account
         elif event < 0.8 and running:
-            queue.release(running.pop(choose.randrange(len(running))))
+            account, is_small = running.pop(choose.randrange(len(running)))
+            queue.release(account, is_small=is_small)
         elif waiting:
             choose.choice([*waiting]).cancel()
         await asyncio.sleep(0)
@@ -122,11 +152,12 @@ async def test_any_order_of_events_keeps_the_promises(seed: int):
         assert len(running) == queue.running <= 4
         assert queue.waiting == len(waiting)
         assert not waiting or queue.running >= 2, "a slot is idle while a job waits"
-        idle = set(waiting.values()) - set(running)
-        assert not idle or len(set(running)) > 1 or len(running) > 2, "one account has every slot while another waits"
+        accounts = [account for account, _ in running]
+        idle = set(waiting.values()) - set(accounts)
+        assert not idle or len(set(accounts)) > 1 or len(running) > 2, "one account has every slot while another waits"
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    for account in running:
-        queue.release(account)
-    assert (queue.running, queue.waiting, queue._served) == (0, 0, {})
+    for account, is_small in running:
+        queue.release(account, is_small=is_small)
+    assert (queue.running, queue.waiting, queue._served, queue._small) == (0, 0, {}, {})

@@ -357,7 +357,7 @@ def test_the_number_of_files_per_session_is_bounded(start_service):
     with service.http() as http:
         session_id = register(service)
         replies = [
-            http.post("/session/upload_file", params={"session_id": session_id, "filename": str(n)}, content=b"x")
+            http.post("/session/upload_file", params={"session_id": session_id, "filename": str(n)}, content=b"%d" % n)
             for n in range(3)
         ]
     assert [reply.status_code for reply in replies] == [200, 200, 413]
