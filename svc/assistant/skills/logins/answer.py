@@ -15,6 +15,7 @@ from svc.assistant.skills.logins.findings import (
     AuthUnusual,
     LoginAccess,
 )
+from svc.assistant.skills.logins.pictures import pictures
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS, asked_fields
 from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, verdict
 from svc.assistant.skills.skill import Section, Skill, words
