@@ -21,6 +21,7 @@ _ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")
 
 _SPLIT = re.compile(r"[\\*_~$!&<`|{}]")
 _PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]{4,}")  # between escapes, where linkify looks for hosts
+_NO_TITLE = re.compile(r"[^\w ,.:;()/+-]+")
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 
 
@@ -81,6 +82,11 @@ def table(
     if count > limit:
         lines += ["", f"… and {count - limit:,} more (all {count:,} are in the findings)."]
     return "\n".join(lines)
+
+
+def fold(title: str, markdown: str) -> str:
+    """Markdown that a viewer shows when the reader opens it; ``title`` is our own words and figures, never evidence."""
+    return f"<details>\n<summary>{_NO_TITLE.sub(' ', title)}</summary>\n\n{markdown}\n\n</details>"
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -10,6 +10,7 @@ from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.skills import charts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.charts import Bar, Branch, ChartMark
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
@@ -337,7 +338,7 @@ SECTION = Section(
         covers=frozenset({"indicators", "behaviours"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )

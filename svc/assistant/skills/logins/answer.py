@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.charts import Bar, bars, histogram
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
@@ -243,7 +244,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
 from svc.assistant.skills import charts as picture
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.charts import Bar, ChartMark
 from svc.assistant.skills.pcap.findings import (
     PcapArp,
@@ -344,7 +345,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )

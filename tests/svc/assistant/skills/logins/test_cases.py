@@ -13,6 +13,7 @@ from itertools import chain
 import pytest
 
 from svc.assistant.findings import AnyFinding, Coverage, Finding, Severity, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.logins.answer import SECTION
 from svc.assistant.skills.logins.findings import AuthSource, AuthSuccess, AuthSummary, AuthUnusual, LoginAccess
 from svc.assistant.skills.logins.tool import inspect
@@ -80,7 +81,7 @@ def test_the_only_accepted_login_is_named_first(seed: int):
         verdict = SECTION.verdict(found)
         assert verdict.startswith(lead)
         assert names(verdict if not question else verdict.partition(".**")[0], entry)
-        assert SECTION.body(found).startswith("**Accepted logins**")
+        assert as_sections(SECTION.folds(found)).startswith("**Accepted logins**")
         assert login.severity is Severity.INFO
         assert not [finding for finding in found if finding.severity in (Severity.CRITICAL, Severity.HIGH)]
 
@@ -172,7 +173,7 @@ def test_sudo_su_and_jobs_are_not_logins():
     assert "sudo or su was used by `ann`" in SECTION.verdict(found)
     [summary] = with_facts(found, AuthSummary)
     assert (summary.facts.successes, summary.facts.local_sessions, summary.facts.jobs) == (0, 2, 3)
-    assert "**sudo and su**" in SECTION.body(found)
+    assert "**sudo and su**" in as_sections(SECTION.folds(found))
 
 
 OPENED = "session opened for user ann by (uid=0)"
@@ -274,7 +275,7 @@ def test_a_log_of_programs_that_record_no_logins_cannot_tell():
 def test_headings_state_the_zone_of_the_log(stamp: str, heading: str):
     failed = "{} web1 sshd[7]: Failed password for root from 192.0.2.7 port 4 ssh2"
     lines = [failed.format(stamp.format(1)), f"{stamp.format(2)} {login('root', '192.0.2.7', 1)[16:]}"]
-    body = SECTION.body(findings(lines))
+    body = as_sections(SECTION.folds(findings(lines)))
     assert heading in body
     assert ("UTC" in body) == ("UTC" in heading)
 
