@@ -63,15 +63,15 @@ def answer(
         blocks.append(f"**Do now**: {' '.join(steps[:STEPS])}")
     parts = [*told.folds, *_folds(answering), *instruction_folds(texts)]
     gaps = _gaps(answering, plan)
-    parts += (
-        [Fold(title=plural(len(gaps), "limitation"), rows=[(gap,) for gap in gaps], limit=OWN_ROWS)] if gaps else []
-    )
-    if len(steps) > STEPS:
-        later = steps[STEPS:]
-        parts.append(Fold(title=plural(len(later), "further step"), rows=[(step,) for step in later], limit=OWN_ROWS))
+    parts += [_list("limitation", gaps), _list("further step", steps[STEPS:])]
     if contract is not None:
         parts += _inputs_read(contract)
     return "\n\n".join(block for block in [*blocks, folded(parts)] if block) + "\n"
+
+
+def _list(noun: str, items: Sequence[str]) -> Fold:
+    """A fold with all items, which are not among the findings."""
+    return Fold(title=plural(len(items), noun), rows=[(item,) for item in items], limit=OWN_ROWS)
 
 
 def _facts(results: Sequence[SkillResult]) -> list[str]:

@@ -32,8 +32,8 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
 
     ``title`` says what is in it with its exact number and unit: "64 accounts". It is our own words, never evidence.
     ``rows`` are cells of Markdown: rows of a table if there are ``headers``, else the items of a list. ``total`` is the
-    number of all rows if ``rows`` are only the first. ``text`` is Markdown above them; ``rest`` is where all rows are. ``limit``
-    is higher only for rows that are nowhere else.
+    number of all rows if ``rows`` are only the first. ``text`` is Markdown above them; ``rest`` is where all rows are.
+    ``limit`` is higher only for rows that are nowhere else.
     """
 
     title: str
