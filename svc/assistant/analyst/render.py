@@ -49,7 +49,9 @@ def answer(
         texts: Text in the inputs that addresses an analyst or a model.
     """
     answering = [result for result in results if result.is_examined or result.is_broken]
-    verdicts = [_verdict(result) for result in answering]
+    verdicts = [_verdict(result) for result in _worst_first(answering)]
+    if len(verdicts) > 1:
+        verdicts = [_first_sentence(verdict) for verdict in verdicts]
     others = [result for result in results if result not in answering]
     if others:
         verdicts.append(_not_examined(others, contract))
@@ -86,8 +88,26 @@ def _folds(results: Sequence[SkillResult]) -> list[Fold]:
     """The folds of one skill; of several one fold for each skill, with its parts as sections."""
     if len(results) == 1:
         return _parts(results[0])
-    of_each = [(result.skill.title, _parts(result)) for result in results]
-    return [Fold(title=title, text=as_sections(parts)) for title, parts in of_each if parts]
+    made = []
+    for result in results:
+        verdict = _verdict(result)
+        whole = [verdict] if _first_sentence(verdict) != verdict else []
+        if text := "\n\n".join([*whole, as_sections(_parts(result))]).strip():
+            made.append(Fold(title=result.skill.title, text=text))
+    return made
+
+
+def _worst_first(results: Sequence[SkillResult]) -> list[SkillResult]:
+    return sorted(results, key=lambda result: min((_RANK[one.severity] for one in shown(result)), default=len(_RANK)))
+
+
+_LEAD = re.compile(r"\*\*[^*]+\*\*[^*]*?(?:\.(?=\s)|$)")
+
+
+def _first_sentence(verdict: str) -> str:
+    """The bold words of a verdict, up to the end of their sentence; the whole verdict if it does not begin so."""
+    match = _LEAD.match(verdict)
+    return match[0] if match is not None else verdict
 
 
 def cannot_tell(outcome: ClauseOutcome) -> str:

@@ -104,6 +104,11 @@ def fact_of(finding: AnyFinding) -> str:
     return f"{lead}, {place_words(first)}{excerpt}"
 
 
+def fold_of(title: str, markdown: str) -> Fold:
+    """Markdown with tables as one fold, each table cut to FOLD_ROWS rows."""
+    return Fold(title=title, text="\n\n".join(_cut(block)[0] for block in _blocks(markdown)))
+
+
 def as_folds(body: Callable[[Sequence[AnyFinding]], str]) -> Callable[[Sequence[AnyFinding]], list[Fold]]:
     """The blocks of a body as folds: each title in bold begins one, each table and list is cut to FOLD_ROWS rows."""
 
@@ -178,7 +183,8 @@ def _cut(block: str) -> tuple[str, int]:
         return _first(lines, 0, FOLD_ROWS), len(lines)
     if lines[0].startswith("```") and len(lines) > CODE_LINES + 2:
         kept = "\n".join([*lines[: CODE_LINES + 1], lines[-1]])
-        return f"{kept}\n\n{more(len(lines) - 2 - CODE_LINES, 'lines')}", 0
+        left = len(lines) - 2 - CODE_LINES
+        return f"{kept}\n\n{more(left, 'line' if left == 1 else 'lines')}", 0
     return block, 0
 
 

@@ -12,6 +12,7 @@ from svc.assistant.findings import Finding
 from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
+from tests.support.openings import opening
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
@@ -50,12 +51,14 @@ BREACH = [
 
 
 def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
-    verdict = SECTION.verdict(findings(*BREACH))
+    verdict = opening(SECTION, findings(*BREACH))
     assert "**Likely Credential Access" in verdict
     assert "**Compromised account: `ann`.** (critical, high confidence)" in verdict
     assert "40 failed logons from 1 source (1 attacking)." in verdict
     assert "Targeted account: `ann` (40)." in verdict
-    assert "Read 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
+    assert (
+        "**Read**: 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC; " in verdict
+    )
 
 
 def test_a_log_without_detections_says_so():
@@ -72,10 +75,10 @@ def test_a_log_that_rules_apply_to_says_how_many():
 def test_the_tables_have_the_records_and_the_text_that_shows_it():
     body = as_sections(SECTION.folds(findings(*BREACH)))
     assert "| Credential Access | `T1110" in body
-    assert "**Logon after failures**" in body
+    assert "**1 logon after failures**" in body
     assert "`203[.]0[.]113[.]9`" in body
     assert "line 42" in body
-    assert "**Log gaps**" in body
+    assert "**1 gap in the log**" in body
 
 
 def test_rules_are_shown_with_their_author_and_licence():
@@ -137,7 +140,7 @@ def test_evidence_cannot_create_links_images_or_html(name: str):
 
 def test_accepted_logons_are_named_without_any_failure():
     found = findings(event(4624, 0, TargetUserName="ann", IpAddress="203.0.113.9", LogonType="10"))
-    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in SECTION.verdict(found)
+    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in opening(SECTION, found)
     body = as_sections(SECTION.folds(found))
-    assert "**Accepted logons**" in body
+    assert "**1 accepted logon**" in body
     assert "First (UTC)" in body
