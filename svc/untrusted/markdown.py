@@ -30,7 +30,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from svc.untrusted.characters import printable
-from svc.untrusted.defang import break_links, defang_word
+from svc.untrusted.defang import break_links, defang_text, defang_word
 from svc.untrusted.gfm import is_inert
 
 if TYPE_CHECKING:
@@ -126,7 +126,10 @@ class _Fold:
     """Blocks that a viewer shows when the reader opens them."""
 
     title: str
-    children: list[SyntaxTreeNode]
+    children: Sequence[SyntaxTreeNode]
+    start: tuple[int, int]
+    """The lines that open it, as a range."""
+    end: tuple[int, int]
     type: str = "fold"
 
 
@@ -178,6 +181,22 @@ def plain_text(markdown: str) -> str:
     return _written(markdown, plain=True)
 
 
+def unfolded(markdown: str) -> str:
+    """The Markdown with a heading in place of each fold, for a terminal; everything else as it is."""
+    from markdown_it.tree import SyntaxTreeNode  # loaded with the first answer
+
+    text = printable(markdown)
+    lines: list[str | None] = list(text.split("\n"))
+    for fold in _folded(SyntaxTreeNode(_parser().parse(text)).children):
+        if isinstance(fold, _Fold):
+            lines[slice(*fold.start)] = [f"## {fold.title}", *[None] * (fold.start[1] - fold.start[0] - 1)]
+            start, end = fold.end
+            if end < len(lines) and not lines[end]:
+                end += 1
+            lines[start:end] = [None] * (end - start)
+    return "\n".join(line for line in lines if line is not None)
+
+
 def _written(markdown: str, *, plain: bool) -> str:
     from markdown_it.tree import SyntaxTreeNode  # loaded with the first answer
 
@@ -192,24 +211,26 @@ def _written(markdown: str, *, plain: bool) -> str:
 def _folded(nodes: list[SyntaxTreeNode]) -> list[SyntaxTreeNode | _Fold]:
     """The blocks of a document, those of each fold as one; lines of a fold that is not whole stay what they are."""
     found: list[SyntaxTreeNode | _Fold] = []
-    started: tuple[int, str] | None = None
+    inside: list[SyntaxTreeNode] = []
+    started: tuple[str, SyntaxTreeNode] | None = None
     for node in nodes:
         html = node.content if node.type == "html_block" else ""
         start = _FOLD_START.fullmatch(html)
         if start is not None and _is_inert_title(start[1]):
-            started = (len(found), start[1])
-        elif started is not None and _FOLD_END.fullmatch(html):
-            at, title = started
-            inside = [one for one in found[at + 1 :] if not isinstance(one, _Fold)]
-            found[at:] = [_Fold(title, inside)]
-            started = None
-            continue
-        found.append(node)
-    return found
+            found += [*([started[1]] if started is not None else []), *inside]
+            started, inside = (start[1], node), []
+        elif started is None:
+            found.append(node)
+        elif _FOLD_END.fullmatch(html):
+            found.append(_Fold(started[0], inside, started[1].map or (0, 0), node.map or (0, 0)))
+            started, inside = None, []
+        else:
+            inside.append(node)
+    return found if started is None else [*found, started[1], *inside]
 
 
 def _is_inert_title(title: str) -> bool:
-    return title == title.strip() and break_links(title) == title and defang_word(title) is None
+    return title == title.strip() and break_links(title) == title and defang_text(title) == title
 
 
 def _ended(markdown: str) -> str:

@@ -59,7 +59,7 @@ def test_a_log_without_readable_events_is_not_reported_as_clean():
 
 def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     found = findings(SYSLOG)
-    assert "user created: eve" in opening(SECTION, found)
+    assert "User created: eve" in opening(SECTION, found)
     assert "Nov 20 03:12:45 to Nov 20 03:12:46 (zone not stated)" in opening(SECTION, found)
     assert "`/usr/bin/id`" in as_sections(SECTION.folds(found))
 
