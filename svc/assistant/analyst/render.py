@@ -16,7 +16,7 @@ from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.story import story
 from svc.assistant.findings import AnyFinding, Finding, InstructionText, Severity, ToolFailure, kind_of, with_facts
 from svc.assistant.instruction_text.answer import instruction_folds, instruction_note
-from svc.assistant.skills.answer_parts import MAX_FACTS, Fold, as_sections, folded
+from svc.assistant.skills.answer_parts import MAX_FACTS, READ, Fold, as_sections, folded
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import of_kind, without_kind
@@ -60,7 +60,11 @@ def answer(
     blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)]), bullets(plan.collections)]
     if contract is not None:
         blocks += [_unread_headline(contract), *_read_in_part(contract)]
-    blocks += [*_left_out(results), instruction_note(texts), told.lead, told.lines or bullets(_facts(answering))]
+    blocks += [*_left_out(results), instruction_note(texts), told.lead]
+    facts = _facts(answering)
+    if facts and not told.lines and (len(verdicts) > 1 or plan.collections):
+        blocks.append("**Facts**")  # between two lists
+    blocks.append(told.lines or bullets(facts))
     if steps:
         blocks.append(f"**Do now**: {' '.join(steps[:STEPS])}")
     parts = [*told.folds, *_folds(answering), *instruction_folds(texts)]
@@ -80,8 +84,9 @@ def _facts(results: Sequence[SkillResult]) -> list[str]:
     """The facts of the opening: of several skills the first of each, then the second, MAX_FACTS in all."""
     of_each = [section_of(result.skill).facts(shown(result)) if shown(result) else [] for result in results]
     ranked = [(rank, number, fact) for number, facts in enumerate(of_each) for rank, fact in enumerate(facts)]
-    distinct = dict.fromkeys(fact for _, _, fact in sorted(ranked, key=lambda one: one[:2]))
-    return list(distinct)[:MAX_FACTS]
+    distinct = list(dict.fromkeys(fact for _, _, fact in sorted(ranked, key=lambda one: one[:2])))
+    read = [fact for fact in distinct if fact.startswith(READ)][:1]  # another skill read the same
+    return [fact for fact in distinct if not fact.startswith(READ)][: MAX_FACTS - len(read)] + read
 
 
 def _folds(results: Sequence[SkillResult]) -> list[Fold]:

@@ -9,6 +9,8 @@ from svc.assistant.skills.answer_parts import Fold
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
+ADDRESSED = "addressed to an analyst or a model"
+
 
 def distinct(findings: Sequence[Finding[InstructionText]]) -> list[Finding[InstructionText]]:
     """The findings without those that another one of the same input repeats: several tools may show the same text."""
@@ -35,7 +37,7 @@ def instruction_note(findings: Sequence[Finding[InstructionText]]) -> str:
 def instruction_folds(findings: Sequence[Finding[InstructionText]]) -> list[Fold]:
     """The texts with their places, as a fold."""
     rows = [_row(finding) for finding in _worth_naming(findings)]
-    title = plural(len(rows), "text addressed to an analyst or a model", "texts addressed to an analyst or a model")
+    title = f"{plural(len(rows), 'text')} {ADDRESSED}"
     return [Fold(title=title, headers=("Where", "Text", "How", "Times"), rows=rows)] if rows else []
 
 

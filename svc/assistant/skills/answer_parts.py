@@ -21,6 +21,9 @@ LEAST_FACTS = 3
 CODE_LINES = 12  # of a code block in a fold
 EXCERPT_CHARS = 90  # of a fact's evidence
 FINDINGS = "answer.findings"
+READ = "**Read**: "
+"""What the fact about the extent of the evidence begins with."""
+
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 _TITLE = re.compile(r"\*\*([^*]+)\*\*|#{3,4} (.+)")
 _OMITTED = re.compile(r"… and ([\d,]+) more \(all .*")

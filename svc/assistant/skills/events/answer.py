@@ -10,7 +10,7 @@ from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.skills import charts
-from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, Fold, place_words
+from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
 from svc.assistant.skills.charts import Bar, Branch, ChartMark
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
@@ -80,7 +80,7 @@ def facts(findings: Sequence[AnyFinding]) -> list[str]:
     if len(figures) == len(told):
         figures = figures[1:]  # the first is the verdict
     summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
-    read = [f"**Read**: {_coverage(summary)}{_columns(summary)}" for summary in summaries[:1]]
+    read = [f"{READ}{_coverage(summary)}{_columns(summary)}" for summary in summaries[:1]]
     worst = _worst_events(findings)
     figures = [one for one in figures if not any(_told_by(fact, one) for fact in worst)]
     room = MAX_FACTS - len(read)
@@ -199,10 +199,12 @@ def _attack_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)
     counted = f"{plural(failures, 'failed logon')} from {plural(len(sources), 'source')}"
     sentences = [f"{counted} ({f'{attacking:,} attacking' if attacking else 'none attacking'})."]
-    targeted = [f.facts for f in with_facts(findings, LogonAccount) if f.facts.is_brute_forced]
+    targeted = [f for f in with_facts(findings, LogonAccount) if f.facts.is_brute_forced]
     if targeted:
-        names = ", ".join(f"{_name(account.account)} ({account.failures:,})" for account in targeted[:NAMED])
-        sentences.append(f"Targeted {_accounts(len(targeted))}: {names}{_more(len(targeted))}.")
+        names = ", ".join(f"{_name(one.facts.account)} ({one.facts.failures:,})" for one in targeted[:NAMED])
+        places = [position(one.evidence[0]) for one in targeted if one.evidence]
+        start = f"; first in {places[0]}" if places else ""
+        sentences.append(f"Targeted {_accounts(len(targeted))}: {names}{_more(len(targeted))}{start}.")
     entered = _compromised_accounts(findings)
     if entered:
         names = ", ".join(map(_name, entered[:NAMED]))

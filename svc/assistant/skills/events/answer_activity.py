@@ -135,7 +135,7 @@ def _web(findings: Sequence[Finding[WebSummary]]) -> Table:
         )
         if row[1]
     ]
-    return Table(headers=("What", "Most frequent"), rows=rows)
+    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
 def _changes(findings: Sequence[Finding[UnixChange]]) -> Table:
@@ -239,7 +239,7 @@ def _identities(findings: Sequence[Finding[CloudIdentity]]) -> Table:
 
 _TABLES: tuple[Table, TitledTable, ...] = (
     (WebClient, ("client that attacks or probes", "clients that attack or probe"), _clients),
-    (WebSummary, ("figure about requests", "figures about requests"), _web),
+    (WebSummary, ("request", "requests"), _web),
     (UnixChange, ("change on the host", "changes on the host"), _changes),
     (UnixSummary, ("command", "Commands"), _commands),
     (CloudCall, ("risky call", "risky calls"), _calls),

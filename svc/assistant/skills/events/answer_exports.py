@@ -177,7 +177,7 @@ def _connections(findings: Sequence[Finding[NetworkSummary]]) -> Table:
         )
         if row[1]
     ]  # fmt: skip
-    return Table(headers=("What", "Most frequent"), rows=rows)
+    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.connections for one in findings))
 
 
 def _proxy(findings: Sequence[Finding[ProxySummary]]) -> Table:
@@ -190,7 +190,7 @@ def _proxy(findings: Sequence[Finding[ProxySummary]]) -> Table:
             ("Requested once", _names(facts.once)),
         )
     ]  # fmt: skip
-    return Table(headers=("What", "Hosts"), rows=rows)
+    return Table(headers=("What", "Hosts"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
 def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> Table:
@@ -254,6 +254,6 @@ _TABLES: tuple[Table, TitledTable, ...] = (
     (UnusualLogin, ("unusual login", "unusual logins"), _unusual),
     (ProductAlert, ("alert of another product", "alerts of other products"), _alerts),
     (NotableAction, ("notable action", "notable actions"), _actions),
-    (NetworkSummary, ("figure about connections", "figures about connections"), _connections),
-    (ProxySummary, ("figure about requests through the proxy", "figures about requests through the proxy"), _proxy),
+    (NetworkSummary, ("connection", "connections"), _connections),
+    (ProxySummary, ("request through the proxy", "requests through the proxy"), _proxy),
 )

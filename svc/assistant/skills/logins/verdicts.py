@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Confidence, Finding, Severity, with_facts
 from svc.assistant.log_readers.login_counting import DISTRIBUTED_SOURCES, MANY_FAILURES, LoginPattern
 from svc.assistant.log_readers.shown_times import time_words
-from svc.assistant.skills.answer_parts import MAX_FACTS
+from svc.assistant.skills.answer_parts import MAX_FACTS, READ
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,
@@ -140,7 +140,7 @@ def _extent(case: _Case) -> str:
     ]
     aside = f"; not counted as logins: {', '.join(others)}" if others else ""
     when = f", {periods}" if periods else ""
-    return f"**Read**: {case.searched}, {login_lines:,} of them about logins{named}{more}{when}{aside}."
+    return f"{READ}{case.searched}, {login_lines:,} of them about logins{named}{more}{when}{aside}."
 
 
 def _period(summary: AuthSummary) -> str:

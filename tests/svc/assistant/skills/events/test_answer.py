@@ -55,7 +55,7 @@ def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
     assert "**Likely Credential Access" in verdict
     assert "**Compromised account: `ann`.** (critical, high confidence)" in verdict
     assert "40 failed logons from 1 source (1 attacking)." in verdict
-    assert "Targeted account: `ann` (40)." in verdict
+    assert "Targeted account: `ann` (40); first in line 1." in verdict
     assert (
         "**Read**: 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC; " in verdict
     )
