@@ -17,7 +17,8 @@ import msgspec
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.findings import AnyFinding, Evidence, Severity, kind_of, with_facts
 from svc.assistant.skills.answer_parts import Fold
-from svc.assistant.skills.logins.findings import AuthSummary
+from svc.assistant.skills.events.findings import LogonSuccess
+from svc.assistant.skills.logins.findings import AuthSuccess, AuthSummary
 from svc.assistant.skills.mail.findings import MailVerdict
 from svc.assistant.spool import of_kind
 from svc.untrusted.markup import code_span, escape, plural
@@ -48,6 +49,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     place: str
     skill: str
+    is_entry: bool = False
+    """Whether somebody got in, which comes before equally severe attempts."""
     also_in: int = 0
     """How many other inputs have the same moment: a log is often exported twice."""
 
@@ -101,7 +104,11 @@ def _told(moments: Sequence[Moment]) -> list[Moment]:
     """
     of_input: Counter[str] = Counter()
     order: list[tuple[int, int, int]] = []
-    for index in sorted(range(len(moments)), key=lambda index: (_RANK[moments[index].severity], index)):
+
+    def rank(index: int) -> tuple[int, bool, int]:
+        return _RANK[moments[index].severity], not moments[index].is_entry, index
+
+    for index in sorted(range(len(moments)), key=rank):
         moment = moments[index]
         order.append((_RANK[moment.severity], of_input[moment.source], index))
         of_input[moment.source] += 1
@@ -193,6 +200,7 @@ def _moments(finding: AnyFinding, skill: str, zones: dict[str, str]) -> Iterator
         source=source,
         place=_place(finding.evidence[0]),
         skill=skill,
+        is_entry=isinstance(finding.facts, AuthSuccess | LogonSuccess),
     )
     if isinstance(finding.facts, MailVerdict):
         yield moment, _mail_time(finding.facts.date)

@@ -21,6 +21,7 @@ from svc.assistant.skills.indicators import answer as indicators_section
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.logins import tool as auth_log
 from svc.assistant.skills.skill import Skill
+from tests.support.openings import opening
 
 
 def of(items) -> list[Finding]:
@@ -94,9 +95,9 @@ def test_evidence_cannot_create_links_images_or_html(section):
 def test_an_account_attacked_by_many_sources_is_in_the_verdict():
     line = "Nov 20 0{hour}:{minute:02}:45 web1 sshd[{pid}]: Failed password for root from 192.0.2.{n} port 22 ssh2"
     lines = [line.format(hour=n // 4, minute=n % 4 * 15, pid=n + 100, n=n) for n in range(30)]
-    said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.inspect(lines, source="auth.log")))
+    said = opening(section_of(skill_of_kind("auth_account")), of(auth_log.inspect(lines, source="auth.log")))
     assert said.startswith("**Password guessing; no attacking source logged in.**")
-    assert "Targeted account: `root` (30)" in said
+    assert "**Targeted account**: `root` (30); from line 1." in said
 
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)
