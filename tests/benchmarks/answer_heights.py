@@ -31,8 +31,9 @@ _HEIGHT = """() => {
   const area = document.querySelector('.jp-OutputArea');
   const top = area.getBoundingClientRect().top;
   const first = area.querySelector('details');
-  return [area.getBoundingClientRect().height, (first ? first.getBoundingClientRect().top : area.getBoundingClientRect().bottom) - top,
-    document.documentElement.scrollWidth > window.innerWidth];
+  const box = area.getBoundingClientRect();
+  const opening = (first ? first.getBoundingClientRect().top : box.bottom) - top;
+  return [box.height, opening, document.documentElement.scrollWidth > window.innerWidth];
 }"""
 
 

@@ -15,7 +15,7 @@ from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.story import story
 from svc.assistant.findings import AnyFinding, Finding, InstructionText, Severity, ToolFailure, kind_of, with_facts
-from svc.assistant.instruction_text.answer import instruction_folds, instruction_note
+from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
 from svc.assistant.skills.answer_parts import MAX_FACTS, READ, Fold, as_sections, folded
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
@@ -67,12 +67,12 @@ def answer(
     blocks.append(told.lines or bullets(facts))
     if steps:
         blocks.append(f"**Do now**: {' '.join(steps[:STEPS])}")
-    parts = [*told.folds, *_folds(answering), *instruction_folds(texts)]
+    parts = [*told.folds, *_folds(answering)]
     gaps = _gaps(answering, plan)
     parts += [_list("limitation", gaps), _list("further step", steps[STEPS:])]
     if contract is not None:
         parts += _inputs_read(contract)
-    return "\n\n".join(block for block in [*blocks, folded(parts)] if block) + "\n"
+    return "\n\n".join(block for block in [*blocks, instruction_fold(texts), folded(parts)] if block) + "\n"
 
 
 def _list(noun: str, items: Sequence[str]) -> Fold:

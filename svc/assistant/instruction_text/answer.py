@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import Finding, InstructionText, Severity
-from svc.assistant.skills.answer_parts import Fold
 from svc.untrusted.defang import defang_text
-from svc.untrusted.markup import code_span, escape, plural
+from svc.untrusted.markup import code_span, escape, fold, plural, table
 
+SHOWN_ROWS = 5
 ADDRESSED = "addressed to an analyst or a model"
 
 
@@ -34,11 +34,15 @@ def instruction_note(findings: Sequence[Finding[InstructionText]]) -> str:
     )
 
 
-def instruction_folds(findings: Sequence[Finding[InstructionText]]) -> list[Fold]:
-    """The texts with their places, as a fold."""
+def instruction_fold(findings: Sequence[Finding[InstructionText]]) -> str:
+    """The texts with their places, as a fold; "" without any."""
     rows = [_row(finding) for finding in _worth_naming(findings)]
-    title = f"{plural(len(rows), 'text')} {ADDRESSED}"
-    return [Fold(title=title, headers=("Where", "Text", "How", "Times"), rows=rows)] if rows else []
+    if not rows:
+        return ""
+    shown = table(("Where", "Text", "How", "Times"), rows[:SHOWN_ROWS])
+    left = len(rows) - SHOWN_ROWS
+    rest = f"\n\n{left:,} more in `answer.findings`." if left > 0 else ""
+    return fold(f"{plural(len(rows), 'text')} {ADDRESSED}", shown + rest)
 
 
 def _worth_naming(findings: Sequence[Finding[InstructionText]]) -> list[Finding[InstructionText]]:

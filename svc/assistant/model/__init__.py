@@ -23,14 +23,13 @@ from svc.assistant.analyst import Analyst, coverage_step, picture_step
 from svc.assistant.analyst.answer_format import RequestedFormat
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.structured_answer import structured_answer
-from svc.assistant.instruction_text.answer import instruction_folds, instruction_note
+from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
 from svc.assistant.model.tool_verdict import denied, unmentioned, with_findings
 from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.response_format import answer_problem, split_required
-from svc.assistant.skills.answer_parts import folded
 from svc.assistant.spool import collected
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import ConfigError, UpstreamError
@@ -200,7 +199,7 @@ def _complete(markdown: str, requested: RequestedFormat, toolbox: Toolbox) -> st
     blocks = [
         with_findings(markdown, toolbox.findings).rstrip(),
         instruction_note(texts),
-        folded(instruction_folds(texts)),
+        instruction_fold(texts),
     ]
     if toolbox.contract.status is AnswerStatus.NOT_EXAMINED and not toolbox.findings:
         blocks.insert(

@@ -166,8 +166,7 @@ def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     is_weak = all(finding.severity in _WEAK for finding in shown)
     lead = "Weak signs of" if is_weak else "Likely" if len(facts) >= INDEPENDENT else "Signs of"
     tactics = " and ".join(filter(None, [", ".join(map(_tactic, named[:-1])), _tactic(named[-1])]))
-    sentences = [f"**{lead} {tactics}**: {technique_words(techniques)}."]
-    return sentences
+    return [f"**{lead} {tactics}**: {technique_words(techniques)}."]
 
 
 def _tactic(name: str) -> str:

@@ -237,7 +237,7 @@ def _identities(findings: Sequence[Finding[CloudIdentity]]) -> Table:
     )
 
 
-_TABLES: tuple[Table, TitledTable, ...] = (
+_TABLES: tuple[TitledTable, ...] = (
     (WebClient, ("client that attacks or probes", "clients that attack or probe"), _clients),
     (WebSummary, ("request", "requests"), _web),
     (UnixChange, ("change on the host", "changes on the host"), _changes),

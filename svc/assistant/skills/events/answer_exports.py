@@ -248,7 +248,7 @@ def _actions(findings: Sequence[Finding[NotableAction]]) -> Table:
     return Table(headers=headers, rows=rows)
 
 
-_TABLES: tuple[Table, TitledTable, ...] = (
+_TABLES: tuple[TitledTable, ...] = (
     (PortScan, ("port scan", "port scans"), _scans),
     (DeniedTraffic, ("denied connection", "denied connections"), _denials),
     (UnusualLogin, ("unusual login", "unusual logins"), _unusual),

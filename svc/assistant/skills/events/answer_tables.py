@@ -183,7 +183,7 @@ def _sign_row(finding: Finding[EventTactics], sign: TacticIndicator) -> tuple[st
     )
 
 
-def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
+def _successes(findings: Sequence[Finding[LogonSuccess]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -200,7 +200,7 @@ def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
     return Table(headers=headers, rows=rows)
 
 
-def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
+def _sources(findings: Sequence[Finding[LogonSource]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -220,7 +220,7 @@ def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
     return Table(headers=headers, rows=rows)
 
 
-def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
+def _accounts(findings: Sequence[Finding[LogonAccount]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -238,7 +238,7 @@ def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
     return Table(headers=headers, rows=rows)
 
 
-def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
+def _tickets(findings: Sequence[Finding[WeakTickets]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -250,7 +250,7 @@ def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
     return Table(headers=("Account", "Source", "Requests", "Services", zoned("First", zone), "Evidence"), rows=rows)
 
 
-def _logons(findings: Sequence[Finding[Logon]]) -> str:
+def _logons(findings: Sequence[Finding[Logon]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -267,7 +267,7 @@ def _logons(findings: Sequence[Finding[Logon]]) -> str:
     return Table(headers=headers, rows=rows)
 
 
-def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
+def _remote(findings: Sequence[Finding[RemoteAccess]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -310,7 +310,7 @@ def _tree_lines(tree: ProcessTree) -> list[str]:
     return lines
 
 
-def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
+def _gaps(findings: Sequence[Finding[LogGap]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (finding.severity.value, finding.facts.gap, escape(finding.title), time_words(finding.facts.start),
@@ -321,7 +321,7 @@ def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
     return Table(headers=headers, rows=rows)
 
 
-def _rare(findings: Sequence[Finding[RareValue]]) -> str:
+def _rare(findings: Sequence[Finding[RareValue]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (escape(finding.facts.what), _name(finding.facts.value, 100),

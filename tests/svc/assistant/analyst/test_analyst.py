@@ -58,7 +58,8 @@ async def test_brute_force_end_to_end(analyst):
     steps, markdown = await ask(analyst, "which accounts were brute-forced?", log_file())
     assert markdown.startswith(
         "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures, line 13).** "
-        "(critical, high confidence)\n\n- **12 failed logins from 1 source (1 attacking)**: `192[.]0[.]2[.]7` 12 (1 account, "
+        "(critical, high confidence)\n\n- **12 failed logins from 1 source (1 attacking)**: "
+        "`192[.]0[.]2[.]7` 12 (1 account, "
     )
     assert "\n- **Targeted account**: `root` (12); from line 1.\n" in markdown
     assert "192[.]0[.]2[.]7" in markdown
