@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -117,3 +118,12 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 def words(*patterns: str) -> re.Pattern[str]:
     """One pattern that matches any of the given ones, ignoring case."""
     return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def parse_now(text: str) -> datetime | None:
+    """Return the time of the option ``now`` (ISO 8601; UTC if it names no zone), or None if there is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
